@@ -1,17 +1,20 @@
 /**
- * The import rules of the architecture. `npm run rules` checks them; a test plants violations and sees them found.
- * Tests and test support may import more than the code that they test.
+ * The import rules of the architecture. `npm run rules` checks them; a test plants violations and
+ * sees them found. Tests and test support may import more than the code that they test.
  */
 const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
 const service = '^services/([^/]+)/src/';
 
-/** Services that are cut by feature, `src/<feature>/`; the others are cut by layer. A converted service joins here. */
+/**
+ * Services that are cut by feature, `src/<feature>/`; the others are cut by layer. A converted
+ * service joins here.
+ */
 const FEATURE_SERVICES = ['billing', 'accounts', 'catalog'];
 /** Folders that every feature of their service may import. They import no feature. */
 const BASE_FOLDERS = ['billing/src/ledger', 'accounts/src/base', 'catalog/src/objects'];
 /**
- * What else a feature may import of its own service, each line only from the lines above it, so that there is no circle.
- * A feature that is not named meets others in `service.ts` alone.
+ * What else a feature may import of its own service, each line only from the lines above it, so
+ * that there is no circle. A feature that is not named meets others in `service.ts` alone.
  */
 const FEATURE_IMPORTS = {
   'billing/src/records': [],
@@ -37,7 +40,10 @@ const FEATURE_IMPORTS = {
 const featureService = `^services/(${FEATURE_SERVICES.join('|')})/src/`;
 /** What puts a service together: the files at the top of `src`, and programs. */
 const composing = `${featureService}([^/]+\\.ts$|commands/)`;
-/** `rules.ts`, `wallet-rules.ts`: pure. `store.ts`, `plan-store.ts`, `sql.ts`, `record-sql.ts`: the side of the database. */
+/**
+ * `rules.ts`, `wallet-rules.ts`: pure. `store.ts`, `plan-store.ts`, `sql.ts`, `record-sql.ts`: the
+ * side of the database.
+ */
 const RULES = '/(rules|[a-z0-9-]+-rules)\\.ts$';
 const STORES = '/(store|sql|[a-z0-9-]+-(store|sql))\\.ts$';
 

@@ -4,14 +4,18 @@ import { ROOMS } from './deploy/verify/check/rooms.mjs';
 useMemoryDirectory();
 
 /**
- * `inner`: all but the long tests, which are `*.system.test.ts`; `system`: only those. Without it (jest started by hand): both.
+ * `inner`: all but the long tests, which are `*.system.test.ts`; `system`: only those. Without it
+ * (jest started by hand): both.
  */
 const LANE = process.env['GATEWAY_TEST_LANE'];
 
 /** Compiled tests outlive the run's temporary files. */
 const CACHE = '<rootDir>/.cache/jest';
 
-/** The end-to-end tests share one running system, started before the first and stopped after the last of them. */
+/**
+ * The end-to-end tests share one running system, started before the first and stopped after the
+ * last of them.
+ */
 const system = {
   globalSetup: '<rootDir>/deploy/verify/e2e/test/global-setup.mjs',
   globalTeardown: '<rootDir>/deploy/verify/e2e/test/global-teardown.mjs',
@@ -46,9 +50,11 @@ const project = (room) => ({
 export default {
   projects: ROOMS.map(project),
   cacheDirectory: CACHE,
-  // Most long suites wait for processes of their own: a third worker uses what two leave idle on two cores.
+  // Most long suites wait for processes of their own: a third worker uses what two leave idle on
+  // two cores.
   maxWorkers: 3,
-  // What suites leave behind makes each collection of garbage slower: the simulation took ten times as long in an old worker.
+  // What suites leave behind makes each collection of garbage slower: the simulation took ten times
+  // as long in an old worker.
   workerIdleMemoryLimit: '700MB',
   testSequencer: './deploy/verify/check/longest-first.mjs',
   testTimeout: 30_000,

@@ -1,7 +1,9 @@
-// `npm run check:image [-- --node PATH] [--quick]`: rehearses recipe and compose file without an engine. The steps of the build stage run in
-// a copy of the checkout; then every program starts from its image's files alone, with the environment that
-// docker-compose.yml gives it and secrets in files, as nobody when this is root; a catalog is applied, an account gets a key,
-// and a call is made and found in the ledger. `--quick` takes what this checkout has compiled instead of the steps. What an engine adds (layers, namespaces, the base image) is not tried here.
+// `npm run check:image [-- --node PATH] [--quick]`: rehearses recipe and compose file without an
+// engine. The steps of the build stage run in a copy of the checkout; then every program starts
+// from its image's files alone, with the environment that docker-compose.yml gives it and secrets
+// in files, as nobody when this is root; a catalog is applied, an account gets a key, and a call is
+// made and found in the ledger. `--quick` takes what this checkout has compiled instead of the
+// steps. What an engine adds (layers, namespaces, the base image) is not tried here.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -139,7 +141,10 @@ function passwordIn(url) {
   return new URL(url).password;
 }
 
-/** Secrets in files, with the hosts of this machine in the place of compose's; ports of this machine. */
+/**
+ * Secrets in files, with the hosts of this machine in the place of compose's; ports of this
+ * machine.
+ */
 async function place(images) {
   const secrets = join(work, 'secrets');
   mkdirSync(secrets);

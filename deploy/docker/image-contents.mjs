@@ -11,8 +11,9 @@ const READS = {
 };
 
 /**
- * What the image of a room holds, as paths in the checkout and in the image: its own parts, the compiled packages of the project
- * that it depends on, and from `node_modules` the closure of production dependencies as the lockfile resolves them.
+ * What the image of a room holds, as paths in the checkout and in the image: its own parts, the
+ * compiled packages of the project that it depends on, and from `node_modules` the closure of
+ * production dependencies as the lockfile resolves them.
  */
 export function contentsOf(room) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;

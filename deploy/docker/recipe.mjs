@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** The Dockerfile as steps, for the test and the rehearsal: comments out, continued lines joined. */
+/**
+ * The Dockerfile as steps, for the test and the rehearsal: comments out, continued lines joined.
+ */
 export function readRecipe() {
   const text = readFileSync(new URL('./Dockerfile', import.meta.url), 'utf8').replace(/\\\n/g, ' ');
   const steps = text

@@ -1,5 +1,5 @@
-// `node deploy/docker/stage-image.mjs <room> <directory>`: copies what one compiled room needs at run time, and nothing else.
-// Nothing is fetched.
+// `node deploy/docker/stage-image.mjs <room> <directory>`: copies what one compiled room needs at
+// run time, and nothing else. Nothing is fetched.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT, contentsOf } from './image-contents.mjs';

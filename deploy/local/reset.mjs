@@ -39,7 +39,8 @@ function runningStarter() {
   }
 }
 
-// Data that the database's own user must be able to reach may lie elsewhere; a link in the state says where.
+// Data that the database's own user must be able to reach may lie elsewhere; a link in the state
+// says where.
 function outsideDirectories(directory) {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)

@@ -1,5 +1,5 @@
-// `npm start`, plain JavaScript: looks at what could be missing before anything is compiled, names the remedy, compiles,
-// and hands over. Every problem found is printed at once.
+// `npm start`, plain JavaScript: looks at what could be missing before anything is compiled, names
+// the remedy, compiles, and hands over. Every problem found is printed at once.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';

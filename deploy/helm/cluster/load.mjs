@@ -1,4 +1,5 @@
-// Runs in a pod: twenty plain calls a second beside forty streams that are always open. One line of JSON for each that ended.
+// Runs in a pod: twenty plain calls a second beside forty streams that are always open. One line of
+// JSON for each that ended.
 const { EDGE_URL: url, API_KEY: key } = process.env;
 const CALL_EVERY_MS = 50;
 const STREAMS = 40;

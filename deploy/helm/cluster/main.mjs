@@ -1,5 +1,6 @@
-// `npm run check:cluster [-- --keep]`: the chart on a cluster that is there. What happens to calls and streams while services are rolled, a
-// node is drained and pods are killed is written to cluster-results.md. README.md says what it needs; exit 3: it is not here.
+// `npm run check:cluster [-- --keep]`: the chart on a cluster that is there. What happens to calls
+// and streams while services are rolled, a node is drained and pods are killed is written to
+// cluster-results.md. README.md says what it needs; exit 3: it is not here.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { here, missing, settings } from './settings.mjs';
@@ -70,7 +71,9 @@ try {
   if (!keep) kubectl('delete', 'namespace', namespace, '--wait=false');
 }
 
-/** The first node keeps the servers and the load; the second is drained. With one node nothing is. */
+/**
+ * The first node keeps the servers and the load; the second is drained. With one node nothing is.
+ */
 function nodes() {
   return kubectlQuietly('get', 'nodes', '--output=jsonpath={.items[*].metadata.name}').split(' ');
 }

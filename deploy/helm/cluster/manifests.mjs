@@ -4,7 +4,10 @@ import { parseAllDocuments } from 'yaml';
 import { composeSecrets, makeRoot } from '../../setup/dist/compose-secrets.js';
 import { here, settings } from './settings.mjs';
 
-/** Keys of each program's Secret, and the file of the compose secrets that holds the value. The servers have the names of compose. */
+/**
+ * Keys of each program's Secret, and the file of the compose secrets that holds the value. The
+ * servers have the names of compose.
+ */
 const PROGRAMS = {
   'edge-proxy': { NATS_URL: 'edge-proxy-nats-url', KEY_PEPPER: 'key-pepper', SOURCE_PRIVATE_KEY: 'source-private-key' },
   admission: { NATS_URL: 'admission-nats-url', REDIS_URL: 'redis-url' },

@@ -1,12 +1,14 @@
-// The table of a run. A call belongs to the step in which it began, a stream to the one in which it ended; what began before the first
-// step or ended after the last is left out.
+// The table of a run. A call belongs to the step in which it began, a stream to the one in which it
+// ended; what began before the first step or ended after the last is left out.
 
 /**
  * @typedef {{ name: string, from: number, to: number }} Step times in ms since the epoch, `to` exclusive
  * @typedef {{ kind: 'call' | 'stream', at: number, ms: number, status: number | null, problem: string | null }} Line of load.mjs
  */
 
-/** @param {{ steps: readonly Step[], lines: readonly Line[], version: string, nodes: number }} run */
+/**
+ * @param {{ steps: readonly Step[], lines: readonly Line[], version: string, nodes: number }} run
+ */
 export function renderResults({ steps, lines, version, nodes }) {
   const rows = steps.map((step) => {
     const { calls, refused, slowestMs, streams, cut, problems } = tally(step, lines);

@@ -23,8 +23,9 @@ const CUSTOM = [
 ];
 
 /**
- * Wrong types, missing fields and fields that Kubernetes does not know. The validators are compiled from Kubernetes' own schemas
- * and ignore what they do not know: a field that none of them has looked at is unknown.
+ * Wrong types, missing fields and fields that Kubernetes does not know. The validators are compiled
+ * from Kubernetes' own schemas and ignore what they do not know: a field that none of them has
+ * looked at is unknown.
  */
 export function schemaProblems(manifest: Manifest): string[] {
   const kind = `${manifest.apiVersion} ${manifest.kind}`;

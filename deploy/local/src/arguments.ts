@@ -1,7 +1,10 @@
 import { SERVICES } from './processes.js';
 import type { LocalService } from './processes.js';
 
-/** The arguments of `npm start -- …`. A port that is not given is undefined: then the default is only preferred. */
+/**
+ * The arguments of `npm start -- …`. A port that is not given is undefined: then the default is
+ * only preferred.
+ */
 export interface StartArguments {
   readonly port: number | undefined;
   readonly dashboardPort: number | undefined;

@@ -18,7 +18,8 @@ export interface Foundations {
 
 /**
  * Starts all of them, or leaves nothing.
- * @param onChange gets a line when a server ends that nobody has stopped, and when it is ready again
+ * @param onChange gets a line when a server ends that nobody has stopped, and when it is ready
+ * again
  */
 export async function startFoundations(
   options: SystemOptions,

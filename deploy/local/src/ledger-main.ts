@@ -1,4 +1,5 @@
-// `npm run ledger [-- <request id>] [--state DIR]`: what a call cost and how it stands in the ledger of the local system.
+// `npm run ledger [-- <request id>] [--state DIR]`: what a call cost and how it stands in the
+// ledger of the local system.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

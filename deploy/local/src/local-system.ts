@@ -22,13 +22,17 @@ export interface LocalSystem {
   children(name: ProcessName): readonly Child[];
   /**
    * Starts a second process of a service with its own ports, which takes the place at `index` when
-   * it is ready: from then on `children` and `running` name it. The old one runs until it is retired.
+   * it is ready: from then on `children` and `running` name it. The old one runs until it is
+   * retired.
    */
   replace(name: LocalService, index: number): Promise<Replacement>;
   running(): RunningFile;
   /** Writes `running.json` with the key that a client may use at once. */
   announce(demoApiKey: string | null): void;
-  /** Edges first (they finish their calls), then what they need, the servers last. A second call ends everything at once. */
+  /**
+   * Edges first (they finish their calls), then what they need, the servers last. A second call
+   * ends everything at once.
+   */
   stop(): Promise<void>;
 }
 

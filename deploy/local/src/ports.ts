@@ -2,7 +2,10 @@ import { createServer } from 'node:net';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { freePort } from '@gateway/servers';
 
-/** The documented ports of the servers and the simulator. A free port replaces one that is taken, and is kept. */
+/**
+ * The documented ports of the servers and the simulator. A free port replaces one that is taken,
+ * and is kept.
+ */
 export const INNER_PORTS = {
   postgres: 15_432,
   nats: 14_222,
@@ -27,8 +30,8 @@ export interface ChosenPorts {
 
 /**
  * Chooses the ports of this start. Edge, dashboard and operator API take the given ports (0: any),
- * else the documented ones or free ones. The rest take those of the last start on this state if they
- * are free, so that what was stored about them stays true.
+ * else the documented ones or free ones. The rest take those of the last start on this state if
+ * they are free, so that what was stored about them stays true.
  */
 export async function choosePorts(
   stateDirectory: string,

@@ -11,7 +11,9 @@ export interface ReadyInput {
   readonly demoModel: string | null;
 }
 
-/** What a newcomer needs, with commands to paste; the last line is the one that programs wait for. */
+/**
+ * What a newcomer needs, with commands to paste; the last line is the one that programs wait for.
+ */
 export function readyText(
   running: RunningFile,
   { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel }: ReadyInput,

@@ -73,7 +73,10 @@ function pidsOf(processes: readonly Pick<RunningServer | Child, 'pid'>[]): numbe
   return processes.flatMap(({ pid }) => pid ?? []);
 }
 
-/** `running.json` of one system exists from its announcement until it stops. Each change rewrites it. */
+/**
+ * `running.json` of one system exists from its announcement until it stops. Each change rewrites
+ * it.
+ */
 export class RunningJson {
   readonly #stateDirectory: string;
   /** It is null while there is no file. */

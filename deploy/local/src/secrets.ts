@@ -11,7 +11,10 @@ export interface Secrets {
   readonly admissionRedisPassword: string;
   readonly busPasswords: Readonly<Record<ServiceName, string>>;
   readonly rolePasswords: Readonly<Record<'billing' | 'accounts' | 'catalog', string>>;
-  /** The password of `gateway_finance`, which reads the views of the schema `finance` and nothing else. */
+  /**
+   * The password of `gateway_finance`, which reads the views of the schema `finance` and nothing
+   * else.
+   */
   readonly financePassword: string;
   readonly keyPepper: string;
   /** X25519 private keys, 32 bytes as hexadecimal; the public ones follow from them. */
@@ -30,7 +33,10 @@ export interface Secrets {
   readonly demoProviderUrls?: readonly string[];
 }
 
-/** Reads the secrets of a state directory, or makes and saves new ones. The file is readable by its owner only. */
+/**
+ * Reads the secrets of a state directory, or makes and saves new ones. The file is readable by its
+ * owner only.
+ */
 export function loadSecrets(stateDirectory: string): Secrets {
   const file = fileOf(stateDirectory);
   const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {};

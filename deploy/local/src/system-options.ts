@@ -15,7 +15,9 @@ export interface SystemOptions {
   readonly ports?: Partial<Record<InnerPort, number>>;
   /** Added to the environment of every service; read when the servers are up. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Replaces the addresses of the servers that the services get, with those of a proxy in tests. */
+  /**
+   * Replaces the addresses of the servers that the services get, with those of a proxy in tests.
+   */
   readonly through?: (own: Addresses) => Promise<Addresses>;
   /** It is false in tests: a crash of the machine may lose data. */
   readonly durable: boolean;

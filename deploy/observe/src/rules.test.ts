@@ -132,7 +132,9 @@ test('dashboards have names of their own, panels that do not overlap, and Promet
   }
 });
 
-/** Metrics of an expression that the variable of the dashboard does not narrow to one installation. */
+/**
+ * Metrics of an expression that the variable of the dashboard does not narrow to one installation.
+ */
 function unboundIn(expr: string): string[] {
   const metrics = [...expr.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+(?![a-z0-9_]|\{gateway=~"\$gateway")/g)];
   return metrics.map(([name]) => name).filter((name) => !/^gen_ai_(operation_name|token_type)$/.test(name));

@@ -40,7 +40,10 @@ export function expressions(): readonly string[] {
   return [...readRules().map(({ expr }) => expr), ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))];
 }
 
-/** Names of the metrics of this project in an expression, without what Prometheus appends to those of a histogram. */
+/**
+ * Names of the metrics of this project in an expression, without what Prometheus appends to those
+ * of a histogram.
+ */
 export function metricsIn(expr: string): string[] {
   const withoutLabels = expr.replace(/\{[^}]*\}|\bby \([^)]*\)/g, '');
   return [...withoutLabels.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+/g)].map(([name]) =>

@@ -16,7 +16,9 @@ interface Release {
 }
 
 const ROOT = new URL('../../../', import.meta.url);
-/** A later migration may say `-- beside 0.1.0: <kind: name>: why the code of that release bears it`. */
+/**
+ * A later migration may say `-- beside 0.1.0: <kind: name>: why the code of that release bears it`.
+ */
 const MARKER = /^-- beside (\d+\.\d+\.\d+): ([a-z ]+: .+?): \S.*$/gm;
 const { releases } = JSON.parse(readText('deploy/setup/released-migrations.json')) as { releases: Release[] };
 

@@ -1,5 +1,5 @@
-// `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0: written; 1: a fault, printed on standard
-// error; 78: the configuration.
+// `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0:
+// written; 1: a fault, printed on standard error; 78: the configuration.
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { backUp } from './backup/back-up.js';
 import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';

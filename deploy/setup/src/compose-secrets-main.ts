@@ -3,7 +3,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { fileURLToPath } from 'node:url';
 import { composeSecrets, GIVEN_SECRETS, makeRoot } from './compose-secrets.js';
 
-/** Only its owner may enter the directory. The files are mounted one by one, and read by the users of the containers. */
+/**
+ * Only its owner may enter the directory. The files are mounted one by one, and read by the users
+ * of the containers.
+ */
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o644;
 const ROOT_MODE = 0o600;
@@ -35,7 +38,10 @@ function writeInPlace(name: string, text: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: FILE_MODE });
 }
 
-/** Writes a new file and renames it: nothing can derive the root, so a crash must leave none of it or all. */
+/**
+ * Writes a new file and renames it: nothing can derive the root, so a crash must leave none of it
+ * or all.
+ */
 function makeWhole(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });
   renameSync(`${directory}/${name}.new`, `${directory}/${name}`);

@@ -15,8 +15,8 @@ const KEY_BYTES = 32;
 export const GIVEN_SECRETS: readonly string[] = ['smtp-url'];
 
 /**
- * The text of each secret file of the compose file, by name. Everything is derived from `root`, the one secret that must be kept:
- * the same root gives the same files, also when a release adds one.
+ * The text of each secret file of the compose file, by name. Everything is derived from `root`, the
+ * one secret that must be kept: the same root gives the same files, also when a release adds one.
  */
 export function composeSecrets(root: string): Record<string, string> {
   const of = (purpose: string, bytes = PASSWORD_BYTES) => derive(root, purpose, bytes);

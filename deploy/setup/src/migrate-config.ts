@@ -34,8 +34,9 @@ export const MIGRATE_FIELDS = {
 export type MigrateConfig = ConfigOf<typeof MIGRATE_FIELDS>;
 
 /**
- * The roles that the URLs of the services name. `unguessable` is the password of the finance role when none was given. Throws
- * when a URL has no user or no password, naming the variable and never the URL.
+ * The roles that the URLs of the services name. `unguessable` is the password of the finance role
+ * when none was given. Throws when a URL has no user or no password, naming the variable and never
+ * the URL.
  */
 export function rolesOf(
   config: MigrateConfig,

@@ -1,5 +1,5 @@
-// The migration command: run once before new code starts; old code keeps running meanwhile. Exit 0: every schema is up to
-// date; 1: a fault, logged; 78: the configuration.
+// The migration command: run once before new code starts; old code keeps running meanwhile. Exit 0:
+// every schema is up to date; 1: a fault, logged; 78: the configuration.
 import { randomBytes } from 'node:crypto';
 import { ConfigurationError, createLogger, readConfig } from '@gateway/service-kit';
 import { MIGRATE_FIELDS, rolesOf, type MigrateConfig } from './migrate-config.js';

@@ -6,7 +6,10 @@ export type LedgerService = (typeof LEDGER_SERVICES)[number];
 type Role = MigrateOptions['role'];
 
 export interface MigrateServicesOptions {
-  /** A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless `rolesByOthers`. */
+  /**
+   * A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless
+   * `rolesByOthers`.
+   */
   readonly migrationUrl: string;
   /** Each service's own role, made when missing, its password set. */
   readonly roles: Readonly<Record<LedgerService, Role>>;
@@ -18,8 +21,9 @@ export interface MigrateServicesOptions {
 }
 
 /**
- * Brings every schema up to date and gives each service's role its rights. A schema's new files apply all or not at all; what
- * one schema has got stays when a later one fails, and the next run goes on there. Gives the applied files by service.
+ * Brings every schema up to date and gives each service's role its rights. A schema's new files
+ * apply all or not at all; what one schema has got stays when a later one fails, and the next run
+ * goes on there. Gives the applied files by service.
  */
 export async function migrateServices({
   migrationUrl,

@@ -1,4 +1,5 @@
-// Everything that a deployment does with its database, as an owner who is no superuser: migrations, again, a backup, a restore, again.
+// Everything that a deployment does with its database, as an owner who is no superuser: migrations,
+// again, a backup, a restore, again.
 import { expect, test } from '@jest/globals';
 import { databaseUrl } from '@gateway/postgres';
 import { startServers } from '@gateway/servers';

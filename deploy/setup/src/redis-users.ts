@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 export const ADMISSION_USER = 'admission';
 
 /**
- * What admission and its scripts do: hashes, sorted sets, strings and the life of keys, scripts known by their digest, and the
- * two questions of the handshake. Not: deleting a database, reading or changing the server, listing keys, scripts sent in full.
+ * What admission and its scripts do: hashes, sorted sets, strings and the life of keys, scripts
+ * known by their digest, and the two questions of the handshake. Not: deleting a database, reading
+ * or changing the server, listing keys, scripts sent in full.
  */
 const ADMISSION_RULES = [
   'resetchannels',

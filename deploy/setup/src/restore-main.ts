@@ -1,5 +1,6 @@
-// `npm run restore -- --from DIR [--accept-loss]`: puts a backup in the place of what the database has, and declares it to be the
-// ledger. Exit 0: done; 1: a fault, printed on standard error; 78: the configuration.
+// `npm run restore -- --from DIR [--accept-loss]`: puts a backup in the place of what the database
+// has, and declares it to be the ledger. Exit 0: done; 1: a fault, printed on standard error; 78:
+// the configuration.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// `npm run rights -- nats | redis`: the configuration of your own servers, without any password: each is the name of
-// a variable for NATS, and as a text to replace for Redis.
+// `npm run rights -- nats | redis`: the configuration of your own servers, without any password:
+// each is the name of a variable for NATS, and as a text to replace for Redis.
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import { redisUsers } from './redis-users.js';

@@ -1,6 +1,9 @@
 import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
 
-/** New key pairs by the variables that hold them, in base64: the private halves for edges and billing, the public ones for the dashboard. */
+/**
+ * New key pairs by the variables that hold them, in base64: the private halves for edges and
+ * billing, the public ones for the dashboard.
+ */
 export function makeSealingKeys(): Record<string, string> {
   return Object.fromEntries(
     ['SOURCE', 'WEBHOOK'].flatMap((purpose) => {

@@ -7,7 +7,10 @@ export interface Certificates {
   readonly key: string;
 }
 
-/** An authority, and a certificate for 127.0.0.1 and localhost; both are valid from an hour before `nowMs` for a day. */
+/**
+ * An authority, and a certificate for 127.0.0.1 and localhost; both are valid from an hour before
+ * `nowMs` for a day.
+ */
 export function makeCertificates(nowMs: number): Certificates {
   const root = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });

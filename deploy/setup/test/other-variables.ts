@@ -94,7 +94,9 @@ const READERS = [
   'deploy/setup/src',
 ];
 
-/** The names in quotes in those programs, and those that docker-compose.yml takes from its caller. */
+/**
+ * The names in quotes in those programs, and those that docker-compose.yml takes from its caller.
+ */
 export function variablesRead(): string[] {
   const sources = READERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

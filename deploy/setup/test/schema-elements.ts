@@ -4,8 +4,8 @@ import pg from 'pg';
 export type SchemaElements = ReadonlyMap<string, string>;
 
 /**
- * Everything that a statement of older code may name or run into. `found` are kinds whose things must stay as they are; of
- * `demands` none may be added to what was there already either.
+ * Everything that a statement of older code may name or run into. `found` are kinds whose things
+ * must stay as they are; of `demands` none may be added to what was there already either.
  */
 const QUERIES = {
   column: `SELECT c.relname || '.' || a.attname AS name, format_type(a.atttypid, a.atttypmod) AS form
@@ -16,7 +16,8 @@ const QUERIES = {
              FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
             WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
               AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''`,
-  // That a column is not null is a constraint from PostgreSQL 18 on; what older code meets of it is the value demanded.
+  // That a column is not null is a constraint from PostgreSQL 18 on; what older code meets of it is
+  // the value demanded.
   constraint: `SELECT c.relname || '.' || k.conname AS name, pg_get_constraintdef(k.oid) AS form
              FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
             WHERE k.connamespace = $1::regnamespace AND k.conparentid = 0 AND k.contype NOT IN ('t', 'n')`,
@@ -40,7 +41,10 @@ const QUERIES = {
 } as const;
 type Kind = keyof typeof QUERIES;
 const KINDS = Object.keys(QUERIES) as Kind[];
-/** Gone ones only allow more. A trigger's and a demand's absence hinders nobody; a constraint that statements name is a unique one. */
+/**
+ * Gone ones only allow more. A trigger's and a demand's absence hinders nobody; a constraint that
+ * statements name is a unique one.
+ */
 const MAY_GO: readonly Kind[] = ['value demanded', 'trigger', 'constraint'];
 /** New ones on a table of before may refuse what older code writes. */
 const DEMANDS: readonly Kind[] = ['value demanded', 'constraint', 'unique index', 'trigger'];
@@ -63,7 +67,10 @@ export async function readElements(databaseUrl: string, schema: string): Promise
   }
 }
 
-/** What older code could trip over in the newer schema, each as `kind: name`; empty when everything was only added to. */
+/**
+ * What older code could trip over in the newer schema, each as `kind: name`; empty when everything
+ * was only added to.
+ */
 export function narrowings(older: SchemaElements, newer: SchemaElements): string[] {
   const tables = new Set([...older.keys()].filter((key) => key.startsWith('column: ')).map(tableOf));
   const lost = [...older].filter(([key, form]) => {

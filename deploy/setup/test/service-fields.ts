@@ -25,7 +25,10 @@ export const PROGRAM_FIELDS: Readonly<Record<string, readonly ConfigDescription[
 /** Set in every container: Node's own, for certificates of an own authority. */
 const NODE_VARIABLES = ['NODE_EXTRA_CA_CERTS'];
 
-/** What is wrong with the names of an environment: unknown ones, missing ones, and secrets that are not read from files. */
+/**
+ * What is wrong with the names of an environment: unknown ones, missing ones, and secrets that are
+ * not read from files.
+ */
 export function environmentProblems(program: string, names: readonly string[]): string[] {
   const fields = PROGRAM_FIELDS[program];
   if (fields === undefined) throw new Error(`${program} is no program of this project`);
@@ -40,7 +43,10 @@ export function environmentProblems(program: string, names: readonly string[]): 
   return [...unknown, ...missing, ...open];
 }
 
-/** Which values of an environment a program would not start with. Names that it does not read are left out. */
+/**
+ * Which values of an environment a program would not start with. Names that it does not read are
+ * left out.
+ */
 export function valueProblems(program: string, environment: NodeJS.ProcessEnv): string[] {
   const read = Object.entries(READ_BY[program] ?? {}).filter(([name]) => environment[name] !== undefined);
   return read.flatMap(([name, field]) => {

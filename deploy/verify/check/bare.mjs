@@ -1,14 +1,19 @@
-// `npm run check:bare`: the README's commands on a bare Debian 12, as root and as an ordinary user. Needs Debian 12 and root.
+// `npm run check:bare`: the README's commands on a bare Debian 12, as root and as an ordinary user.
+// Needs Debian 12 and root.
 //
-// This program only prepares: it makes a directory for the run and starts bare/inside.mjs in a mount and process
-// namespace of its own. When that ends, however it ends, its mounts and processes are gone, and the directory is deleted.
+// This program only prepares: it makes a directory for the run and starts bare/inside.mjs in a
+// mount and process namespace of its own. When that ends, however it ends, its mounts and processes
+// are gone, and the directory is deleted.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './bare/options.mjs';
 
 const INSIDE = fileURLToPath(new URL('bare/inside.mjs', import.meta.url));
-/** Ends what is still inside when this program is ended by a signal that inside.mjs does not get from the terminal. */
+/**
+ * Ends what is still inside when this program is ended by a signal that inside.mjs does not get
+ * from the terminal.
+ */
 const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP'];
 
 const options = readOptions(process.argv.slice(2));
@@ -21,7 +26,8 @@ if (problem) {
 // Not in the checkout: tools that walk it would find the copies.
 const directory = mkdtempSync('/var/tmp/gateway-bare-');
 const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-// The shell is the first process of the namespace and reaps what loses its parent, as every init does.
+// The shell is the first process of the namespace and reaps what loses its parent, as every init
+// does.
 const shell = ['sh', '-c', '"$@"; exit $?', 'init', process.execPath, INSIDE, directory, JSON.stringify(options)];
 const inside = spawn('unshare', [...namespaces, ...shell], { stdio: 'inherit' });
 process.on('SIGINT', () => undefined);

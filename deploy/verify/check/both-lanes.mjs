@@ -1,11 +1,15 @@
-// What `.ci/run` ends with: `npm test`, `npm run test:system`, and the core ways again on the Node of the images where that
-// is at hand. Each is run whatever became of the ones before; then the sum of their counts alone on a line. Fails when one failed.
+// What `.ci/run` ends with: `npm test`, `npm run test:system`, and the core ways again on the Node
+// of the images where that is at hand. Each is run whatever became of the ones before; then the sum
+// of their counts alone on a line. Fails when one failed.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
-/** Calls of every endpoint by official clients, money, limits, operators and pages, through all services. */
+/**
+ * Calls of every endpoint by official clients, money, limits, operators and pages, through all
+ * services.
+ */
 const CORE_WAYS = [
   'one-call',
   'openai-methods',

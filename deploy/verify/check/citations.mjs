@@ -1,5 +1,5 @@
-// Whether what documents and comments cite is there: `npm run rules` runs it. A citation is `docs/<page>.md`, with or
-// without an anchor; a link of a document is relative to it.
+// Whether what documents and comments cite is there: `npm run rules` runs it. A citation is
+// `docs/<page>.md`, with or without an anchor; a link of a document is relative to it.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -12,7 +12,10 @@ const NOT_OURS =
 /** Pages that are cited from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
 const LINK = /\]\(([^()\s]+)\)/g;
-/** Numbers that mean nothing without the page that gave them. Rows of the specification have their section before them. */
+/**
+ * Numbers that mean nothing without the page that gave them. Rows of the specification have their
+ * section before them.
+ */
 const OLD_FORMS = [
   /behaviour §\d/g,
   /behaviour, (?:section \d|Money\b|Envelopes\b)/g,

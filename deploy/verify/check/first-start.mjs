@@ -1,5 +1,6 @@
-// What a newcomer sees first: `npm start` in a checkout in which nothing was compiled, one call with the printed key, Ctrl-C. A
-// tree that was compiled as a whole before hides what `npm start` forgets to compile.
+// What a newcomer sees first: `npm start` in a checkout in which nothing was compiled, one call
+// with the printed key, Ctrl-C. A tree that was compiled as a whole before hides what `npm start`
+// forgets to compile.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,8 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Suites that take longest, so that none of them runs last while the other worker has nothing left to do. Without this a
- * clean clone orders suites by the size of their files.
+ * Suites that take longest, so that none of them runs last while the other worker has nothing left
+ * to do. Without this a clean clone orders suites by the size of their files.
  */
 const LONGEST = [
   'deploy/verify/e2e/src/rolling.system.test.ts',

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 
 /**
- * A jest reporter: the time per room at the end, the tests that were not run (a test's name says what it needs), and the
- * counts in a file for whoever started the run.
+ * A jest reporter: the time per room at the end, the tests that were not run (a test's name says
+ * what it needs), and the counts in a file for whoever started the run.
  */
 export default class RoomTimes {
   #rooms = new Map();

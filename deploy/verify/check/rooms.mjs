@@ -7,7 +7,9 @@ const TOPS = ['libs', 'services', 'deploy', 'deploy/verify'];
 const NO_TESTS = /(?:^|\/)(?:dist|node_modules)\//;
 const TEST = /(?:\.system)?\.test\.ts$/;
 
-/** Every room, `libs/bus` or `deploy/verify/e2e`: a folder with a README in one that holds rooms. */
+/**
+ * Every room, `libs/bus` or `deploy/verify/e2e`: a folder with a README in one that holds rooms.
+ */
 export const ROOMS = TOPS.flatMap((top) =>
   readdirSync(new URL(top, ROOT))
     .map((name) => `${top}/${name}`)
@@ -16,8 +18,8 @@ export const ROOMS = TOPS.flatMap((top) =>
 
 /**
  * The rooms and test files that are meant. A word is a room's path or its last part, or a test
- * file's path or its name with or without endings, which folders may precede; a trailing slash is ignored. A name that
- * several files have means all of them.
+ * file's path or its name with or without endings, which folders may precede; a trailing slash is
+ * ignored. A name that several files have means all of them.
  * @param lane `inner` or `system`: files of the other lane are not meant
  * @returns paths from the root, each once, in the order given
  * @throws Error with the list of rooms for a word that is neither, or with the other lane's command

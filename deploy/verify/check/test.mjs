@@ -1,6 +1,7 @@
-// `npm test`: compile, lint, import rules, then one jest run over all rooms but the long tests. `npm run test:system` (this
-// with --system): compile, then the long tests, `*.system.test.ts`. Names of rooms behind either: only those. Stops at the
-// first step that fails, and ends with the counts of the jest run alone on a line.
+// `npm test`: compile, lint, import rules, then one jest run over all rooms but the long tests.
+// `npm run test:system` (this with --system): compile, then the long tests, `*.system.test.ts`.
+// Names of rooms behind either: only those. Stops at the first step that fails, and ends with the
+// counts of the jest run alone on a line.
 import { spawnSync } from 'node:child_process';
 import { ROOMS, selectTests } from './rooms.mjs';
 import { forgetCounts, readCounts } from './test-counts.mjs';
@@ -41,7 +42,10 @@ function selectOrEnd(names) {
   }
 }
 
-/** Everything before the tests: all of it for `npm test`, compiling and the lint of what is selected otherwise. */
+/**
+ * Everything before the tests: all of it for `npm test`, compiling and the lint of what is selected
+ * otherwise.
+ */
 function before() {
   if (isSystem) return run('npm', ['run', '-s', 'build']);
   if (selected.length === 0) return turbo('//#build', '//#lint', '//#rules');

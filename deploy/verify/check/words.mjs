@@ -1,5 +1,5 @@
-// Finds words in identifiers, comments and documents that the glossary has retired:
-// `npm run rules` runs it.
+// Finds words in identifiers, comments and documents that the glossary has retired, and comments that
+// are too wide: `npm run rules` runs it.
 import { fileURLToPath } from 'node:url';
 import { trackedFiles } from './citations.mjs';
 
@@ -22,7 +22,10 @@ const RETIRED = new Map([
   ['waiting sweep', 'on-demand timer'],
 ]);
 
-/** Names that users, stored data or other releases know. They stay, and are cut out before the search. */
+/**
+ * Names that users, stored data or other releases know. They stay, and are cut out before the
+ * search.
+ */
 const PUBLIC = [
   // Subjects, streams and message names.
   /\b(?:edge\.(?:beat|verdict)|billing\.standing)\b[\w.{}*-]*|\bBEATS\b/g,
@@ -69,6 +72,29 @@ export function retiredWords(files) {
   return found;
 }
 
+/** Columns of a line that is a comment. */
+const COMMENT_COLUMNS_MAX = 100;
+const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/)/;
+/** One line by their form. */
+const DIRECTIVE = /eslint-|@typedef/;
+
+/**
+ * Lists comments that are too wide to be read beside something else, as `<file>:<line>: <columns> columns`.
+ * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
+ * @returns {string[]}
+ */
+export function wideComments(files) {
+  const found = [];
+  for (const [file, text] of files) {
+    if (!/\.(?:tsx?|mjs)$/.test(file) || NOT_OURS.test(file)) continue;
+    for (const [at, line] of text.split('\n').entries()) {
+      if (line.length <= COMMENT_COLUMNS_MAX || !COMMENT_LINE.test(line) || DIRECTIVE.test(line)) continue;
+      found.push(`${file}:${at + 1}: a comment of ${line.length} columns, at most ${COMMENT_COLUMNS_MAX}`);
+    }
+  }
+  return found;
+}
+
 /** The lines of a document without its code. */
 function proseOf(text) {
   const prose = text
@@ -77,7 +103,9 @@ function proseOf(text) {
   return [...prose.matchAll(/[^\n]+/g)].map(({ index, 0: words }) => ({ at: index, words }));
 }
 
-/** Identifiers and comments of a program, an identifier cut into its words. Strings are not read. */
+/**
+ * Identifiers and comments of a program, an identifier cut into its words. Strings are not read.
+ */
 function namesOf(text) {
   return [...text.matchAll(TOKENS)].flatMap(({ index, 0: token }) => {
     if (/^['"`]/.test(token)) return [];
@@ -95,7 +123,7 @@ function lineOf(text, at) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { files } = trackedFiles(fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, ''));
-  const found = retiredWords(files);
+  const found = [...retiredWords(files), ...wideComments(files)];
   for (const line of found) console.error(line);
   if (found.length > 0) process.exit(1);
 }

@@ -25,7 +25,10 @@ function entryPrefix(bucket: string): string {
   return `$KV.${bucket}.entry.`;
 }
 
-/** Characters that a KV key cannot have are written as `=` and their bytes in hexadecimal. Throws `too_large`. */
+/**
+ * Characters that a KV key cannot have are written as `=` and their bytes in hexadecimal. Throws
+ * `too_large`.
+ */
 export function entrySubject(bucket: string, key: string): string {
   if (key.length === 0 || key.length > KEY_CHARS_MAX) {
     throw new BusFault('too_large', `a bucket key has 1 to ${KEY_CHARS_MAX} characters`);

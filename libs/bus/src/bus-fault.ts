@@ -1,7 +1,8 @@
 /**
- * Why a bus call did not succeed. Codes made here: `timeout`, `no_responders`, `disconnected`, `overloaded`, `forbidden`,
- * `too_large`, `invalid_message`, `fault`, `stream_full`, `stream_missing`, `stream_refused`, `conflict`. A remote
- * handler may answer any other short code by throwing a BusFault of its own.
+ * Why a bus call did not succeed. Codes made here: `timeout`, `no_responders`, `disconnected`,
+ * `overloaded`, `forbidden`, `too_large`, `invalid_message`, `fault`, `stream_full`,
+ * `stream_missing`, `stream_refused`, `conflict`. A remote handler may answer any other short code
+ * by throwing a BusFault of its own.
  */
 export class BusFault extends Error {
   override readonly name: string = 'BusFault';

@@ -52,7 +52,9 @@ export interface SubscribeOptions {
   words?: Readonly<Record<string, string>>;
   /** Stored messages only: one replica of the service gets each message. */
   queue?: boolean;
-  /** Handlers running at once; a message above is dropped, counted and logged. 4,096 unless stated. */
+  /**
+   * Handlers running at once; a message above is dropped, counted and logged. 4,096 unless stated.
+   */
   concurrencyMax?: number;
 }
 
@@ -77,13 +79,25 @@ export interface ConsumeOptions {
   batchMax: number;
   /** Unacknowledged deliveries of all replicas together. */
   maxAckPending: number;
-  /** So long after a consumer was killed, its messages are delivered again; while it lives, the time is extended. */
+  /**
+   * So long after a consumer was killed, its messages are delivered again; while it lives, the time
+   * is extended.
+   */
   ackWaitMs: number;
-  /** A batch that is not full begins at the earliest so long after the one before: fewer, larger batches. Default 0. */
+  /**
+   * A batch that is not full begins at the earliest so long after the one before: fewer, larger
+   * batches. Default 0.
+   */
   collectMs?: number;
-  /** With so many bytes a batch is full before it has `batchMax` deliveries; it still gets what came meanwhile. No default. */
+  /**
+   * With so many bytes a batch is full before it has `batchMax` deliveries; it still gets what came
+   * meanwhile. No default.
+   */
   collectBytes?: number;
-  /** Called with one batch at a time. When it throws, what it has not acknowledged is delivered again. */
+  /**
+   * Called with one batch at a time. When it throws, what it has not acknowledged is delivered
+   * again.
+   */
   handler: (batch: StoredDelivery[]) => Promise<void>;
 }
 
@@ -133,7 +147,10 @@ export interface BucketMirror {
   ready(): boolean;
   /** Revision of the copy that is shown, 0 before the first. */
   revision(): number;
-  /** How long ago (epoch milliseconds `now`) the copy was last known to equal the bucket; Infinity before the first. */
+  /**
+   * How long ago (epoch milliseconds `now`) the copy was last known to equal the bucket; Infinity
+   * before the first.
+   */
   ageMs(now: number): number;
   stop(): Promise<void>;
 }
@@ -149,8 +166,9 @@ export interface Bus {
   /** Asks for one answer. Rejects with a {@link BusFault}. */
   request<M extends AnyRequest>(message: M, body: BodyOf<M>, options?: RequestOptions): Promise<AnswerOf<M>>;
   /**
-   * Asks for as many answers as come until `close()` or the time-out, which is a fault too; after a fault nothing more
-   * comes. Neither this call nor `close()` throws, and no callback runs inside this call.
+   * Asks for as many answers as come until `close()` or the time-out, which is a fault too; after a
+   * fault nothing more comes. Neither this call nor `close()` throws, and no callback runs inside
+   * this call.
    */
   requestMany<M extends AnyRequest>(
     message: M,
@@ -158,13 +176,19 @@ export interface Bus {
     on: { answer(answer: AnswerOf<M>): void; fault(fault: BusFault): void },
     options?: RequestOptions,
   ): { close(): void };
-  /** Sends without an answer. False: not sent, because the bus is disconnected. Throws on a body over the size limit. */
+  /**
+   * Sends without an answer. False: not sent, because the bus is disconnected. Throws on a body
+   * over the size limit.
+   */
   publish<M extends AnyPublished>(message: M, words: Words, body: BodyOf<M>): boolean;
-  /** The bytes of a body, to be sent many times unchanged. Throws `too_large` above 1,000,000 bytes. */
+  /**
+   * The bytes of a body, to be sent many times unchanged. Throws `too_large` above 1,000,000 bytes.
+   */
   encode<M extends AnyMessage>(message: M, body: BodyOf<M>): Uint8Array;
   /**
-   * Resolves when the stream has stored the message. A repeated `messageId` within the stream's duplicate window is
-   * stored once and answered `duplicate`. Rejects with a {@link BusFault}: `stream_full`, `timeout`, `disconnected`…
+   * Resolves when the stream has stored the message. A repeated `messageId` within the stream's
+   * duplicate window is stored once and answered `duplicate`. Rejects with a {@link BusFault}:
+   * `stream_full`, `timeout`, `disconnected`…
    */
   store<M extends AnyStored>(
     message: M,
@@ -172,19 +196,28 @@ export interface Bus {
     body: BodyOf<M> | Uint8Array,
     options?: { timeoutMs?: number; messageId?: string },
   ): Promise<{ sequence: number; duplicate: boolean }>;
-  /** Answers a request. A BusFault thrown by the handler reaches the asker, anything else is told as `fault`. */
+  /**
+   * Answers a request. A BusFault thrown by the handler reaches the asker, anything else is told as
+   * `fault`.
+   */
   serve<M extends AnyRequest>(
     message: M,
     handler: (body: ReceivedOf<M>) => Promise<AnswerBodyOf<M>>,
     options?: ServeOptions,
   ): void;
-  /** Answers a request as often as needed; `reply` may also be called after the handler has returned. */
+  /**
+   * Answers a request as often as needed; `reply` may also be called after the handler has
+   * returned.
+   */
   serveMany<M extends AnyRequest>(
     message: M,
     handler: (body: ReceivedOf<M>, reply: (answer: AnswerBodyOf<M>) => void) => Promise<void> | void,
     options?: ServeOptions,
   ): void;
-  /** Receives published messages, or stored ones as they pass. Invalid messages are counted, logged and left out. */
+  /**
+   * Receives published messages, or stored ones as they pass. Invalid messages are counted, logged
+   * and left out.
+   */
   subscribe<M extends AnyPublished | AnyStored>(
     message: M,
     handler: (body: ReceivedOf<M>) => void | Promise<void>,
@@ -203,16 +236,21 @@ export interface Bus {
   ): { ok: true; body: ReceivedOf<M> } | { ok: false; problem: string };
   /** The last message of each subject; `ack` and `retryAfter` of the result do nothing. */
   lastPerSubject(stream: StreamName, filterSubject: string): Promise<StoredDelivery[]>;
-  /** Writes what differs, removes what is gone, and the head last. Makes the bucket if it is missing. */
+  /**
+   * Writes what differs, removes what is gone, and the head last. Makes the bucket if it is
+   * missing.
+   */
   publishBucket(bucket: string, entries: ReadonlyMap<string, string>, revision: number): Promise<void>;
   /** Null: the bucket or its head is missing. */
   bucketHead(bucket: string): Promise<BucketHead | null>;
   mirrorBucket(bucket: string, onSwap: BucketSwap): BucketMirror;
   /**
-   * Resolves when the server knows every subscription made before: who is asked to serve now, serves. At once while
-   * disconnected: subscriptions are made again with the connection.
+   * Resolves when the server knows every subscription made before: who is asked to serve now,
+   * serves. At once while disconnected: subscriptions are made again with the connection.
    */
   listening(): Promise<void>;
-  /** Stops receiving, awaits running handlers (at most `timeoutMs`), sends what is unsent, closes. */
+  /**
+   * Stops receiving, awaits running handlers (at most `timeoutMs`), sends what is unsent, closes.
+   */
   drain(timeoutMs: number): Promise<void>;
 }

@@ -17,7 +17,10 @@ const PINGS_UNANSWERED_MAX = 2;
 /** So many refused handshakes before the first success mean a wrong user or password. */
 const HANDSHAKES_REFUSED_MAX = 3;
 
-/** At most one line in this time about what the server refuses; a wrong permission would otherwise flood the log. */
+/**
+ * At most one line in this time about what the server refuses; a wrong permission would otherwise
+ * flood the log.
+ */
 const ERROR_LOG_EVERY_MS = 1_000;
 
 /** The connection as the parts of the bus see it. */
@@ -40,7 +43,10 @@ export function inboxPrefix(service: ServiceName): string {
   return `_INBOX_${service}`;
 }
 
-/** Connects, and stays connected until it is closed. Rejects when the first connection takes too long. */
+/**
+ * Connects, and stays connected until it is closed. Rejects when the first connection takes too
+ * long.
+ */
 export async function openConnection(options: BusOptions): Promise<Link> {
   const nats = await firstConnect(options);
   const reconnect = makeListeners<void>(options.log);
@@ -93,7 +99,9 @@ async function firstConnect(options: BusOptions): Promise<NatsConnection> {
   let everConnected = false;
   let handshakes = 0;
 
-  /** Runs before each attempt; throwing is the library's only way out of its endless first attempts. */
+  /**
+   * Runs before each attempt; throwing is the library's only way out of its endless first attempts.
+   */
   const reconnectDelayHandler = (): number => {
     if (!everConnected) {
       if (handshakes >= HANDSHAKES_REFUSED_MAX) throw new BusFault('forbidden', `NATS refuses the user ${user}`);

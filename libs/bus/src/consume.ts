@@ -81,7 +81,10 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     });
   };
 
-  /** What is being worked on, or waits here for its turn, is not for anybody else. What has just come needs no word yet. */
+  /**
+   * What is being worked on, or waits here for its turn, is not for anybody else. What has just
+   * come needs no word yet.
+   */
   const extendMs = options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT;
   const extending = setInterval(() => {
     const now = performance.now();

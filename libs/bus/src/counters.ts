@@ -13,8 +13,9 @@ const REASONS = ['invalid_message', 'overloaded'] as const;
 const EXPECTED_CODE = 'timeout';
 
 /**
- * Counts failures only, so the way of a good message carries no instrument. What the service may receive and send stands at
- * zero from the start: a rate does not see the step from no series to the first fault.
+ * Counts failures only, so the way of a good message carries no instrument. What the service may
+ * receive and send stands at zero from the start: a rate does not see the step from no series to
+ * the first fault.
  */
 export function makeCounters(service: ServiceName): Counters {
   const meter = metrics.getMeter('@gateway/bus');

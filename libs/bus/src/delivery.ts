@@ -16,7 +16,11 @@ export interface Place {
   pending: number;
 }
 
-/** Reads `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<sequence>.<n>.<ns>.<pending>[.<random>]`. */
+/**
+ * Reads
+ * `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<sequence>.<n>.<ns>.<pending>`,
+ * with a random token behind it where there is a domain.
+ */
 export function placeOf(message: Msg): Place {
   const tokens = (message.reply ?? '').split('.');
   const at = tokens.length === 9 ? 4 : 6;

@@ -44,7 +44,8 @@ function codeOf(errorNumber: number, description: string): string {
     case ERROR_NUMBER.streamBytesExceeded:
       return 'stream_full';
     case ERROR_NUMBER.streamStoreFailed:
-      // The number covers every failure to store; only the text tells a full stream from a broken disk.
+      // The number covers every failure to store; only the text tells a full stream from a broken
+      // disk.
       return /maximum (bytes|messages)/.test(description) ? 'stream_full' : 'stream_refused';
     default:
       return 'stream_refused';

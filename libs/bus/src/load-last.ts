@@ -11,7 +11,10 @@ const BATCH = 256;
 /** The server forgets a consumer that nobody has asked for so long. */
 const INACTIVE_MS = 30_000;
 
-/** Makes a consumer that first brings the last message of each subject, then what follows; it needs no acknowledgements. */
+/**
+ * Makes a consumer that first brings the last message of each subject, then what follows; it needs
+ * no acknowledgements.
+ */
 export async function createLastConsumer(
   inbox: ReplyInbox,
   stream: string,
@@ -40,8 +43,8 @@ export async function createLastConsumer(
 const NOTHING_MORE = new Set([404, 408]);
 
 /**
- * Messages may be replaced while they are read, and the count of those pending then never comes to 0: the server's own
- * "nothing more" is an end as well.
+ * Messages may be replaced while they are read, and the count of those pending then never comes to
+ * 0: the server's own "nothing more" is an end as well.
  */
 function faultOf(stream: string, message: Msg): BusFault | undefined {
   const code = message.headers?.code ?? 0;
@@ -49,9 +52,10 @@ function faultOf(stream: string, message: Msg): BusFault | undefined {
 }
 
 /**
- * The last message of each subject of a stream, in stream order. A message that is replaced while it is read may be left
- * out by the server together with the one that replaced it: what brought fewer subjects than the server had counted is
- * read again. Rejects with `stream_missing`, `timeout`…
+ * The last message of each subject of a stream, in stream order. A message that is replaced while
+ * it is read may be left out by the server together with the one that replaced it: what brought
+ * fewer subjects than the server had counted is read again. Rejects with `stream_missing`,
+ * `timeout`…
  */
 export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, filterSubject: string): Promise<Msg[]> {
   const stopAt = performance.now() + LOAD_MAX_MS;

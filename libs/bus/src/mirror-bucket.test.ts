@@ -39,7 +39,10 @@ function models(count: number, text = 'price'): Map<string, string> {
   );
 }
 
-/** Writes behind the bus's back, as an operator could: an empty text removes, `empty` leaves nothing else in the bucket. */
+/**
+ * Writes behind the bus's back, as an operator could: an empty text removes, `empty` leaves nothing
+ * else in the bucket.
+ */
 async function asOperator(act: (request: (subject: string, body: string) => Promise<void>) => Promise<void>) {
   const url = new URL(world.urlFor('catalog'));
   const nats = await connect({
@@ -204,7 +207,8 @@ test('a mirror that begins while the bucket is being replaced comes to its last 
   await catalog.publishBucket('catalog', entriesOf(0), 0);
   for (let revision = 1; revision <= 300; revision += 1) {
     const mirror = edge.mirrorBucket('catalog', () => undefined);
-    // Where the replacement falls between the making of the consumer and its first question is left to chance.
+    // Where the replacement falls between the making of the consumer and its first question is left
+    // to chance.
     for (let turn = 0; turn < revision % 6; turn += 1) await setImmediate();
     await catalog.publishBucket('catalog', entriesOf(revision), revision);
     await until('the last revision is shown', () => mirror.revision() === revision);

@@ -7,13 +7,17 @@ import { Pull } from './pull.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
 const READ_AHEAD = 256;
-/** A head that does not cover what was staged: the bucket is read anew, after at least and at most so long. */
+/**
+ * A head that does not cover what was staged: the bucket is read anew, after at least and at most
+ * so long.
+ */
 const REREAD_FIRST_MS = 200;
 const REREAD_MAX_MS = 10_000;
 
 /**
- * A read copy of a bucket. What arrives is staged beside the copy that is shown; only a head that covers all of it swaps
- * the two, so an emptied, missing or half-written bucket never replaces a good copy (stack, KV mirror).
+ * A read copy of a bucket. What arrives is staged beside the copy that is shown; only a head that
+ * covers all of it swaps the two, so an emptied, missing or half-written bucket never replaces a
+ * good copy (stack, KV mirror).
  */
 export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwap: BucketSwap): BucketMirror {
   let staged = emptyContent();
@@ -26,7 +30,10 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
   let current = false;
   /** What the bucket had when the reading began has not all arrived. */
   let loading = true;
-  /** So many messages were there when the reading began. What is replaced before it is read comes later, so they all come. */
+  /**
+   * So many messages were there when the reading began. What is replaced before it is read comes
+   * later, so they all come.
+   */
   let unread = 0;
   let rereadMs = REREAD_FIRST_MS;
   let rereadTimer: NodeJS.Timeout | undefined;
@@ -84,7 +91,8 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
       const isHead = applyMessage(staged, bucket, message, sequence);
       if (!isHead) current = false;
       unread -= 1;
-      // Not by the server's count alone: it never comes to 0 when what it counted is replaced before it is read.
+      // Not by the server's count alone: it never comes to 0 when what it counted is replaced
+      // before it is read.
       if (loading && pending > 0 && unread > 0) return;
       // An entry that changes later is covered by the head that follows it.
       if (isHead || loading) compare();

@@ -7,9 +7,9 @@ import type { BucketMirror, BucketSwap, Bus } from './bus.js';
 const NAME_BYTES = 4;
 
 /**
- * Mirrors the bucket `catalog`, and tells the catalog by which revision this process decides: when `onSwap` has taken it over,
- * when the bus is back, and every two seconds; at the stop, which is to come just before the handlers close, that nothing is
- * decided by it any more.
+ * Mirrors the bucket `catalog`, and tells the catalog by which revision this process decides: when
+ * `onSwap` has taken it over, when the bus is back, and every two seconds; at the stop, which is to
+ * come just before the handlers close, that nothing is decided by it any more.
  */
 export function mirrorCatalog(
   bus: Pick<Bus, 'service' | 'replica' | 'mirrorBucket' | 'publish' | 'onReconnect'>,

@@ -109,7 +109,8 @@ test('nobody can answer for another service', async () => {
   admission.nats.publish(inbox, answer);
   await until('refused', () => admission.refused.length > 0);
   expect(admission.refused).toEqual([`publish ${inbox}`]);
-  // With the end of a message that it does serve it may publish, but that is not what the asker waits for.
+  // With the end of a message that it does serve it may publish, but that is not what the asker
+  // waits for.
   admission.nats.publish(inbox.replace(/test\.unserved$/, 'test.echo'), answer);
   await admission.nats.flush();
   expect(admission.refused).toHaveLength(1);

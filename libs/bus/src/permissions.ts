@@ -21,11 +21,13 @@ export interface Permissions {
 }
 
 /**
- * The least rights of a service, from who sends and serves what. A stored message's first server owns its stream. To the
- * inboxes of other services a service may publish answers to the requests that it serves, nothing else.
+ * The least rights of a service, from who sends and serves what. A stored message's first server
+ * owns its stream. To the inboxes of other services a service may publish answers to the requests
+ * that it serves, nothing else.
  *
- * The server's own means for that, `allow_responses`, keeps every reply subject of the last minute and walks through all of
- * them with each message as soon as there are 4,096: at 5,000 requests a second a message then costs a millisecond.
+ * The server's own means for that, `allow_responses`, keeps every reply subject of the last minute
+ * and walks through all of them with each message as soon as there are 4,096: at 5,000 requests a
+ * second a message then costs a millisecond.
  */
 export function permissionsOf(
   service: ServiceName,

@@ -95,7 +95,10 @@ async function inGroups<T>(items: readonly T[], act: (item: T) => Promise<void>)
   }
 }
 
-/** Read as mirrors read: a NATS 2.9 that is asked for a single message of a stream that is just being made dies of it. */
+/**
+ * Read as mirrors read: a NATS 2.9 that is asked for a single message of a stream that is just
+ * being made dies of it.
+ */
 async function readHead(link: Link, inbox: ReplyInbox, bucket: string): Promise<BucketHead | null> {
   try {
     const [message] = await loadLast(link, inbox, bucketStream(bucket), headSubject(bucket));

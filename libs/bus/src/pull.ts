@@ -28,9 +28,10 @@ export interface PullSource {
 }
 
 /**
- * Asks a pull consumer for messages, one question at a time, each with an inbox of its own, so that a late status of an
- * earlier question is told apart. The library's consume() notices a restarted server only after missed heartbeats, and
- * its fetch() waits its whole time; here a question is answered as messages arrive and is asked anew on each reconnect.
+ * Asks a pull consumer for messages, one question at a time, each with an inbox of its own, so that
+ * a late status of an earlier question is told apart. The library's consume() notices a restarted
+ * server only after missed heartbeats, and its fetch() waits its whole time; here a question is
+ * answered as messages arrive and is asked anew on each reconnect.
  */
 export class Pull {
   readonly #link: Link;
@@ -47,7 +48,10 @@ export class Pull {
   #preparation = 0;
   #retryMs = RETRY_FIRST_MS;
   #retryTimer: NodeJS.Timeout | undefined;
-  /** Code of the trouble that was logged last, so that a stream that is missing for an hour is one line. */
+  /**
+   * Code of the trouble that was logged last, so that a stream that is missing for an hour is one
+   * line.
+   */
   #told = '';
   #stopped = false;
 
@@ -101,7 +105,8 @@ export class Pull {
     clearTimeout(this.#retryTimer);
     clearInterval(this.#tick);
     this.#unlisten();
-    // Without interest in the inbox the server drops the open question. While disconnected there is nothing to await.
+    // Without interest in the inbox the server drops the open question. While disconnected there is
+    // nothing to await.
     if (this.#link.connected()) await this.#subscription.drain().catch(() => undefined);
     else if (!this.#link.nats.isClosed()) this.#subscription.unsubscribe();
   }

@@ -15,7 +15,10 @@ const NO_RESPONDERS = 503;
 export interface Waiting {
   /** What was asked, for texts. */
   readonly subject: string;
-  /** Ends the subject of the answers and says who may send them; without it only the server itself answers. */
+  /**
+   * Ends the subject of the answers and says who may send them; without it only the server itself
+   * answers.
+   */
   readonly answeredAs?: string;
   readonly timeoutMs: number;
   answered(message: Msg): void;
@@ -24,25 +27,28 @@ export interface Waiting {
 }
 
 interface Entry {
-  /** Null: it waits no longer. The map's old tables keep entries in memory for long; what these point to goes at once. */
+  /**
+   * Null: it waits no longer. The map's old tables keep entries in memory for long; what these
+   * point to goes at once.
+   */
   waiting: Waiting | null;
   /** On the monotonic clock. */
   readonly deadline: number;
 }
 
 /**
- * The end of the subjects on which a request of this subject is answered. A service has the right to publish to inboxes
- * of others only with the ends of the requests that it serves, and an inbox takes an answer only with the end of what was
- * asked: so nobody can answer for another service.
+ * The end of the subjects on which a request of this subject is answered. A service has the right
+ * to publish to inboxes of others only with the ends of the requests that it serves, and an inbox
+ * takes an answer only with the end of what was asked: so nobody can answer for another service.
  */
 export function answerSubjects(asker: ServiceName, requestSubject: string): string {
   return `${inboxPrefix(asker)}.*.*.${requestSubject}`;
 }
 
 /**
- * One subscription for the answers to all calls, a map of the waiting calls and one timer: half the cost of the library's
- * request (docs/decisions/0027-one-reply-inbox-for-each-process.md). Calls are found by what
- * follows the inbox in the answer's subject: number and end.
+ * One subscription for the answers to all calls, a map of the waiting calls and one timer: half the
+ * cost of the library's request (docs/decisions/0027-one-reply-inbox-for-each-process.md). Calls
+ * are found by what follows the inbox in the answer's subject: number and end.
  */
 export class ReplyInbox {
   readonly #link: Link;
@@ -68,7 +74,10 @@ export class ReplyInbox {
     link.onForbidden((subject) => this.#failSubject(subject));
   }
 
-  /** Sends a message whose answers go to `waiting`. Throws a BusFault when it was not sent. Returns the call's token. */
+  /**
+   * Sends a message whose answers go to `waiting`. Throws a BusFault when it was not sent. Returns
+   * the call's token.
+   */
   send(data: Uint8Array, waiting: Waiting, headers?: MsgHdrs): string {
     const { nats } = this.#link;
     if (!this.#link.connected()) throw new BusFault('disconnected', 'the bus is disconnected');

@@ -4,12 +4,18 @@ import { counter } from '@gateway/service-kit';
 import { BusFault } from './bus-fault.js';
 import type { Bus } from './bus.js';
 
-/** What an error of a handler is: a code for the asker, or what goes no further than the log of this process. */
+/**
+ * What an error of a handler is: a code for the asker, or what goes no further than the log of this
+ * process.
+ */
 export type HandlerFault = 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown };
 
 export interface RequestServerOptions {
   readonly faultOf: (error: unknown) => HandlerFault;
-  /** Handlers of one message at once, unless its own options say otherwise; as `bus.serve` when absent. */
+  /**
+   * Handlers of one message at once, unless its own options say otherwise; as `bus.serve` when
+   * absent.
+   */
   readonly concurrencyMax?: number;
 }
 

@@ -36,7 +36,8 @@ export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, '
   };
 
   const respond = (to: Msg, data: Uint8Array, withHeaders?: MsgHdrs): void => {
-    // While disconnected nobody waits any more, and the library would keep the answer without bound.
+    // While disconnected nobody waits any more, and the library would keep the answer without
+    // bound.
     if (!link.connected()) return;
     try {
       to.respond(data, withHeaders === undefined ? {} : { headers: withHeaders });

@@ -39,7 +39,10 @@ export function makeStreams(inbox: ReplyInbox): Pick<Bus, 'ensureStream' | 'stre
   };
 }
 
-/** What the server may say when the stream exists, or when another replica makes it in the same moment. */
+/**
+ * What the server may say when the stream exists, or when another replica makes it in the same
+ * moment.
+ */
 const MAY_EXIST: readonly number[] = [
   ERROR_NUMBER.streamNameInUse,
   // Its own subjects, and the room that it reserved itself.

@@ -5,7 +5,10 @@ import type { Link } from './connection.js';
 /** At most one log line for each message name and reason in this time. */
 const REFUSED_LOG_MS = 1_000;
 
-/** Subscriptions that hand messages to handlers, and how many of these handlers run: what a drain has to wait for. */
+/**
+ * Subscriptions that hand messages to handlers, and how many of these handlers run: what a drain
+ * has to wait for.
+ */
 export class Subscriptions {
   readonly #link: Link;
   readonly #subscriptions: Subscription[] = [];
@@ -28,7 +31,10 @@ export class Subscriptions {
     this.#subscriptions.push(this.#link.nats.subscribe(subject, options));
   }
 
-  /** Runs a handler to its end, counted; what it throws goes to `failed`. Neither callback may throw. */
+  /**
+   * Runs a handler to its end, counted; what it throws goes to `failed`. Neither callback may
+   * throw.
+   */
   async run<T>(handler: () => Promise<T> | T, ended: (result: T) => void, failed: (error: unknown) => void) {
     this.#running += 1;
     try {

@@ -18,8 +18,9 @@ export interface WireForm {
 }
 
 /**
- * The JSON object with its version as last member `v`: the receiver takes it off again, and taking off the last member
- * keeps the object's fast form. Throws `too_large`, and `invalid_message` on anything but an object.
+ * The JSON object with its version as last member `v`: the receiver takes it off again, and taking
+ * off the last member keeps the object's fast form. Throws `too_large`, and `invalid_message` on
+ * anything but an object.
  */
 export function encodeBody(form: WireForm, body: unknown): Uint8Array {
   const json: string | undefined = JSON.stringify(body);
@@ -38,7 +39,10 @@ export function assertSendable(form: WireForm, bytes: Uint8Array): void {
   throw new BusFault('too_large', `${form.name}: ${bytes.length} bytes are more than ${MESSAGE_BYTES_MAX}`);
 }
 
-/** A message's body, as a handler is given it. Never throws; `problem` names fields and rules, no values. */
+/**
+ * A message's body, as a handler is given it. Never throws; `problem` names fields and rules, no
+ * values.
+ */
 export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array): Decoded<ReceivedOf<M>> {
   return decodeObject(message, message.body, data) as Decoded<ReceivedOf<M>>;
 }
@@ -73,7 +77,10 @@ function checkOf(schema: Schema): Check {
   return check;
 }
 
-/** Null: the schema's own checks failed, which `length: {toString: null}` in a list's place brings about. */
+/**
+ * Null: the schema's own checks failed, which `length: {toString: null}` in a list's place brings
+ * about.
+ */
 function validate(schema: Schema, value: unknown): ReturnType<Schema['safeParse']> | null {
   try {
     return schema.safeParse(value);

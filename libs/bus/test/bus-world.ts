@@ -76,7 +76,10 @@ export async function startBusWorld(): Promise<BusWorld> {
   };
 }
 
-/** Asks until the answer is true, for at most 15 s. Testkit's, which tests of the bus cannot use: it is built on the bus. */
+/**
+ * Asks until the answer is true, for at most 15 s. Testkit's, which tests of the bus cannot use: it
+ * is built on the bus.
+ */
 export async function until(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   while (!(await ask())) {

@@ -31,7 +31,10 @@ export function jsonSchemas(): ReadonlyMap<string, string> {
   );
 }
 
-/** Whoever names a schema first has it. What is sent to operators and pages is named there, not by its message. */
+/**
+ * Whoever names a schema first has it. What is sent to operators and pages is named there, not by
+ * its message.
+ */
 const places = z.registry<{ id: string }>();
 for (const { file, pointer, schemas } of [OPERATOR, PAGES, MESSAGES]) {
   for (const [name, schema] of Object.entries(schemas)) {
@@ -53,7 +56,10 @@ function definitionsOf({ file, pointer, schemas }: typeof MESSAGES): Json {
   );
 }
 
-/** The body of each message by the message's name, and `<name>.answer`, after what messages are made of. */
+/**
+ * The body of each message by the message's name, and `<name>.answer`, after what messages are made
+ * of.
+ */
 function messageSchemas(): Named {
   const bodies = messages.MESSAGES.flatMap((message) => [
     [message.name, message.body] as const,

@@ -14,8 +14,9 @@ const SHOWN_MAX = 50;
 const REQUEST_MS_MAX = 10_000;
 
 /**
- * Shows the mails of a mailbox as one page, for a developer in front of this machine. It listens on the loopback address and answers to
- * that name only, so that no page from elsewhere can have a browser read it.
+ * Shows the mails of a mailbox as one page, for a developer in front of this machine. It listens on
+ * the loopback address and answers to that name only, so that no page from elsewhere can have a
+ * browser read it.
  */
 export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0): Promise<MailboxPage> {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {

@@ -16,7 +16,9 @@ afterEach(async () => {
   directory.remove();
 });
 
-/** Speaks SMTP by hand; the server's replies, one for each line that was said, after its greeting. */
+/**
+ * Speaks SMTP by hand; the server's replies, one for each line that was said, after its greeting.
+ */
 async function say(...lines: string[]): Promise<string[]> {
   const socket = createConnection(Number(new URL(mailbox.url).port), '127.0.0.1').setEncoding('utf8');
   const replies: string[] = [];

@@ -9,7 +9,10 @@ export interface ReadMail {
   readonly text: string;
 }
 
-/** Reads a mail as it came over SMTP. One that cannot be read is shown as it is, so that it hides no other one. */
+/**
+ * Reads a mail as it came over SMTP. One that cannot be read is shown as it is, so that it hides no
+ * other one.
+ */
 export async function readMail(mail: string): Promise<ReadMail> {
   const { headers, text, html } = await PostalMime.parse(mail).catch((): Email => unreadable(mail));
   // Not the library's addresses and dates: whoever looks at a mail wants to see what was sent.

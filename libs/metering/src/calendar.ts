@@ -9,14 +9,19 @@ export const SESSION_5H_MS = 5 * 60 * MINUTE_MS;
 const EPOCH_AFTER_MONDAY_MS = 3 * DAY_MS;
 const MONTH_TEXT = /^(?:19[7-9][0-9]|[2-9][0-9]{3})-(?:0[1-9]|1[0-2])$/;
 
-/** The calendar month, as `2026-11`. @throws RangeError for a time outside the years 1970 to 9999 */
+/**
+ * The calendar month, as `2026-11`. @throws RangeError for a time outside the years 1970 to 9999
+ */
 export function monthOf(ms: number): string {
   const month = new Date(ms).toISOString().slice(0, 7);
   if (!isMonth(month)) throw new RangeError(`not a time of the years 1970 to 9999: ${ms}`);
   return month;
 }
 
-/** First millisecond of a month. @throws RangeError for a text that is not `YYYY-MM` of the years 1970 to 9999 */
+/**
+ * First millisecond of a month. @throws RangeError for a text that is not `YYYY-MM` of the years
+ * 1970 to 9999
+ */
 export function monthStart(month: string): number {
   const [year, number] = yearAndMonth(month);
   return Date.UTC(year, number - 1, 1);
@@ -43,7 +48,10 @@ export function secondsLeftInMinute(ms: number): number {
   return secondsUntil(ms, (minuteOf(ms) + 1) * MINUTE_MS);
 }
 
-/** Seconds from one time to another for a Retry-After, rounded up; 1 when the time has come or has passed. */
+/**
+ * Seconds from one time to another for a Retry-After, rounded up; 1 when the time has come or has
+ * passed.
+ */
 export function secondsUntil(now: number, then: number): number {
   return Math.max(1, Math.ceil((then - now) / 1000));
 }

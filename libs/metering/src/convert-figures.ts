@@ -1,4 +1,7 @@
-/** What each price of a version is quoted in: bigints to count with, integers of the wire, texts of a document. */
+/**
+ * What each price of a version is quoted in: bigints to count with, integers of the wire, texts of
+ * a document.
+ */
 export interface PricesIn<A> {
   inputPerMillion: A;
   cachedInputPerMillion: A | null;
@@ -26,7 +29,10 @@ export interface GivenFigures<A> extends GivenPrices<A> {
   readonly tiers: readonly (GivenPrices<A> & { readonly aboveInputTokens: number })[];
 }
 
-/** The same figures with each price in another form; the order of tiers stays, and `null` stays `null`. */
+/**
+ * The same figures with each price in another form; the order of tiers stays, and `null` stays
+ * `null`.
+ */
 export function convertFigures<A, B>(figures: GivenFigures<A>, convert: (price: A) => B): FiguresIn<B> {
   return {
     ...convertPrices(figures, convert),

@@ -9,7 +9,9 @@ export function requireCount(value: number, name: string): number {
   return value;
 }
 
-/** A count that is never above `Number.MAX_SAFE_INTEGER`; sums and products beyond it stay at it. */
+/**
+ * A count that is never above `Number.MAX_SAFE_INTEGER`; sums and products beyond it stay at it.
+ */
 export function saturate(count: number): number {
   return Math.min(count, Number.MAX_SAFE_INTEGER);
 }

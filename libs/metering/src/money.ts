@@ -2,19 +2,24 @@
 export type NanoUsd = bigint;
 
 /**
- * Largest amount or balance: 9,000,000 USD. Below 2^53, so that it is exact as a JSON number and as the
- * double that a Redis script computes with.
+ * Largest amount or balance: 9,000,000 USD. Below 2^53, so that it is exact as a JSON number and as
+ * the double that a Redis script computes with.
  */
 export const AMOUNT_NANO_USD_MAX: NanoUsd = 9_000_000_000_000_000n;
 
 const NANO_PER_USD = 1_000_000_000n;
 const PLACES_MAX = 9;
 const PLACES_MIN = 2;
-/** More than any amount within the bounds needs; longer texts are refused before they are converted. */
+/**
+ * More than any amount within the bounds needs; longer texts are refused before they are converted.
+ */
 const TEXT_CHARACTERS_MAX = 32;
 const USD_TEXT = /^(-?)([0-9]+)(?:\.([0-9]{1,9}))?$/;
 
-/** A text that is not an amount of USD: its form is wrong (`syntax`) or it lies beyond the largest amount (`bounds`). */
+/**
+ * A text that is not an amount of USD: its form is wrong (`syntax`) or it lies beyond the largest
+ * amount (`bounds`).
+ */
 export class MoneyFormatError extends Error {
   override readonly name = 'MoneyFormatError';
 
@@ -28,8 +33,8 @@ export class MoneyFormatError extends Error {
 }
 
 /**
- * Reads a decimal string of USD: digits, at most nine places, an optional leading `-`; no `+`, no exponent, no
- * spaces, a digit on both sides of the point.
+ * Reads a decimal string of USD: digits, at most nine places, an optional leading `-`; no `+`, no
+ * exponent, no spaces, a digit on both sides of the point.
  * @throws MoneyFormatError
  */
 export function parseUsd(text: string): NanoUsd {
@@ -41,7 +46,10 @@ export function parseUsd(text: string): NanoUsd {
   return sign === '-' ? -magnitude : magnitude;
 }
 
-/** The shortest exact decimal with at least two places. Unbounded: sums over many accounts are written with it too. */
+/**
+ * The shortest exact decimal with at least two places. Unbounded: sums over many accounts are
+ * written with it too.
+ */
 export function formatUsd(amount: NanoUsd): string {
   const magnitude = amount < 0n ? -amount : amount;
   const nanos = (magnitude % NANO_PER_USD).toString().padStart(PLACES_MAX, '0');

@@ -5,7 +5,10 @@ import type { NanoUsd } from './money.js';
 /** Tokens that a price per token is quoted for. */
 export const TOKENS_PER_PRICE = 1_000_000n;
 
-/** Prices in nano-USD per 1,000,000 tokens, at least 0; `null` means the `inputPerMillion` beside it. */
+/**
+ * Prices in nano-USD per 1,000,000 tokens, at least 0; `null` means the `inputPerMillion` beside
+ * it.
+ */
 export interface TokenPrices {
   inputPerMillion: bigint;
   cachedInputPerMillion: bigint | null;
@@ -14,20 +17,26 @@ export interface TokenPrices {
   outputPerMillion: bigint;
 }
 
-/** Long-context prices: they apply to the whole call when its input tokens exceed `aboveInputTokens`. */
+/**
+ * Long-context prices: they apply to the whole call when its input tokens exceed
+ * `aboveInputTokens`.
+ */
 export interface PriceTier extends TokenPrices {
   aboveInputTokens: number;
 }
 
-/** One version of a model's price. `perCall` is in nano-USD. The order of `tiers` does not matter. */
+/**
+ * One version of a model's price. `perCall` is in nano-USD. The order of `tiers` does not matter.
+ */
 export interface PriceFigures extends TokenPrices {
   perCall: bigint;
   tiers: readonly PriceTier[];
 }
 
 /**
- * What a call used, in safe non-negative integers. `input` is all input, cached and cache writes included. Parts that
- * add up to more than `input` are cut: `cachedInput` first, then `cacheWrite`, then `cacheWrite1h`.
+ * What a call used, in safe non-negative integers. `input` is all input, cached and cache writes
+ * included. Parts that add up to more than `input` are cut: `cachedInput` first, then `cacheWrite`,
+ * then `cacheWrite1h`.
  */
 export interface TokenUsage {
   input: number;

@@ -3,7 +3,10 @@ import type { WindowUnit } from './windows.js';
 
 /** Row of the settled wallet balance. */
 export const WALLET_ROW = 'wallet';
-/** A row name taken apart. Key, member and model ids may contain `:`; months, starts and period ids do not. */
+/**
+ * A row name taken apart. Key, member and model ids may contain `:`; months, starts and period ids
+ * do not.
+ */
 export type RowName =
   | { kind: 'wallet' }
   | { kind: 'key_month'; keyId: string; month: string }
@@ -22,12 +25,17 @@ export function memberMonthRow(memberId: string, month: string): string {
   return `mm:${requireId(memberId)}:${requireMonth(month)}`;
 }
 
-/** Use of the session that opened at that time (ms). @throws RangeError for a time that is not a count */
+/**
+ * Use of the session that opened at that time (ms). @throws RangeError for a time that is not a
+ * count
+ */
 export function sessionWindowRow(unit: WindowUnit, start: number): string {
   return `w:session_5h:${unit}:${requireStart(start)}`;
 }
 
-/** Use of the week that began at that Monday (ms). @throws RangeError for a time that is not a count */
+/**
+ * Use of the week that began at that Monday (ms). @throws RangeError for a time that is not a count
+ */
 export function weeklyWindowRow(unit: WindowUnit, start: number): string {
   return `w:weekly:${unit}:${requireStart(start)}`;
 }
@@ -37,7 +45,10 @@ export function monthlyWindowRow(unit: WindowUnit, subscriptionPeriodId: string)
   return `w:monthly:${unit}:${requirePeriodId(subscriptionPeriodId)}`;
 }
 
-/** Use of a model's allotment in a subscription period. @throws RangeError for an empty model id or a wrong period id */
+/**
+ * Use of a model's allotment in a subscription period. @throws RangeError for an empty model id or
+ * a wrong period id
+ */
 export function allotmentRow(unit: WindowUnit, modelId: string, subscriptionPeriodId: string): string {
   return `al:${unit}:${requireId(modelId)}:${requirePeriodId(subscriptionPeriodId)}`;
 }

@@ -6,7 +6,9 @@ export type WindowType = 'session_5h' | 'weekly' | 'monthly';
 /** What a window counts: nano-USD or calls. */
 export type WindowUnit = 'usd' | 'requests';
 
-/** One paid period of a subscription, [start, end) in ms since the epoch. Its id contains no `:`. */
+/**
+ * One paid period of a subscription, [start, end) in ms since the epoch. Its id contains no `:`.
+ */
 export interface SubscriptionPeriod {
   id: string;
   start: number;
@@ -39,8 +41,9 @@ export interface WindowView {
 }
 
 /**
- * When a window resets (specification, usage window reset timing): 5 h after the session opened, the next Monday
- * 00:00 UTC, or the end of the subscription period. A session that is not open, or has ended, shows 5 h from now.
+ * When a window resets (specification, usage window reset timing): 5 h after the session opened,
+ * the next Monday 00:00 UTC, or the end of the subscription period. A session that is not open, or
+ * has ended, shows 5 h from now.
  * @throws RangeError for `monthly` without a subscription period
  */
 export function windowResetsAt(type: WindowType, periods: Omit<Periods, 'month'>, now: number): number {
@@ -57,7 +60,10 @@ export function windowResetsAt(type: WindowType, periods: Omit<Periods, 'month'>
   }
 }
 
-/** A window's settled use against its limit. Use above the limit shows as it is, with 0 remaining and 100 percent. */
+/**
+ * A window's settled use against its limit. Use above the limit shows as it is, with 0 remaining
+ * and 100 percent.
+ */
 export function windowView(limit: bigint, used: bigint): WindowView {
   const counted = maxAmount(0n, used);
   return {

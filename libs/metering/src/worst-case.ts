@@ -11,9 +11,15 @@ import type { PriceFigures } from './price.js';
 export const OUTPUT_TOKENS_DEFAULT = 8192;
 /** Bytes of prompt text that make at least one token, where the catalog says nothing else. */
 export const BYTES_PER_TOKEN_DEFAULT = 3;
-/** Input tokens allowed for an attachment (image, file, audio part): above what a large picture costs at the known providers. */
+/**
+ * Input tokens allowed for an attachment (image, file, audio part): above what a large picture
+ * costs at the known providers.
+ */
 export const ATTACHMENT_TOKENS_DEFAULT = 2_000;
-/** Bytes of prompt text that no more than one token is expected to cover: the divisor of the least cost. */
+/**
+ * Bytes of prompt text that no more than one token is expected to cover: the divisor of the least
+ * cost.
+ */
 const BYTES_PER_TOKEN_MOST = 8n;
 /** `bytesPerToken` counts in steps of 1/1000, so that the division is exact. */
 const BYTES_PER_TOKEN_SCALE = 1000;
@@ -40,7 +46,10 @@ export interface BoundFigures {
 
 /** The fields of a request that bound its output. `null` and absent mean unset. */
 export interface OutputRequest {
-  /** Prompts in the request: 1, or the elements of a list of prompts; 0 for endpoints without output tokens. */
+  /**
+   * Prompts in the request: 1, or the elements of a list of prompts; 0 for endpoints without output
+   * tokens.
+   */
   prompts: number;
   n?: number | null;
   bestOf?: number | null;

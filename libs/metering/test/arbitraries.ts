@@ -43,7 +43,9 @@ export const boundFigures: fc.Arbitrary<BoundFigures> = fc.record({
   attachmentTokens: fc.nat(5000),
 });
 
-/** A usage that stays within an input and an output bound; its cached parts may exceed its input. */
+/**
+ * A usage that stays within an input and an output bound; its cached parts may exceed its input.
+ */
 export function usageWithin(inputBound: number, outputBound: number): fc.Arbitrary<TokenUsage> {
   const input = fc.oneof(fc.constant(inputBound), fc.nat(inputBound));
   return fc.record({

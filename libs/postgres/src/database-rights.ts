@@ -4,8 +4,9 @@ import pg from 'pg';
 const SHARED = new Set(['postgres', 'template1', 'defaultdb']);
 
 /**
- * Lets the roles connect, and nobody else who has no right of its own: what PUBLIC has is taken away, but not from a database
- * that every server has. Whoever does not own the database changes nothing that is in order already.
+ * Lets the roles connect, and nobody else who has no right of its own: what PUBLIC has is taken
+ * away, but not from a database that every server has. Whoever does not own the database changes
+ * nothing that is in order already.
  */
 export async function ensureDatabaseRights(client: pg.ClientBase, roles: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ name: string; isOwner: boolean; isOpen: boolean; missing: string[] }>(
@@ -21,7 +22,8 @@ export async function ensureDatabaseRights(client: pg.ClientBase, roles: readonl
   const [database] = rows;
   if (database === undefined) return;
   const name = pg.escapeIdentifier(database.name);
-  // Whoever may connect as everybody may needs no right of its own, and another owner may not want to give one.
+  // Whoever may connect as everybody may needs no right of its own, and another owner may not want
+  // to give one.
   const isNeeded = database.isOwner || !database.isOpen;
   if (database.missing.length > 0 && isNeeded) {
     await client.query(`GRANT CONNECT ON DATABASE ${name} TO ${database.missing.join(', ')}`);

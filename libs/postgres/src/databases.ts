@@ -9,8 +9,9 @@ const RETRY = { attemptsMax: 40, baseMs: 50, maxMs: 50, random: () => 1 };
 const OBJECT_IN_USE = '55006';
 
 /**
- * Makes the database `name` as a copy of `template` and gives its URL (that of `adminUrl` otherwise). Waits up to two
- * seconds for connections to the template to end. For tests: a migrated template is copied in a tenth of a second.
+ * Makes the database `name` as a copy of `template` and gives its URL (that of `adminUrl`
+ * otherwise). Waits up to two seconds for connections to the template to end. For tests: a migrated
+ * template is copied in a tenth of a second.
  */
 export async function createDatabaseFromTemplate(adminUrl: string, name: string, template: string): Promise<string> {
   const text = `CREATE DATABASE ${identifier(name, 'the name of a database')} TEMPLATE ${identifier(template, 'the name of a template')}`;

@@ -11,7 +11,10 @@ export interface DeliverOptions {
   readonly retryMaxMs: number;
 }
 
-/** Stops at the first row that fails, and before a row that might still be under way when the lease ends. */
+/**
+ * Stops at the first row that fails, and before a row that might still be under way when the lease
+ * ends.
+ */
 export async function deliverInOrder(
   { rows }: ClaimedRun,
   lastBeginMs: number,

@@ -13,7 +13,10 @@ const LOOK_MAX_MS = 200;
 export interface DeliveryWaits {
   /** The receiver has this row: whoever waits for it here goes on at once. */
   tell(row: OutboxRow): void;
-  /** True when the row with this key and this `change` in its body is delivered, false when `waitMs` have passed. */
+  /**
+   * True when the row with this key and this `change` in its body is delivered, false when `waitMs`
+   * have passed.
+   */
   wait(key: string, change: string, waitMs: number): Promise<boolean>;
 }
 
@@ -25,7 +28,8 @@ export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
   const waiting = new Map<string, Set<() => void>>();
 
   const isGone = async (key: string, change: string): Promise<boolean> => {
-    // A database that cannot be asked says nothing: the next look may find it back, and the wait is bounded.
+    // A database that cannot be asked says nothing: the next look may find it back, and the wait is
+    // bounded.
     const row = await queries.one<{ waiting: boolean }>(text, [key, change]).catch(() => null);
     return row?.waiting === false;
   };

@@ -81,7 +81,10 @@ grant delete, insert, references, select, trigger, truncate, update on view tota
 const started: TestServer[] = [];
 afterAll(() => Promise.all(started.map((server) => server.stop())));
 
-/** The two sources give different major versions where both are at hand; each must give the same text. */
+/**
+ * The two sources give different major versions where both are at hand; each must give the same
+ * text.
+ */
 test.each(['url,binary', 'project'])(
   'a schema has one text, on a server from %s',
   async (resolvers) => {

@@ -3,18 +3,20 @@ import { identifier } from './identifier.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * A schema as text, to be committed and compared: tables with their columns, constraints and indexes, views, sequences,
- * functions, triggers, types, and what is granted to roles other than the owner. Sorted, without what differs between
- * servers (owners, oids, NOT NULL as constraints, the MAINTAIN privilege, qualified columns of a view's only relation), so
- * that PostgreSQL 15 and 18 give the same.
- * Partitions are left out: which exist depends on the day; their parent stands for them.
+ * A schema as text, to be committed and compared: tables with their columns, constraints and
+ * indexes, views, sequences, functions, triggers, types, and what is granted to roles other than
+ * the owner. Sorted, without what differs between servers (owners, oids, NOT NULL as constraints,
+ * the MAINTAIN privilege, qualified columns of a view's only relation), so that PostgreSQL 15 and
+ * 18 give the same. Partitions are left out: which exist depends on the day; their parent stands
+ * for them.
  */
 export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
   const name = identifier(schema, 'the name of a schema');
   return inTransaction(
     pool,
     async (tx) => {
-      // Names of types and functions are printed with their schema unless the search path finds them.
+      // Names of types and functions are printed with their schema unless the search path finds
+      // them.
       await tx.execute('SET LOCAL search_path = pg_catalog');
       const lines: string[] = [];
       for (const text of SECTIONS) {
@@ -28,10 +30,16 @@ export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
   );
 }
 
-/** The one relation that the outermost SELECT of a view reads, and its alias; joins and lists of relations stand otherwise. */
+/**
+ * The one relation that the outermost SELECT of a view reads, and its alias; joins and lists of
+ * relations stand otherwise.
+ */
 const ONLY_RELATION = /^ {3}FROM (?:\w+\.)?(\w+)(?: (\w+))?;?$/m;
 
-/** Up to PostgreSQL 15 columns of a view's only relation are printed with its name, from 16 on without it. */
+/**
+ * Up to PostgreSQL 15 columns of a view's only relation are printed with its name, from 16 on
+ * without it.
+ */
 function withoutQualifiers(view: string): string {
   const [, relation, alias = relation] = ONLY_RELATION.exec(view) ?? [];
   return alias === undefined ? view : view.replace(new RegExp(`(?<![\\w.])${alias}\\.(?=\\w)`, 'g'), '');

@@ -1,4 +1,6 @@
-/** The five characters of PostgreSQL's code, or null when the error did not come from the server. */
+/**
+ * The five characters of PostgreSQL's code, or null when the error did not come from the server.
+ */
 export function sqlStateOf(error: unknown): string | null {
   const code = codeOf(error);
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && !isNodeCode(code) ? code : null;
@@ -11,24 +13,28 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * Whether the fault lies in the data of one statement (wrong form, violated constraint, an exception raised by a
- * function), so that the same statement fails again while others work. Everything else (no connection, no memory, no
- * table, no right, a time-out) concerns all statements alike and is worth another try later.
+ * Whether the fault lies in the data of one statement (wrong form, violated constraint, an
+ * exception raised by a function), so that the same statement fails again while others work.
+ * Everything else (no connection, no memory, no table, no right, a time-out) concerns all
+ * statements alike and is worth another try later.
  */
 export function isDataFault(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state !== null && DATA_CLASSES.has(state.slice(0, 2));
 }
 
-/** Whether the database cannot take a value as it was sent (class 22): a character, a number or a time that it has no place for. */
+/**
+ * Whether the database cannot take a value as it was sent (class 22): a character, a number or a
+ * time that it has no place for.
+ */
 export function isValueFault(error: unknown): boolean {
   return sqlStateOf(error)?.startsWith('22') ?? false;
 }
 
 /**
- * Whether the database could not be reached or could not work: the connection failed, the server is starting, stopping or
- * read-only, or it ran out of connections, memory, disk or time. Nothing is known about the statement itself, except
- * that a commit may have happened.
+ * Whether the database could not be reached or could not work: the connection failed, the server is
+ * starting, stopping or read-only, or it ran out of connections, memory, disk or time. Nothing is
+ * known about the statement itself, except that a commit may have happened.
  */
 export function isConnectionFault(error: unknown): boolean {
   const state = sqlStateOf(error);
@@ -42,8 +48,9 @@ export function isConnectionFault(error: unknown): boolean {
 }
 
 /**
- * What an error is to those who asked for the work: a code, or an error for the log alone. PostgreSQL's own errors quote the
- * row, digests included: of those only state, table and constraint are kept.
+ * What an error is to those who asked for the work: a code, or an error for the log alone.
+ * PostgreSQL's own errors quote the row, digests included: of those only state, table and
+ * constraint are kept.
  */
 export function faultOf(error: unknown): 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown } {
   if (isConnectionFault(error)) return 'dependency_unavailable';
@@ -111,7 +118,9 @@ function codeOf(error: unknown): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** By shape, not by class: an error may come from another realm (a worker, a test's own globals). */
+/**
+ * By shape, not by class: an error may come from another realm (a worker, a test's own globals).
+ */
 function partsOf(error: unknown): { readonly code?: unknown; readonly message?: unknown; readonly errors?: unknown } {
   return typeof error === 'object' && error !== null ? error : {};
 }

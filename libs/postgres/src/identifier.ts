@@ -1,8 +1,8 @@
 const IDENTIFIER = /^[a-z][a-z0-9_]{0,62}$/;
 
 /**
- * A plain lower-case SQL name, safe to stand in a statement without quotes. Throws for anything else; `what` says in the
- * error which name it was.
+ * A plain lower-case SQL name, safe to stand in a statement without quotes. Throws for anything
+ * else; `what` says in the error which name it was.
  */
 export function identifier(name: string, what: string): string {
   if (!IDENTIFIER.test(name)) throw new Error(`${what} must be 1 to 63 of a-z, 0-9 and _, beginning with a letter`);

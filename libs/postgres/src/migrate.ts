@@ -8,15 +8,27 @@ import { ensureRole, ensureRoleSetting, requireRole, type RoleSpec } from './rol
 import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';
 
 export interface MigrateOptions {
-  /** A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless `rolesByOthers`. */
+  /**
+   * A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless
+   * `rolesByOthers`.
+   */
   readonly migrationUrl: string;
   /** Created when missing; new tables without a schema in their name go here. */
   readonly schema: string;
-  /** Files `NNNN_name.sql`, forward only. `${schema}`, `${role}` and the keys of `readers` are placeholders in them. */
+  /**
+   * Files `NNNN_name.sql`, forward only. `${schema}`, `${role}` and the keys of `readers` are
+   * placeholders in them.
+   */
   readonly directory: URL | string;
-  /** The service's own role: may log in and use the schema. What it may do with each table stands in the files. */
+  /**
+   * The service's own role: may log in and use the schema. What it may do with each table stands in
+   * the files.
+   */
   readonly role: RoleSpec;
-  /** Further login roles that only read, by placeholder: e.g. `{finance: {…}}` is `${finance}` in the files, which grant. */
+  /**
+   * Further login roles that only read, by placeholder: e.g. `{finance: {…}}` is `${finance}` in
+   * the files, which grant.
+   */
   readonly readers?: Readonly<Record<string, RoleSpec>>;
   /** True: the roles are there, with their passwords, and only checked. */
   readonly rolesByOthers?: boolean;
@@ -29,9 +41,10 @@ const CONNECT_MS = 5_000;
 const LOCK_MS = 120_000;
 
 /**
- * Brings one schema up to date: creates the schema and the roles, then applies the new files, all in one transaction, so
- * that a file that fails leaves nothing behind. Only one migration of a schema runs at a time; a second one waits and
- * then finds nothing to do. Refuses when an applied file was changed or removed. Services never call this.
+ * Brings one schema up to date: creates the schema and the roles, then applies the new files, all
+ * in one transaction, so that a file that fails leaves nothing behind. Only one migration of a
+ * schema runs at a time; a second one waits and then finds nothing to do. Refuses when an applied
+ * file was changed or removed. Services never call this.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const schema = identifier(options.schema, 'the name of a schema');

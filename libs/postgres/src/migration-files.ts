@@ -18,7 +18,10 @@ export interface AppliedMigration {
 
 const FILE_FORM = /^\d{4}_[a-z0-9]+([_-][a-z0-9]+)*\.sql$/;
 
-/** The migrations of a directory in their order. Throws on a file of another form and on a number used twice. */
+/**
+ * The migrations of a directory in their order. Throws on a file of another form and on a number
+ * used twice.
+ */
 export function readMigrationFiles(directory: URL | string): MigrationFile[] {
   const path = directory instanceof URL ? fileURLToPath(directory) : directory;
   const names = readdirSync(path).sort();
@@ -32,12 +35,14 @@ export function readMigrationFiles(directory: URL | string): MigrationFile[] {
   });
 }
 
-/** The database was made by other migrations than these, and cannot be brought up to date with them. */
+/**
+ * The database was made by other migrations than these, and cannot be brought up to date with them.
+ */
 export class MigrationHistoryError extends Error {}
 
 /**
- * Compares what was applied with the files. Migrations only go forward: an applied file that is gone or was changed, and a
- * new one that sorts before an applied one, are errors.
+ * Compares what was applied with the files. Migrations only go forward: an applied file that is
+ * gone or was changed, and a new one that sorts before an applied one, are errors.
  * @throws MigrationHistoryError
  */
 export function checkHistory(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): void {

@@ -28,7 +28,10 @@ export interface RunResult {
 /** The statements on an outbox table; each is one short transaction of its own. */
 export interface OutboxRows {
   claim(keysMax: number, rowsMax: number, leaseMs: number): Promise<ClaimedRun[]>;
-  /** Deletes what was delivered and gives back the rest. Rows that another replica has claimed since are left alone. */
+  /**
+   * Deletes what was delivered and gives back the rest. Rows that another replica has claimed since
+   * are left alone.
+   */
   finish(run: ClaimedRun, result: RunResult): Promise<void>;
 }
 
@@ -67,10 +70,11 @@ export function outboxRows(pool: Pool, table: string): OutboxRows {
 }
 
 /**
- * Takes whole keys: the oldest row of a key stands for it. While that row is taken or waits for its next attempt, nobody
- * takes a later one. SKIP LOCKED keeps replicas from waiting for each other within this statement; between statements
- * `due_at` keeps them apart. Of a key whose oldest row failed before, only that row is taken: a receiver that is away
- * then does not cost writes for all that waits behind it.
+ * Takes whole keys: the oldest row of a key stands for it. While that row is taken or waits for its
+ * next attempt, nobody takes a later one. SKIP LOCKED keeps replicas from waiting for each other
+ * within this statement; between statements `due_at` keeps them apart. Of a key whose oldest row
+ * failed before, only that row is taken: a receiver that is away then does not cost writes for all
+ * that waits behind it.
  */
 function claimText(name: string): string {
   return `WITH head AS (

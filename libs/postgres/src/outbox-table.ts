@@ -13,8 +13,8 @@ export interface OutboxMessage {
 export const OUTBOX_TABLE = 'outbox';
 
 /**
- * The statements that make an outbox table, to be copied into a migration file: a migration must not change when this
- * package does. `${role}` in it is the placeholder of `migrate`.
+ * The statements that make an outbox table, to be copied into a migration file: a migration must
+ * not change when this package does. `${role}` in it is the placeholder of `migrate`.
  */
 export function outboxTableSql(table = OUTBOX_TABLE): string {
   const name = identifier(table, 'the name of an outbox table');
@@ -36,9 +36,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ${name} TO \${role};
 }
 
 /**
- * Puts a message into the outbox within the caller's transaction, so that it is sent if and only if that commits. Ids are
- * taken when a row is written, not when it is committed: transactions that write messages of one key must lock
- * something in common first (the account's row), or a later id may be delivered before an earlier one.
+ * Puts a message into the outbox within the caller's transaction, so that it is sent if and only if
+ * that commits. Ids are taken when a row is written, not when it is committed: transactions that
+ * write messages of one key must lock something in common first (the account's row), or a later id
+ * may be delivered before an earlier one.
  */
 export async function enqueue(tx: Tx, { topic, key, body }: OutboxMessage, table = OUTBOX_TABLE): Promise<void> {
   const name = qualifiedIdentifier(table, 'the name of an outbox table');

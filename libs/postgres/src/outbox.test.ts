@@ -159,7 +159,8 @@ test('what a killed replica had taken is delivered by another one when the lease
     deliverMs: 200,
     deliver: async () => {
       taken = true;
-      // From here on the dying replica cannot reach the database any more, so it never deletes what it took.
+      // From here on the dying replica cannot reach the database any more, so it never deletes what
+      // it took.
       void killed.end();
       throw new Error('killed');
     },

@@ -10,7 +10,10 @@ export interface OutboxOptions {
   readonly pool: Pool;
   /** OUTBOX_TABLE when absent. */
   readonly table?: string;
-  /** Resolves when the row has arrived. May be called again for the same row: receivers must know repeats. */
+  /**
+   * Resolves when the row has arrived. May be called again for the same row: receivers must know
+   * repeats.
+   */
   readonly deliver: (row: OutboxRow) => Promise<void>;
   readonly log: Log;
   /** Keys that this replica delivers at the same time; KEYS_MAX when absent. */
@@ -23,7 +26,10 @@ export interface OutboxOptions {
   readonly leaseMs?: number;
   /** Bound of one delivery, well below the lease; DELIVER_MS when absent. */
   readonly deliverMs?: number;
-  /** Delay after the first failure of a row, doubling up to `retryMaxMs`; RETRY_BASE_MS and RETRY_MAX_MS when absent. */
+  /**
+   * Delay after the first failure of a row, doubling up to `retryMaxMs`; RETRY_BASE_MS and
+   * RETRY_MAX_MS when absent.
+   */
   readonly retryBaseMs?: number;
   readonly retryMaxMs?: number;
 }
@@ -32,10 +38,11 @@ export interface Outbox {
   /** Looks at the table now; for the moment after a commit that wrote to it. Never throws. */
   nudge(): void;
   /**
-   * For a command whose change must have arrived before it is answered: delivers now, and waits until the row of this key
-   * whose body has this `change` (a text that names one change of the key) is delivered, by this replica or
-   * another. Call it after the commit. True at once when there is no such row any more, so a repeated command can
-   * wait again; false after `waitMs` (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
+   * For a command whose change must have arrived before it is answered: delivers now, and waits
+   * until the row of this key whose body has this `change` (a text that names one change of the
+   * key) is delivered, by this replica or another. Call it after the commit. True at once when
+   * there is no such row any more, so a repeated command can wait again; false after `waitMs`
+   * (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
    */
   awaitDelivered(key: string, change: string, waitMs?: number): Promise<boolean>;
   /** Takes no more rows and waits for the deliveries under way, each within its bound. */
@@ -49,14 +56,18 @@ const LEASE_MS = 30_000;
 const DELIVER_MS = 10_000;
 const RETRY_BASE_MS = 200;
 const RETRY_MAX_MS = 30_000;
-/** A timer may end a little before its time, and a look before the row is due would leave it to the next poll. */
+/**
+ * A timer may end a little before its time, and a look before the row is due would leave it to the
+ * next poll.
+ */
 const RETRY_LATER_MS = 5;
 
 /**
- * Delivers what `enqueue` wrote: at least once, the rows of one key in order, different keys side by side. A row is taken
- * by one statement with a lease and deleted by another, so no transaction and no connection is held while `deliver`
- * runs, and several replicas share one table. A row that fails is tried again for ever, later each time, and holds
- * back its key only. What a killed replica had taken is delivered by another one when the lease ends.
+ * Delivers what `enqueue` wrote: at least once, the rows of one key in order, different keys side
+ * by side. A row is taken by one statement with a lease and deleted by another, so no transaction
+ * and no connection is held while `deliver` runs, and several replicas share one table. A row that
+ * fails is tried again for ever, later each time, and holds back its key only. What a killed
+ * replica had taken is delivered by another one when the lease ends.
  */
 export function startOutbox(options: OutboxOptions): Outbox {
   const settings = settingsOf(options);

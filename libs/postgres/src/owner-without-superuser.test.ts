@@ -1,5 +1,5 @@
-// Migrations by the owner of a database who is no superuser, as managed servers give it, on each PostgreSQL at hand: from 16 on
-// CREATEROLE means less than before.
+// Migrations by the owner of a database who is no superuser, as managed servers give it, on each
+// PostgreSQL at hand: from 16 on CREATEROLE means less than before.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startServers } from '@gateway/servers';
 import { mkdtempSync, rmSync } from 'node:fs';

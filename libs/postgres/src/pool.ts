@@ -10,7 +10,10 @@ export interface PoolOptions {
   readonly max?: number;
   /** Longest time that one statement may run; STATEMENT_MS when absent. */
   readonly statementTimeoutMs?: number;
-  /** Settings of the server for these connections, besides those that all have. Names and values without spaces. */
+  /**
+   * Settings of the server for these connections, besides those that all have. Names and values
+   * without spaces.
+   */
   readonly settings?: Readonly<Record<string, string>>;
   readonly log: Log;
 }
@@ -18,23 +21,30 @@ export interface PoolOptions {
 const CONNECTIONS_MAX = 10;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 30_000;
-/** Added to the statement's time before the client gives up by itself: for a server that no longer answers at all. */
+/**
+ * Added to the statement's time before the client gives up by itself: for a server that no longer
+ * answers at all.
+ */
 const UNANSWERED_MS = 5_000;
 const IDLE_MS = 60_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 /**
- * For every connection. No statement of ours runs long enough to earn back what compiling it costs, and a guess that one might
- * makes a transaction late by tens of milliseconds.
+ * For every connection. No statement of ours runs long enough to earn back what compiling it costs,
+ * and a guess that one might makes a transaction late by tens of milliseconds.
  */
 const SETTINGS = { TimeZone: 'UTC', jit: 'off' };
-/** Connections are replaced after half an hour, so that they follow a moved address and a server's memory is freed. */
+/**
+ * Connections are replaced after half an hour, so that they follow a moved address and a server's
+ * memory is freed.
+ */
 const LIFETIME_SECONDS = 1_800;
 
 /**
- * A pool of connections. int8 arrives as bigint, timestamptz as Date, numeric, date and timestamp as text (a Date would
- * put them into the machine's time zone). The session's time zone is UTC. A fault of a connection is logged and the
- * connection replaced; it never ends the process. Nothing connects before the first query.
+ * A pool of connections. int8 arrives as bigint, timestamptz as Date, numeric, date and timestamp
+ * as text (a Date would put them into the machine's time zone). The session's time zone is UTC. A
+ * fault of a connection is logged and the connection replaced; it never ends the process. Nothing
+ * connects before the first query.
  */
 export function createPool(url: string, options: PoolOptions): Pool {
   const { applicationName, max, statementTimeoutMs, settings, log } = options;
@@ -56,8 +66,8 @@ export function createPool(url: string, options: PoolOptions): Pool {
     options: optionsOf({ ...SETTINGS, ...settings }),
     types: { getTypeParser },
   });
-  // For the life of the connection: the driver reports a fault to the query and as an event, and an event that nobody
-  // hears ends the process.
+  // For the life of the connection: the driver reports a fault to the query and as an event, and an
+  // event that nobody hears ends the process.
   pool.on('connect', (client) => client.on('error', (err) => log.warn({ err }, 'a database connection failed')));
   pool.on('error', () => undefined);
   return pool;

@@ -24,10 +24,12 @@ const ATTRIBUTES = {
 type AttributesRow = Readonly<Record<keyof typeof ATTRIBUTES, boolean>>;
 
 /**
- * Creates the login role or sets its password, with no other attribute. Only what differs is altered: naming an attribute, even to take away
- * what is not there, needs it oneself, and a migration runs without superuser. Roles belong to the whole server, so two
- * migrations of different databases may meet here; the loser tries again.
- * @param url of the client: a role that is not ours to alter is left as it is if it can sign in there with this password
+ * Creates the login role or sets its password, with no other attribute. Only what differs is
+ * altered: naming an attribute, even to take away what is not there, needs it oneself, and a
+ * migration runs without superuser. Roles belong to the whole server, so two migrations of
+ * different databases may meet here; the loser tries again.
+ * @param url of the client: a role that is not ours to alter is left as it is if it can sign in
+ * there with this password
  */
 export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: string): Promise<void> {
   const role = identifier(spec.name, 'the name of a role');
@@ -46,7 +48,10 @@ export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: str
   }
 }
 
-/** For roles that others make: rejects when it is missing, or is more than a login role, with the statement that mends it. */
+/**
+ * For roles that others make: rejects when it is missing, or is more than a login role, with the
+ * statement that mends it.
+ */
 export async function requireRole(client: pg.ClientBase, { name }: RoleSpec): Promise<void> {
   const role = identifier(name, 'the name of a role');
   const differing = await differingClauses(client, role);
@@ -57,7 +62,8 @@ export async function requireRole(client: pg.ClientBase, { name }: RoleSpec): Pr
 }
 
 /**
- * A setting of the role in this database. Rejects when it differs and this user may not change it, with the statement to run.
+ * A setting of the role in this database. Rejects when it differs and this user may not change it,
+ * with the statement to run.
  * @param value as SQL reads it
  */
 export async function ensureRoleSetting(

@@ -4,7 +4,10 @@ import { fillPlaceholders, type MigrationFile } from './migration-files.js';
 /** Beside Knex's own history: what each applied file held. */
 export const CHECKSUM_TABLE = 'migration_checksums';
 
-/** Hands SQL files to Knex as migrations; each writes down its checksum in the transaction that applies it. */
+/**
+ * Hands SQL files to Knex as migrations; each writes down its checksum in the transaction that
+ * applies it.
+ */
 export function sqlSource(
   files: readonly MigrationFile[],
   schema: string,
@@ -27,7 +30,10 @@ export function sqlSource(
   };
 }
 
-/** Knex takes `?` for a binding unless a backslash precedes it; there is no way to write a backslash before a `?`. */
+/**
+ * Knex takes `?` for a binding unless a backslash precedes it; there is no way to write a backslash
+ * before a `?`.
+ */
 function withoutBindings(sql: string, name: string): string {
   if (sql.includes('\\?')) throw new Error(`migration ${name} holds a backslash before a question mark`);
   return sql.replaceAll('?', '\\?');

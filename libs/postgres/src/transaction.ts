@@ -8,7 +8,10 @@ export interface TransactionOptions {
   /** `read committed` when absent. */
   readonly isolation?: 'read committed' | 'repeatable read' | 'serializable';
   readonly readOnly?: boolean;
-  /** How often the work is begun before a conflict is thrown; ATTEMPTS_MAX when absent, 1 never repeats. */
+  /**
+   * How often the work is begun before a conflict is thrown; ATTEMPTS_MAX when absent, 1 never
+   * repeats.
+   */
   readonly attemptsMax?: number;
 }
 
@@ -17,11 +20,11 @@ const RETRY_BASE_MS = 10;
 const RETRY_MAX_MS = 500;
 
 /**
- * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects. After a serialization failure or a
- * deadlock everything is run again on a fresh transaction, so `work` must have no effects outside of it. A
- * connection is held until the end: never wait inside for the bus, HTTP or anything but this
- * database (docs/protocol.md#r18). A connection that fails during COMMIT leaves it unknown whether
- * the transaction happened: that error is thrown and not repeated.
+ * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects. After a
+ * serialization failure or a deadlock everything is run again on a fresh transaction, so `work`
+ * must have no effects outside of it. A connection is held until the end: never wait inside for the
+ * bus, HTTP or anything but this database (docs/protocol.md#r18). A connection that fails during
+ * COMMIT leaves it unknown whether the transaction happened: that error is thrown and not repeated.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -61,13 +64,18 @@ function beginText({ isolation, readOnly }: TransactionOptions): string {
   return `BEGIN ISOLATION LEVEL ${isolation ?? 'read committed'}${readOnly === true ? ' READ ONLY' : ''}`;
 }
 
-/** The server answers the COMMIT of a transaction in which a statement failed with ROLLBACK, and calls it a success. */
+/**
+ * The server answers the COMMIT of a transaction in which a statement failed with ROLLBACK, and
+ * calls it a success.
+ */
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await client.query('COMMIT');
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement in it was ignored');
 }
 
-/** Whether the connection is clean again. One that failed is thrown away without asking it anything. */
+/**
+ * Whether the connection is clean again. One that failed is thrown away without asking it anything.
+ */
 async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> {
   if (isConnectionFault(error)) return false;
   try {

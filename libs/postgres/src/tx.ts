@@ -3,7 +3,10 @@ import { isConnectionFault } from './faults.js';
 import type { Pool } from './pool.js';
 
 export interface QueryOptions {
-  /** Prepares the statement under this name, once per connection. One name must always stand for one text. */
+  /**
+   * Prepares the statement under this name, once per connection. One name must always stand for one
+   * text.
+   */
   readonly name?: string;
 }
 
@@ -28,7 +31,8 @@ export function onPool(pool: Pool): Tx {
       client.release();
       return result;
     } catch (error) {
-      // The pool's own query() throws the connection away after every error, a violated constraint included.
+      // The pool's own query() throws the connection away after every error, a violated constraint
+      // included.
       client.release(isConnectionFault(error));
       throw error;
     }

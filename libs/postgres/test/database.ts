@@ -11,7 +11,9 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server of its own; `resolvers` names where it may come from (see @gateway/servers). */
+/**
+ * A PostgreSQL server of its own; `resolvers` names where it may come from (see @gateway/servers).
+ */
 export async function startPostgres(resolvers?: string): Promise<TestServer> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
   const { postgres } = await startServers(['postgres'], {
@@ -60,7 +62,10 @@ export function migrationDirectory(files: Readonly<Record<string, string>>): str
 const UNTIL_MS = 10_000;
 const LOOK_MS = 10;
 
-/** Asks until the answer is true, for at most ten seconds. Testkit's, which tests of this room cannot use: it is built on it. */
+/**
+ * Asks until the answer is true, for at most ten seconds. Testkit's, which tests of this room
+ * cannot use: it is built on it.
+ */
 export async function until(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + UNTIL_MS;
   while (!(await ask())) {

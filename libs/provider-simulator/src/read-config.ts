@@ -15,7 +15,10 @@ export interface SimulatorConfig {
 const PORT_MAX = 65_535;
 const LOOPBACK = '127.0.0.1';
 
-/** Reads the environment; throws with the variable's name when a value is wrong. Unset: free ports, recording, no admin. */
+/**
+ * Reads the environment; throws with the variable's name when a value is wrong. Unset: free ports,
+ * recording, no admin.
+ */
 export function readConfig(environment: Record<string, string | undefined>): SimulatorConfig {
   const ports = (environment['GATEWAY_SIMULATOR_PORTS'] ?? '0,0').split(',');
   const [portA, portB] = ports.map((port) => portOf('GATEWAY_SIMULATOR_PORTS', port));

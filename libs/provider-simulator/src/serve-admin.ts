@@ -2,7 +2,9 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { ProviderSimulator } from './start-provider-simulator.js';
 
-/** Serves health and metrics on a second address; resolves when it listens. Port 0 is any free one. */
+/**
+ * Serves health and metrics on a second address; resolves when it listens. Port 0 is any free one.
+ */
 export async function serveAdmin(simulator: ProviderSimulator, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const page = request.method === 'GET' ? pageOf(request.url ?? '/', simulator) : undefined;

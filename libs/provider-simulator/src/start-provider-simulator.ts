@@ -23,7 +23,10 @@ export interface ProviderSimulatorOptions {
   ports?: [number, number];
   /** Calls without this key get 401 in their provider's format. Control requests need none. */
   requireKey?: string;
-  /** Whether calls are kept for `calls` and `GET /__calls`, default true; the benchmark switches it off. */
+  /**
+   * Whether calls are kept for `calls` and `GET /__calls`, default true; the benchmark switches it
+   * off.
+   */
   recordCalls?: boolean;
   /** Words of a default answer, default 24; a request's own output limit makes it shorter. */
   answerWords?: number;
@@ -37,7 +40,10 @@ export interface ProviderSimulator {
   urls: [string, string];
   /** Queues a script; throws `InvalidControlInput` when it is wrong. */
   script(script: Script): void;
-  /** Drops the queued scripts of one model, or all of them and the unused releases. Calls being answered go on. */
+  /**
+   * Drops the queued scripts of one model, or all of them and the unused releases. Calls being
+   * answered go on.
+   */
   clearScripts(model?: string): void;
   /** Recorded calls, oldest first; empty when calls are not recorded. */
   calls(filter?: CallFilter): CallRecord[];

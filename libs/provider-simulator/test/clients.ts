@@ -16,7 +16,10 @@ export async function postForJson(url: string, body: unknown): Promise<Json> {
   return (await (await post(url, body)).json()) as Json;
 }
 
-/** One server-sent event: its name, if any, and its data, parsed unless it is the end marker of the chat formats. */
+/**
+ * One server-sent event: its name, if any, and its data, parsed unless it is the end marker of the
+ * chat formats.
+ */
 export interface StreamEvent {
   event: string | undefined;
   data: Json | '[DONE]';

@@ -17,7 +17,9 @@ const PROBE_TIMEOUT_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 const RETRY_STEP_MS = 100;
 const SIGNAL_WAIT_MS = 10_000;
-/** What the servers log when something of a predecessor, or a stranger on the port, is in the way. */
+/**
+ * What the servers log when something of a predecessor, or a stranger on the port, is in the way.
+ */
 const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
 
 export interface UpServer {
@@ -28,8 +30,9 @@ export interface UpServer {
 }
 
 /**
- * Prepares, spawns and waits until the server itself (not another one on its port) answers. `port` 0 is a free one, another
- * one at each attempt. Throws `ResolverSkipped` with the last 20 log lines when this program does not come up, or when the start is given up.
+ * Prepares, spawns and waits until the server itself (not another one on its port) answers. `port`
+ * 0 is a free one, another one at each attempt. Throws `ResolverSkipped` with the last 20 log lines
+ * when this program does not come up, or when the start is given up.
  */
 export async function bringUp(
   kind: ServerKind,
@@ -104,7 +107,8 @@ async function waitForAnswer(
     }
   });
   if (seen.version !== undefined) return seen.version;
-  // A stranger on the port may refuse us while our own server is still on its way to fail for the taken port.
+  // A stranger on the port may refuse us while our own server is still on its way to fail for the
+  // taken port.
   if (seen.refusal) {
     await waitUntil(PROBE_TIMEOUT_MS, () => server.hasExited());
     if (!server.hasExited()) throw seen.refusal;

@@ -11,8 +11,9 @@ export interface Address {
 }
 
 /**
- * One short conversation over TCP. `read` gets everything received so far (once with '' after the connect) and returns the
- * result, or undefined to read more; what it throws ends the conversation. Bounded by `timeoutMs` and 1 MiB of answers.
+ * One short conversation over TCP. `read` gets everything received so far (once with '' after the
+ * connect) and returns the result, or undefined to read more; what it throws ends the conversation.
+ * Bounded by `timeoutMs` and 1 MiB of answers.
  */
 export function converse<Result>(
   address: Address,

@@ -9,7 +9,10 @@ const NPM_TIMEOUT_MS = 15_000;
 /** Servers, their first data and the fetched programs need well under this. */
 const FREE_MIN_BYTES = 2 * 1024 ** 3;
 
-/** Prints what the gateway would use from where, and what to do when something is missing; 0 when it can start. */
+/**
+ * Prints what the gateway would use from where, and what to do when something is missing; 0 when it
+ * can start.
+ */
 export async function doctor(): Promise<number> {
   const checkout = dirname(defaultCacheDirectory());
   const [servers, npm, disk] = await Promise.all([inspectServers({}), npmVersion(), statfs(checkout)]);

@@ -10,9 +10,10 @@ const STEP_TIMEOUT_MS = 120_000;
 const NETWORK_TIMEOUT_S = 20;
 
 /**
- * Downloads packages and the libraries they miss here, unpacks them into a draft directory, lets `refuse` try the draft, and
- * renames it to `place`: that name exists only when complete, and two processes may fetch at once. Uses the system's package
- * lists when they are there and current, else private ones; the system's package state is neither locked nor written.
+ * Downloads packages and the libraries they miss here, unpacks them into a draft directory, lets
+ * `refuse` try the draft, and renames it to `place`: that name exists only when complete, and two
+ * processes may fetch at once. Uses the system's package lists when they are there and current,
+ * else private ones; the system's package state is neither locked nor written.
  */
 export async function fetchDebianPackages(
   packages: string[],
@@ -57,7 +58,8 @@ async function download(packages: string[], work: string): Promise<void> {
     ...option('Dir::State::lists', join(work, 'lists')),
     ...option('Dir::State::status', '/var/lib/dpkg/status'),
   ];
-  // Its result does not matter: one source of many that cannot be reached fails it although the rest is there.
+  // Its result does not matter: one source of many that cannot be reached fails it although the
+  // rest is there.
   const update = await runCommand(APT_GET, [...withOwnLists, 'update'], { timeoutMs: UPDATE_TIMEOUT_MS, cwd: work });
   const second = await downloadOnce(packages, work, withOwnLists);
   if (second.ok) return;
@@ -71,8 +73,9 @@ async function downloadOnce(packages: string[], work: string, options: string[])
 }
 
 /**
- * What installing the packages would add, libraries only: the rest (service scripts, users) serves system installation. The C
- * library is left out, because a process cannot run with parts of two of them.
+ * What installing the packages would add, libraries only: the rest (service scripts, users) serves
+ * system installation. The C library is left out, because a process cannot run with parts of two of
+ * them.
  */
 async function missingLibraries(packages: string[], options: string[]): Promise<string[]> {
   const args = [...options, '--print-uris', '-y', '--no-install-recommends', 'install', ...packages];

@@ -14,7 +14,10 @@ const COMMON_PLACES = [
   '/home/linuxbrew/.linuxbrew/bin',
 ];
 
-/** The usable server programs of this machine, best first: only the one named in the environment when one is named. */
+/**
+ * The usable server programs of this machine, best first: only the one named in the environment
+ * when one is named.
+ */
 export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Found> {
   const found: Found = { programs: [], reasons: [] };
   const named = env[kind.binaryVariable];
@@ -31,7 +34,8 @@ export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Pr
 
 /**
  * Runs `path --version`; the answer is a text when the program cannot be used. A link is not
- * followed here: Debian's redis-server is a link to a program that acts by the name it is called with.
+ * followed here: Debian's redis-server is a link to a program that acts by the name it is called
+ * with.
  */
 export async function examineProgram(
   kind: ServerKind,

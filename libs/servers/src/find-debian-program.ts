@@ -11,8 +11,9 @@ export interface DebianProgram {
 }
 
 /**
- * A server from the packages of a Debian-like system, unpacked into the cache directory; needs no root and installs nothing.
- * Without `fetch` it only looks whether they were fetched before or could be.
+ * A server from the packages of a Debian-like system, unpacked into the cache directory; needs no
+ * root and installs nothing. Without `fetch` it only looks whether they were fetched before or
+ * could be.
  */
 export async function findDebianProgram(
   kind: ServerKind,

@@ -1,8 +1,9 @@
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that systems give to outgoing connections (Linux: from 32768): one that is handed out here is not taken by
- * somebody's client before its server listens, or while that server restarts.
+ * Below the ports that systems give to outgoing connections (Linux: from 32768): one that is handed
+ * out here is not taken by somebody's client before its server listens, or while that server
+ * restarts.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_700;
@@ -11,7 +12,10 @@ const STRIDE = 97;
 
 let next = (process.pid * STRIDE) % PORTS;
 
-/** A TCP port that was free on 127.0.0.1 a moment ago; the caller must cope with losing it to another process. */
+/**
+ * A TCP port that was free on 127.0.0.1 a moment ago; the caller must cope with losing it to
+ * another process.
+ */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < PORTS; tried += 1) {
     const port = FIRST_PORT + next;

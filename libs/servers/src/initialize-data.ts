@@ -9,8 +9,9 @@ const INITDB_TIMEOUT_MS = 120_000;
 const UNFINISHED = 'new-';
 
 /**
- * Makes `<home>/data` with initdb unless it is there. Data appears under its name only when complete, so a killed initdb
- * leaves nothing that a later start would take for data. Data of another major version cannot be served: `ResolverSkipped`.
+ * Makes `<home>/data` with initdb unless it is there. Data appears under its name only when
+ * complete, so a killed initdb leaves nothing that a later start would take for data. Data of
+ * another major version cannot be served: `ResolverSkipped`.
  */
 export async function initializeData(
   program: Program,

@@ -24,7 +24,10 @@ export interface InspectOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Says for each server which resolver `startServers` would take, without starting, fetching or initializing anything. */
+/**
+ * Says for each server which resolver `startServers` would take, without starting, fetching or
+ * initializing anything.
+ */
 export function inspectServers(options: InspectOptions): Promise<Inspection[]> {
   return Promise.all(SERVER_NAMES.map((name) => inspect(SERVER_KINDS[name], options)));
 }

@@ -27,8 +27,9 @@ export async function removeRecord(stateDirectory: string, name: ServerName): Pr
 }
 
 /**
- * Makes sure that no earlier server still works on this state directory. One whose starter is gone is told to end, gets
- * time for it and is killed then; one whose starter lives is an error. A pid that another program has got since is left alone.
+ * Makes sure that no earlier server still works on this state directory. One whose starter is gone
+ * is told to end, gets time for it and is killed then; one whose starter lives is an error. A pid
+ * that another program has got since is left alone.
  */
 export async function endLeftOver(stateDirectory: string, name: ServerName): Promise<void> {
   const record = await readRecord(recordFile(stateDirectory, name));
@@ -47,8 +48,9 @@ export async function endLeftOver(stateDirectory: string, name: ServerName): Pro
 }
 
 /**
- * Removes PostgreSQL's lock file when another program has got its pid since: PostgreSQL would take that for itself and refuse
- * to start. With a dead pid the file stays, because PostgreSQL then looks for left-over backends before it goes on.
+ * Removes PostgreSQL's lock file when another program has got its pid since: PostgreSQL would take
+ * that for itself and refuse to start. With a dead pid the file stays, because PostgreSQL then
+ * looks for left-over backends before it goes on.
  */
 export async function removeForeignLock(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid');

@@ -7,8 +7,9 @@ const BASE = '/var/tmp/gateway-servers-0';
 const HASH_CHARACTERS = 16;
 
 /**
- * A path outside the checkout for what root has but PostgreSQL's unprivileged user must reach; the same `key` gives the same
- * path. Its parent belongs to root, so no other local user can put something of theirs there first.
+ * A path outside the checkout for what root has but PostgreSQL's unprivileged user must reach; the
+ * same `key` gives the same path. Its parent belongs to root, so no other local user can put
+ * something of theirs there first.
  */
 export async function outsideDirectory(label: string, key: string): Promise<string> {
   await mkdir(BASE).catch((error: NodeJS.ErrnoException) => {

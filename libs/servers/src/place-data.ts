@@ -7,9 +7,10 @@ import { canEnter } from './server-user.js';
 import { recordOrigin, sweepOutside } from './sweep-outside.js';
 
 /**
- * The directory in which PostgreSQL keeps its data: `<state>/postgres`, owned by the user that runs the server. When that
- * user cannot enter the state directory (a checkout under /root), `<state>/postgres` is a link to a directory under /var/tmp.
- * The link decides: deleted state starts empty, and directories to which no link leads are deleted when a new one is made.
+ * The directory in which PostgreSQL keeps its data: `<state>/postgres`, owned by the user that runs
+ * the server. When that user cannot enter the state directory (a checkout under /root),
+ * `<state>/postgres` is a link to a directory under /var/tmp. The link decides: deleted state
+ * starts empty, and directories to which no link leads are deleted when a new one is made.
  */
 export async function placeData(stateDirectory: string, user: ServerUser | null): Promise<string> {
   const inside = join(stateDirectory, 'postgres');
@@ -36,7 +37,10 @@ async function reuseLinked(target: string, user: ServerUser): Promise<string> {
   return own(target, user);
 }
 
-/** Root's private directory (0700) is opened for entering, not for listing, to the group that only the server's user has. */
+/**
+ * Root's private directory (0700) is opened for entering, not for listing, to the group that only
+ * the server's user has.
+ */
 async function admitGroup(directory: string, user: ServerUser): Promise<void> {
   const { uid, mode } = await stat(directory);
   if (uid !== 0 || (mode & 0o077) !== 0) return;

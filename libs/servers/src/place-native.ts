@@ -11,9 +11,10 @@ const CHMOD_TIMEOUT_MS = 10_000;
 const NAME_PATTERN = /^native\/[\w.+/-]+$/;
 
 /**
- * The `native` directory of an embedded PostgreSQL with its library links made, which the package leaves to an install script
- * that does not run here. It is used in place when it is writable or complete and the server's user can run it; otherwise a
- * copy is used: under /var/tmp for root, in the cache directory for others.
+ * The `native` directory of an embedded PostgreSQL with its library links made, which the package
+ * leaves to an install script that does not run here. It is used in place when it is writable or
+ * complete and the server's user can run it; otherwise a copy is used: under /var/tmp for root, in
+ * the cache directory for others.
  */
 export async function placeNative(native: string, cacheDirectory: string): Promise<string> {
   const user = serverUser();
@@ -52,7 +53,10 @@ async function makeLinks(native: string, links: Link[]): Promise<void> {
   }
 }
 
-/** A copy gets its name when it is complete, so two processes may copy at once and a killed copy is never used. */
+/**
+ * A copy gets its name when it is complete, so two processes may copy at once and a killed copy is
+ * never used.
+ */
 async function copyNative(
   native: string,
   links: Link[],

@@ -59,7 +59,8 @@ export const postgresKind: ServerKind = {
       'logging_collector=off',
       'log_timezone=UTC',
       'timezone=UTC',
-      // Commits stay synchronous: without fsync that costs next to nothing, and a killed server loses none.
+      // Commits stay synchronous: without fsync that costs next to nothing, and a killed server
+      // loses none.
       ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
     ];
     return {

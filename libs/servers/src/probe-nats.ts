@@ -14,8 +14,9 @@ interface Info {
 }
 
 /**
- * Reads a NATS server's greeting and, when the URL has credentials, waits for its PONG. The URL may list several servers
- * separated by commas: the first that answers counts. A server without JetStream is refused.
+ * Reads a NATS server's greeting and, when the URL has credentials, waits for its PONG. The URL may
+ * list several servers separated by commas: the first that answers counts. A server without
+ * JetStream is refused.
  */
 export async function probeNats(urls: string, timeoutMs: number): Promise<Answer> {
   const failures: unknown[] = [];
@@ -38,7 +39,8 @@ function probeOne(url: URL, timeoutMs: number): Promise<Answer> {
     const info = JSON.parse(line) as Info;
     const answer = { version: info.version ?? 'unknown', identity: info.server_name ?? '' };
     if (info.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
-    // Beyond the greeting a TLS server speaks only after an upgrade, and one that wants unknown credentials says nothing.
+    // Beyond the greeting a TLS server speaks only after an upgrade, and one that wants unknown
+    // credentials says nothing.
     if (info.tls_required === true || (info.auth_required === true && url.username === '')) return answer;
     if (!isSent) send(`CONNECT ${JSON.stringify(credentialsOf(url))}\r\nPING\r\n`);
     isSent = true;

@@ -5,7 +5,10 @@ import type { Answer } from './server-kind.js';
 /** invalid_password, invalid_authorization_specification, invalid_catalog_name */
 const FINAL_CODES = new Set(['28P01', '28000', '3D000']);
 
-/** Asks a PostgreSQL server for its version; its identity is the data directory, readable by superusers only. */
+/**
+ * Asks a PostgreSQL server for its version; its identity is the data directory, readable by
+ * superusers only.
+ */
 export async function probePostgres(url: string, timeoutMs: number): Promise<Answer> {
   const client = new pg.Client({
     connectionString: url,

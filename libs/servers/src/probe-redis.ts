@@ -4,7 +4,10 @@ import type { Answer } from './server-kind.js';
 
 const DEFAULT_PORT = 6379;
 
-/** Sends PING and reads version and process id (its identity) from INFO; a server that still loads has not answered. */
+/**
+ * Sends PING and reads version and process id (its identity) from INFO; a server that still loads
+ * has not answered.
+ */
 export function probeRedis(text: string, timeoutMs: number): Promise<Answer> {
   const url = new URL(text);
   const address = { host: url.hostname, port: Number(url.port) || DEFAULT_PORT, tls: url.protocol === 'rediss:' };
@@ -29,7 +32,10 @@ function commands(url: URL): string {
   return [...(password === '' ? [] : [login]), ['PING'], ['INFO']].map(encode).join('');
 }
 
-/** What admission refuses too: it decides on one primary that keeps what it is given. @throws ProbeRefused */
+/**
+ * What admission refuses too: it decides on one primary that keeps what it is given. @throws
+ * ProbeRefused
+ */
 function refuseUse(info: string): void {
   const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'not told';
   if (read('redis_mode') === 'cluster') throw new ProbeRefused('it is a cluster node: set cluster-enabled no');

@@ -41,8 +41,9 @@ export function runCommand(path: string, args: string[], options: CommandOptions
 }
 
 /**
- * The environment that servers and their tools get. The caller's own is not passed on: variables such as PGPORT, PGDATA or
- * a foreign LD_LIBRARY_PATH would change what the server does. Proxy settings stay, because fetching needs them.
+ * The environment that servers and their tools get. The caller's own is not passed on: variables
+ * such as PGPORT, PGDATA or a foreign LD_LIBRARY_PATH would change what the server does. Proxy
+ * settings stay, because fetching needs them.
  */
 export function bareEnvironment(): Record<string, string> {
   const kept: Record<string, string> = { LC_ALL: 'C', TZ: 'UTC' };

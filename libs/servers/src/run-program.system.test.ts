@@ -25,7 +25,8 @@ test('restart, killed or orderly, keeps port and data; emptyState drops the data
   await sql(postgres.url, 'CREATE TABLE kept AS SELECT 7 AS n');
   await redis(cache.url, 'SET kept 7');
   await natsRequest(nats.url, '$JS.API.STREAM.CREATE.KEPT', JSON.stringify({ name: 'KEPT', subjects: ['kept'] }));
-  // The append-only file is synced each second, but written before the answer: a killed process loses nothing.
+  // The append-only file is synced each second, but written before the answer: a killed process
+  // loses nothing.
   for (const kill of [true, false]) {
     const before = [postgres.pid, nats.pid, cache.pid];
     await restartAll([postgres, nats, cache], { kill });

@@ -24,9 +24,15 @@ export interface Launch {
   stopSignals: NodeJS.Signals[];
   /** Sent by the kernel when the process that started the server dies. */
   deathSignal: 'QUIT' | 'KILL';
-  /** An argument that only this server on this state directory has: it tells the server from a process that got its old pid. */
+  /**
+   * An argument that only this server on this state directory has: it tells the server from a
+   * process that got its old pid.
+   */
   mark: string;
-  /** What the server must say of itself, so that a stranger on the same port is not taken for it. `{pid}` stands for its pid. */
+  /**
+   * What the server must say of itself, so that a stranger on the same port is not taken for it.
+   * `{pid}` stands for its pid.
+   */
   identity: string;
 }
 
@@ -72,9 +78,15 @@ export interface ServerKind {
   refuseProgram(path: string): Promise<string | null>;
   findProject(cacheDirectory: string, options: { fetch: boolean; log(line: string): void }): Promise<Found>;
   url(port: number, options: ServersOptions): string;
-  /** Asks a server once; throws when it does not answer within `timeoutMs`, `ProbeRefused` when waiting cannot help. */
+  /**
+   * Asks a server once; throws when it does not answer within `timeoutMs`, `ProbeRefused` when
+   * waiting cannot help.
+   */
   probe(url: string, timeoutMs: number): Promise<Answer>;
-  /** Makes data directory and configuration; throws `ResolverSkipped` when this program cannot serve this state directory. */
+  /**
+   * Makes data directory and configuration; throws `ResolverSkipped` when this program cannot serve
+   * this state directory.
+   */
   prepare(program: Program, port: number, options: ServersOptions): Promise<Launch>;
   /** Deletes data, not configuration; the server is down. */
   emptyState(options: ServersOptions): Promise<void>;

@@ -12,11 +12,17 @@ export interface RestartOptions {
   kill?: boolean;
   /** Delete the server's data before it starts again. */
   emptyState?: boolean;
-  /** Only if it has ended and nobody has stopped it or started it again meanwhile; else nothing is done. */
+  /**
+   * Only if it has ended and nobody has stopped it or started it again meanwhile; else nothing is
+   * done.
+   */
   ifEnded?: boolean;
 }
 
-/** A server that has answered. `pid` is the server process itself, changes with each restart, and is null while none runs. */
+/**
+ * A server that has answered. `pid` is the server process itself, changes with each restart, and is
+ * null while none runs.
+ */
 export interface RunningServer {
   readonly name: ServerName;
   readonly resolver: Resolver;
@@ -26,9 +32,15 @@ export interface RunningServer {
   readonly pid: number | null;
   /** Path or text that tells a reader where the server came from; without secrets. */
   readonly source: string;
-  /** Ends the server if it was started here, also one that is just being restarted; one given by URL is left alone. May be called twice. */
+  /**
+   * Ends the server if it was started here, also one that is just being restarted; one given by URL
+   * is left alone. May be called twice.
+   */
   stop(): Promise<void>;
-  /** Starts the server again on the same port, on the same data unless `emptyState`; only for the resolvers binary and project. */
+  /**
+   * Starts the server again on the same port, on the same data unless `emptyState`; only for the
+   * resolvers binary and project.
+   */
   restart?(options?: RestartOptions): Promise<void>;
 }
 
@@ -57,7 +69,10 @@ export interface ServersOptions {
     /** Append-only file, fsync every second. Default false. */
     persist?: boolean;
   };
-  /** Default true. False is for tests: a crash of the machine may lose the data, a crash of a server may not. */
+  /**
+   * Default true. False is for tests: a crash of the machine may lose the data, a crash of a server
+   * may not.
+   */
   durable?: boolean;
   log?(line: string): void;
   /** Called when a started server ends although neither stop nor restart was asked for. */

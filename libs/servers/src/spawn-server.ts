@@ -15,15 +15,19 @@ export interface ServerProcess {
   /** Settles when the process has ended; null when a signal ended it. */
   readonly exited: Promise<number | null>;
   hasExited(): boolean;
-  /** Ends what the server has forked and is in its group. Signals once: later the number may be another group's. */
+  /**
+   * Ends what the server has forked and is in its group. Signals once: later the number may be
+   * another group's.
+   */
   endGroup(): void;
   /** The last lines that this process (not an earlier one) has logged. */
   tail(): Promise<string>;
 }
 
 /**
- * Starts a server in a session of its own, so that a terminal's Ctrl-C does not reach it, and bound to the life of this
- * process where the system has setpriv. The log file is appended to; one above 10 MiB is renamed to `.1` first.
+ * Starts a server in a session of its own, so that a terminal's Ctrl-C does not reach it, and bound
+ * to the life of this process where the system has setpriv. The log file is appended to; one above
+ * 10 MiB is renamed to `.1` first.
  */
 export async function spawnServer(program: Program, launch: Launch, logFile: string): Promise<ServerProcess> {
   const bound = await canBindToParent();

@@ -11,8 +11,9 @@ const PROBE_TIMEOUT_MS = 1_000;
 const STOP_MAX_MS = 15_000;
 
 /**
- * The same server from a Docker engine. testcontainers is loaded only here: it is large and needs an engine. Durable data lies
- * in a named volume whose name is kept in the state directory, so deleted state starts empty.
+ * The same server from a Docker engine. testcontainers is loaded only here: it is large and needs
+ * an engine. Durable data lies in a named volume whose name is kept in the state directory, so
+ * deleted state starts empty.
  */
 export async function startContainer(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
   const plan = kind.container(options);

@@ -14,10 +14,12 @@ export const SERVER_KINDS: Record<ServerName, ServerKind> = {
 };
 
 /**
- * Finds or starts the named servers in parallel and waits until each has answered. When one fails, those already started are
- * stopped and its error is thrown: `ServerUnavailable` when no resolver gave a server.
+ * Finds or starts the named servers in parallel and waits until each has answered. When one fails,
+ * those already started are stopped and its error is thrown: `ServerUnavailable` when no resolver
+ * gave a server.
  *
- * Started servers die with this process (kernel signal, where the system has setpriv) and do not keep it alive.
+ * Started servers die with this process (kernel signal, where the system has setpriv) and do not
+ * keep it alive.
  */
 export async function startServers<Name extends ServerName>(
   names: readonly Name[],

@@ -8,7 +8,10 @@ import { waitUntil } from './wait-until.js';
 const ANSWER_WAIT_MS = 10_000;
 const PROBE_TIMEOUT_MS = 3_000;
 
-/** The URL that the environment gives (directly or as `NAME_FILE`) and the variable's name; null when there is none. */
+/**
+ * The URL that the environment gives (directly or as `NAME_FILE`) and the variable's name; null
+ * when there is none.
+ */
 export async function urlFrom(
   kind: ServerKind,
   env: NodeJS.ProcessEnv,
@@ -21,7 +24,10 @@ export async function urlFrom(
   return null;
 }
 
-/** Connects to the server at `url` and reads its version; throws a reason without secrets when it is of no use. */
+/**
+ * Connects to the server at `url` and reads its version; throws a reason without secrets when it is
+ * of no use.
+ */
 export async function useUrl(
   kind: ServerKind,
   { variable, url }: { variable: string; url: string },

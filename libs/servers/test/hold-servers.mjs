@@ -1,5 +1,6 @@
-// Starts servers from the built package, prints {url, pid, version} of each as one line of JSON, and lives until it is ended.
-// Arguments: state directory, resolvers, server names separated by commas.
+// Starts servers from the built package, prints {url, pid, version} of each as one line of JSON,
+// and lives until it is ended. Arguments: state directory, resolvers, server names separated by
+// commas.
 import { startServers } from '../dist/index.js';
 
 const [stateDirectory, resolvers, names] = process.argv.slice(2);

@@ -27,8 +27,9 @@ const BOUNDS = {
 };
 
 /**
- * The admin address: /healthz (this process answers), /readyz (every named check holds), /metrics (Prometheus text).
- * Plain HTTP without authentication: it belongs on loopback or a network of operators. Rejects when the port is taken.
+ * The admin address: /healthz (this process answers), /readyz (every named check holds), /metrics
+ * (Prometheus text). Plain HTTP without authentication: it belongs on loopback or a network of
+ * operators. Rejects when the port is taken.
  */
 export async function startAdmin({ host, port, ready, metrics }: AdminOptions): Promise<AdminServer> {
   const server = createHttpServer(BOUNDS, (request, response) => answer(request, response, ready, metrics));

@@ -1,7 +1,10 @@
 export interface BackgroundOptions {
   /** The first run begins at once; after `everyMs` when absent. */
   readonly atOnce?: boolean;
-  /** Called with the error of a run that fails after one that did not, so that an outage is one line. Silent when absent. */
+  /**
+   * Called with the error of a run that fails after one that did not, so that an outage is one
+   * line. Silent when absent.
+   */
   readonly failed?: (err: unknown) => void;
 }
 
@@ -14,9 +17,10 @@ export interface Background {
 }
 
 /**
- * Runs `work` again and again until it is stopped, never twice at once. Each run begins `everyMs` milliseconds after the end of
- * the one before, or after the milliseconds that this one resolved with; after Infinity it waits for `wake`. It keeps no
- * process alive, and uses the global timers, which a test may replace.
+ * Runs `work` again and again until it is stopped, never twice at once. Each run begins `everyMs`
+ * milliseconds after the end of the one before, or after the milliseconds that this one resolved
+ * with; after Infinity it waits for `wake`. It keeps no process alive, and uses the global timers,
+ * which a test may replace.
  */
 export function every(
   everyMs: number,

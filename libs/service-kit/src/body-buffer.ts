@@ -1,9 +1,9 @@
 const FIRST_BYTES = 4 * 1024;
 
 /**
- * Collects a body that arrives in pieces, without keeping the pieces: a chunk of one byte costs hundreds as a Buffer of its own.
- * A body of one chunk is that chunk. From the second on all are copied into one buffer, of at most twice what has come (and
- * 4 KiB at least).
+ * Collects a body that arrives in pieces, without keeping the pieces: a chunk of one byte costs
+ * hundreds as a Buffer of its own. A body of one chunk is that chunk. From the second on all are
+ * copied into one buffer, of at most twice what has come (and 4 KiB at least).
  */
 export class BodyBuffer {
   readonly #bytesMax: number;
@@ -12,7 +12,10 @@ export class BodyBuffer {
   #isFirstChunk = false;
   #length = 0;
 
-  /** @param bytesMax what the body announces or may have at most: the buffer is not made larger, unless more comes */
+  /**
+   * @param bytesMax what the body announces or may have at most: the buffer is not made larger,
+   * unless more comes
+   */
   constructor(bytesMax = Infinity) {
     this.#bytesMax = bytesMax;
   }
@@ -48,7 +51,10 @@ export class BodyBuffer {
     this.#length += chunk.length;
   }
 
-  /** The body, of exactly `length` bytes; nothing may be appended afterwards. It keeps `held` bytes of memory. */
+  /**
+   * The body, of exactly `length` bytes; nothing may be appended afterwards. It keeps `held` bytes
+   * of memory.
+   */
   take(): Buffer {
     const buffer = this.#buffer ?? Buffer.alloc(0);
     return buffer.length === this.#length ? buffer : buffer.subarray(0, this.#length);

@@ -9,9 +9,10 @@ const V6_NETWORK_GROUPS = 4;
 const UNKNOWN = 'unknown';
 
 /**
- * The network that a request comes from: an IPv4 address, or the /64 of an IPv6 address. Each of `proxies` trusted proxies has
- * appended the address that it saw to X-Forwarded-For; what stands before those is the client's own claim. `unknown` when the
- * address cannot be read: all such clients are one.
+ * The network that a request comes from: an IPv4 address, or the /64 of an IPv6 address. Each of
+ * `proxies` trusted proxies has appended the address that it saw to X-Forwarded-For; what stands
+ * before those is the client's own claim. `unknown` when the address cannot be read: all such
+ * clients are one.
  */
 export function clientNetwork(peer: string | undefined, forwardedFor: string | undefined, proxies: number): string {
   if (proxies === 0) return networkOf(peer ?? '');

@@ -1,4 +1,7 @@
-/** What a field says of itself: for the generated table of variables and the line written at the start. */
+/**
+ * What a field says of itself: for the generated table of variables and the line written at the
+ * start.
+ */
 export interface FieldFacts {
   readonly doc: string;
   readonly secret: boolean;
@@ -9,7 +12,10 @@ export interface FieldFacts {
   readonly default: string | null;
 }
 
-/** A value, or what is wrong. `name` tells which variable is meant when it is not the field's own (e.g. NAME_FILE). */
+/**
+ * A value, or what is wrong. `name` tells which variable is meant when it is not the field's own
+ * (e.g. NAME_FILE).
+ */
 export type Outcome<T> = { readonly value: T } | { readonly problem: string; readonly name?: string };
 
 /** How one environment variable is read. Made by `field`. */
@@ -21,7 +27,10 @@ export interface ConfigField<T = unknown> extends FieldFacts {
 
 export type ConfigFields = Readonly<Record<string, AnyField>>;
 
-/** `print` takes the field's own type, so a plain `ConfigField<unknown>` would refuse every concrete field. */
+/**
+ * `print` takes the field's own type, so a plain `ConfigField<unknown>` would refuse every concrete
+ * field.
+ */
 type AnyField = Omit<ConfigField, 'print'> & { print(value: never): string | null };
 
 /** The typed values, under the names of their variables. */
@@ -38,7 +47,10 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Reads all fields from `env`; an empty variable counts as not set. Throws ConfigurationError naming every problem. */
+/**
+ * Reads all fields from `env`; an empty variable counts as not set. Throws ConfigurationError
+ * naming every problem.
+ */
 export function readConfig<S extends ConfigFields>(fields: S, env: NodeJS.ProcessEnv): ConfigOf<S> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};

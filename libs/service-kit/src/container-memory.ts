@@ -1,8 +1,8 @@
 import { totalmem } from 'node:os';
 
 /**
- * Bytes of memory that this process's container (control group, version 1 or 2) may take; undefined when nothing limits it
- * below what the machine has.
+ * Bytes of memory that this process's container (control group, version 1 or 2) may take; undefined
+ * when nothing limits it below what the machine has.
  */
 export function containerMemoryBytes(
   constrained: number | undefined = process.constrainedMemory(),

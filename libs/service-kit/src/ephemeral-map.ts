@@ -1,13 +1,17 @@
-/** What a table of the engine that is no longer in use still points to; without the value there is nothing left to keep. */
+/**
+ * What a table of the engine that is no longer in use still points to; without the value there is
+ * nothing left to keep.
+ */
 interface Box<V> {
   value: V | undefined;
 }
 
 /**
- * A map whose entries come and go, each of them soon. A plain `Map` that many entries pass through makes itself a new table again
- * and again; the tables it leaves behind point to one another and to their entries, and once one of them is in the old
- * generation all that follow survive until the next full collection, with everything that their entries held: half of all
- * work of collecting garbage in a process that does little else. Here a table that was left behind holds empty boxes.
+ * A map whose entries come and go, each of them soon. A plain `Map` that many entries pass through
+ * makes itself a new table again and again; the tables it leaves behind point to one another and to
+ * their entries, and once one of them is in the old generation all that follow survive until the
+ * next full collection, with everything that their entries held: half of all work of collecting
+ * garbage in a process that does little else. Here a table that was left behind holds empty boxes.
  */
 export class EphemeralMap<K, V extends object> {
   readonly #boxes = new Map<K, Box<V>>();

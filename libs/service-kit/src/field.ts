@@ -33,7 +33,10 @@ const LIST_ITEMS_MAX = 1_000;
 /** The longest delay that a Node timer can hold (2^31 - 1); a longer one would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
-/** Makers of configuration fields. The key under which a field stands is the name of its environment variable. */
+/**
+ * Makers of configuration fields. The key under which a field stands is the name of its environment
+ * variable.
+ */
 export const field = {
   string<const O extends StringOptions>(options: O): ConfigField<string | Absent<O>> {
     return plain(options, (text) => {
@@ -135,8 +138,8 @@ export const field = {
   },
 
   /**
-   * NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old one must still be accepted. `random` is asked of the current one only, so that
-   * one that does not look so can be rotated away.
+   * NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old one must still be accepted. `random` is
+   * asked of the current one only, so that one that does not look so can be rotated away.
    */
   rotatableSecret(options: Doc & Omit<SecretOptions, 'optional'>): ConfigField<Rotatable> {
     const { random = false } = options;

@@ -10,8 +10,9 @@ import {
 } from 'node:crypto';
 
 /**
- * HPKE (RFC 9180), base mode, one message for each key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. Keys are 32 raw bytes.
- * Written here on node's own primitives because libraries do it on WebCrypto, which only answers later; a test compares it with one.
+ * HPKE (RFC 9180), base mode, one message for each key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
+ * AES-256-GCM. Keys are 32 raw bytes. Written here on node's own primitives because libraries do it
+ * on WebCrypto, which only answers later; a test compares it with one.
  */
 export const HPKE_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -52,7 +53,10 @@ export function publicKeyOf(privateKey: Buffer): Buffer {
 }
 const publicKeys = new WeakMap<Buffer, Buffer>();
 
-/** @param ephemeral private key of this message alone: used twice, it may seal the same message under the same binding only */
+/**
+ * @param ephemeral private key of this message alone: used twice, it may seal the same message
+ * under the same binding only
+ */
 export function hpkeSeal(
   publicKey: Buffer,
   plaintext: Buffer,
@@ -66,7 +70,9 @@ export function hpkeSeal(
   return { enc, body: Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]) };
 }
 
-/** @throws Error when anything was changed, or was sealed to another key or under another binding */
+/**
+ * @throws Error when anything was changed, or was sealed to another key or under another binding
+ */
 export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info, aad }: HpkeBinding): Buffer {
   const { key, nonce } = schedule(sharedSecret(privateKey, enc, enc, publicKeyOf(privateKey)), info);
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
@@ -75,7 +81,10 @@ export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info,
   return Buffer.concat([decipher.update(body.subarray(0, body.length - TAG_BYTES)), decipher.final()]);
 }
 
-/** DeriveKeyPair of RFC 9180, 7.1.3: the private key that follows from `ikm`, at least 32 secret bytes. */
+/**
+ * DeriveKeyPair of RFC 9180, 7.1.3: the private key that follows from `ikm`, at least 32 secret
+ * bytes.
+ */
 export function derivePrivateKey(ikm: Buffer): Buffer {
   return expand(KEM_SUITE, extract(KEM_SUITE, NONE, 'dkp_prk', ikm), 'sk', NONE, HPKE_KEY_BYTES);
 }

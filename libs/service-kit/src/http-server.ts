@@ -16,11 +16,17 @@ export interface HttpBounds {
   readonly connectionsMax: number;
 }
 
-/** How often node looks for requests that are overdue, and the part of their time that it may be late by. */
+/**
+ * How often node looks for requests that are overdue, and the part of their time that it may be
+ * late by.
+ */
 const OVERDUE_CHECK_MS_MAX = 5_000;
 const OVERDUE_CHECK_PART = 4;
 
-/** A server of node:http with every bound stated, which answers nothing but broken requests by itself. */
+/**
+ * A server of node:http with every bound stated, which answers nothing but broken requests by
+ * itself.
+ */
 export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): Server {
   const server = createServer({
     keepAliveTimeout: bounds.keepAliveMs,
@@ -52,7 +58,10 @@ export interface ListenOptions {
   readonly backlog?: number;
 }
 
-/** Resolves when the server takes connections; rejects when the port is taken. `url` is for this machine, without a slash at the end. */
+/**
+ * Resolves when the server takes connections; rejects when the port is taken. `url` is for this
+ * machine, without a slash at the end.
+ */
 export async function listen(server: Server, options: ListenOptions): Promise<{ url: string; port: number }> {
   server.listen(options);
   await once(server, 'listening');
@@ -61,7 +70,10 @@ export async function listen(server: Server, options: ListenOptions): Promise<{ 
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, port };
 }
 
-/** Takes no new connections; resolves when every one is closed. Destroys those that are left after `timeoutMs`. */
+/**
+ * Takes no new connections; resolves when every one is closed. Destroys those that are left after
+ * `timeoutMs`.
+ */
 export async function closeServer(server: Server, timeoutMs: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
   const closed = once(server, 'close');

@@ -25,8 +25,9 @@ const DEPTH_MAX = 6;
 const KEYS_MAX = 100;
 
 /**
- * JSON lines with `time` (RFC 3339), `level` as a word, `service` and `replica`. Written synchronously, so that the last
- * line before an exit is not lost. A `Secret` prints as `[secret]`, and the user part of any URL is taken out.
+ * JSON lines with `time` (RFC 3339), `level` as a word, `service` and `replica`. Written
+ * synchronously, so that the last line before an exit is not lost. A `Secret` prints as `[secret]`,
+ * and the user part of any URL is taken out.
  */
 export function createLogger({ service, replica, level, destination }: LoggerOptions): Logger {
   return pino(
@@ -53,7 +54,10 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
-/** Errors of libraries may quote the address they were given, password included. Linear in the length of the text. */
+/**
+ * Errors of libraries may quote the address they were given, password included. Linear in the
+ * length of the text.
+ */
 function withoutUrlCredentials(text: string): string {
   return text.includes('://') ? text.replace(/:\/\/[^\s/?#"']*@/g, '://[secret]@') : text;
 }

@@ -1,15 +1,24 @@
-/** Values that are not known beforehand: the first `max` that come, the rest are `other`. Never for what clients send. */
+/**
+ * Values that are not known beforehand: the first `max` that come, the rest are `other`. Never for
+ * what clients send.
+ */
 export interface OpenValues {
   readonly max: number;
 }
-/** Label names with every value that each may have, or their number: series are bounded when the metric is declared. */
+/**
+ * Label names with every value that each may have, or their number: series are bounded when the
+ * metric is declared.
+ */
 export type LabelSet = Readonly<Record<string, readonly string[] | OpenValues>>;
 export type LabelsOf<L extends LabelSet> = {
   readonly [K in keyof L]: L[K] extends readonly (infer V)[] ? V : string;
 };
 export type Labels = Readonly<Record<string, string>>;
 
-/** Stands in for a label value that was not declared, so that a surprise makes one series and no fault. */
+/**
+ * Stands in for a label value that was not declared, so that a surprise makes one series and no
+ * fault.
+ */
 const OTHER_VALUE = 'other';
 
 /** A number that only grows. */
@@ -27,7 +36,10 @@ export class Histogram {
   count = 0;
   sum = 0;
 
-  /** `bounds` are upper bounds, inclusive, ascending; what lies above the last goes to one more bucket. */
+  /**
+   * `bounds` are upper bounds, inclusive, ascending; what lies above the last goes to one more
+   * bucket.
+   */
   constructor(readonly bounds: readonly number[]) {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
@@ -47,7 +59,10 @@ interface Branch<C> {
   readonly byValue: Map<string, Branch<C>>;
 }
 
-/** One cell per combination of declared label values, made at first use. Keep the cell where it is used often. */
+/**
+ * One cell per combination of declared label values, made at first use. Keep the cell where it is
+ * used often.
+ */
 export class Family<C, L extends LabelSet> {
   readonly #root: Branch<C> = { cell: null, byValue: new Map() };
   readonly #cells: { readonly labels: Labels; readonly cell: C }[] = [];
@@ -62,7 +77,9 @@ export class Family<C, L extends LabelSet> {
     this.#names = Object.keys(declared);
   }
 
-  /** Looks values up one after the other: a text made of all of them would be garbage of each call. */
+  /**
+   * Looks values up one after the other: a text made of all of them would be garbage of each call.
+   */
   of(labels: LabelsOf<L>): C {
     let branch = this.#root;
     for (const name of this.#names) {

@@ -32,8 +32,9 @@ export const registry = {
 };
 
 /**
- * A counter of this process. The name begins with `gateway_` and ends with `_total`; asking again for a name gives the
- * same counter. With `labels` the answer is a family: `.of({outcome: 'settled'})` gives the counter of one combination.
+ * A counter of this process. The name begins with `gateway_` and ends with `_total`; asking again
+ * for a name gives the same counter. With `labels` the answer is a family:
+ * `.of({outcome: 'settled'})` gives the counter of one combination.
  */
 export function counter(name: string, help: string): Counter;
 export function counter<const L extends LabelSet>(name: string, help: string, labels: L): Family<Counter, L>;
@@ -43,7 +44,10 @@ export function counter(name: string, help: string, labels: LabelSet = {}): Coun
   return isUnlabelled(labels) ? family.of({}) : family;
 }
 
-/** A histogram over `buckets` (ascending upper bounds, in the unit that ends the name, e.g. `_seconds`). */
+/**
+ * A histogram over `buckets` (ascending upper bounds, in the unit that ends the name, e.g.
+ * `_seconds`).
+ */
 export function histogram(name: string, help: string, buckets: readonly number[]): Histogram;
 export function histogram<const L extends LabelSet>(
   name: string,

@@ -4,9 +4,10 @@ import { isIP } from 'node:net';
 const { IPv4, IPv6 } = ipaddr;
 
 /**
- * Whether a host, as the URL parser normalised it (dotted decimal IPv4, bracketed IPv6, lower case), is one that only this
- * machine or a private network reaches: loopback, private, link-local (cloud metadata among them), shared, reserved and
- * multicast addresses, also inside IPv6 forms of IPv4; and names without a public suffix.
+ * Whether a host, as the URL parser normalised it (dotted decimal IPv4, bracketed IPv6, lower
+ * case), is one that only this machine or a private network reaches: loopback, private, link-local
+ * (cloud metadata among them), shared, reserved and multicast addresses, also inside IPv6 forms of
+ * IPv4; and names without a public suffix.
  */
 export function isPrivateHost(host: string): boolean {
   const ip = host.replace(/^\[|\]$/g, '');
@@ -14,8 +15,9 @@ export function isPrivateHost(host: string): boolean {
 }
 
 /**
- * The same for one address that a name resolved to, as the resolver or `socket.remoteAddress` writes it. An address with a
- * zone is link-local; what is no address is taken for private, so that it is refused.
+ * The same for one address that a name resolved to, as the resolver or `socket.remoteAddress`
+ * writes it. An address with a zone is link-local; what is no address is taken for private, so that
+ * it is refused.
  */
 export function isPrivateAddress(ip: string): boolean {
   if (isIP(ip) === 0 || ip.includes('%')) return true;
@@ -30,7 +32,10 @@ function isPrivateName(name: string): boolean {
   return PRIVATE_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
 }
 
-/** Ranges of the library that anybody reaches; all others of it are this machine's, a private network's, or nobody's. */
+/**
+ * Ranges of the library that anybody reaches; all others of it are this machine's, a private
+ * network's, or nobody's.
+ */
 const PUBLIC_V4 = ['unicast', 'as112', 'amt'];
 
 /** Of those that match, the first counts. What none of them matches is private. */

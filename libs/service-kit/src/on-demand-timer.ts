@@ -1,6 +1,7 @@
 /**
- * Calls `tick` every few milliseconds while something waits, so that a process in which nothing waits is not woken. A tick comes
- * after the poll phase: what arrived while the event loop was held up counts as in time.
+ * Calls `tick` every few milliseconds while something waits, so that a process in which nothing
+ * waits is not woken. A tick comes after the poll phase: what arrived while the event loop was held
+ * up counts as in time.
  */
 export class OnDemandTimer {
   readonly #everyMs: number;

@@ -5,14 +5,19 @@ export interface Doc {
   readonly doc: string;
 }
 
-/** Without a default a variable must be set; with `default: null` it may be absent and reads as null. */
+/**
+ * Without a default a variable must be set; with `default: null` it may be absent and reads as
+ * null.
+ */
 export interface Defaulted<T> extends Doc {
   readonly default?: T | null;
 }
 
 export type Absent<O> = O extends { readonly default: infer D } ? (null extends D ? null : never) : never;
 
-/** A field whose value may be shown. `print` gives a value as one would write it in the environment. */
+/**
+ * A field whose value may be shown. `print` gives a value as one would write it in the environment.
+ */
 export function plain<T, O extends Defaulted<T>>(
   options: O,
   parse: (text: string) => Outcome<T>,
@@ -56,7 +61,10 @@ export function problem(text: string): { problem: string } {
 
 const SHOWN_CHARACTERS_MAX = 64;
 
-/** What stands in a variable that is no secret, short and on one line. Text that looks like a URL with a password is left out. */
+/**
+ * What stands in a variable that is no secret, short and on one line. Text that looks like a URL
+ * with a password is left out.
+ */
 export function shown(text: string): string {
   if (text.includes('@')) return 'what it holds';
   return JSON.stringify(text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}...` : text);

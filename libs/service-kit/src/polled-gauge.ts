@@ -6,7 +6,10 @@ export interface PolledGaugeOptions extends GaugeOptions {
   readonly everyMs: number;
 }
 
-/** A gauge polled from an async source. It shows the last reading, and no value after a poll that failed. */
+/**
+ * A gauge polled from an async source. It shows the last reading, and no value after a poll that
+ * failed.
+ */
 export function polledGauge(
   name: string,
   help: string,

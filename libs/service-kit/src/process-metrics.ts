@@ -1,14 +1,17 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { gauge } from './metrics.js';
 
-/** Each reading wakes the process: more often, and an idle one would do little else. A loop that is held up longer is always seen. */
+/**
+ * Each reading wakes the process: more often, and an idle one would do little else. A loop that is
+ * held up longer is always seen.
+ */
 const RESOLUTION_MS = 100;
 const NANOSECONDS_PER_SECOND = 1e9;
 const RESOLUTION_NANOSECONDS = RESOLUTION_MS * 1e6;
 
 /**
- * Gauges of the process itself: how late the event loop is (since the last reading), memory and processor time. Gives
- * the function that stops the measuring.
+ * Gauges of the process itself: how late the event loop is (since the last reading), memory and
+ * processor time. Gives the function that stops the measuring.
  */
 export function startProcessMetrics(): () => void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -17,7 +20,8 @@ export function startProcessMetrics(): () => void {
     'gateway_event_loop_delay_seconds',
     'How late the event loop was since the last reading, by quantile',
     () => {
-      // What is measured is the time between two ticks of a timer, so an idle loop measures the timer's own period.
+      // What is measured is the time between two ticks of a timer, so an idle loop measures the
+      // timer's own period.
       const seconds = (nanoseconds: number) =>
         Math.max(0, nanoseconds - RESOLUTION_NANOSECONDS) / NANOSECONDS_PER_SECOND;
       const reading = [

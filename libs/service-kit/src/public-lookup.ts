@@ -1,7 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import { isPrivateAddress } from './network-address.js';
 
-/** An address that somebody else names (a source's, a webhook's) is a private one, and this deployment allows none. */
+/**
+ * An address that somebody else names (a source's, a webhook's) is a private one, and this
+ * deployment allows none.
+ */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 
@@ -12,10 +15,11 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * A lookup for connections that fails with {@link PrivateAddressError} where a name has a private address. It judges the
- * very addresses that the socket then connects to, at every connection: a name that changes its address after it was
- * checked gains nothing. One private address refuses the name, whatever else it has: nobody publishes such by accident,
- * and leaving it out would hide that somebody tries.
+ * A lookup for connections that fails with {@link PrivateAddressError} where a name has a private
+ * address. It judges the very addresses that the socket then connects to, at every connection: a
+ * name that changes its address after it was checked gains nothing. One private address refuses the
+ * name, whatever else it has: nobody publishes such by accident, and leaving it out would hide that
+ * somebody tries.
  */
 export function publicLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {

@@ -3,7 +3,10 @@ export interface RateByClientOptions {
   readonly burst: number;
   /** Tokens that come back, up to `burst`. */
   readonly perSecond: number;
-  /** Most clients that are remembered; above, the one that asked longest ago is forgotten and begins anew. */
+  /**
+   * Most clients that are remembered; above, the one that asked longest ago is forgotten and begins
+   * anew.
+   */
   readonly keysMax: number;
 }
 

@@ -72,7 +72,10 @@ export function readKey(
   return { value: new Secret(key) };
 }
 
-/** The text of NAME, or of the file that NAME_FILE names without its last line end. Null when neither is set. */
+/**
+ * The text of NAME, or of the file that NAME_FILE names without its last line end. Null when
+ * neither is set.
+ */
 function secretText(name: string, env: NodeJS.ProcessEnv): Outcome<string | null> {
   const direct = env[name] ?? '';
   const file = env[`${name}_FILE`] ?? '';

@@ -1,4 +1,7 @@
-/** True, or a short text that says what is missing. Asked at each request of /readyz: it must be quick and synchronous. */
+/**
+ * True, or a short text that says what is missing. Asked at each request of /readyz: it must be
+ * quick and synchronous.
+ */
 export type ReadyCheck = () => true | string;
 
 export interface ReadyReport {
@@ -8,8 +11,9 @@ export interface ReadyReport {
 }
 
 /**
- * The named conditions under which this replica takes work. A check tells of this process only (its mirror is
- * loaded, its handlers are subscribed): one that asks a shared dependency would take every replica out at once.
+ * The named conditions under which this replica takes work. A check tells of this process only (its
+ * mirror is loaded, its handlers are subscribed): one that asks a shared dependency would take
+ * every replica out at once.
  */
 export class ReadyChecks {
   readonly #checks = new Map<string, ReadyCheck>();

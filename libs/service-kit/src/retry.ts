@@ -7,19 +7,25 @@ export interface BackoffOptions {
   readonly random: () => number;
 }
 
-/** Beyond this exponent every delay is `maxMs`; it keeps the power finite for callers that never stop counting. */
+/**
+ * Beyond this exponent every delay is `maxMs`; it keeps the power finite for callers that never
+ * stop counting.
+ */
 const EXPONENT_MAX = 30;
 
 /**
- * Delay before retry number `attempt` (the first is 0), in whole milliseconds. Doubles from `baseMs` to `maxMs`;
- * the upper half is random, so that replicas that failed together do not return together.
+ * Delay before retry number `attempt` (the first is 0), in whole milliseconds. Doubles from
+ * `baseMs` to `maxMs`; the upper half is random, so that replicas that failed together do not
+ * return together.
  */
 export function nextDelayMs(attempt: number, { baseMs, maxMs, random }: BackoffOptions): number {
   const ceilingMs = Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(attempt, 0), EXPONENT_MAX));
   return Math.round(ceilingMs / 2 + (random() * ceilingMs) / 2);
 }
 
-/** Resolves after the time with true, or with false as soon as the signal is aborted. Never rejects. */
+/**
+ * Resolves after the time with true, or with false as soon as the signal is aborted. Never rejects.
+ */
 export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
   if (signal?.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -44,7 +50,10 @@ export interface RetryOptions extends BackoffOptions {
   readonly failed?: (err: unknown) => void;
 }
 
-/** Repeats `work` until it resolves, with a growing pause between attempts. Rejects with the error of the last attempt. */
+/**
+ * Repeats `work` until it resolves, with a growing pause between attempts. Rejects with the error
+ * of the last attempt.
+ */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { attemptsMax = Infinity, signal, mayPass = () => true, failed } = options;
   for (let attempt = 1; ; attempt += 1) {
@@ -58,7 +67,10 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
   }
 }
 
-/** The result of `work`, or an error after `ms` milliseconds; what the work does later is not waited for. */
+/**
+ * The result of `work`, or an error after `ms` milliseconds; what the work does later is not waited
+ * for.
+ */
 export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_resolve, reject) => {

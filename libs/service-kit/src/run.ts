@@ -31,7 +31,10 @@ export interface ServiceDefinition<S extends ConfigFields> {
   /** The release's when absent: all rooms are released together, under one version. */
   readonly version?: string;
   readonly fields: S;
-  /** Problems between fields, as texts that begin with the name of a variable; reported like those of one field. */
+  /**
+   * Problems between fields, as texts that begin with the name of a variable; reported like those
+   * of one field.
+   */
   check?(config: ServiceConfig<S>): readonly string[];
   /** Longest time that `stop()` may take, in milliseconds; STOP_MS when absent. */
   stopMs?(config: ServiceConfig<S>): number;
@@ -47,10 +50,11 @@ const STOP_MS = 10_000;
 const REPLICA_BYTES = 4;
 
 /**
- * The whole life of a service process. Configuration, log, telemetry and the admin address come first, so that probes are
- * answered while `start` still waits; then `start`, then ready. SIGTERM or SIGINT: not ready at once, `stop()` within
- * its bound, telemetry sent, exit 0. A wrong configuration: one text on standard error, exit 78. A rejected start, an
- * overdue stop, an uncaught exception or an unhandled rejection: one log line, exit 1.
+ * The whole life of a service process. Configuration, log, telemetry and the admin address come
+ * first, so that probes are answered while `start` still waits; then `start`, then ready. SIGTERM
+ * or SIGINT: not ready at once, `stop()` within its bound, telemetry sent, exit 0. A wrong
+ * configuration: one text on standard error, exit 78. A rejected start, an overdue stop, an
+ * uncaught exception or an unhandled rejection: one log line, exit 1.
  */
 export async function runService<S extends ConfigFields>(definition: ServiceDefinition<S>): Promise<void> {
   const config = readOrExit(definition);
@@ -114,7 +118,10 @@ function exitOnFaults(log: Logger): void {
   process.on('unhandledRejection', (err) => exitWith(log, { err }, 'unhandled rejection'));
 }
 
-/** A start that a signal interrupts and that does not give up within STOP_MS is left behind: it has taken no work. */
+/**
+ * A start that a signal interrupts and that does not give up within STOP_MS is left behind: it has
+ * taken no work.
+ */
 async function startOrExit<S extends ConfigFields>(
   definition: ServiceDefinition<S>,
   context: ServiceContext<S>,

@@ -20,7 +20,10 @@ test('opens to the same text, and seals the same text differently each time', ()
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=';
 
-/** Three lengths: the last character of base64url then stands for 6, 4 or 2 bits, and the others must be right too. */
+/**
+ * Three lengths: the last character of base64url then stands for 6, 4 or 2 bits, and the others
+ * must be right too.
+ */
 test.each(['', 'x', 'xy'])('any altered character is found, also after %j more bytes', (more) => {
   const sealed = seal(TEXT + more, 'source_1', first);
   for (let index = 0; index < sealed.length; index += 1) {

@@ -1,7 +1,10 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { Rotatable, Secret } from './secret.js';
 
-/** A sealed text that cannot be opened: altered, moved to another context, or sealed under a key that is not at hand. */
+/**
+ * A sealed text that cannot be opened: altered, moved to another context, or sealed under a key
+ * that is not at hand.
+ */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
@@ -9,15 +12,18 @@ export class SealError extends Error {
 const VERSION = 'v1';
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
-/** The length for which GCM is defined without hashing; random, so one key must seal fewer than 2^32 texts. */
+/**
+ * The length for which GCM is defined without hashing; random, so one key must seal fewer than 2^32
+ * texts.
+ */
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 6;
 
 /**
- * Seals `plaintext` under the current key as `v1.<key id>.<iv>.<ciphertext and tag>` (base64url). `context` names what
- * the text belongs to, e.g. the id of an upstream source: it is authenticated, so a sealed text moved to another
- * place does not open.
+ * Seals `plaintext` under the current key as `v1.<key id>.<iv>.<ciphertext and tag>` (base64url).
+ * `context` names what the text belongs to, e.g. the id of an upstream source: it is authenticated,
+ * so a sealed text moved to another place does not open.
  */
 export function seal(plaintext: string, context: string, key: Pick<Rotatable<Buffer>, 'current'>): string {
   const id = keyIdOf(key.current);
@@ -28,7 +34,10 @@ export function seal(plaintext: string, context: string, key: Pick<Rotatable<Buf
   return [VERSION, id, iv.toString('base64url'), sealed.toString('base64url')].join('.');
 }
 
-/** The plaintext. Throws SealError, whose message holds nothing of the text, when anything was changed. */
+/**
+ * The plaintext. Throws SealError, whose message holds nothing of the text, when anything was
+ * changed.
+ */
 export function open(sealed: string, context: string, keys: Rotatable<Buffer>): string {
   const { id, iv, body } = parse(sealed);
   const key = [keys.current, keys.previous].find((candidate) => candidate !== null && keyIdOf(candidate) === id);
@@ -45,7 +54,10 @@ export function open(sealed: string, context: string, keys: Rotatable<Buffer>): 
   }
 }
 
-/** A short name of a key that tells nothing about it; stands in each sealed text so that a rotation finds its key. */
+/**
+ * A short name of a key that tells nothing about it; stands in each sealed text so that a rotation
+ * finds its key.
+ */
 function keyIdOf(key: Secret<Buffer>): string {
   return createHash('sha256')
     .update('gateway credential key id')
@@ -75,7 +87,10 @@ function parse(sealed: string): { id: string; iv: Buffer; body: Buffer } {
   return { id: match[1] as string, iv, body };
 }
 
-/** Null when the text is not the one way to write its bytes: lenient decoding would accept altered last characters. */
+/**
+ * Null when the text is not the one way to write its bytes: lenient decoding would accept altered
+ * last characters.
+ */
 function decodeExactly(text: string | undefined): Buffer | null {
   if (text === undefined) return null;
   const bytes = Buffer.from(text, 'base64url');

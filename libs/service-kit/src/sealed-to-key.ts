@@ -11,16 +11,20 @@ const TAG_BYTES = 16;
 /** What opens texts of one purpose. */
 export interface OpeningKeys {
   readonly privateKey: Rotatable<Buffer>;
-  /** GATEWAY_CREDENTIALS_KEY of releases before key pairs: opens their texts (`v1`) and seals none. */
+  /**
+   * GATEWAY_CREDENTIALS_KEY of releases before key pairs: opens their texts (`v1`) and seals none.
+   */
   readonly formerKey: Secret<Buffer> | null;
 }
 
 /**
- * Seals `plaintext` to a public key as `v2.<key id>.<encapsulated key>.<ciphertext and tag>` (base64url): only the private key
- * opens it. `context` names what the text belongs to, e.g. the id of an upstream source: it is authenticated, so a sealed text moved
- * to another place does not open.
- * @param repeatUnder a secret under which the same text for the same place seals to the same sealed text, so that one who
- * cannot open them sees that nothing changed; whoever has it can test guesses. Without it each sealing is another one.
+ * Seals `plaintext` to a public key as `v2.<key id>.<encapsulated key>.<ciphertext and tag>`
+ * (base64url): only the private key opens it. `context` names what the text belongs to, e.g. the id
+ * of an upstream source: it is authenticated, so a sealed text moved to another place does not
+ * open.
+ * @param repeatUnder a secret under which the same text for the same place seals to the same sealed
+ * text, so that one who cannot open them sees that nothing changed; whoever has it can test
+ * guesses. Without it each sealing is another one.
  */
 export function sealTo(plaintext: string, context: string, publicKey: Secret<Buffer>, repeatUnder?: Secret): string {
   const id = sealingKeyIdOf(publicKey);
@@ -29,7 +33,10 @@ export function sealTo(plaintext: string, context: string, publicKey: Secret<Buf
   return [VERSION, id, enc.toString('base64url'), body.toString('base64url')].join('.');
 }
 
-/** The plaintext. Throws SealError, whose message holds nothing of the text, when anything was changed. */
+/**
+ * The plaintext. Throws SealError, whose message holds nothing of the text, when anything was
+ * changed.
+ */
 export function openSealed(sealed: string, context: string, { privateKey, formerKey }: OpeningKeys): string {
   if (sealed.startsWith('v1.')) {
     if (formerKey === null) throw new SealError('sealed by an earlier release, whose key is not at hand');
@@ -45,7 +52,10 @@ export function openSealed(sealed: string, context: string, { privateKey, former
   }
 }
 
-/** The same text sealed to the current key, or null when it already is. Throws SealError as `openSealed` does. */
+/**
+ * The same text sealed to the current key, or null when it already is. Throws SealError as
+ * `openSealed` does.
+ */
 export function resealTo(sealed: string, context: string, keys: OpeningKeys): string | null {
   const plaintext = openSealed(sealed, context, keys);
   return isSealedToCurrent(sealed, keys) ? null : sealTo(plaintext, context, publicHalfOf(keys.privateKey.current));
@@ -56,7 +66,9 @@ export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): 
   return sealed.startsWith(`${VERSION}.${keyIdOfPrivate(privateKey.current)}.`);
 }
 
-/** Whether a key for this text is at hand. Opens nothing: an altered text has its key all the same. */
+/**
+ * Whether a key for this text is at hand. Opens nothing: an altered text has its key all the same.
+ */
 export function hasKeyOf(sealed: string, keys: OpeningKeys): boolean {
   if (sealed.startsWith('v1.')) return keys.formerKey !== null;
   const { current, previous } = keys.privateKey;
@@ -115,7 +127,10 @@ function parse(sealed: string): { id: string; enc: Buffer; body: Buffer } {
   return { id, enc, body };
 }
 
-/** Null when the text is not the one way to write its bytes: lenient decoding would accept altered last characters. */
+/**
+ * Null when the text is not the one way to write its bytes: lenient decoding would accept altered
+ * last characters.
+ */
 function decodeExactly(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : null;

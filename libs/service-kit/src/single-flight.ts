@@ -4,7 +4,10 @@ interface Flight<T> {
   next: Promise<T> | null;
 }
 
-/** Callers who ask for the same at about the same time share one run. A run that fails does so for its callers only. */
+/**
+ * Callers who ask for the same at about the same time share one run. A run that fails does so for
+ * its callers only.
+ */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
@@ -14,8 +17,9 @@ export class SingleFlight<T> {
   }
 
   /**
-   * Shares a run that begins after this call, so that the answer is never older than the question. While a run is under way,
-   * all callers wait for the one that follows it, with the `work` of the first of them.
+   * Shares a run that begins after this call, so that the answer is never older than the question.
+   * While a run is under way, all callers wait for the one that follows it, with the `work` of the
+   * first of them.
    */
   follow(key: string, work: () => Promise<T>): Promise<T> {
     const flight = this.#flights.get(key);

@@ -9,8 +9,8 @@ export interface StopSignal {
 const EXIT_INTERRUPTED = 130;
 
 /**
- * Waits for SIGTERM or SIGINT. A second SIGINT (a person's Ctrl-C) ends the process at once; a second SIGTERM does
- * nothing, as supervisors may send it to the group and to the process.
+ * Waits for SIGTERM or SIGINT. A second SIGINT (a person's Ctrl-C) ends the process at once; a
+ * second SIGTERM does nothing, as supervisors may send it to the group and to the process.
  */
 export function awaitStopSignal(): StopSignal {
   const controller = new AbortController();

@@ -13,7 +13,10 @@ export interface TelemetryOptions {
   readonly service: string;
   readonly replica: string;
   readonly version: string;
-  /** Base address of an OTLP/HTTP collector; traces go to its `/v1/traces`. Without one nothing is traced. */
+  /**
+   * Base address of an OTLP/HTTP collector; traces go to its `/v1/traces`. Without one nothing is
+   * traced.
+   */
   readonly otlpEndpoint: string | null;
 }
 
@@ -28,13 +31,17 @@ const EXPORT_MS = 5_000;
 const QUEUED_SPANS_MAX = 4_096;
 const BATCHED_SPANS_MAX = 512;
 const BATCH_DELAY_MS = 2_000;
-/** Every full batch of the queue at once, as a shutdown sends them, beside one under way; more would be dropped. */
+/**
+ * Every full batch of the queue at once, as a shutdown sends them, beside one under way; more would
+ * be dropped.
+ */
 const EXPORTS_MAX = QUEUED_SPANS_MAX / BATCHED_SPANS_MAX + 1;
 
 /**
- * OpenTelemetry for this process: metrics for a Prometheus reader always, traces over OTLP/HTTP when an endpoint is
- * given. No automatic instrumentation and no ambient context: both cost more per call than the call itself
- * (performance, Tracing); spans get their parent as an argument. Call once per process.
+ * OpenTelemetry for this process: metrics for a Prometheus reader always, traces over OTLP/HTTP
+ * when an endpoint is given. No automatic instrumentation and no ambient context: both cost more
+ * per call than the call itself (performance, Tracing); spans get their parent as an argument. Call
+ * once per process.
  */
 export function startTelemetry({ service, replica, version, otlpEndpoint }: TelemetryOptions): Telemetry {
   const prometheus = new PrometheusExporter({
@@ -103,7 +110,10 @@ function hrTime(ms: number): HrTime {
   return [Math.trunc(ms / 1_000), (ms % 1_000) * 1_000_000];
 }
 
-/** The SDK's own manager would switch on async hooks for the whole process with the first exported batch. */
+/**
+ * The SDK's own manager would switch on async hooks for the whole process with the first exported
+ * batch.
+ */
 const noAmbientContext: ContextManager = {
   active: () => ROOT_CONTEXT,
   with: (_context, work, self, ...rest) => work.call(self as never, ...rest),

@@ -7,7 +7,10 @@ export interface ThrottleOptions {
 
 const EVERY_MS = 10_000;
 
-/** Decides which of many alike log lines are written: for each key the first one, then at most one in `everyMs`. */
+/**
+ * Decides which of many alike log lines are written: for each key the first one, then at most one
+ * in `everyMs`.
+ */
 export class Throttle {
   /** By key: when the next line may come, and how often there was none. */
   readonly #keys = new Map<string, { readonly nextAt: number; unlogged: number }>();
@@ -20,8 +23,8 @@ export class Throttle {
   }
 
   /**
-   * How many lines of this key were left out since the one before, when this one may be written; null when it may not. Keys
-   * that were quiet for `everyMs` are dropped with the next line.
+   * How many lines of this key were left out since the one before, when this one may be written;
+   * null when it may not. Keys that were quiet for `everyMs` are dropped with the next line.
    */
   pass(key: string): number | null {
     const now = this.#nowMs();
@@ -36,7 +39,10 @@ export class Throttle {
   }
 }
 
-/** A warning for what may happen with each call: a {@link Throttle} with its line, which says how often it happened. */
+/**
+ * A warning for what may happen with each call: a {@link Throttle} with its line, which says how
+ * often it happened.
+ */
 export class ThrottledLog {
   readonly #throttle: Throttle;
 

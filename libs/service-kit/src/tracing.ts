@@ -20,7 +20,10 @@ export interface TraceDecision {
 export interface SpanOptions {
   /** A W3C traceparent. */
   readonly parent: string | undefined;
-  /** Whether a span is made. When absent: if the parent is sampled, which is right everywhere but at the edge. */
+  /**
+   * Whether a span is made. When absent: if the parent is sampled, which is right everywhere but at
+   * the edge.
+   */
   readonly sampled?: boolean;
   /** How the span stands to what is outside the process; `internal` when absent. */
   readonly kind?: keyof typeof KINDS;
@@ -32,9 +35,15 @@ export interface SpanOptions {
 /** A span, or nothing at all when the call is not traced. */
 export interface Span {
   set(attributes: Attributes): void;
-  /** Marks the span as failed. The error's message is sent to the collector: never pass public input. */
+  /**
+   * Marks the span as failed. The error's message is sent to the collector: never pass public
+   * input.
+   */
   fault(error: unknown): void;
-  /** Marks the span as failed, with a word of a closed list instead of an error: a status, an outcome. */
+  /**
+   * Marks the span as failed, with a word of a closed list instead of an error: a status, an
+   * outcome.
+   */
   fail(errorType: string): void;
   /** Says that another span has to do with this one. */
   link(traceparent: string): void;
@@ -64,8 +73,8 @@ export function setTracing(on: boolean): void {
 }
 
 /**
- * Whether this call is traced, before any span is made: a sampled traceparent from the caller says yes, otherwise chance
- * does with probability `ratio`. The caller's trace id is kept in both cases.
+ * Whether this call is traced, before any span is made: a sampled traceparent from the caller says
+ * yes, otherwise chance does with probability `ratio`. The caller's trace id is kept in both cases.
  */
 export function decideTrace(
   incomingTraceparent: string | undefined,
@@ -90,7 +99,10 @@ export function startSpan(name: string, options: SpanOptions): Span {
   return recording(trace.getTracer('gateway').startSpan(name, sdkOptions(options), context));
 }
 
-/** Stands for the span of a call that is not traced. Whoever makes attributes for a span compares with it first. */
+/**
+ * Stands for the span of a call that is not traced. Whoever makes attributes for a span compares
+ * with it first.
+ */
 export const NO_SPAN: Span = {
   set: () => undefined,
   fault: () => undefined,

@@ -12,8 +12,9 @@ export interface CompiledSources {
 }
 
 /**
- * Compiles this room's sources for a plain Node process, so that a test of a whole process does not depend on an earlier
- * build. Lies inside the room, where the packages that the sources import are found.
+ * Compiles this room's sources for a plain Node process, so that a test of a whole process does not
+ * depend on an earlier build. Lies inside the room, where the packages that the sources import are
+ * found.
  */
 export function compileSources(): CompiledSources {
   const cache = join(ROOM, '.cache');

@@ -20,7 +20,10 @@ export interface ServiceProcess {
 
 const LIFETIME_MS = 20_000;
 
-/** Runs `script` as a process of its own beside compiled sources. It is killed after twenty seconds at the latest. */
+/**
+ * Runs `script` as a process of its own beside compiled sources. It is killed after twenty seconds
+ * at the latest.
+ */
 export function startService(directory: string, script: string, env: Record<string, string>): ServiceProcess {
   const file = join(directory, `service-${process.hrtime.bigint()}.js`);
   writeFileSync(file, script);

@@ -3,7 +3,10 @@ import { afterAll, beforeAll } from '@jest/globals';
 /** Longest time that servers take to start, and to stop, in milliseconds. */
 const SERVERS_MS = 60_000;
 
-/** Starts something before the first test of the file and stops it after the last. It can be passed on at once, and used once tests run. */
+/**
+ * Starts something before the first test of the file and stops it after the last. It can be passed
+ * on at once, and used once tests run.
+ */
 export function duringTests<T extends { stop(): Promise<unknown> }>(start: () => Promise<T>): T {
   let started: T | undefined;
   beforeAll(async () => {
@@ -18,7 +21,10 @@ export function duringTests<T extends { stop(): Promise<unknown> }>(start: () =>
   });
 }
 
-/** Stands for an object that is made when it is used first: for what is made of something that {@link duringTests} starts. */
+/**
+ * Stands for an object that is made when it is used first: for what is made of something that
+ * {@link duringTests} starts.
+ */
 export function onceUsed<T extends object>(make: () => T): T {
   let made: T | undefined;
   const target = (): T => (made ??= make());

@@ -7,8 +7,8 @@ export interface ForwardingProxy {
 }
 
 /**
- * A trusted hop in front of a listener on 127.0.0.1: it passes bytes on as they come, slow ones slowly, and puts
- * X-Forwarded-For into the first request of each connection.
+ * A trusted hop in front of a listener on 127.0.0.1: it passes bytes on as they come, slow ones
+ * slowly, and puts X-Forwarded-For into the first request of each connection.
  */
 export async function startForwardingProxy(targetPort: number): Promise<ForwardingProxy> {
   const sockets = new Set<Socket>();

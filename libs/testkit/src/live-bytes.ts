@@ -4,8 +4,9 @@ import { runInNewContext } from 'node:vm';
 let collect: (() => void) | undefined;
 
 /**
- * Bytes that this process keeps on the heap and outside of it, after its garbage was collected. What a test
- * compares: resident memory also holds garbage that a slow machine has not collected yet.
+ * Bytes that this process keeps on the heap and outside of it, after its garbage was collected.
+ * What a test compares: resident memory also holds garbage that a slow machine has not collected
+ * yet.
  */
 export function liveBytes(): number {
   if (collect === undefined) {

@@ -1,4 +1,7 @@
-/** A small generator of numbers (mulberry32): the same seed gives the same draws everywhere and in every run. */
+/**
+ * A small generator of numbers (mulberry32): the same seed gives the same draws everywhere and in
+ * every run.
+ */
 export class SeededRandom {
   #state: number;
 
@@ -7,7 +10,10 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** A number in [0, 1). Bound to its generator: it is passed where code asks for a source of numbers. */
+  /**
+   * A number in [0, 1). Bound to its generator: it is passed where code asks for a source of
+   * numbers.
+   */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;

@@ -4,8 +4,9 @@ type Row = readonly string[];
 const WIDTH_MIN = 3;
 
 /**
- * A Markdown table as the formatter would write it, so that reports of verifications and benchmarks are committed as they were made:
- * columns as wide as their widest cell, words to the left and the columns after `wordColumns` to the right.
+ * A Markdown table as the formatter would write it, so that reports of verifications and benchmarks
+ * are committed as they were made: columns as wide as their widest cell, words to the left and the
+ * columns after `wordColumns` to the right.
  */
 export function renderTable(head: Row, rows: readonly Row[], wordColumns = 1): string {
   const widths = head.map((title, at) => Math.max(WIDTH_MIN, title.length, ...rows.map((row) => row[at]?.length ?? 0)));

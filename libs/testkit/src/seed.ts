@@ -3,7 +3,10 @@ import { randomInt } from 'node:crypto';
 /** The largest seed: seeds are unsigned integers of 32 bits. */
 export const SEED_MAX = 2 ** 32 - 1;
 
-/** Drawn seeds end here: fast-check prints larger ones as negative numbers, which nobody could give back. */
+/**
+ * Drawn seeds end here: fast-check prints larger ones as negative numbers, which nobody could give
+ * back.
+ */
 const DRAWN_SEED_MAX = 2 ** 31 - 1;
 
 const drawn = randomInt(DRAWN_SEED_MAX + 1);

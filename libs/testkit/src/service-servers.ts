@@ -18,7 +18,10 @@ interface ServiceServersOptions extends TestDatabaseOptions {
   readonly service: ServiceName;
 }
 
-/** PostgreSQL with the migrated schema of a service and NATS with the users of all services; a test starts replicas on them. */
+/**
+ * PostgreSQL with the migrated schema of a service and NATS with the users of all services; a test
+ * starts replicas on them.
+ */
 export async function startServiceServers(options: ServiceServersOptions) {
   const [server, bus] = await Promise.all([startTestDatabase(options), startTestBus()]);
   const database = await server.database();

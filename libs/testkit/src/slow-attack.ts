@@ -110,12 +110,17 @@ export function startSlowAttack({
 }
 
 export interface GoodCallsOptions {
-  /** Makes one call from this address. Its result is counted by its text, a rejection by its message. */
+  /**
+   * Makes one call from this address. Its result is counted by its text, a rejection by its
+   * message.
+   */
   readonly call: (localAddress: string) => Promise<string | number>;
   readonly everyMs: number;
 }
 
-/** Calls from 127.0.0.2 and up while the attack runs, and counts how often each outcome was seen. */
+/**
+ * Calls from 127.0.0.2 and up while the attack runs, and counts how often each outcome was seen.
+ */
 export async function goodCallsDuring(
   attack: SlowAttack,
   { call, everyMs }: GoodCallsOptions,

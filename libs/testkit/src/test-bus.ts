@@ -7,12 +7,18 @@ import { startTestServer } from './start-test-server.js';
 const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `for-${name}`])) as Record<ServiceName, string>;
 const DRAIN_MS = 5_000;
 
-/** A NATS server with the users and permissions of all services: a test plays the services that it does not start. */
+/**
+ * A NATS server with the users and permissions of all services: a test plays the services that it
+ * does not start.
+ */
 export interface TestBus {
   readonly nats: RunningServer;
   /** The URL that a service's environment would carry. */
   urlFor(service: ServiceName): string;
-  /** A connection with the rights of a service; drained by `stop`. `replica` is its name; one is made when absent. */
+  /**
+   * A connection with the rights of a service; drained by `stop`. `replica` is its name; one is
+   * made when absent.
+   */
   connect(service: ServiceName, replica?: string): Promise<Bus>;
   stop(): Promise<void>;
 }

@@ -11,7 +11,10 @@ export interface TestDatabaseOptions {
   /** The service whose schema and role it is. */
   readonly service: string;
   readonly migrations: URL;
-  /** Names of placeholders for roles that only read, such as `finance`; each is the role `gateway_<name>`. */
+  /**
+   * Names of placeholders for roles that only read, such as `finance`; each is the role
+   * `gateway_<name>`.
+   */
   readonly readers?: readonly string[];
 }
 

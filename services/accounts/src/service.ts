@@ -41,7 +41,10 @@ import { createAccountsStore } from './store.js';
 const POOL_CONNECTIONS_MAX = 10;
 /** Longer than a change takes that waits for billing or until it is in force. */
 const DRAIN_MS = 7_000;
-/** Admission has a change at most this long after it is back, and after the death of a replica that had taken it. */
+/**
+ * Admission has a change at most this long after it is back, and after the death of a replica that
+ * had taken it.
+ */
 const OUTBOX_RETRY_MAX_MS = 1_000;
 const OUTBOX_LEASE_MS = 5_000;
 /** Longer than admission's own time-out. */

@@ -36,7 +36,10 @@ export function createAccountsStore(pool: Pool, onMailQueued: () => void = () =>
   };
 }
 
-/** Composes the queries of one change. `queued` is called for each mail that goes out after its commit. */
+/**
+ * Composes the queries of one change. `queued` is called for each mail that goes out after its
+ * commit.
+ */
 function createAccountsTx(tx: Tx, queued: () => void) {
   return {
     ...createBaseWrites(tx),

@@ -27,7 +27,9 @@ const FIRST = { cursor: null, limit: 1 };
 
 export type AccountsWorld = Awaited<ReturnType<typeof startAccountsWorld>>;
 
-/** The servers of accounts, and somebody in billing's, in admission's and in the dashboard's place. */
+/**
+ * The servers of accounts, and somebody in billing's, in admission's and in the dashboard's place.
+ */
 export async function startAccountsWorld() {
   const servers = await startServiceServers({
     service: 'accounts',

@@ -3,7 +3,10 @@ import { admissionApply, type AccountRecord, type KeyRecord, type MemberRecord }
 
 const DRAIN_MS = 5_000;
 
-/** Somebody in admission's place who takes changes and knows the newest of each object, as admission does. */
+/**
+ * Somebody in admission's place who takes changes and knows the newest of each object, as admission
+ * does.
+ */
 export interface FakeAdmission {
   /** Every key record in the order of arrival. */
   readonly keys: readonly KeyRecord[];

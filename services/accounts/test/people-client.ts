@@ -20,12 +20,18 @@ import { accepted, ACTOR, randomEmail } from './operator-client.js';
 export const hashOf = (name: string): string =>
   `$scrypt$ln=4,r=8,p=1$c2FsdA$${Buffer.from(name).toString('base64').replace(/=+$/, '')}`;
 
-/** Where somebody comes from; by default each from their own network, so that none is limited by another. */
+/**
+ * Where somebody comes from; by default each from their own network, so that none is limited by
+ * another.
+ */
 export const newClient = (): string => `client-${randomBytes(6).toString('hex')}`;
 
 export const tokenIn = (text: string): string => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
 
-/** Counts one attempt, then as many more as leave one: what was counted last is this one. Gives its slot. */
+/**
+ * Counts one attempt, then as many more as leave one: what was counted last is this one. Gives its
+ * slot.
+ */
 export async function leaveOne(
   { sql }: AccountsWorld,
   { kind, attemptsMax }: AttemptLimit,

@@ -1,4 +1,5 @@
-// Accounts that the bench's owners know: a number makes an account, its key, its member and its digest.
+// Accounts that the bench's owners know: a number makes an account, its key, its member and its
+// digest.
 const HEX_DIGITS = 64;
 const MONTH_MS = 30 * 86_400_000;
 export const ENOUGH_NANO_USD = 8_000_000_000_000_000;

@@ -1,4 +1,5 @@
-// What travels for one warm decision, counted by the servers: messages by NATS, commands and reads by Redis.
+// What travels for one warm decision, counted by the servers: messages by NATS, commands and reads
+// by Redis.
 import { connectBus, natsAuthorization } from '@gateway/bus';
 import {
   MESSAGES,
@@ -29,7 +30,10 @@ const USAGE_BYTES_MAX = 64 * 1024 * 1024;
 const silent = { debug() {}, info() {}, warn() {}, error: console.error };
 silent.child = () => silent;
 
-/** Sends `messages` messages of `entries` warm calls each, one after the other. Returns what one of them cost. */
+/**
+ * Sends `messages` messages of `entries` warm calls each, one after the other. Returns what one of
+ * them cost.
+ */
 export async function countTrips(cases) {
   const world = await startWorld();
   try {
@@ -106,7 +110,10 @@ async function startWorld() {
   return world;
 }
 
-/** Messages that NATS had from and to its clients; scripts that Redis ran, and how often it had to read for them. */
+/**
+ * Messages that NATS had from and to its clients; scripts that Redis ran, and how often it had to
+ * read for them.
+ */
 async function readCounters(redis, port) {
   const nats = await (await fetch(`http://127.0.0.1:${port}/varz`)).json();
   const facts = await redis.info('everything');

@@ -1,5 +1,6 @@
-// What a decision costs: round trips, processor time, memory, and what a million accounts change. Writes admission.md beside this
-// file. Needs `npx tsc -b services/admission`; `--accounts N` and `--calls N` make a shorter run, which writes nothing.
+// What a decision costs: round trips, processor time, memory, and what a million accounts change.
+// Writes admission.md beside this file. Needs `npx tsc -b services/admission`; `--accounts N` and
+// `--calls N` make a shorter run, which writes nothing.
 import { loadavg } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -77,7 +78,10 @@ async function measureKind(withPlan) {
   }
 }
 
-/** Bytes of a loaded account, of one that has been called, and of a call: open, ended, and settled a moment ago. */
+/**
+ * Bytes of a loaded account, of one that has been called, and of a call: open, ended, and settled a
+ * moment ago.
+ */
 async function measureMemory(limitStore, withPlan) {
   const before = await limitStore.memoryBytes();
   await fillLimitStore(limitStore, 0, accounts, withPlan);
@@ -113,7 +117,10 @@ async function endAll(limitStore, running) {
   }
 }
 
-/** The lower quartile of many short rounds, the places in turn: what others on the machine take hits all alike. */
+/**
+ * The lower quartile of many short rounds, the places in turn: what others on the machine take hits
+ * all alike.
+ */
 async function measureRounds(places, size, total) {
   const found = Object.fromEntries(Object.keys(places).map((name) => [name, []]));
   const turns = Math.max(1, Math.round(total / ROUNDS / size));

@@ -1,4 +1,5 @@
-// What `deploy/verify/simulation` runs of this service: everything but the connections to Redis and the bus.
+// What `deploy/verify/simulation` runs of this service: everything but the connections to Redis and
+// the bus.
 export { loadScripts } from './adapters/load-scripts.js';
 export { RedisClock } from './adapters/redis-clock.js';
 export { Admission } from './admission.js';

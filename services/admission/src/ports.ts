@@ -31,7 +31,10 @@ export class AdmissionFault extends Error {
   }
 }
 
-/** Redis, as far as it decides. Everything rejects with an AdmissionFault while no connection has shaken hands. */
+/**
+ * Redis, as far as it decides. Everything rejects with an AdmissionFault while no connection has
+ * shaken hands.
+ */
 export interface LimitStore {
   usable(): boolean;
   /** One pipeline; each script fails alone. Reports the Redis time of its replies to the clock. */
@@ -39,7 +42,10 @@ export interface LimitStore {
   /** What the digests lead to, in their order. */
   routes(digests: readonly string[]): Promise<readonly (string | null)[]>;
   setRoute(digest: string, keyReference: string): Promise<void>;
-  /** Remembers for some seconds, for all replicas, that the digests lead nowhere; a route that is there stays. */
+  /**
+   * Remembers for some seconds, for all replicas, that the digests lead nowhere; a route that is
+   * there stays.
+   */
   setMisses(digests: readonly string[]): Promise<void>;
   dropRoute(digest: string): Promise<void>;
   /** A new token for a bucket of this server run. */
@@ -94,7 +100,10 @@ export interface Journal {
 export interface Listeners {
   /** When keys were last used, in Redis time. False: not sent, the bus is away. */
   keysUsed(uses: readonly { key: string; at: number }[]): boolean;
-  /** Calls that were refused in the minute that starts then, in Redis time. False: not sent, the bus is away. */
+  /**
+   * Calls that were refused in the minute that starts then, in Redis time. False: not sent, the bus
+   * is away.
+   */
   callsRefused(minute: number, rows: readonly RefusedRow[]): boolean;
 }
 
@@ -113,8 +122,8 @@ export interface Catalog {
 }
 
 /**
- * Conditions under which no call is admitted although the limit store could (docs/protocol.md#r14 and
- * docs/protocol.md#r15).
+ * Conditions under which no call is admitted although the limit store could (docs/protocol.md#r14
+ * and docs/protocol.md#r15).
  */
 export interface BackPressure {
   /** Why nothing is admitted, or null. */
@@ -133,7 +142,10 @@ export interface Durations {
   readonly leaseMs: number;
   readonly expiryMs: number;
   readonly sweepMs: number;
-  /** How long an entry of a batch may wait for its decision; 1.8 s when absent: the edge has given up then. */
+  /**
+   * How long an entry of a batch may wait for its decision; 1.8 s when absent: the edge has given
+   * up then.
+   */
   readonly decideMs?: number;
 }
 

@@ -22,13 +22,17 @@ export interface StartedAdmission extends RunningService {
 const DRAIN_MS = 5_000;
 const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 
-/** How long edges do not ask a replica that starts: it could only answer faults where another one would admit. */
+/**
+ * How long edges do not ask a replica that starts: it could only answer faults where another one
+ * would admit.
+ */
 const CALLS_AFTER_MS_MAX = 2_000;
 const CALLS_LOOK_MS = 10;
 
 /**
- * Opens Redis, the bus, the catalog mirror and the handlers. Those of the calls open when the catalog has arrived and the buckets
- * are open, or after two seconds: then somebody must say what is missing.
+ * Opens Redis, the bus, the catalog mirror and the handlers. Those of the calls open when the
+ * catalog has arrived and the buckets are open, or after two seconds: then somebody must say what
+ * is missing.
  */
 export async function startAdmission(context: ServiceContext<typeof ADMISSION_FIELDS>): Promise<StartedAdmission> {
   const { config, log, ready, replica, stopping } = context;
@@ -43,7 +47,8 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
       failed: (err) => log.warn({ err }, 'the stream of beats cannot be made yet'),
     });
   await makeStream(stopping);
-  // A bus that came back with another store has no stream: without one no edge can say what it runs.
+  // A bus that came back with another store has no stream: without one no edge can say what it
+  // runs.
   const ended = new AbortController();
   bus.onReconnect(() => void makeStream(ended.signal).catch(() => undefined));
   const catalog = startCatalogMirror(bus, log);
@@ -95,8 +100,8 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
 }
 
 /**
- * True once and then for good: a later fault of a shared server must not take every replica out at once. Answers whether all
- * of it is there.
+ * True once and then for good: a later fault of a shared server must not take every replica out at
+ * once. Answers whether all of it is there.
  */
 function addReadyChecks(
   ready: ReadyChecks,

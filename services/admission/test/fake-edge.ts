@@ -104,7 +104,10 @@ export class FakeEdge {
     return outcome.call;
   }
 
-  /** Ends a call: the event is stored again and again until it is, the release is repeated by the heartbeats. */
+  /**
+   * Ends a call: the event is stored again and again until it is, the release is repeated by the
+   * heartbeats.
+   */
   async end(call: EdgeCall, amountNanoUsd: number): Promise<void> {
     const { id, hold, tag } = call;
     this.spending.end(hold.account, hold.worstNanoUsd, amountNanoUsd);

@@ -10,8 +10,8 @@ import type { OwnerState } from './world.js';
 const CATCH_UP_MS = 1_200;
 
 /**
- * Billing as far as admission sees it: settles the stream's events once each, tells balance snapshots,
- * answers loads (docs/protocol.md#r7, docs/protocol.md#r8, docs/protocol.md#r11).
+ * Billing as far as admission sees it: settles the stream's events once each, tells balance
+ * snapshots, answers loads (docs/protocol.md#r7, docs/protocol.md#r8, docs/protocol.md#r11).
  */
 export class FakeLedger {
   readonly settled = new Map<string, UsageEvent>();

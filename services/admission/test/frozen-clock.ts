@@ -6,8 +6,8 @@ import { RedisClock } from '../src/adapters/redis-clock.js';
 const SERVER_TIME = "redis.call('TIME')";
 
 /**
- * The room's scripts with the server's time taken for 0: the clock offset of each call is the whole time, so that a test can stand
- * on the last millisecond of a month for as long as it likes.
+ * The room's scripts with the server's time taken for 0: the clock offset of each call is the whole
+ * time, so that a test can stand on the last millisecond of a month for as long as it likes.
  */
 export function scriptsWithoutServerTime(): ReturnType<typeof loadScripts> {
   const scripts = Object.entries(loadScripts()).map(([name, script]) => {
@@ -19,7 +19,10 @@ export function scriptsWithoutServerTime(): ReturnType<typeof loadScripts> {
   return Object.fromEntries(scripts) as ReturnType<typeof loadScripts>;
 }
 
-/** The time of a process whose Redis time stands still, and what the process takes it for until the next reply corrects it. */
+/**
+ * The time of a process whose Redis time stands still, and what the process takes it for until the
+ * next reply corrects it.
+ */
 export class FrozenClock extends RedisClock {
   #errorMs = 0;
 

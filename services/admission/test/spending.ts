@@ -1,4 +1,7 @@
-/** What may never happen, asked at each dispatch: an account's calls cost at most more than it has. Amounts in nano-USD. */
+/**
+ * What may never happen, asked at each dispatch: an account's calls cost at most more than it has.
+ * Amounts in nano-USD.
+ */
 export class Spending {
   readonly #funds = new Map<string, number>();
   readonly #exposed = new Map<string, number>();

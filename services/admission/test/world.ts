@@ -25,7 +25,10 @@ import type { KeptHeartbeat } from '../src/domain/last-heartbeats.js';
 import type { Heartbeat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
 import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 
-/** Nano-USD per call of the test models: a price per call and nothing per token keeps amounts readable. */
+/**
+ * Nano-USD per call of the test models: a price per call and nothing per token keeps amounts
+ * readable.
+ */
 export const PRICE = 1_000_000;
 
 export const NO_PLAN: AccountTerms = {
@@ -91,7 +94,10 @@ export interface World {
 export interface ReplicaOptions {
   readonly durations?: Partial<Durations>;
   readonly log?: Log;
-  /** It recovers a lost limit store without asking what runs: what a test of the recovery has to notice. */
+  /**
+   * It recovers a lost limit store without asking what runs: what a test of the recovery has to
+   * notice.
+   */
   readonly ignoresHeartbeats?: boolean;
 }
 
@@ -105,7 +111,9 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** @param frozenAt the time stands still there, until the test moves it; without it goes on from now */
+/**
+ * @param frozenAt the time stands still there, until the test moves it; without it goes on from now
+ */
 export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promise<World> {
   const redis = await startTestRedis();
   const owners = makeOwners();

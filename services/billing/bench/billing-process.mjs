@@ -1,4 +1,5 @@
-// The process that is measured, from outside: its life, what it has committed, its processor time and that of its sessions.
+// The process that is measured, from outside: its life, what it has committed, its processor time
+// and that of its sessions.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,7 +9,10 @@ import { freePort } from '@gateway/servers';
 const TICKS = 100;
 const MAIN = new URL('../dist/main.js', import.meta.url).pathname;
 
-/** A handle to start and stop billing with, and to look at it by. `pool` reads the server's list of sessions. */
+/**
+ * A handle to start and stop billing with, and to look at it by. `pool` reads the server's list of
+ * sessions.
+ */
 export async function measuredBilling({ natsUrl, postgresUrl, pool, profile }) {
   const port = await freePort();
   const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];

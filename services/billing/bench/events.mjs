@@ -23,7 +23,10 @@ export const [MODEL, SOURCE, PROVIDER] = ['acme/large', 'source-1', 'provider-1'
 
 export const accountNames = (accounts) => Array.from({ length: accounts }, (_, index) => `account-${index}`);
 
-/** Stores events of the accounts in turn, `size` to a message; each message holds events of one shard. */
+/**
+ * Stores events of the accounts in turn, `size` to a message; each message holds events of one
+ * shard.
+ */
 export async function publish(edge, { events, accounts, size }) {
   const byShard = Array.from({ length: SHARDS_TOTAL }, () => []);
   for (const account of accountNames(accounts)) byShard[shardOfAccount(account)].push(account);

@@ -1,5 +1,6 @@
-// Earlier records, made by SQL in the ledger's own form: what settling the same calls one after the other would have left, but
-// for the hash chains. The ledger counts them as posted before there were chains (`chain_start`), which the audit knows.
+// Earlier records, made by SQL in the ledger's own form: what settling the same calls one after the
+// other would have left, but for the hash chains. The ledger counts them as posted before there
+// were chains (`chain_start`), which the audit knows.
 import { accountNames, AMOUNT, MODEL, PRICE, PROVIDER, SOURCE, USAGE } from './events.mjs';
 
 /** Records of one database transaction. */
@@ -7,7 +8,9 @@ const ROUND = 100_000;
 /** The earlier calls lie in so many days before now. */
 const DAYS = 20;
 
-/** Whose calls they are, as events have it: one key, member and model for each of so many accounts. */
+/**
+ * Whose calls they are, as events have it: one key, member and model for each of so many accounts.
+ */
 export const payersOf = (accounts) =>
   accountNames(accounts).map((account) => ({
     account,
@@ -17,8 +20,8 @@ export const payersOf = (accounts) =>
   }));
 
 /**
- * Adds calls of the payers in turn to an idle ledger until it holds `records`. Triggers do not run (the session is a
- * replica's): the audit that follows a filled ledger is what checks it.
+ * Adds calls of the payers in turn to an idle ledger until it holds `records`. Triggers do not run
+ * (the session is a replica's): the audit that follows a filled ledger is what checks it.
  */
 export async function fillLedger(admin, records, payers) {
   await admin.query(`SET search_path = billing; SET session_replication_role = 'replica'`);

@@ -1,6 +1,7 @@
-// `npm run bench:billing [-- --events N] [--earlier N,M]`: events per second from the stream to the committed ledger, by one
-// billing process, with 1,000 accounts and with one, after N and after M earlier records; and how fast a backlog is caught up
-// while events go on arriving. Writes prove/bench.md unless --dry. --profile DIR writes processor profiles of the process.
+// `npm run bench:billing [-- --events N] [--earlier N,M]`: events per second from the stream to the
+// committed ledger, by one billing process, with 1,000 accounts and with one, after N and after M
+// earlier records; and how fast a backlog is caught up while events go on arriving. Writes
+// prove/bench.md unless --dry. --profile DIR writes processor profiles of the process.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,7 +111,10 @@ async function settleAll(accounts) {
   };
 }
 
-/** What was filled in and what was settled agree: else the figures are those of another ledger than the real one. */
+/**
+ * What was filled in and what was settled agree: else the figures are those of another ledger than
+ * the real one.
+ */
 async function checkLedger() {
   const faults = [];
   const report = { begin() {}, difference: (difference) => faults.push(difference) };

@@ -20,8 +20,8 @@ export interface ExpectedSpend {
 }
 
 /**
- * A second set of books, kept with nothing but additions: what every view of the ledger must say. Keys name what is summed,
- * parts separated by a space.
+ * A second set of books, kept with nothing but additions: what every view of the ledger must say.
+ * Keys name what is summed, parts separated by a space.
  */
 export class BookOfMonth {
   /** By class of ledger account. */
@@ -92,7 +92,10 @@ export class BookOfMonth {
     return sum;
   }
 
-  /** What a statement of an account must say of a month; its usage and its corrections are one movement here. */
+  /**
+   * What a statement of an account must say of a month; its usage and its corrections are one
+   * movement here.
+   */
   statement(account: string, month: Month) {
     const next = MONTHS[MONTHS.indexOf(month) + 1] ?? null;
     const kinds = ['adjustment', 'chargeback', 'credit', 'refund', 'usage'];

@@ -269,7 +269,10 @@ async function makeAccounts(generator: Generator): Promise<GeneratedAccount[]> {
   return made;
 }
 
-/** Events in batches, late and repeated ones moved behind others: a call's own events keep their order half of the time. */
+/**
+ * Events in batches, late and repeated ones moved behind others: a call's own events keep their
+ * order half of the time.
+ */
 async function settle(calls: readonly GeneratedCall[]): Promise<void> {
   const mixed = makeGenerator(SEED + 1);
   const placed = calls.flatMap(({ events }) => {
@@ -284,7 +287,10 @@ async function settle(calls: readonly GeneratedCall[]): Promise<void> {
   for (const call of calls) book.call(call);
 }
 
-/** Refunds of calls and of credits, chargebacks, adjustments; what goes too far is refused and changes nothing. */
+/**
+ * Refunds of calls and of credits, chargebacks, adjustments; what goes too far is refused and
+ * changes nothing.
+ */
 async function correct(generator: Generator, calls: readonly GeneratedCall[]): Promise<void> {
   for (const call of calls.filter(({ expected }) => expected.wallet > 1n && generator.chance(0.03))) {
     const { account, wallet } = call.expected;
@@ -340,7 +346,10 @@ function linesOf<T>(text: string): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** A line as the cells of a CSV: numbers and flags are text, tokens columns of their own, attempts JSON. */
+/**
+ * A line as the cells of a CSV: numbers and flags are text, tokens columns of their own, attempts
+ * JSON.
+ */
 function asCells(line: object): Record<string, string | null> {
   const cells: Record<string, string | null> = {};
   for (const [name, value] of Object.entries(line) as [string, unknown][]) {

@@ -14,7 +14,10 @@ export interface GeneratedAccount {
   readonly periods: readonly [string, string] | null;
 }
 
-/** A call that the ledger must show as `expected`, and the events that tell of it, in the order of their delivery. */
+/**
+ * A call that the ledger must show as `expected`, and the events that tell of it, in the order of
+ * their delivery.
+ */
 export interface GeneratedCall {
   readonly id: string;
   readonly at: number;
@@ -68,7 +71,10 @@ function momentOf(generator: Generator): number {
 
 export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
 
-/** One call: paid by plan, wallet or both, failed, expired, settled after it had expired, or told twice. */
+/**
+ * One call: paid by plan, wallet or both, failed, expired, settled after it had expired, or told
+ * twice.
+ */
 export function generateCall(generator: Generator, of: GeneratedAccount): GeneratedCall {
   const at = momentOf(generator);
   const id = makeUuidV7(at);
@@ -151,7 +157,10 @@ function holdOf(
   };
 }
 
-/** The plan up to its bound, then the wallet up to its own, the rest on the plan; a wallet alone pays all of it. */
+/**
+ * The plan up to its bound, then the wallet up to its own, the rest on the plan; a wallet alone
+ * pays all of it.
+ */
 function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): ExpectedRecord {
   const { account, key, member, model, walletMaxNanoUsd } = hold;
   const rest = Math.max(amountNanoUsd - hold.planMaxNanoUsd, 0);
@@ -223,7 +232,10 @@ function costsOf(attempts: UsageEvent['attempts']): Map<string, bigint> {
   return costs;
 }
 
-/** The rule once more, in the plainest form: all tokens times their prices, rounded half up once, and the price of a call. */
+/**
+ * The rule once more, in the plainest form: all tokens times their prices, rounded half up once,
+ * and the price of a call.
+ */
 function rated(usage: WireTokenUsage, { figures }: PricedVersion): bigint {
   const tier = figures.tiers.find(({ aboveInputTokens }) => usage.input > aboveInputTokens) ?? figures;
   const plain = usage.input - usage.cachedInput - usage.cacheWrite - usage.cacheWrite1h;

@@ -21,8 +21,8 @@ export interface MaintenanceDeps {
 }
 
 /**
- * Looks after the stream while the service runs: progress, trimming, months ahead, and what the metrics say of them; and
- * deletes refused calls that are kept no more.
+ * Looks after the stream while the service runs: progress, trimming, months ahead, and what the
+ * metrics say of them; and deletes refused calls that are kept no more.
  */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const { store, stream, months, refused, clock, log } = deps;

@@ -23,7 +23,9 @@ const ALERT_DELIVER_MS = 5_000;
 const ALERT_LEASE_MS = 15_000;
 /** Attempts at webhooks: the delay doubles up to an hour. */
 const WEBHOOK_RETRY = { baseMs: 2_000, maxMs: 3_600_000 };
-/** Receivers of customers that one replica waits for at once; each may be silent until its time-out. */
+/**
+ * Receivers of customers that one replica waits for at once; each may be silent until its time-out.
+ */
 const WEBHOOK_KEYS_MAX = 64;
 /** Longer than an attempt's time-out and its notes in the database. */
 const WEBHOOK_DELIVER_MS = 15_000;
@@ -61,8 +63,9 @@ export interface AlertOutboxOptions {
 }
 
 /**
- * Sends alerts to accounts, which mails them, and to webhooks. Each has an outbox of its own: neither waits for the
- * other, nor admission for them. Accounts may be told an alert twice; the second mails nothing.
+ * Sends alerts to accounts, which mails them, and to webhooks. Each has an outbox of its own:
+ * neither waits for the other, nor admission for them. Accounts may be told an alert twice; the
+ * second mails nothing.
  */
 export function startAlertOutboxes(options: AlertOutboxOptions): RunningService & { readonly nudge: () => void } {
   const { pool, bus, log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;

@@ -86,7 +86,8 @@ const DRAIN_MS = 10_000;
 export async function startBilling(options: BillingOptions): Promise<RunningService> {
   const { log, clock, ready, stopping } = options;
   const opened = { database: false, bus: false };
-  // Both were reached once: a later fault of a shared server must not take every replica out at once.
+  // Both were reached once: a later fault of a shared server must not take every replica out at
+  // once.
   ready.add('database', () => opened.database || 'not reached yet');
   ready.add('bus', () => opened.bus || 'not connected yet');
 

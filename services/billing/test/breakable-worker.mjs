@@ -1,5 +1,6 @@
-// A worker of usage events that ends itself by SIGKILL before or after a named call. It wires the ports that the service
-// wires, in wrappers; the code of the service knows nothing of it. Settings come as JSON in the first argument.
+// A worker of usage events that ends itself by SIGKILL before or after a named call. It wires the
+// ports that the service wires, in wrappers; the code of the service knows nothing of it. Settings
+// come as JSON in the first argument.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
@@ -13,7 +14,10 @@ import { createShardLocks } from '../dist/usage/shard-locks-store.js';
 import { createSnapshotPublisher } from '../dist/usage/stream.js';
 import { startUsageWorker } from '../dist/usage/worker.js';
 
-/** `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth` time. */
+/**
+ * `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth`
+ * time.
+ */
 const {
   natsUrl,
   postgresUrl,

@@ -34,7 +34,10 @@ export interface WorkerSettings {
   readonly ledger?: TestDatabase;
 }
 
-/** The stream with its ledger, worker processes that can be killed anywhere, and the same events in an undisturbed ledger. */
+/**
+ * The stream with its ledger, worker processes that can be killed anywhere, and the same events in
+ * an undisturbed ledger.
+ */
 export class DisturbedWorld {
   /** Everything that was ever stored, in its order. */
   readonly #stored: { shard: number; events: readonly unknown[] }[] = [];
@@ -69,8 +72,8 @@ export class DisturbedWorld {
   }
 
   /**
-   * Stores events in messages of at most `size`, each with accounts of one shard; of what has no account, in shard 0. What
-   * the stream did not take is sent again, as an edge does.
+   * Stores events in messages of at most `size`, each with accounts of one shard; of what has no
+   * account, in shard 0. What the stream did not take is sent again, as an edge does.
    */
   async store(events: readonly unknown[], size: number): Promise<void> {
     const byShard = new Map<number, unknown[]>();
@@ -123,7 +126,10 @@ export class DisturbedWorld {
     );
   }
 
-  /** What all that was stored gives in a ledger of its own, in the order of the stream and without any disturbance. */
+  /**
+   * What all that was stored gives in a ledger of its own, in the order of the stream and without
+   * any disturbance.
+   */
   async undisturbed(): Promise<Record<string, string>> {
     const { pool } = await this.ledgers.ledger();
     const store = createSettleStore(pool);

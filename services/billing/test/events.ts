@@ -41,7 +41,9 @@ export function holdFor(account: string, changes: Partial<HoldFields> = {}): Hol
   };
 }
 
-/** Plan-funded: all three windows in USD, a weekly one of requests beside, an allotment of requests. */
+/**
+ * Plan-funded: all three windows in USD, a weekly one of requests beside, an allotment of requests.
+ */
 export function planHoldFor(account: string, planMax: number, walletMax: number): HoldFields {
   return holdFor(account, {
     planMaxNanoUsd: planMax,

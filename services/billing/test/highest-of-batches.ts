@@ -1,8 +1,9 @@
 import { onPool, type Pool } from '@gateway/postgres';
 
 /**
- * The thresholds of which accounts is to be told, in order: of each database transaction that raised alerts of an account the
- * highest. Of accounts with one limit and one period, so that all their alerts have one subject.
+ * The thresholds of which accounts is to be told, in order: of each database transaction that
+ * raised alerts of an account the highest. Of accounts with one limit and one period, so that all
+ * their alerts have one subject.
  */
 export async function highestOfBatches(pool: Pool, account: string): Promise<number[]> {
   const rows = await onPool(pool).query<{ threshold: number }>(

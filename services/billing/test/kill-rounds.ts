@@ -5,7 +5,10 @@ import { until } from '@gateway/testkit';
 import { type DisturbedWorld, ended } from './disturbed-world.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, START, voided } from './events.js';
 
-/** What a worker calls while it settles a batch: its ports, and the two statements that make a transaction. */
+/**
+ * What a worker calls while it settles a batch: its ports, and the two statements that make a
+ * transaction.
+ */
 export const PORT_CALLS = ['hold', 'ensureMonth', 'settle', 'BEGIN', 'COMMIT', 'standing', 'ack'];
 
 /** Every statement of a settle transaction, by its name. */
@@ -27,12 +30,16 @@ export const STATEMENTS = [
 ];
 
 const REACH_MS = 120_000;
-/** A worker for each shard at once: a round is mostly waiting, for its start and for what its predecessor had in hand. */
+/**
+ * A worker for each shard at once: a round is mostly waiting, for its start and for what its
+ * predecessor had in hand.
+ */
 const WORKERS: readonly (readonly number[])[] = [[0], [1], [2], [3]];
 
 /**
- * Lets workers kill themselves at each point, `times` times at each, one after the other; between two kills new events
- * arrive, with repetitions, late and early ones and such as cannot be read. Gives the number of kills.
+ * Lets workers kill themselves at each point, `times` times at each, one after the other; between
+ * two kills new events arrive, with repetitions, late and early ones and such as cannot be read.
+ * Gives the number of kills.
  */
 export async function killAtEach(
   world: DisturbedWorld,
@@ -92,7 +99,10 @@ export class Traffic {
     return late.map(expired);
   }
 
-  /** New calls, one that was voided, repetitions, expiries that come too late, late settles, and what is no event. */
+  /**
+   * New calls, one that was voided, repetitions, expiries that come too late, late settles, and
+   * what is no event.
+   */
   round(): unknown[] {
     const fresh = [this.call(), this.call(), voided(this.call())];
     const late = this.#late.splice(0, 2);
@@ -126,7 +136,10 @@ export class Traffic {
   }
 }
 
-/** An order that has nothing to do with that of the calls, and is the same in every run of a seed's round. */
+/**
+ * An order that has nothing to do with that of the calls, and is the same in every run of a seed's
+ * round.
+ */
 function rankOf(event: unknown): number {
   return (event as UsageEvent).endedAt ?? 0;
 }

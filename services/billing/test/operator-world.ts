@@ -23,7 +23,10 @@ export interface PublishedTerms {
   readonly version: number;
 }
 
-/** Two replicas of billing under a clock that tests set, called over the bus, and an admission that can be away. */
+/**
+ * Two replicas of billing under a clock that tests set, called over the bus, and an admission that
+ * can be away.
+ */
 export class OperatorWorld {
   now = Date.now();
   admissionAnswers = true;
@@ -76,7 +79,10 @@ export class OperatorWorld {
     return this.published.get(account)?.at(-1)?.value;
   }
 
-  /** What was told last as admission understands it at the time of this world; null: no plan is in force. */
+  /**
+   * What was told last as admission understands it at the time of this world; null: no plan is in
+   * force.
+   */
   running(account: string): NonNullable<AccountTerms['next']> | null {
     const { next, ...current } = this.lastPublished(account) ?? { subscription: null };
     const [terms] = [next, current].filter((one) => one?.subscription && one.subscription.start <= this.now);

@@ -1,4 +1,7 @@
-/** A CSV of RFC 4180 as rows by the names in its head; written apart from what writes it. Empty cells are null. */
+/**
+ * A CSV of RFC 4180 as rows by the names in its head; written apart from what writes it. Empty
+ * cells are null.
+ */
 export function readCsv(text: string): Record<string, string | null>[] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -31,7 +34,10 @@ export function readCsv(text: string): Record<string, string | null>[] {
   });
 }
 
-/** An apostrophe keeps a spreadsheet from taking a text for a formula; taken away, the text is as it was. */
+/**
+ * An apostrophe keeps a spreadsheet from taking a text for a formula; taken away, the text is as it
+ * was.
+ */
 function unescaped(cell: string): string | null {
   if (cell === '') return null;
   return cell.startsWith("'") ? cell.slice(1) : cell;

@@ -17,7 +17,9 @@ import { createSourceReports } from './health/source-reports.js';
 import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publishing/publisher.js';
 
 const POOL_CONNECTIONS_MAX = 8;
-/** Answers wait up to five seconds for the publication; beyond this a stop does not wait for them. */
+/**
+ * Answers wait up to five seconds for the publication; beyond this a stop does not wait for them.
+ */
 const DRAIN_MS = 6_000;
 const RETRY_BASE_MS = 40;
 const RETRY_MAX_MS = 5_000;

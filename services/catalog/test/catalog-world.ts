@@ -4,8 +4,8 @@ import { CATALOG_FIELDS } from '../src/config.js';
 import { startCatalog, type CatalogTimes } from '../src/service.js';
 
 /**
- * Looks at the head often, so that a test does not wait for it; verifies never, so that a test sees what the look does.
- * Edges and admissions speak often.
+ * Looks at the head often, so that a test does not wait for it; verifies never, so that a test sees
+ * what the look does. Edges and admissions speak often.
  */
 export const TIMES: CatalogTimes = { checkMs: 50, verifyMs: 3_600_000, mirroredEveryMs: 200 };
 

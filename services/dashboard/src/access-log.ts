@@ -25,7 +25,10 @@ export type AccessLog = ReturnType<typeof createAccessLog>;
 type Entry = BodyOf<typeof accountsNoteAccess>['entries'][number];
 type Counted = Extract<Entry, { kind: 'refused' }>;
 
-/** Entries of one minute about people and operators who are known, and about strangers: neither crowds out the other. */
+/**
+ * Entries of one minute about people and operators who are known, and about strangers: neither
+ * crowds out the other.
+ */
 export const KNOWN_MAX = 300;
 export const STRANGERS_MAX = 64;
 /** The network in whose name the rest of a minute is counted, one entry for each action. */
@@ -40,18 +43,24 @@ export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, lo
     (attempt.actor === STRANGER && attempt.objectId === UNKNOWN ? strangers : known).add(attempt);
   const write = (entries: Entry[]) => services.request(accountsNoteAccess, { entries });
   return {
-    /** Writes one entry. Rejects with a BusFault: what cannot be written down is not to be answered. */
+    /**
+     * Writes one entry. Rejects with a BusFault: what cannot be written down is not to be answered.
+     */
     async noted({ account = null, ...access }: About & { readonly action: AccessAction }): Promise<void> {
       await write([{ kind: 'access', account, ...access }]);
     },
     /**
-     * Counts a refused attempt; counts are written each minute, as one entry for each action, actor, object and network.
-     * Returns at once, whoever it was, so that its time tells nothing. A process that dies loses at most its last minute.
+     * Counts a refused attempt; counts are written each minute, as one entry for each action,
+     * actor, object and network. Returns at once, whoever it was, so that its time tells nothing. A
+     * process that dies loses at most its last minute.
      */
     refused({ account = null, ...attempt }: About & { readonly action: RefusedAction }): void {
       count({ kind: 'refused', account, ...attempt, attempts: 1, since: clock.nowMs() });
     },
-    /** Writes the counts so far. Never rejects: counts that cannot be written are kept for the next time. */
+    /**
+     * Writes the counts so far. Never rejects: counts that cannot be written are kept for the next
+     * time.
+     */
     async flush(): Promise<void> {
       const counted = [...known.take(), ...strangers.take()];
       if (counted.length === 0) return;

@@ -23,7 +23,10 @@ import { createSecrets, type SecretsConfig } from './secrets.js';
 export { openListener } from './http/listener.js';
 export { loadWebFiles } from './people-api/web-files.js';
 
-/** People, and whoever else reaches the pages: one laptop takes neither all places nor all connections. */
+/**
+ * People, and whoever else reaches the pages: one laptop takes neither all places nor all
+ * connections.
+ */
 export const PAGES_CLIENT: ClientBounds = { connections: 32, requests: 32, worked: 8, files: 8, streams: 16 };
 
 export interface AppsParts {
@@ -40,7 +43,10 @@ export interface AppsParts {
   readonly tokenAttempts?: TokenAttempts | undefined;
 }
 
-/** Both APIs and the pages as Express applications, over whoever answers for the services. Nothing listens yet. */
+/**
+ * Both APIs and the pages as Express applications, over whoever answers for the services. Nothing
+ * listens yet.
+ */
 export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...parts }: AppsParts) {
   const { services, clock, log } = parts;
   const settings = settingsOf(config);

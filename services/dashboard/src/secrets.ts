@@ -21,8 +21,9 @@ export interface SecretsConfig {
 export type Secrets = ReturnType<typeof createSecrets>;
 
 /**
- * Secrets from the system's random source, under the keys of the deployment. They are made and judged here; what leaves
- * over the bus are digests, masked forms and sealed texts. `env` is read when a variable is asked for.
+ * Secrets from the system's random source, under the keys of the deployment. They are made and
+ * judged here; what leaves over the bus are digests, masked forms and sealed texts. `env` is read
+ * when a variable is asked for.
  */
 export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
   const prefix = config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX;
@@ -62,12 +63,15 @@ export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
       [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
     /** Names a content without telling anything of it: 64 hexadecimal characters. */
     fingerprintOf: digest,
-    /** Sealed for this source alone. Repeated under the pepper: catalog, which opens nothing, sees that one put again is the same. */
+    /**
+     * Sealed for this source alone. Repeated under the pepper: catalog, which opens nothing, sees
+     * that one put again is the same.
+     */
     seal: (credential: string, source: string): string =>
       sealTo(credential, source, config.GATEWAY_SOURCE_PUBLIC_KEY, pepper.current),
     /**
-     * The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be read. `not_allowed`: the
-     * deployment does not give this name to operators.
+     * The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be
+     * read. `not_allowed`: the deployment does not give this name to operators.
      */
     fromEnvironment(name: string): { readonly text: string } | 'not_allowed' | null {
       if (!isAllowed(name, config.GATEWAY_CREDENTIAL_ENV ?? [])) return 'not_allowed';
@@ -82,7 +86,10 @@ function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Variables of the gateway itself, its own secrets among them, are never given: an operator could send them to an address. */
+/**
+ * Variables of the gateway itself, its own secrets among them, are never given: an operator could
+ * send them to an address.
+ */
 function isAllowed(name: string, allowed: readonly string[]): boolean {
   if (name.startsWith('GATEWAY_')) return false;
   return allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : one === name));

@@ -7,10 +7,15 @@ import type { DASHBOARD_FIELDS } from './config.js';
 import type { ClientBounds } from './http/listener.js';
 import { createEdgeClient } from './people-api/models/edge-client.js';
 
-/** Steps of a stop, in milliseconds: what is being answered may wait for a change to be in force. */
+/**
+ * Steps of a stop, in milliseconds: what is being answered may wait for a change to be in force.
+ */
 export const STOP_STEP_MS = { requests: 10_000, bus: 3_000 } as const;
 
-/** Programs of operators work with many requests at once from one machine; it leaves connections for others. */
+/**
+ * Programs of operators work with many requests at once from one machine; it leaves connections for
+ * others.
+ */
 const OPERATOR_CLIENT: ClientBounds = { connections: 384, requests: 384, worked: 128, files: 16, streams: 0 };
 
 export interface DashboardOptions extends Pick<AppsParts, 'passwordLogN' | 'tokenAttempts'> {

@@ -37,14 +37,20 @@ export interface PageRequestOptions {
   readonly csrf?: string | null;
 }
 
-/** The pages on a real bus: services answer by script, the gateway is a fake one, and four people are signed in. */
+/**
+ * The pages on a real bus: services answer by script, the gateway is a fake one, and four people
+ * are signed in.
+ */
 export interface PagesWorld extends Omit<OperatorWorld, 'send' | 'reset'> {
   readonly edge: FakeEdge;
   readonly secrets: SessionSecrets;
   /** Forgets scripts and what was asked; the four people stay signed in. */
   reset(): void;
   script(answers: Readonly<Record<string, unknown>>): void;
-  /** The holder of each operator's session, by the digest of its cookie, as accounts would keep them. */
+  /**
+   * The holder of each operator's session, by the digest of its cookie, as accounts would keep
+   * them.
+   */
   readonly operatorSessions: Map<string, unknown>;
   /** Names of what the services were asked, without looking up the session. */
   askedNames(): string[];

@@ -1,5 +1,5 @@
-// Builds the pages into `dist`. Plain JavaScript that imports the bundler only when something changed: an unchanged
-// web part costs a few milliseconds.
+// Builds the pages into `dist`. Plain JavaScript that imports the bundler only when something
+// changed: an unchanged web part costs a few milliseconds.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

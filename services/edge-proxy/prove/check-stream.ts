@@ -142,7 +142,10 @@ function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Deliv
 /** What our own ending of a stream says. */
 const CODE_OF_ENDING: Readonly<Record<string, string>> = { cut: 'upstream_timeout', replaced: 'upstream_error' };
 
-/** Our own ending is a complete event, an error, no final marker, and nothing of what a provider said. */
+/**
+ * Our own ending is a complete event, an error, no final marker, and nothing of what a provider
+ * said.
+ */
 function endingProblem({ format }: GeneratedStream, ending: string, code: string): string | null {
   const { sseEvents, rest } = sseEventsOf(ending);
   if (rest !== '' || sseEvents.length === 0) return 'the ending is no event';

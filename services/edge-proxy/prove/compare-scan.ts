@@ -12,9 +12,9 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const SPACE_BYTES: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 /**
- * Whether the scanner accepts exactly what `JSON.parse` accepts as an object, and finds the same top-level members: each
- * span is the text of one value and nothing else, and the last one of each name is what `JSON.parse` has there. Of a
- * document whose making is known, also the places.
+ * Whether the scanner accepts exactly what `JSON.parse` accepts as an object, and finds the same
+ * top-level members: each span is the text of one value and nothing else, and the last one of each
+ * name is what `JSON.parse` has there. Of a document whose making is known, also the places.
  */
 export function compareScan(
   { bytes, members }: GeneratedDocument,

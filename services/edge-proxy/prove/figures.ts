@@ -8,7 +8,10 @@ export function casesOfRun(variable: string, short: number): number {
   return cases;
 }
 
-/** Prints a report, and commits it to `file` of this folder when the run was as long as one that may be quoted. */
+/**
+ * Prints a report, and commits it to `file` of this folder when the run was as long as one that may
+ * be quoted.
+ */
 export function writeReport(file: string, text: string, isLongEnough: boolean): void {
   process.stdout.write(text);
   if (isLongEnough) writeFileSync(new URL(file, import.meta.url), text);

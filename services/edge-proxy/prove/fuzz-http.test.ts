@@ -31,11 +31,17 @@ const CASES_COMMITTED = 50_000;
 const HOUR_MS = 3_600_000;
 /** Connections at one time. */
 const WAVE = 256;
-/** How often it is looked whether a wave is over; a connection that is not answered by then is stuck. */
+/**
+ * How often it is looked whether a wave is over; a connection that is not answered by then is
+ * stuck.
+ */
 const LOOKS_MAX = 500;
 /** Statuses that a client can be answered here: the provider is well. */
 const STATUSES = new Set([200, 400, 401, 404, 408, 413, 431]);
-/** What an edge answers whose machine has no time for it; what fails inside of it is logged, and looked for there. */
+/**
+ * What an edge answers whose machine has no time for it; what fails inside of it is logged, and
+ * looked for there.
+ */
 const OVERLOAD = 'admission_error';
 
 const cases = casesOfRun('GATEWAY_PROVE_HTTP_CASES', CASES_DEFAULT);
@@ -125,7 +131,8 @@ async function playWave(wave: readonly Sent[]): Promise<void> {
   const seen = (): number =>
     wave.reduce((sum, { client, isClosed }) => sum + client.wire().length + Number(isClosed), 0);
   for (let looks = 0, before = -1; ; looks += 1) {
-    // Two whole calls later whatever could be answered is: they go the same ways, behind what was sent.
+    // Two whole calls later whatever could be answered is: they go the same ways, behind what was
+    // sent.
     await wholeCall();
     await wholeCall();
     const open = wave.filter(({ isClosed }) => !isClosed);
@@ -212,7 +219,9 @@ function answersOf(sent: Sent): RawAnswer[] {
   }
 }
 
-/** Nothing is left of a wave: no call, no byte, no fault. Gives how often the provider was asked. */
+/**
+ * Nothing is left of a wave: no call, no byte, no fault. Gives how often the provider was asked.
+ */
 async function checkWave(): Promise<number> {
   const { admission } = world;
   await until('every admitted call is given back', isIdle);

@@ -83,7 +83,8 @@ test(
     const problems: string[] = [];
     serveAll(random, problems);
     await until('every service is connected', () => [...buses.values()].every((bus) => bus.connected()));
-    // Each has a connection of its own: the server may hear of a handler later than of the first message to it.
+    // Each has a connection of its own: the server may hear of a handler later than of the first
+    // message to it.
     for (const bus of buses.values()) await bus.listening();
     const count = Math.ceil(messages / LIVE_EVERY);
     for (let number = 0; number < count; number += AT_ONCE) {
@@ -102,7 +103,10 @@ function schemaOf(name: string): JsonSchema {
   return resolved({ $ref: `messages.schema.json#/$defs/${name}` }, '') as JsonSchema;
 }
 
-/** The value with the object in place of each reference to it. `file` is the document that has the value. */
+/**
+ * The value with the object in place of each reference to it. `file` is the document that has the
+ * value.
+ */
 function resolved(value: unknown, file: string): unknown {
   if (Array.isArray(value)) return value.map((entry) => resolved(entry, file));
   if (typeof value !== 'object' || value === null) return value;

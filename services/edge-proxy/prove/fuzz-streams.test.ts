@@ -23,7 +23,10 @@ const MEMORY_EVERY = 5_000;
 /** Growth of the resident memory over the whole run, garbage included. */
 const GROWTH_BYTES_MAX = 400 * 2 ** 20;
 const ID = '01890000-0000-7000-8000-000000000000';
-/** Generated text and its event: no text is longer than the bytes that carried it; escapes make bytes of one byte shorter. */
+/**
+ * Generated text and its event: no text is longer than the bytes that carried it; escapes make
+ * bytes of one byte shorter.
+ */
 const TEXT_BYTES_PER_BYTE_MAX = 3;
 
 const streams = casesOfRun('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
@@ -116,7 +119,8 @@ function relay(stream: HostileStream): Relayed {
       firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),
       incomplete: () => (isUnusable = true),
-      // Before it has begun in two of three cases as if the error were final: then it goes on in its own form.
+      // Before it has begun in two of three cases as if the error were final: then it goes on in
+      // its own form.
       providerFailed: (_said, canPass) => {
         if (canPass && (relay.hasBegun || stream.bytes.length % 3 > 0)) {
           sameBytes = Buffer.concat(pieces).length;

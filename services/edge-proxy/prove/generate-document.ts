@@ -9,7 +9,9 @@ export interface WrittenMember {
 
 export interface GeneratedDocument {
   readonly bytes: Buffer;
-  /** Of a document that is valid by its making; null when it was damaged or may not be an object. */
+  /**
+   * Of a document that is valid by its making; null when it was damaged or may not be an object.
+   */
   readonly members: readonly WrittenMember[] | null;
 }
 
@@ -82,7 +84,10 @@ const NUMBERS = [
   '9007199254740993',
 ] as const;
 const WORDS = ['true', 'false', 'null'] as const;
-/** What is put in place of a byte or between two: what has a meaning in JSON, controls, and bytes that are no UTF-8. */
+/**
+ * What is put in place of a byte or between two: what has a meaning in JSON, controls, and bytes
+ * that are no UTF-8.
+ */
 const DAMAGE_BYTES = [
   ...Buffer.from('{}[]":,\\/ \n\t0123-+.eEutfn/*\'x\u0000\u001f'),
   0x80,
@@ -119,7 +124,9 @@ const TOKENS = [
   ...['true', 'tru', 'null', 'NaN', 'Infinity', '\ufeff', '//', '/*', "'a'", '\u00a0', '\u000b', '+1', '0x1'],
 ];
 
-/** One document: seven in ten of them valid, the others damaged, cut, or put together from tokens. */
+/**
+ * One document: seven in ten of them valid, the others damaged, cut, or put together from tokens.
+ */
 export function generateDocument(random: SeededRandom): GeneratedDocument {
   const kind = random.below(100);
   if (kind >= 92) return { bytes: Buffer.from(tokens(random)), members: null };

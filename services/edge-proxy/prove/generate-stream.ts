@@ -210,7 +210,9 @@ function dataLines(random: SeededRandom, value: object): string[] {
     .map((line) => `data:${line.startsWith(' ') ? ' ' : ''}${line}`);
 }
 
-/** From one byte at a time to all at once; a cut may lie inside a character or between CR and LF. */
+/**
+ * From one byte at a time to all at once; a cut may lie inside a character or between CR and LF.
+ */
 function cutAnywhere(random: SeededRandom, bytes: Buffer): Buffer[] {
   const sizeMax = random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);
   const chunks: Buffer[] = [];

@@ -102,7 +102,10 @@ const SPLICES = [
   'x'.repeat(3_000),
 ];
 
-/** A stream that no provider would send: one of the grammar with other things in it, or hardly a stream at all. */
+/**
+ * A stream that no provider would send: one of the grammar with other things in it, or hardly a
+ * stream at all.
+ */
 export function hostileStream(random: SeededRandom): HostileStream {
   const { format, bytes: sound, end, dropUsage } = generateStream(random);
   const events = Buffer.from(Array.from({ length: random.below(6) }, () => hostileEvent(random)).join(''));

@@ -129,7 +129,10 @@ function sampleNumber({ minimum = 0, maximum = 1_000 }: JsonSchema, random: Seed
 const TEXTS_PER_PATTERN = 12;
 const texts = new Map<string, readonly string[]>();
 
-/** Addresses for the pattern that looks ahead, which the sampler cannot: it is that of an email address. */
+/**
+ * Addresses for the pattern that looks ahead, which the sampler cannot: it is that of an email
+ * address.
+ */
 function textsOf(pattern: string): readonly string[] {
   const regex = regexOf(pattern);
   if (!pattern.includes('(?!') && !pattern.includes('(?='))

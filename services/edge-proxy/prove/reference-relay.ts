@@ -15,8 +15,8 @@ export interface Expected {
   /** The events after it; at a proper end also what is left after the last of them. */
   readonly following: string;
   /**
-   * `unusable`: no event came. `unfinished`: a proper end without final marker and finish reason. `replaced`, `refused`: by an error of
-   * ours, behind the beginning of an answer or instead of it.
+   * `unusable`: no event came. `unfinished`: a proper end without final marker and finish reason.
+   * `replaced`, `refused`: by an error of ours, behind the beginning of an answer or instead of it.
    */
   readonly ended: 'complete' | 'unfinished' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
   /** Where the final marker's event begins in `passed`, null when none came. */
@@ -27,9 +27,9 @@ export interface Expected {
 }
 
 /**
- * Reads a complete stream in the simplest way: the whole text at once, split by regular expressions, no state between
- * chunks. Written against the standard for server-sent events and the rules of
- * docs/behaviour.md#answers, not against the relay.
+ * Reads a complete stream in the simplest way: the whole text at once, split by regular
+ * expressions, no state between chunks. Written against the standard for server-sent events and the
+ * rules of docs/behaviour.md#answers, not against the relay.
  */
 export function expectedOf(stream: GeneratedStream): Expected {
   const text = stream.bytes.toString('utf8');
@@ -71,7 +71,8 @@ export function expectedOf(stream: GeneratedStream): Expected {
   }
   const properly = !hasEvent ? 'unusable' : isFinished ? 'complete' : 'unfinished';
   const ended = stream.end === 'proper' ? properly : stream.end;
-  // Before an event that shows an answer nothing is sent, unless the stream is complete without one.
+  // Before an event that shows an answer nothing is sent, unless the stream is complete without
+  // one.
   const isSent = hasAnswer || (hasEvent && ended === 'complete');
   return { passed: isSent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
 }

@@ -3,7 +3,10 @@ import { EDGE_FIELDS } from './config.js';
 import { STOP_STEP_MS } from './stop-edge.js';
 import { startEdge } from './wire.js';
 
-/** Time of a stop beside the grace of running calls: cut calls, connections, events, bus, and some room. */
+/**
+ * Time of a stop beside the grace of running calls: cut calls, connections, events, bus, and some
+ * room.
+ */
 const STOP_ROOM_MS = 5_000;
 
 await runService({

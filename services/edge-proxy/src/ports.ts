@@ -54,8 +54,8 @@ export interface SourceReader {
   /** The request is being written to a connection: from now on the provider may have got it. */
   sent(): void;
   /**
-   * The connection has taken the whole body, after `sent`. Called for large bodies only. `reused`: the
-   * connection had answered another request before, so a fresh one may be needed.
+   * The connection has taken the whole body, after `sent`. Called for large bodies only. `reused`:
+   * the connection had answered another request before, so a fresh one may be needed.
    */
   bodyTaken(reused: boolean): void;
   /** A final status. `headers` have lower-case names; a repeated header is an array. */
@@ -73,7 +73,10 @@ export interface SourceFailure {
    * sent and before the head was complete, or the answer is not HTTP. `broken`: it ended later.
    */
   readonly kind: 'private' | 'unreachable' | 'unanswered' | 'broken';
-  /** The connection had answered another request before: the provider may have closed it while it was idle. */
+  /**
+   * The connection had answered another request before: the provider may have closed it while it
+   * was idle.
+   */
   readonly reused: boolean;
   /** For logs and spans; names no secret. */
   readonly reason: string;
@@ -206,7 +209,10 @@ export interface ClientAnswer {
   /** False: the client reads slower than this; wait for `onDrain`. */
   write(bytes: Buffer): boolean;
   end(bytes: Buffer | null): void;
-  /** Writes `ending`, then destroys the connection without its last chunk, so that it never looks complete. */
+  /**
+   * Writes `ending`, then destroys the connection without its last chunk, so that it never looks
+   * complete.
+   */
   cut(ending: Buffer | null): void;
   /** Destroys the connection at once, with all unread bytes. */
   destroy(): void;
@@ -216,8 +222,8 @@ export interface ClientAnswer {
    */
   isSent(onClosed: () => void): boolean;
   /**
-   * Calls `stalled` when the client has read no byte for `ms` milliseconds. Use it while written bytes
-   * wait. {@link unwatchReading} and the end of the answer stop it.
+   * Calls `stalled` when the client has read no byte for `ms` milliseconds. Use it while written
+   * bytes wait. {@link unwatchReading} and the end of the answer stop it.
    */
   watchReading(ms: number, stalled: () => void): void;
   unwatchReading(): void;

@@ -1,4 +1,5 @@
-// `npm run replay-usage -- < log`: stores the usage events that edges wrote to their logs because NATS was away at their end.
+// `npm run replay-usage -- < log`: stores the usage events that edges wrote to their logs because
+// NATS was away at their end.
 import { connectBus } from '@gateway/bus';
 import { COMMON_FIELDS, createLogger, readConfig } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';

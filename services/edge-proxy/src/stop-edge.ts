@@ -4,7 +4,10 @@ import type { JoinedVerbs } from './join-verbs.js';
 import { leaveUsage } from './journal/leave-usage.js';
 import type { UsageSpool } from './journal/usage-spool.js';
 
-/** Steps of a stop after the running calls have ended, in milliseconds; that of the journal is the least. */
+/**
+ * Steps of a stop after the running calls have ended, in milliseconds; that of the journal is the
+ * least.
+ */
 export const STOP_STEP_MS = {
   cutCalls: 2_000,
   connections: 1_000,
@@ -21,9 +24,10 @@ const IDLE_CONNECTIONS_MS = 2_000;
 const IDLE_POLL_MS = 20;
 
 /**
- * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events, releases, the last heartbeat. Events that
- * the stream does not take are waited for until `drainMs` is over, and then left where the next edge or a person finds them. What the
- * verbs work with is left to be closed.
+ * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events,
+ * releases, the last heartbeat. Events that the stream does not take are waited for until `drainMs`
+ * is over, and then left where the next edge or a person finds them. What the verbs work with is
+ * left to be closed.
  */
 export async function stopEdge(
   http: HttpServer,

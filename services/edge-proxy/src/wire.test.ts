@@ -81,7 +81,8 @@ test(
     const stored = await eventOf(id);
     expect(stored).toMatchObject({ outcome: 'settled' });
     await until('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
-    // A hung server may have had the first try: every copy says the same, so that the ledger charges one.
+    // A hung server may have had the first try: every copy says the same, so that the ledger
+    // charges one.
     for (const copy of events.filter((event) => event.id === id)) expect(copy).toEqual(stored);
   },
   TIMEOUT_MS,

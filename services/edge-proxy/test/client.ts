@@ -21,7 +21,10 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One request, on its own connection without `agent`. Rejects when the answer does not end as HTTP says. */
+/**
+ * One request, on its own connection without `agent`. Rejects when the answer does not end as HTTP
+ * says.
+ */
 export async function send(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
   const answer = await begin(url, path, options);
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bytesOf(answer) };

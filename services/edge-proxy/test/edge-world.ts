@@ -27,7 +27,10 @@ export const TEST_MODEL = 'pub/model';
 export const SOURCE_CREDENTIAL = 'provider-secret-1';
 const SOURCE_KEY = new Secret(Buffer.alloc(32, 7));
 
-/** An edge in this process on a NATS server of its own, a fake admission, and the provider simulator behind it. */
+/**
+ * An edge in this process on a NATS server of its own, a fake admission, and the provider simulator
+ * behind it.
+ */
 export interface EdgeWorld {
   readonly edge: RunningEdge;
   readonly admission: FakeAdmission;
@@ -232,10 +235,15 @@ const DEFAULT_ENV = {
   GATEWAY_SHED_DELAY_MS: '60000',
 };
 
-/** Looks at the threads of a process that was told to stop; each stops a moment after the signal was sent. */
+/**
+ * Looks at the threads of a process that was told to stop; each stops a moment after the signal was
+ * sent.
+ */
 const LOOKS_MAX = 100_000;
 
-/** Returns when every thread has stopped: a signal that is on its way lets an event slip through. */
+/**
+ * Returns when every thread has stopped: a signal that is on its way lets an event slip through.
+ */
 function waitUntilStopped(pid: number): void {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return;

@@ -1,6 +1,9 @@
 import type { ClientAnswer } from '../src/ports.js';
 
-/** The answer to a client that is there; `heard` sees what is written and says whether the client takes more. */
+/**
+ * The answer to a client that is there; `heard` sees what is written and says whether the client
+ * takes more.
+ */
 export function fakeAnswer(heard: Pick<ClientAnswer, 'write'> & Partial<ClientAnswer>): ClientAnswer {
   return {
     isGone: false,

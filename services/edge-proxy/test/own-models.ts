@@ -19,7 +19,9 @@ export interface OwnModel {
 
 let models = 0;
 
-/** Models whose sources no other test has given a bad name; resolves when the edge knows them all. */
+/**
+ * Models whose sources no other test has given a bad name; resolves when the edge knows them all.
+ */
 export async function publishOwnModels(
   world: EdgeWorld,
   wanted: readonly (readonly OwnSource[])[],
@@ -33,7 +35,8 @@ export async function publishOwnModels(
   const added: CatalogSource[] = [];
   for (const [at, sources] of wanted.entries()) {
     for (const [index, source] of sources.entries()) added.push(entryOf(made[at] as OwnModel, index, source));
-    // Sealing hundreds of credentials in one turn would keep the bus from answering its server's pings.
+    // Sealing hundreds of credentials in one turn would keep the bus from answering its server's
+    // pings.
     await setImmediate();
   }
   await world.publishCatalog((entries) => entries.sources.push(...added));

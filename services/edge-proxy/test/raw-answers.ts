@@ -12,7 +12,10 @@ export interface RawAnswer {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The answers on a connection, interim ones left out. Throws when something on it is no answer, or lacks an id header. */
+/**
+ * The answers on a connection, interim ones left out. Throws when something on it is no answer, or
+ * lacks an id header.
+ */
 export function readAnswers(wire: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = wire;

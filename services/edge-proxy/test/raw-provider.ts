@@ -6,7 +6,10 @@ export interface RawProvider {
   stop(): Promise<void>;
 }
 
-/** A provider that does what no HTTP server would: `serve` has the bare connection, from its opening on. */
+/**
+ * A provider that does what no HTTP server would: `serve` has the bare connection, from its opening
+ * on.
+ */
 export async function startRawProvider(serve: (socket: Socket, connection: number) => void): Promise<RawProvider> {
   let connections = 0;
   const sockets = new Set<Socket>();

@@ -9,7 +9,10 @@ export interface TunnelProxy {
   stop(): Promise<void>;
 }
 
-/** A proxy that answers CONNECT with this status; 200 opens the tunnel, whatever the target's name is, to this port. */
+/**
+ * A proxy that answers CONNECT with this status; 200 opens the tunnel, whatever the target's name
+ * is, to this port.
+ */
 export async function startTunnelProxy(port: number, status = 200): Promise<TunnelProxy> {
   const asked: TunnelProxy['asked'] = [];
   const sockets = new Set<Socket>();

@@ -21,16 +21,18 @@ const READY_MS = 60_000;
 const READY_POLL_MS = 25;
 const LOG_LINES_SHOWN = 20;
 /**
- * Half of the young generation: what a call allocates dies with it, and 8 MB are enough for that. With 16 or 32 a call cost no less
- * in interleaved runs, and 5,000 open streams took 10 KB more each, as the engine grows to what it may. And it must not make
- * objects old at once where those of the first calls happened to live long: dead ones keep all that they point to, whole calls,
- * until the next full collection (14 % of the edge's CPU). The image does the same.
+ * Half of the young generation: what a call allocates dies with it, and 8 MB are enough for that.
+ * With 16 or 32 a call cost no less in interleaved runs, and 5,000 open streams took 10 KB more
+ * each, as the engine grows to what it may. And it must not make objects old at once where those of
+ * the first calls happened to live long: dead ones keep all that they point to, whole calls, until
+ * the next full collection (14 % of the edge's CPU). The image does the same.
  */
 const NODE_OPTIONS = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'];
 
 /**
- * A supervised process: started under a parent-death signal in its own process group (Ctrl-C reaches the starter
- * only, which then stops everything in order), ready by `/readyz`, restarted with back-off when it dies later.
+ * A supervised process: started under a parent-death signal in its own process group (Ctrl-C
+ * reaches the starter only, which then stops everything in order), ready by `/readyz`, restarted
+ * with back-off when it dies later.
  */
 export class Child {
   readonly #options: ChildOptions;
@@ -59,7 +61,10 @@ export class Child {
     return this.#process?.pid ?? null;
   }
 
-  /** Starts and waits until ready. Rejects with the last log lines when the process dies before or takes too long. */
+  /**
+   * Starts and waits until ready. Rejects with the last log lines when the process dies before or
+   * takes too long.
+   */
   async start(): Promise<void> {
     this.#wanted = true;
     this.#spawn();
@@ -160,7 +165,10 @@ export class Child {
 
 let prefix: readonly string[] | undefined;
 
-/** Linux' setpriv makes the kernel end the child when the starter dies, kill -9 included; elsewhere there is none. */
+/**
+ * Linux' setpriv makes the kernel end the child when the starter dies, kill -9 included; elsewhere
+ * there is none.
+ */
 function parentDeathPrefix(): readonly string[] {
   prefix ??=
     spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0 ? ['setpriv', '--pdeathsig', 'KILL'] : [];

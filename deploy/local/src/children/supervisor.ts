@@ -35,7 +35,10 @@ interface Member {
 /** The time that an edge gives its calls when the local system is stopped; then it cuts them. */
 export const DRAIN_MS = 10_000;
 
-/** Supervises all processes of a system but its servers: the replicas of each service, and the simulator. */
+/**
+ * Supervises all processes of a system but its servers: the replicas of each service, and the
+ * simulator.
+ */
 export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #simulatorPorts: readonly [number, number];

@@ -6,8 +6,8 @@ const WATCH_MS = 500;
 const PARENTS_MAX = 2;
 
 /**
- * Calls back once when npm, or the shell between, is gone. Does nothing when the process was not started by npm or the
- * system shows no processes.
+ * Calls back once when npm, or the shell between, is gone. Does nothing when the process was not
+ * started by npm or the system shows no processes.
  */
 export function watchParents(onGone: () => void): () => void {
   if (process.env['npm_lifecycle_event'] === undefined) return () => undefined;

@@ -2,7 +2,10 @@ import type { Endpoint } from '@gateway/contracts/messages';
 import type { ModelSpec, PricesSpec, ProviderSpec, SourceSpec } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 
-/** A catalog to try the gateway with. Names and prices are plausible; every source is the provider simulator. */
+/**
+ * A catalog to try the gateway with. Names and prices are plausible; every source is the provider
+ * simulator.
+ */
 export const DEMO_PROVIDERS: readonly { id: string; spec: ProviderSpec }[] = [
   { id: 'openai', spec: { name: 'OpenAI (simulated)', format: 'openai' } },
   { id: 'anthropic', spec: { name: 'Anthropic (simulated)', format: 'anthropic' } },
@@ -137,7 +140,10 @@ export const DEMO_MODELS: readonly DemoModel[] = [
   },
 ];
 
-/** The simulated providers charge the deployment this share of each price, so that there is a margin. */
+/**
+ * The simulated providers charge the deployment this share of each price, so that there is a
+ * margin.
+ */
 const COST_PERCENT = [80, 85] as const;
 
 /** What a provider charges for what customers pay these prices for. */

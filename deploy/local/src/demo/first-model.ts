@@ -7,7 +7,8 @@ export interface DemoModelNow {
 }
 
 /**
- * The first model that a first call can name: it may be called, and one of its sources is a simulator that runs now.
+ * The first model that a first call can name: it may be called, and one of its sources is a
+ * simulator that runs now.
  * @returns null where there is none
  */
 export function firstModel(models: readonly DemoModelNow[], providerUrls: readonly string[]): string | null {

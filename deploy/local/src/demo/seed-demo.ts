@@ -37,8 +37,8 @@ export interface DemoData {
 }
 
 /**
- * Fills an empty system with a catalog, an account, funds and a key, through the verbs of the services that own them. A
- * system that has accounts is left as it is.
+ * Fills an empty system with a catalog, an account, funds and a key, through the verbs of the
+ * services that own them. A system that has accounts is left as it is.
  */
 export async function seedDemo(system: LocalSystem, stateDirectory: string, force: boolean): Promise<DemoData> {
   const bus = await connectBus({
@@ -83,8 +83,8 @@ async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
 }
 
 /**
- * The simulator has other ports than last time when its own were taken: the demo's sources follow it, but for those that an
- * operator deleted or pointed elsewhere.
+ * The simulator has other ports than last time when its own were taken: the demo's sources follow
+ * it, but for those that an operator deleted or pointed elsewhere.
  */
 async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: string): Promise<void> {
   const { providerUrls } = system.running();
@@ -127,7 +127,10 @@ function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof
   );
 }
 
-/** The demo's person signs up as everybody does, and opens the link in the mail; only the secrets of this state know the password. */
+/**
+ * The demo's person signs up as everybody does, and opens the link in the mail; only the secrets of
+ * this state know the password.
+ */
 async function signUpDemo({ addresses, mailbox }: LocalSystem): Promise<string> {
   const password = randomBytes(DEMO_PASSWORD_BYTES).toString('base64url');
   const send = async (path: string, body: object) => {

@@ -6,8 +6,9 @@ import { readFigures } from './read-figures.js';
 import { runPostgresTool } from './run-postgres-tool.js';
 
 /**
- * Writes all schemas, as they are in one moment, and the figures of that same moment into an empty or new directory, while
- * everything runs. The directory has its manifest only when the dump is complete.
+ * Writes all schemas, as they are in one moment, and the figures of that same moment into an empty
+ * or new directory, while everything runs. The directory has its manifest only when the dump is
+ * complete.
  */
 export async function backUp(migrationUrl: string, directory: string): Promise<Manifest> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

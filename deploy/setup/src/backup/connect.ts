@@ -11,7 +11,9 @@ export interface AdministratedDatabase {
 const CONNECT_MS = 10_000;
 const VERSION_UNIT = 10_000;
 
-/** A session of the administrator, and the tools that fit the server. Throws when there are none. */
+/**
+ * A session of the administrator, and the tools that fit the server. Throws when there are none.
+ */
 export async function connectDatabase(migrationUrl: string): Promise<AdministratedDatabase> {
   const client = new pg.Client({
     connectionString: migrationUrl,

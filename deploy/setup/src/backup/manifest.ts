@@ -28,7 +28,10 @@ export function writeManifest(directory: string, manifest: Manifest): void {
   writeFileSync(join(directory, FILE), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Throws when there is no backup, when it has another form, or when the dump is not the one that was made. */
+/**
+ * Throws when there is no backup, when it has another form, or when the dump is not the one that
+ * was made.
+ */
 export async function readManifest(directory: string): Promise<Manifest> {
   const manifest = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as Partial<Manifest>;
   const { form, sha256, figures, postgresMajor, madeAt } = manifest;

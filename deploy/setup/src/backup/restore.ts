@@ -8,10 +8,11 @@ import { compareFigures, readFigures } from './read-figures.js';
 import { runPostgresTool } from './run-postgres-tool.js';
 
 /**
- * Puts a backup in the place of what the database has. Refuses, before anything is touched, while a service with tables is
- * connected, and when the dump is not what was made. Makes the roles where they are missing, compares the figures of the
- * backup with those of the restored tables, and then applies the migrations that are newer than the backup. The ledger is a
- * copy until `restored` has given it a new ledger epoch (docs/protocol.md#r17).
+ * Puts a backup in the place of what the database has. Refuses, before anything is touched, while a
+ * service with tables is connected, and when the dump is not what was made. Makes the roles where
+ * they are missing, compares the figures of the backup with those of the restored tables, and then
+ * applies the migrations that are newer than the backup. The ledger is a copy until `restored` has
+ * given it a new ledger epoch (docs/protocol.md#r17).
  */
 export async function restore(options: MigrateServicesOptions, directory: string): Promise<Manifest> {
   const manifest = await readManifest(directory);

@@ -2,7 +2,10 @@
 
 const TOO_LONG = 503;
 
-/** Milliseconds to the last byte; without end when the gateway gave it up. Any other answer than the case expects ends the run. */
+/**
+ * Milliseconds to the last byte; without end when the gateway gave it up. Any other answer than the
+ * case expects ends the run.
+ */
 export async function ask(person, { name, path, entries }) {
   const begunMs = performance.now();
   const answer = await fetch(`${person.url}${path}`, { headers: { cookie: person.cookie } });
@@ -15,7 +18,10 @@ export async function ask(person, { name, path, entries }) {
   return tookMs;
 }
 
-/** Asks case after case, one every so often, until it is stopped; notes each time under the name of its case. */
+/**
+ * Asks case after case, one every so often, until it is stopped; notes each time under the name of
+ * its case.
+ */
 export function askEvery(person, cases, everyMs, times) {
   let running = true;
   const begunMs = performance.now();

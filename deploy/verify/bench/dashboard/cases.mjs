@@ -2,7 +2,10 @@
 
 const DAY_MS = 86_400_000;
 
-/** Name, path with query, and how many entries the answer must at least have: an empty answer would be fast for nothing. */
+/**
+ * Name, path with query, and how many entries the answer must at least have: an empty answer would
+ * be fast for nothing.
+ */
 export async function casesOf(person, { keys, models, members }) {
   const now = Date.now();
   const iso = (ms) => encodeURIComponent(new Date(ms).toISOString());

@@ -1,6 +1,7 @@
-// `npm run bench:dashboard [-- --records N] [--events N] [--rounds N] [--dry]`: how long lists and charts of the pages' API take
-// on an account with a million usage records, idle and while billing settles a backlog at full rate; how much slower billing is
-// meanwhile; and what each page's files weigh. Writes results/dashboard.md unless --dry.
+// `npm run bench:dashboard [-- --records N] [--events N] [--rounds N] [--dry]`: how long lists and
+// charts of the pages' API take on an account with a million usage records, idle and while billing
+// settles a backlog at full rate; how much slower billing is meanwhile; and what each page's files
+// weigh. Writes results/dashboard.md unless --dry.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +25,10 @@ const { values } = parseArgs({
   },
 });
 const [records, events, rounds] = [values.records, values.events, values.rounds].map(Number);
-/** Accounts whose calls are settled meanwhile, and events of one message: as edges under load send them. */
+/**
+ * Accounts whose calls are settled meanwhile, and events of one message: as edges under load send
+ * them.
+ */
 const [SETTLING_ACCOUNTS, EVENTS_OF_MESSAGE] = [1_000, 100];
 /** One question so often: as many as 25 open overviews ask, each three every 20 s. */
 const EVERY_MS = 250;
@@ -88,7 +92,10 @@ async function measure() {
   else writeFileSync(new URL('../results/dashboard.md', import.meta.url), text);
 }
 
-/** Queues events while billing is away, then measures until all of them are committed; gives events a second. */
+/**
+ * Queues events while billing is away, then measures until all of them are committed; gives events
+ * a second.
+ */
 async function settle(edge, startAsking) {
   await billing.stop(GRACE_MS);
   await publish(edge, { events, accounts: SETTLING_ACCOUNTS, size: EVENTS_OF_MESSAGE });

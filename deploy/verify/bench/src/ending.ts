@@ -1,4 +1,6 @@
-/** What must be ended again, ended in the reverse order of its start, whatever happened in between. */
+/**
+ * What must be ended again, ended in the reverse order of its start, whatever happened in between.
+ */
 export class Ending {
   readonly #steps: { what: string; end: () => Promise<void> | void }[] = [];
 

@@ -49,8 +49,8 @@ export function keysName(peer: PeerId, accounts?: Scenario['accounts']): string 
 }
 
 /**
- * Runs a job and lets the peer finish its work. @throws Error when a call of a gateway failed, whose every call must be
- * answered, and when another peer answered none
+ * Runs a job and lets the peer finish its work. @throws Error when a call of a gateway failed,
+ * whose every call must be answered, and when another peer answered none
  */
 export async function runClean(bench: Bench, peer: Peer, job: LoadJob): Promise<void> {
   const result = await bench.load.run(job);
@@ -61,8 +61,8 @@ export async function runClean(bench: Bench, peer: Peer, job: LoadJob): Promise<
 }
 
 /**
- * One measurement: a short warm-up, then CPU before and after. The second reading waits until the work that the calls
- * caused is done, so that billing a call counts as a part of it.
+ * One measurement: a short warm-up, then CPU before and after. The second reading waits until the
+ * work that the calls caused is done, so that billing a call counts as a part of it.
  */
 export async function measure(
   bench: Bench,

@@ -26,14 +26,19 @@ export interface OpenStreams {
   readonly spoiled: string | null;
   /** Streams that did not end complete. */
   readonly dropped: number;
-  /** Bytes for each stream more than when the peer had just started, by process: what else it keeps since then counts too. */
+  /**
+   * Bytes for each stream more than when the peer had just started, by process: what else it keeps
+   * since then counts too.
+   */
   readonly bytesPerStream: Readonly<Record<string, number>>;
 }
 
 /**
- * Opens so many streams at a peer, reads its memory while all are open, and sees them end. A reading is spoiled when one was
- * not open then: the machine was too busy, and the figure is too small.
- * @param fresh the peer's memory when it had just started: later garbage would hide what streams take
+ * Opens so many streams at a peer, reads its memory while all are open, and sees them end. A
+ * reading is spoiled when one was not open then: the machine was too busy, and the figure is too
+ * small.
+ * @param fresh the peer's memory when it had just started: later garbage would hide what streams
+ * take
  */
 export async function measureOpenStreams(
   bench: Bench,

@@ -36,7 +36,9 @@ import type { Unable } from './warm-up.js';
 export const CALLS_PER_MINUTE_MAX = 60;
 const CALLS_AT_A_TIME_MAX = 3;
 
-/** Starts everything, measures every scenario for every peer in every round, and answers the report. */
+/**
+ * Starts everything, measures every scenario for every peer in every round, and answers the report.
+ */
 export async function runBench(options: BenchArguments, command: string, context: BenchContext): Promise<Report> {
   const startedAt = new Date().toISOString();
   const against = options.against === null ? null : await buildCommit(options.against, context);
@@ -102,7 +104,10 @@ async function countAll(
   return { counts: all.flatMap(({ counts }) => counts), notes: all.flatMap(({ notes }) => notes) };
 }
 
-/** Every peer that has processes and answers streams, with as many as the gateway's accounts may have open. */
+/**
+ * Every peer that has processes and answers streams, with as many as the gateway's accounts may
+ * have open.
+ */
 async function measureAllOpen(
   bench: Bench,
   peers: Peers,

@@ -12,7 +12,8 @@ const EXIT_BROKEN_OFF = 130;
 export type Run = (options: BenchArguments, command: string, context: BenchContext) => Promise<void>;
 
 /**
- * The whole life of a benchmark's process: arguments, one run that can be broken off, everything that was started ended, exit.
+ * The whole life of a benchmark's process: arguments, one run that can be broken off, everything
+ * that was started ended, exit.
  * @param name of its npm script
  */
 export async function runProgram(name: string, run: Run): Promise<void> {
@@ -23,7 +24,8 @@ export async function runProgram(name: string, run: Run): Promise<void> {
     process.exitCode = EXIT_WRONG_ARGUMENTS;
     return;
   }
-  // The benchmark runs on servers of its own: addresses and settings of the caller's shell are not for it.
+  // The benchmark runs on servers of its own: addresses and settings of the caller's shell are not
+  // for it.
   for (const variable of Object.keys(process.env)) if (variable.startsWith('GATEWAY_')) delete process.env[variable];
   const startedAt = performance.now();
   const log = (line: string) =>
@@ -55,7 +57,8 @@ function breakOffInTime(abort: AbortController, log: (line: string) => void): vo
   };
   process.on('SIGINT', () => breakOff('interrupted'));
   process.on('SIGTERM', () => breakOff('asked to end'));
-  // The reader of a pipe may leave: without this the process would end with everything still running.
+  // The reader of a pipe may leave: without this the process would end with everything still
+  // running.
   process.stdout.on('error', () => breakOff('the output was closed'));
   setTimeout(() => breakOff(`not done after ${RUN_MS_MAX / 60_000} minutes`), RUN_MS_MAX).unref();
 }

@@ -20,8 +20,9 @@ export interface Rounds {
 }
 
 /**
- * Every scenario for every peer in every round; after each round the books of the gateways must be right. A measurement of
- * another peer that fails is left out and noted. When a later round fails, those before it are kept.
+ * Every scenario for every peer in every round; after each round the books of the gateways must be
+ * right. A measurement of another peer that fails is left out and noted. When a later round fails,
+ * those before it are kept.
  * @throws Error when the first one fails
  */
 export async function runRounds(
@@ -71,7 +72,10 @@ export async function runRounds(
   return { samples, idle, notes, brokenOff: null };
 }
 
-/** Peers that do not answer a kind of call are left out, and those without accounts where accounts are what is measured. */
+/**
+ * Peers that do not answer a kind of call are left out, and those without accounts where accounts
+ * are what is measured.
+ */
 function isMeasured({ gateways }: Peers, peer: Peer, scenario: Scenario, unable: Unable): boolean {
   if (kindsOf(scenario).some((kind) => unable.get(peer)?.has(kind) === true)) return false;
   if (scenario.accounts === undefined && scenario.kind !== 'mixed') return true;
@@ -80,14 +84,20 @@ function isMeasured({ gateways }: Peers, peer: Peer, scenario: Scenario, unable:
   return scenario.accounts === undefined || peer.id === 'direct';
 }
 
-/** The line about a measurement with failed calls. @throws Error when they are plain calls of this build: its figures are none */
+/**
+ * The line about a measurement with failed calls. @throws Error when they are plain calls of this
+ * build: its figures are none
+ */
 function judge({ failed, result, round }: Sample, peer: Peer, scenario: Scenario): string {
   const text = `${peer.title}, ${scenario.title}: ${failed} calls failed: ${JSON.stringify(result.failures)}`;
   if (peer.id === 'gateway' && (scenario.kind === 'plain' || scenario.kind === 'large')) throw new Error(text);
   return `${text} (round ${round})`;
 }
 
-/** Another peer begins each time, and every other time the order is reversed: none is always measured after the same one. */
+/**
+ * Another peer begins each time, and every other time the order is reversed: none is always
+ * measured after the same one.
+ */
 export function inTurn<T>(all: readonly T[], turn: number): T[] {
   const order = turn % 2 === 0 ? all : all.toReversed();
   const start = Math.floor(turn / 2) % all.length;

@@ -9,13 +9,22 @@ export interface Scenario {
   readonly title: string;
   readonly kind: ScenarioKind;
   readonly connections: number;
-  /** Calls carry the keys of few accounts with raised limits. Only gateways are measured, and the direct call. */
+  /**
+   * Calls carry the keys of few accounts with raised limits. Only gateways are measured, and the
+   * direct call.
+   */
   readonly accounts?: 'hot';
-  /** Calls begin at this rate, whatever the answers do (an open loop); absent: each connection makes one after the other. */
+  /**
+   * Calls begin at this rate, whatever the answers do (an open loop); absent: each connection makes
+   * one after the other.
+   */
   readonly perSecond?: number;
 }
 
-/** Streams run at a rate that the load's core can follow: the cost of a chunk is asked for, not their number. */
+/**
+ * Streams run at a rate that the load's core can follow: the cost of a chunk is asked for, not
+ * their number.
+ */
 export const SCENARIOS: readonly Scenario[] = [
   { id: 'plain-1', title: '1 connection', kind: 'plain', connections: 1 },
   { id: 'plain-8', title: '8 connections', kind: 'plain', connections: 8 },
@@ -33,7 +42,9 @@ export const HOT_ACCOUNTS = 20;
 export const LONG_SHARE = 0.7;
 
 export const HALF_LOAD = 'paced-half';
-/** What else is measured and can be chosen: memory of streams that stay open, and what calls cause. */
+/**
+ * What else is measured and can be chosen: memory of streams that stay open, and what calls cause.
+ */
 export const OPEN_STREAMS = 'open-streams';
 export const COUNTS = 'counts';
 /** All that `--scenarios` can name. */

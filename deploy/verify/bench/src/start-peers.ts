@@ -25,7 +25,10 @@ export interface Peers {
   readonly notes: readonly string[];
 }
 
-/** Starts the peers that were asked for, one after the other; each is ended by `ending`, also those of a broken start. */
+/**
+ * Starts the peers that were asked for, one after the other; each is ended by `ending`, also those
+ * of a broken start.
+ */
 export async function startPeers(
   options: BenchArguments,
   against: BuiltCommit | null,

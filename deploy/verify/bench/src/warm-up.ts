@@ -22,13 +22,16 @@ export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 /** Gateways, and all peers that can be called. */
 type Callable = Pick<Peers, 'all' | 'gateways'>;
 
-/** The kinds of calls that these scenarios make, plain ones always: the first calls of accounts are. */
+/**
+ * The kinds of calls that these scenarios make, plain ones always: the first calls of accounts are.
+ */
 export function kindsOfAll(scenarios: readonly Pick<Scenario, 'kind'>[]): CallKind[] {
   return [...new Set<CallKind>(['plain', ...scenarios.flatMap(kindsOf)])];
 }
 
 /**
- * Tries the kinds of calls on every peer. A gateway without accounts for the long streams is not asked for them.
+ * Tries the kinds of calls on every peer. A gateway without accounts for the long streams is not
+ * asked for them.
  * @throws Error when a gateway does not answer one, or a peer no plain call
  */
 export async function findUnable(
@@ -52,7 +55,9 @@ export async function findUnable(
   return unable;
 }
 
-/** Runs every peer warm; a gateway first makes one call for each account, and its books are checked. */
+/**
+ * Runs every peer warm; a gateway first makes one call for each account, and its books are checked.
+ */
 export async function warmUp(
   bench: Bench,
   peers: Callable,
@@ -61,7 +66,8 @@ export async function warmUp(
   { log, signal }: BenchContext,
 ): Promise<void> {
   for (const gateway of peers.gateways) {
-    // The first call of an account loads it into the limit store: a cost of its own, left out of the figures.
+    // The first call of an account loads it into the limit store: a cost of its own, left out of
+    // the figures.
     const first = { kind: 'plain', connections: FIRST_CALLS_PARALLEL } as const;
     await runClean(bench, gateway, jobOf(gateway, first, { calls: gateway.secrets.length }));
     await gateway.audit();
@@ -77,7 +83,10 @@ export async function warmUp(
   log('all peers are warm');
 }
 
-/** The gateway may need a moment until its catalog is everywhere; the others answer at once or never. */
+/**
+ * The gateway may need a moment until its catalog is everywhere; the others answer at once or
+ * never.
+ */
 async function tryUntilAnswered(bench: Bench, peer: Peer, kind: CallKind, signal: AbortSignal): Promise<string | null> {
   const until = Date.now() + (peer.keyed ? FIRST_ANSWER_MS_MAX : 0);
   for (;;) {

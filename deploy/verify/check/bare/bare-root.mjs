@@ -46,8 +46,8 @@ export class BareRoot {
   }
 
   /**
-   * Starts a command as a shell of this user would: in a process group of its own, whose id is the pid of the command.
-   * Standard output and error are read by the caller.
+   * Starts a command as a shell of this user would: in a process group of its own, whose id is the
+   * pid of the command. Standard output and error are read by the caller.
    */
   spawn(user, directory, command, env = {}) {
     const { name, home } = user;
@@ -127,7 +127,10 @@ export class BareRoot {
     this.npmVersion = JSON.parse(readFileSync(`${npm}/package.json`, 'utf8')).version;
   }
 
-  /** In this program's own mount namespace: nothing of it is seen outside, and it is gone when the program is. */
+  /**
+   * In this program's own mount namespace: nothing of it is seen outside, and it is gone when the
+   * program is.
+   */
   #mount() {
     run('mount', ['-t', 'proc', 'proc', this.path('/proc')]);
     run('mount', ['-t', 'tmpfs', '-o', 'mode=0755', 'dev', this.path('/dev')]);

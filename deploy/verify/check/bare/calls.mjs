@@ -1,13 +1,19 @@
 import { spawn } from 'node:child_process';
 import { expect } from './results.mjs';
 
-/** Nano-USD per token of the model in the printed commands, openai/gpt-4o-mini, as the demo catalog has them. */
+/**
+ * Nano-USD per token of the model in the printed commands, openai/gpt-4o-mini, as the demo catalog
+ * has them.
+ */
 const PRICE = { input: 150n, cachedInput: 75n, output: 600n };
 const CALL_LIMIT_MS = 30_000;
 const LEDGER_WAIT_MS = 5_000;
 const NANO_DIGITS = 9;
 
-/** Runs a printed `curl` literally, in this machine's shell: the bare root has none, the network is the same. */
+/**
+ * Runs a printed `curl` literally, in this machine's shell: the bare root has none, the network is
+ * the same.
+ */
 export async function runPrinted(text) {
   const child = spawn('sh', ['-c', text], { stdio: ['ignore', 'pipe', 'pipe'], timeout: CALL_LIMIT_MS });
   let output = '';
@@ -20,7 +26,9 @@ export async function runPrinted(text) {
   return readAnswer(output, seen);
 }
 
-/** Asks the ledger for a call until its record is there, and compares the charge with price × usage. */
+/**
+ * Asks the ledger for a call until its record is there, and compares the charge with price × usage.
+ */
 export async function checkCharge(checkout, { id, usage, seen }) {
   const expected = chargeOf(usage);
   const until = performance.now() + LEDGER_WAIT_MS;

@@ -6,7 +6,10 @@ const INSTALL_LIMIT_MS = 600_000;
 const SOURCE = '/var/source';
 const LOG_LINES = 30;
 
-/** Puts what is to be checked into the root: the last commit as a bundle, or the files as they lie in the checkout. */
+/**
+ * Puts what is to be checked into the root: the last commit as a bundle, or the files as they lie
+ * in the checkout.
+ */
 export function placeSource(repository, root, { workingTree }) {
   const git = (...args) => run('git', ['-C', repository, ...args]);
   const commit = git('rev-parse', '--short', 'HEAD').trim();

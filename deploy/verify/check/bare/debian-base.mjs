@@ -6,8 +6,8 @@ const INCLUDED = 'ca-certificates,git';
 const DEBOOTSTRAP = '/usr/sbin/debootstrap';
 
 /**
- * Unpacks a bare Debian 12 at `place`: minbase with git and certificates. It is made once and kept as an archive in
- * `cache`; the mirror is the one that this machine's package sources name.
+ * Unpacks a bare Debian 12 at `place`: minbase with git and certificates. It is made once and kept
+ * as an archive in `cache`; the mirror is the one that this machine's package sources name.
  */
 export function unpackBase(cache, place) {
   const archive = `${cache}/debian-12-${process.arch}.tar`;

@@ -8,7 +8,10 @@ import { callAndCharge, started, stopInOrder, wallet } from './story-steps.mjs';
 const KILLED_MS = 5_000;
 const GIVEN_UP_MS = 10_000;
 const AT_ONCE_MS = 3_000;
-/** A stopping edge waits 10 s for its calls: after this time it is surely waiting, and far from the end. */
+/**
+ * A stopping edge waits 10 s for its calls: after this time it is surely waiting, and far from the
+ * end.
+ */
 const INTO_DRAIN_MS = 2_000;
 
 export async function afterKill(checkout, victimOf, row) {
@@ -56,7 +59,10 @@ export async function secondCtrlC(checkout, row) {
   return `one Ctrl-C waits for the call (seen for ${INTO_DRAIN_MS / 1000} s), the second one ends everything at once`;
 }
 
-/** bash replaces itself by its last command: then the starter gets the signal from the terminal and once more from npm. */
+/**
+ * bash replaces itself by its last command: then the starter gets the signal from the terminal and
+ * once more from npm.
+ */
 export async function ctrlCWithBash(checkout, row) {
   const { system } = await started(checkout, 'npm start', row, ['--port', '0'], {
     npm_config_script_shell: '/bin/bash',

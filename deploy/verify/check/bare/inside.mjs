@@ -1,4 +1,5 @@
-// Runs in namespaces of its own (see ../bare.mjs): makes the bare root, then tells every story for each user.
+// Runs in namespaces of its own (see ../bare.mjs): makes the bare root, then tells every story for
+// each user.
 import { fileURLToPath } from 'node:url';
 import { BareRoot } from './bare-root.mjs';
 import { placeSource } from './checkout.mjs';

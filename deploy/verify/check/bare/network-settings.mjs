@@ -12,8 +12,8 @@ const APT_SETTINGS = /^Acquire::(https?::(Proxy|CaInfo|CaPath|Verify-Peer)|Check
 const OWN_CERTIFICATES = '/usr/local/share/ca-certificates';
 
 /**
- * Gives the root at `place` this machine's way to the network, read now and kept nowhere else: package sources, proxies,
- * certificates. Returns the environment variables that belong to it.
+ * Gives the root at `place` this machine's way to the network, read now and kept nowhere else:
+ * package sources, proxies, certificates. Returns the environment variables that belong to it.
  */
 export function copyNetworkSettings(place) {
   for (const file of ['/etc/resolv.conf', '/etc/hosts'])

@@ -7,8 +7,8 @@ export class Results {
   failed = 0;
 
   /**
-   * Runs one step. What it returns is its result: a text, or an object whose `text` is it. `null` is returned when it failed:
-   * then what was expected and what was seen is printed.
+   * Runs one step. What it returns is its result: a text, or an object whose `text` is it. `null`
+   * is returned when it failed: then what was expected and what was seen is printed.
    */
   async step(who, what, work) {
     const startedAt = performance.now();

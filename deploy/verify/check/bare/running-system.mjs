@@ -23,7 +23,8 @@ export class RunningSystem {
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (this.output += text));
     this.#child.once('exit', (code, signal) => {
-      // A prompt that comes back while the system still stops would invite the next start too early.
+      // A prompt that comes back while the system still stops would invite the next start too
+      // early.
       const starterLeft = isAlive(this.#lastRunning?.pids.starter[0]);
       this.#ended = { how: code ?? signal, starterLeft };
     });
@@ -78,8 +79,8 @@ export class RunningSystem {
   }
 
   /**
-   * Waits until npm and every process in the root has ended. Returns which named processes ended, group by group: those of
-   * one group were alive at one look and gone at the next.
+   * Waits until npm and every process in the root has ended. Returns which named processes ended,
+   * group by group: those of one group were alive at one look and gone at the next.
    */
   async gone(limitMs, { alone = true } = {}) {
     const { pids } = this.#lastRunning ?? { pids: {} };
@@ -129,7 +130,10 @@ export class RunningSystem {
   }
 }
 
-/** What ends last is looked at first: nothing can then seem to have ended before something that was looked at earlier. */
+/**
+ * What ends last is looked at first: nothing can then seem to have ended before something that was
+ * looked at earlier.
+ */
 function alive(pids) {
   const names = Object.keys(pids).sort((a, b) => rank(b) - rank(a));
   return new Map(names.map((name) => [name, pids[name].filter(isAlive)]));

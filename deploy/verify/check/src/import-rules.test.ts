@@ -111,7 +111,9 @@ test.each(LAWFUL)('%s with %s breaks no rule', (file, _text) => {
   expect(broken.get(file)).toBeUndefined();
 });
 
-/** A small house under the same rules: nothing is planted where other tests and the compiler look. */
+/**
+ * A small house under the same rules: nothing is planted where other tests and the compiler look.
+ */
 function build(): void {
   for (const name of ['.dependency-cruiser.cjs', 'tsconfig.base.json', 'package.json']) {
     copyFileSync(join(root, name), join(house, name));

@@ -1,15 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { trackedFiles } from '../citations.mjs';
-import { retiredWords } from '../words.mjs';
+import { retiredWords, wideComments } from '../words.mjs';
 
 /** Retired words of one file with this text. */
 const found = (text: string, file = 'services/a/src/b.ts'): string[] =>
   retiredWords(new Map([[file, text]])).map((line) => line.slice(file.length + 1));
 
-test('no room uses a retired word', () => {
+test('no room uses a retired word or a wide comment', () => {
   const { files } = trackedFiles(fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, ''));
   expect(retiredWords(files)).toEqual([]);
+  expect(wideComments(files)).toEqual([]);
 });
 
 test.each([
@@ -40,4 +41,15 @@ test('documents are read without their code', () => {
   expect(found('The gate.\n\n`gate`\n\n```sh\ngate\n```\n', 'services/a/page.md')).toEqual([
     '1: gate, better limit store',
   ]);
+});
+
+test.each([
+  ['/** %s */', 1],
+  ['   * %s', 1],
+  ['  // %s', 1],
+  ['// eslint-disable-next-line %s', 0],
+  ["const text = '%s';", 0],
+])('of 100 words %j is a wide comment %i times', (form, times) => {
+  const text = form.replace('%s', 'word '.repeat(100));
+  expect(wideComments(new Map([['services/a/src/b.ts', text]]))).toHaveLength(times);
 });

@@ -43,7 +43,8 @@ const firstPage = readFileSync(join(root, 'README.md'), 'utf8');
 
 test('the first page leads to the README of every room', () => {
   const { workspaces = [] } = packageOf('');
-  // A workspace that is named lies deeper than the others; rooms without a package have a README all the same.
+  // A workspace that is named lies deeper than the others; rooms without a package have a README
+  // all the same.
   const pages = [...new Set([...ROOMS, ...workspaces])]
     .map((room) => `${room}/README.md`)
     .filter((page) => existsSync(join(root, page)));

@@ -1,5 +1,5 @@
-// Secrets and prompts are looked for wherever they could have got to: answers, logs, metrics, spans, messages of the bus, the
-// databases.
+// Secrets and prompts are looked for wherever they could have got to: answers, logs, metrics,
+// spans, messages of the bus, the databases.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +82,8 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
     events: await events(account),
     databases: await databases(),
   };
-  // The digest of a key is in the database of accounts and in the limit store, and in no other place.
+  // The digest of a key is in the database of accounts and in the limit store, and in no other
+  // place.
   const found = Object.entries(places).flatMap(([place, text]) => [
     ...secrets.flatMap((each, index) => (text.includes(each) ? [`${place}: secret ${index}`] : [])),
     ...(place !== 'databases' && digests.some((digest) => text.includes(digest)) ? [`${place}: a digest`] : []),
@@ -113,7 +114,10 @@ async function metrics(): Promise<string> {
   return texts.join('\n');
 }
 
-/** Every span of every service, once those of this trace have come: the calls and their tries, refused ones too. */
+/**
+ * Every span of every service, once those of this trace have come: the calls and their tries,
+ * refused ones too.
+ */
 async function spans(trace: string): Promise<string> {
   return until('the spans of the calls', async () => {
     const all = await collectedSpans(system);
@@ -128,7 +132,10 @@ function promptOf({ bodyBase64 }: { readonly bodyBase64: string }): string {
   return Buffer.from(bodyBase64, 'base64').toString('utf8');
 }
 
-/** What the bus has stored: usage events, heartbeats and the published catalog, as the server keeps them in its files. */
+/**
+ * What the bus has stored: usage events, heartbeats and the published catalog, as the server keeps
+ * them in its files.
+ */
 async function events(account: string): Promise<string> {
   const folder = join(process.env['GATEWAY_E2E_STATE'] ?? '', 'servers', 'nats');
   return until('the files of the bus have the events', () => {

@@ -1,5 +1,5 @@
-// What an operator changes in the catalog is in force when the answer says so, on two edges and two admissions; and what
-// they know of it outlives catalog's and the bus's absence.
+// What an operator changes in the catalog is in force when the answer says so, on two edges and two
+// admissions; and what they know of it outlives catalog's and the bus's absence.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { LocalSystem } from '@gateway/local';
 import { parseUsd } from '@gateway/metering';
@@ -45,7 +45,8 @@ test('a price changed under load is in force with its answer: every later call h
   const account = await unlimited();
   const first = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.5' };
   const model = await operator.model(first, simulator.urls);
-  // Scripts of a model are for whichever call comes next: the streams that are held open have a model of their own.
+  // Scripts of a model are for whichever call comes next: the streams that are held open have a
+  // model of their own.
   const held = await operator.model(first, simulator.urls);
   const load = startLoad({ urls: edges(), model: model.id, callers: [account], atOnce: 2, pauseMs: LOAD_PAUSE_MS });
   for (const [n, perCall] of PER_CALL.entries()) {
@@ -165,7 +166,10 @@ function putPrice(model: string, perCall: string): Promise<ModelSaved> {
   });
 }
 
-/** A stream of an account of its own whose end waits until it is asked for. Resolves when it holds its slot. */
+/**
+ * A stream of an account of its own whose end waits until it is asked for. Resolves when it holds
+ * its slot.
+ */
 async function openStream(model: string, semaphore: string): Promise<{ finish(): Promise<Answer> }> {
   simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: semaphore }, { end: 'normal' }] });
   const own = await unlimited();

@@ -27,7 +27,10 @@ const CREDIT_USD = '100.00';
 /** A cent for each of ten and five streams. */
 const HELD_USD = '0.15';
 const SLOTS = 200;
-/** Streams of another edge on the same account: whatever happens to the edge that breaks is not theirs. */
+/**
+ * Streams of another edge on the same account: whatever happens to the edge that breaks is not
+ * theirs.
+ */
 const OTHERS = 5;
 /** An edge for each of those that break side by side, and one that nobody breaks. */
 const BREAKING = { killed: 0, silent: 1, silentForLong: 2 } as const;
@@ -39,9 +42,15 @@ const EXPIRED_WITHIN_MS = 60_000;
 /** A silent edge is waited for up to 12 s (docs/protocol.md#r12). */
 const OPEN_WITHIN_MS = 40_000;
 const EMPTY_WITHIN_MS = 45_000;
-/** Answers that are looked at while a replica hangs: the server gives its connection up after two to three seconds. */
+/**
+ * Answers that are looked at while a replica hangs: the server gives its connection up after two to
+ * three seconds.
+ */
 const HUNG_ANSWERS = 150;
-/** Each silence of 250 ms is answered by a try at another replica, so a call fails only when four tries did. */
+/**
+ * Each silence of 250 ms is answered by a try at another replica, so a call fails only when four
+ * tries did.
+ */
 const HUNG_FAULTS_MAX = 3;
 
 /**
@@ -76,7 +85,10 @@ interface Scene {
   release(which: 'own' | 'others'): void;
 }
 
-/** Streams of one account at the edge that breaks and at the healthy one, each group waiting for its release. */
+/**
+ * Streams of one account at the edge that breaks and at the healthy one, each group waiting for its
+ * release.
+ */
 async function openAtBothEdges(edge: number, ownCount: number, creditUsd = CREDIT_USD): Promise<Scene> {
   const { edgeUrls } = system.local.running();
   const caller = await system.operator.account(creditUsd);
@@ -130,7 +142,10 @@ async function underLoad<T>(options: LoadOptions, work: (load: Load) => Promise<
   }
 }
 
-/** The slots of the edge that breaks are free while its holds stand, and those of the other are as they were. */
+/**
+ * The slots of the edge that breaks are free while its holds stand, and those of the other are as
+ * they were.
+ */
 async function onlyOwnSlotsAreFreed(scene: Scene): Promise<void> {
   const all = scene.own.length + OTHERS;
   await until(
@@ -144,7 +159,9 @@ async function onlyOwnSlotsAreFreed(scene: Scene): Promise<void> {
   );
 }
 
-/** Each call of the edge that breaks has one record that charges nothing; the other edge's are open. */
+/**
+ * Each call of the edge that breaks has one record that charges nothing; the other edge's are open.
+ */
 async function onlyOwnExpired(scene: Scene): Promise<void> {
   const ids = scene.own.map(({ requestId }) => requestId).sort();
   const records = await until(
@@ -162,7 +179,10 @@ async function onlyOwnExpired(scene: Scene): Promise<void> {
   expect((await readState(scene.caller)).slots).toBe(OTHERS);
 }
 
-/** Both edges have sent a heartbeat since now, so that the limit store and the stream of heartbeats know all of its streams. */
+/**
+ * Both edges have sent a heartbeat since now, so that the limit store and the stream of heartbeats
+ * know all of its streams.
+ */
 async function bothHaveBeaten({ caller }: Scene): Promise<void> {
   const latest = Math.max(...(await readState(caller)).dueTimes);
   await until('both edges have sent a heartbeat', async () =>

@@ -188,7 +188,10 @@ test.each(['cut', 'reset'] as const)(
   },
 );
 
-/** Begins an answer, leaves when its first bytes are here, and gives the call's id when the edge has noticed. */
+/**
+ * Begins an answer, leaves when its first bytes are here, and gives the call's id when the edge has
+ * noticed.
+ */
 async function leave(secret: string, model: string, url: string, stream = true): Promise<string> {
   const leaving = new AbortController();
   const answer = await request(url, {
@@ -205,7 +208,10 @@ async function leave(secret: string, model: string, url: string, stream = true):
   return String(answer.headers['x-gateway-request-id']);
 }
 
-/** The edge reads connections in the order in which something happened to them: what is asked now comes after a close. */
+/**
+ * The edge reads connections in the order in which something happened to them: what is asked now
+ * comes after a close.
+ */
 async function noticed(): Promise<void> {
   for (let n = 0; n < 3; n += 1) await get(`${system.edgeUrls[0]}/api/gateway/config`, null);
 }
@@ -249,7 +255,10 @@ test('where cancelling stops the billing, the provider is cancelled at once and 
   await expectLimitStoreEmpty(account);
 });
 
-/** Sends a plain call and leaves when the provider has it: before any answer there is no id to read, so the account tells. */
+/**
+ * Sends a plain call and leaves when the provider has it: before any answer there is no id to read,
+ * so the account tells.
+ */
 async function leavePlain(secret: string, model: string, upstream: string, url: string): Promise<void> {
   const leaving = new AbortController();
   const answer = request(url, {

@@ -9,7 +9,9 @@ import type { SharedSystem } from '../test/system.js';
 
 type Request = Extract<AnyMessage, { kind: 'request' }>;
 
-/** No handler has it: it answers `invalid_message`. Without a handler the code is `no_responders`. */
+/**
+ * No handler has it: it answers `invalid_message`. Without a handler the code is `no_responders`.
+ */
 const UNKNOWN_VERSION = 9_999;
 
 let system: SharedSystem;

@@ -1,5 +1,5 @@
-// Limits where the clocks of all services are wrong and a minute, a week, a month and a paid period end at once. The clock
-// that decides is shifted, so that this moment comes while the test runs.
+// Limits where the clocks of all services are wrong and a minute, a week, a month and a paid period
+// end at once. The clock that decides is shifted, so that this moment comes while the test runs.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
@@ -16,7 +16,10 @@ import type { PressedCall } from './prove/press-limit.js';
 
 const CALLS = 200;
 const FIT = 40;
-/** Two seconds in either direction: the replicas of a service disagree, and so do those who ask and those who settle. */
+/**
+ * Two seconds in either direction: the replicas of a service disagree, and so do those who ask and
+ * those who settle.
+ */
 const SKEWS = {
   'edge-proxy-1': 2_000,
   'edge-proxy-2': -2_000,
@@ -27,8 +30,8 @@ const SKEWS = {
   'catalog-1': 2_000,
 };
 /**
- * From the start of the services to the end of the periods: their start and the limits under skewed clocks fit before it. A
- * machine that is too busy for the first gets the next.
+ * From the start of the services to the end of the periods: their start and the limits under skewed
+ * clocks fit before it. A machine that is too busy for the first gets the next.
  */
 const LEADS_MS = [28_000, 60_000, 150_000];
 /** Everything is used up for the first time so long before it. */
@@ -89,7 +92,10 @@ async function expectSkew(): Promise<void> {
   expect(timeOfUuidV7(entry?.id ?? '')).toBeGreaterThanOrEqual(before + SKEWS['billing-1']);
 }
 
-/** An edge learns the time that decides from the first answer; the call that asked has an id of the wrong time. */
+/**
+ * An edge learns the time that decides from the first answer; the call that asked has an id of the
+ * wrong time.
+ */
 async function loadTime(): Promise<void> {
   const { account, model } = await verification.arrange(limitCalled('wallet'), CALLS);
   await until('both edges know the time', async () => {
@@ -132,7 +138,8 @@ test.concurrent(
     const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
     const minutes = await verification.minutes(minute.account.account, BOUNDARY_MS - leadMs);
     expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
-    // Each call has its place; one that was refused and whose answer took long was asked for again, and has two.
+    // Each call has its place; one that was refused and whose answer took long was asked for again,
+    // and has two.
     expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
 
     const weeks = [BOUNDARY_MS - WEEK_MS, BOUNDARY_MS].map((start) => weeklyWindowRow('requests', start));

@@ -85,7 +85,10 @@ test.each(STRAIGHT_CASES)(
   60_000,
 );
 
-/** How many of the entries fit: so many in each clock minute that they met, the slots, or what the limit was arranged for. */
+/**
+ * How many of the entries fit: so many in each clock minute that they met, the slots, or what the
+ * limit was arranged for.
+ */
 async function fitOf(name: string, account: LimitedAccount, begunAt: number): Promise<number> {
   if (name === 'slots') return account.slots;
   if (name !== MINUTE) return STRAIGHT_FIT;

@@ -10,7 +10,10 @@ import { sharedSystem } from '../test/system.js';
 
 const system = sharedSystem();
 
-/** What must be seen of a running system (GenAI usage and times, health, stores, waits), each with a label value or none. */
+/**
+ * What must be seen of a running system (GenAI usage and times, health, stores, waits), each with a
+ * label value or none.
+ */
 const WANTED: Readonly<Record<string, readonly string[]>> = {
   'edge-proxy': [
     'gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_token_type="input"',

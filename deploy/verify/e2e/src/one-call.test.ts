@@ -122,7 +122,8 @@ test('a streamed call passes frame by frame; the usage frame that the gateway as
   let next = 1;
   for await (const chunk of answer.body) {
     received += String(chunk);
-    // The provider sends the next frame only when the client has this one: buffering anywhere would stall here.
+    // The provider sends the next frame only when the client has this one: buffering anywhere would
+    // stall here.
     while (next < sseEvents.length && received.length >= sseEvents.slice(0, next).join('').length) {
       simulator.release(`${upstream}-${next}`);
       next += 1;

@@ -66,7 +66,8 @@ test('a wrong key, an unknown model and the rate limit are typed errors', async 
   const limited = await system.operator.account('5.00');
   await system.operator.limits(limited.account, 2, 3);
   const calls = () => client(limited.secret).chat.completions.create({ model, messages });
-  // Three calls in a row lie in two minutes at the most: of five, one at least is over the limit of two.
+  // Three calls in a row lie in two minutes at the most: of five, one at least is over the limit of
+  // two.
   const results = [];
   for (let n = 0; n < 5; n += 1) results.push(await calls().catch((error: unknown) => error));
   const refusal = results.find((result) => result instanceof RateLimitError);

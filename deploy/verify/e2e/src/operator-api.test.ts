@@ -1,5 +1,6 @@
-// The operator API on the real services: what its rules are, told through HTTP. Every answer is checked against the
-// OpenAPI document on the way (test/operator.ts). Paths, statuses and roles one by one: services/dashboard.
+// The operator API on the real services: what its rules are, told through HTTP. Every answer is
+// checked against the OpenAPI document on the way (test/operator.ts). Paths, statuses and roles one
+// by one: services/dashboard.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type {

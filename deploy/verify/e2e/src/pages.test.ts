@@ -1,5 +1,5 @@
-// People in front of the dashboard: the specification's key rules, the states of a key and the rules of signing in, all of it
-// over the API of the pages, on the real services.
+// People in front of the dashboard: the specification's key rules, the states of a key and the
+// rules of signing in, all of it over the API of the pages, on the real services.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AccountView, KeyView, MemberView } from '@gateway/contracts/operator';
 import type { PageKeyCreated, PageKeys, PageSession, UsageRecordFound } from '@gateway/contracts/pages';
@@ -11,7 +11,10 @@ import { sharedSystem, type SharedSystem } from '../test/system.js';
 
 let system: SharedSystem;
 let model: string;
-/** One person for all tests but those about others: each password costs a good part of a second to hash. */
+/**
+ * One person for all tests but those about others: each password costs a good part of a second to
+ * hash.
+ */
 let person: Person;
 let account: string;
 beforeAll(async () => {

@@ -16,8 +16,8 @@ import { CENT } from './prove/limit-cases.js';
 import { Clients } from './prove/press-limit.js';
 
 /**
- * Ten output tokens, which the provider reports, are a cent. Without a limit of its own a call is bound by 8,192 of them: its
- * worst case is 8.192 USD, far more than the whole window.
+ * Ten output tokens, which the provider reports, are a cent. Without a limit of its own a call is
+ * bound by 8,192 of them: its worst case is 8.192 USD, far more than the whole window.
  */
 const DEAR = { inputPerMillion: '0', outputPerMillion: '1000.00' };
 const DAY_MS = 86_400_000;

@@ -93,7 +93,10 @@ withTools(
   180_000,
 );
 
-/** Who reads one of them, the edges and billing first: what is made or sealed under a new secret reaches them at once. */
+/**
+ * Who reads one of them, the edges and billing first: what is made or sealed under a new secret
+ * reaches them at once.
+ */
 const READ_SECRETS: readonly (readonly (readonly [LocalService, number])[])[] = [
   [
     ['edge-proxy', 0],

@@ -1,5 +1,5 @@
-// Key changes under load on two edges and two admissions. `npm run prove:rotation` runs the first test with 10,000
-// rotations and keeps its figures.
+// Key changes under load on two edges and two admissions. `npm run prove:rotation` runs the first
+// test with 10,000 rotations and keeps its figures.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -71,7 +71,8 @@ test(
           const secret = caller.secrets.at(-1) ?? '';
           const status = await statusOf(n, secret);
           figures.calls += 1;
-          // A call that met the rotation is refused; one whose secret is still the newest must not be.
+          // A call that met the rotation is refused; one whose secret is still the newest must not
+          // be.
           if (status !== 200 && caller.secrets.at(-1) === secret && !rotating.has(caller)) figures.newRefused += 1;
         }
       }),

@@ -19,8 +19,8 @@ const SEED = process.env['SCHEMA_FUZZ_SEED'] ?? '7';
 /** Three minutes, and several times that on a machine that does much else. */
 const RUN_MS_MAX = 900_000;
 /**
- * 405 is what `unsupported_method` asks for, 404 what the specification says. The others have checks in `hooks.py` in their place, which
- * forgive what `reasons.json` lists.
+ * 405 is what `unsupported_method` asks for, 404 what the specification says. The others have
+ * checks in `hooks.py` in their place, which forgive what `reasons.json` lists.
  */
 const EXCLUDED = ['unsupported_method', 'positive_data_acceptance', 'ensure_resource_availability', 'ignored_auth'];
 const REASONS = JSON.parse(
@@ -70,7 +70,10 @@ if (!isThere) console.warn('skipped: the documents against the servers. It needs
     RUN_MS_MAX + 10_000,
   );
 
-  /** Gives the reasons that were needed. Fails with the report of the run, which has each failed request as a command. */
+  /**
+   * Gives the reasons that were needed. Fails with the report of the run, which has each failed
+   * request as a command.
+   */
   async function fuzz({ document, url, token, examples }: Fuzzed): Promise<readonly string[]> {
     const used = join(directory.path, 'used.json');
     const checks = ['--checks', 'all', '--exclude-checks', EXCLUDED.join(',')];

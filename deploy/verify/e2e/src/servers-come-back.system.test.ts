@@ -57,7 +57,8 @@ test.each(SERVERS)(
 );
 
 test(`an edge that is stopped while NATS is away leaves its usage to its next start; the books are right after all of it (seed ${SEED})`, async () => {
-  // A stop is worth checking when a call ended in that half second: something is left, and stored from there.
+  // A stop is worth checking when a call ended in that half second: something is left, and stored
+  // from there.
   for (let stops = 0; stops < STOPS_MAX && storedFromFile() === 0; stops += 1) {
     await moreCalls();
     await run.suffer({ what: 'stop without nats', target: 'edge-proxy-1', ...fault }, load);
@@ -100,7 +101,10 @@ function edgeLog(): LogLine[] {
   return lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
 }
 
-/** Processes whose arguments name the server's files; what a server forks to work beside it is not counted. */
+/**
+ * Processes whose arguments name the server's files; what a server forks to work beside it is not
+ * counted.
+ */
 function instancesOf(name: string): number[] {
   const files = realpathSync(join(stateDirectory(), 'servers', name));
   const found = new Map<number, number>();

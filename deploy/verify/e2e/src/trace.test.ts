@@ -122,7 +122,10 @@ test('the calls that one transaction settles are linked with it', async () => {
   });
 });
 
-/** A call of a trace of its own; again with another one when the machine was too busy to decide it in time. */
+/**
+ * A call of a trace of its own; again with another one when the machine was too busy to decide it
+ * in time.
+ */
 function answered(secret: string, body: Record<string, unknown>, flag: '00' | '01'): Promise<[string, Answer]> {
   return until('the call is answered', async () => {
     const trace = randomBytes(16).toString('hex');

@@ -35,7 +35,8 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
     simulator.urls[0],
   ]);
   const upstream = `up-${model.id.slice(5)}`;
-  // Admitted calls stay open until all are decided, so that every one of them is held against the wallet at once.
+  // Admitted calls stay open until all are decided, so that every one of them is held against the
+  // wallet at once.
   simulator.script({
     model: upstream,
     times: CALLS,

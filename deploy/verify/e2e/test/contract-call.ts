@@ -107,7 +107,10 @@ export function codeOf(answer: ContractAnswer): string {
   return `${answer.status} ${(jsonOf(answer)['error'] as { code: string }).code}`;
 }
 
-/** Ids on every answer; no CORS, no rate-limit headers but Retry-After, nothing that names the software. */
+/**
+ * Ids on every answer; no CORS, no rate-limit headers but Retry-After, nothing that names the
+ * software.
+ */
 function expectOwnHeaders(headers: ContractAnswer['headers'], clientsId: string | undefined): void {
   expect(headers['x-gateway-request-id']).toMatch(UUID_V7);
   expect(headers['x-request-id']).toBe(clientsId ?? headers['x-gateway-request-id']);

@@ -4,7 +4,10 @@ const OPERATOR_API = 'deploy/verify/e2e/src/operator-api.test.ts';
 const ROTATION = 'deploy/verify/e2e/src/rotation.system.test.ts';
 const KEY_RULE_4 = 'key rule 4: rotation replaces the secret and keeps id, name, cap, list, and use';
 
-/** Rows whose tests stand elsewhere: they need a clock, another deployment, or are told with their own story. */
+/**
+ * Rows whose tests stand elsewhere: they need a clock, another deployment, or are told with their
+ * own story.
+ */
 export const PROVEN_ELSEWHERE: readonly ProvenElsewhere[] = [
   { row: 'what the service does: sentence 11 keys are created rotated', file: OPERATOR_API, title: KEY_RULE_4 },
   {

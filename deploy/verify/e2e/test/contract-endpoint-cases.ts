@@ -5,7 +5,10 @@ import { COUNT_TOKENS, LEAST_BODY, expectError, jsonOf, modelCall, send, styleOf
 import { kindFor } from './contract-world.js';
 import type { ContractWorld } from './contract-world.js';
 
-/** How a model endpoint's answers can be told from others', and how its streams end; null: it has none. */
+/**
+ * How a model endpoint's answers can be told from others', and how its streams end; null: it has
+ * none.
+ */
 const MODEL_ENDPOINTS = [
   {
     path: '/v1/chat/completions',
@@ -35,7 +38,10 @@ const MODEL_ENDPOINTS = [
   },
 ] as const;
 
-/** Spaces, an unknown field, a number that no double holds, an escape: a body that only passes if nobody rewrites it. */
+/**
+ * Spaces, an unknown field, a number that no double holds, an escape: a body that only passes if
+ * nobody rewrites it.
+ */
 /** What makes it an answer, of each endpoint. */
 const ANSWER_FIELDS = '"choices":[],"content":[],"data":[],"output":[]';
 const ODD_FIELDS = String.raw` "vendor" : { "a\u0062" : 12345678901234567890, "b":1.0e-7 } ,"last" : null }`;

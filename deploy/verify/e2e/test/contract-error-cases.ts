@@ -50,7 +50,10 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'invalid_request',
 ]);
 
-/** Of the gateway's own refusals and of the providers' errors one for each status, for those who map statuses to classes. */
+/**
+ * Of the gateway's own refusals and of the providers' errors one for each status, for those who map
+ * statuses to classes.
+ */
 export const ONE_OF_EACH_STATUS: readonly ErrorSituation[] = [
   ...firstOfEachStatus(REFUSALS.filter(({ expected }) => !NOT_SENT.has(expected.code))),
   ...firstOfEachStatus(UPSTREAM_ERRORS),
@@ -67,7 +70,9 @@ export function titleOf({ expected: { status, code }, what }: ErrorSituation): s
   return `${status} ${code}${what === undefined ? '' : ` (${what})`}`;
 }
 
-/** The rows of a code in the error table, in the table of failure codes, and in the retry guidance. */
+/**
+ * The rows of a code in the error table, in the table of failure codes, and in the retry guidance.
+ */
 function rowsOf({ status, code, retryAfter }: ExpectedError): string[] {
   const listed = [`errors: ${status} ${code}`, `authentication: ${status} ${code}`].filter((row) => ROWS.has(row));
   if (listed.some((row) => row.startsWith('authentication'))) listed.push('authentication: rule 5 failure codes');

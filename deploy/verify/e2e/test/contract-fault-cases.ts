@@ -18,7 +18,10 @@ export interface FaultWorld {
   readonly freshSecret: string;
 }
 
-/** One test on a system that is broken by it, and the rows of the specification that it proves. They run in this order. */
+/**
+ * One test on a system that is broken by it, and the rows of the specification that it proves. They
+ * run in this order.
+ */
 export interface FaultCase {
   readonly title: string;
   readonly covers: readonly string[];

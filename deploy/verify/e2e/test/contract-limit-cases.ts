@@ -59,7 +59,8 @@ export const LIMIT_CASES: readonly ContractCase[] = [
         for (const path of ['/v1/models', '/v1/gateway/usage', '/v1/models', '/v1/gateway/usage']) {
           expect((await send(world.url, { path, secret })).status).toBe(200);
         }
-        // Of five calls in a row three lie in one minute, and two of these are the most that are not limited.
+        // Of five calls in a row three lie in one minute, and two of these are the most that are
+        // not limited.
         const codes: string[] = [];
         for (let n = 0; n < 5; n += 1)
           codes.push(codeOf(await send(world.url, modelCall(CHAT, secret, world.model.id))));

@@ -10,7 +10,10 @@ import type { ContractModel, ContractWorld } from './contract-world.js';
 
 export const PATHS: Readonly<Record<Style, string>> = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 
-/** What a scene's next call is made with: each repair changes something of it, or of the account behind it. */
+/**
+ * What a scene's next call is made with: each repair changes something of it, or of the account
+ * behind it.
+ */
 interface CallParts {
   path: string;
   secret: string | null;
@@ -35,7 +38,9 @@ export interface Actors {
   readonly style: Style;
   readonly team: AccountView;
   readonly model: ContractModel;
-  /** Without a cap; with a cap that covers no call; with such a cap and a list without the model. */
+  /**
+   * Without a cap; with a cap that covers no call; with such a cap and a list without the model.
+   */
   readonly keys: Readonly<Record<'free' | 'capped' | 'narrow', { readonly key: string; readonly secret: string }>>;
   readonly plans: ReturnType<typeof orderPlans>;
   /** The call that has the only slot. */

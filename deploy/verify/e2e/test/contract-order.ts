@@ -20,9 +20,10 @@ const TOO_LONG = 10_485_761;
 const LEAST_USD = '0.000000001';
 
 /**
- * An account, keys and a model of which everything is wrong that can be wrong at once, and the repairs in the order in
- * which calls are refused. `plan`: a plan pays for the model; else the wallet alone does. A call before the n-th repair
- * breaks the n-th rule and every one after it: its answer shows that the n-th comes before each of them.
+ * An account, keys and a model of which everything is wrong that can be wrong at once, and the
+ * repairs in the order in which calls are refused. `plan`: a plan pays for the model; else the
+ * wallet alone does. A call before the n-th repair breaks the n-th rule and every one after it: its
+ * answer shows that the n-th comes before each of them.
  */
 export async function arrangeOrder(world: ContractWorld, funding: Funding, style: Style): Promise<OrderScene> {
   const actors = await fundedAccount(world, funding, style);

@@ -4,7 +4,10 @@ import type { ContractCase } from './contract-case.js';
 import { expectRefusal } from './contract-raw-refusal.js';
 import { requestRaw, rawRequest } from './raw-http.js';
 
-/** Request lines that name no endpoint. A path is compared as it is: case, slashes and encodings count. */
+/**
+ * Request lines that name no endpoint. A path is compared as it is: case, slashes and encodings
+ * count.
+ */
 const NO_ENDPOINTS = [
   'HEAD /v1/chat/completions',
   'HEAD /v1/models',

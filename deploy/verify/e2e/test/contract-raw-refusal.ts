@@ -1,7 +1,9 @@
 import { expect } from '@jest/globals';
 import type { RawAnswer } from './raw-http.js';
 
-/** A refusal as it came over the wire: status, ids, envelope, and no header of the forbidden kinds. */
+/**
+ * A refusal as it came over the wire: status, ids, envelope, and no header of the forbidden kinds.
+ */
 export function expectRefusal(
   what: string,
   answer: RawAnswer,

@@ -171,7 +171,9 @@ function forwardedFields({ request, path, right }: RequestRow): ContractCase {
   };
 }
 
-/** Fields that the specification's table does not list are proven here too, but are no rows of it. */
+/**
+ * Fields that the specification's table does not list are proven here too, but are no rows of it.
+ */
 function isListed(request: string, name: string): boolean {
   return (
     name !== 'vendor_field' &&

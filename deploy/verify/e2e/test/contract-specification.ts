@@ -13,9 +13,9 @@ const KEY_COLUMNS: Readonly<Record<string, readonly number[]>> = {
 };
 
 /**
- * Every row of every table and every sentence, list entry and numbered rule of the specification, as ids of the form
- * `<section>: <row>`. A row that names several codes, or several fields, is one id for each. A line that only announces
- * what follows it is none.
+ * Every row of every table and every sentence, list entry and numbered rule of the specification,
+ * as ids of the form `<section>: <row>`. A row that names several codes, or several fields, is one
+ * id for each. A line that only announces what follows it is none.
  */
 export function specificationRows(): readonly string[] {
   return parseSpecification(readFileSync(SPECIFICATION, 'utf8'));
@@ -67,7 +67,10 @@ function rowKeys(header: readonly string[], cells: readonly string[]): string[] 
   return statuses.split(' or ').flatMap((status) => listed(codes).map((code) => `${status} ${code}`));
 }
 
-/** A request's fields, each with its type: `model (string, catalog id), messages (array of objects)`. */
+/**
+ * A request's fields, each with its type:
+ * `model (string, catalog id), messages (array of objects)`.
+ */
 function fieldKeys([request = '', ...columns]: readonly string[]): string[] {
   return columns.flatMap((column) => listed(column).map((field) => `${request} ${field.split(' (')[0]}`));
 }
@@ -80,7 +83,10 @@ function listed(text: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** `3 creating-one-more`: the number that stands there, or the place among the sentences of its section. */
+/**
+ * `3 creating-one-more`: the number that stands there, or the place among the sentences of its
+ * section.
+ */
 function ruleKey(line: string, place: number): string {
   const numbered = /^(\d+)\. (.*)$/.exec(line);
   const words = (numbered?.[2] ?? line).toLowerCase().match(/[a-z0-9_/.]*[a-z0-9_]/g) ?? [];

@@ -35,7 +35,10 @@ const unknown = {
   param: 'model',
 };
 
-/** What the provider's answer becomes (specification, Errors), of a model whose only source gives it. */
+/**
+ * What the provider's answer becomes (specification, Errors), of a model whose only source gives
+ * it.
+ */
 export const UPSTREAM_ERRORS: readonly ErrorSituation[] = [
   ...[400, 422, 409].map((status) => answered(status, invalid)),
   answered(401, { ...credentials, status: 401 }),

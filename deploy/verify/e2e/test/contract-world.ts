@@ -37,7 +37,10 @@ export function kindFor(path: string): ModelOptions {
 
 const PROVIDER = { id: 'contract', spec: { name: 'contract', format: 'openai' } };
 
-/** The shared system, a provider of the test file's own, and what its cases make over the operator API. */
+/**
+ * The shared system, a provider of the test file's own, and what its cases make over the operator
+ * API.
+ */
 export class ContractWorld {
   readonly system: SharedSystem;
   readonly simulator: ProviderSimulator;
@@ -94,7 +97,10 @@ export class ContractWorld {
     return model;
   }
 
-  /** Replaces the only source of a model that {@link makeModel} made: whole, with these fields changed. */
+  /**
+   * Replaces the only source of a model that {@link makeModel} made: whole, with these fields
+   * changed.
+   */
   async putSource(model: ContractModel, fields: Partial<SourcePut>): Promise<void> {
     const spec = sourceSpecOf(model, this.simulator.urls[0], 0, fields);
     await this.operator.must('PUT', `/sources/${sourceIdOf(model, 0)}`, spec);
@@ -121,7 +127,9 @@ export class ContractWorld {
     await this.operator.must('PUT', `/accounts/${id}/members/${ownerMemberId}`, put);
   }
 
-  /** Subscribes an account to a plan of its own for a period of thirty days that began a minute ago. */
+  /**
+   * Subscribes an account to a plan of its own for a period of thirty days that began a minute ago.
+   */
   async subscribe(account: string, plan: object, periodStart = Date.now() - 60_000): Promise<{ periodEnd: string }> {
     const planId = `plan-${randomBytes(6).toString('hex')}`;
     await this.operator.must('PUT', `/plans/${planId}`, { name: 'Contract', tier: 'contract', models: null, ...plan });
@@ -162,7 +170,10 @@ async function newModel(
   return made;
 }
 
-/** Until it is in force everywhere: on a busy machine that may take longer than the three seconds of one answer. */
+/**
+ * Until it is in force everywhere: on a busy machine that may take longer than the three seconds of
+ * one answer.
+ */
 async function putInForce(operator: TestOperator, path: string, spec: object): Promise<void> {
   for (let tried = 0; tried < PUTS_MAX; tried += 1) {
     const { inForce } = await operator.must<{ inForce: boolean }>('PUT', path, spec);

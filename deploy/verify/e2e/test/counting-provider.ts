@@ -16,7 +16,10 @@ export interface ProviderBehaviour {
   readonly failEvery?: number;
 }
 
-/** A provider that counts: every answer is short and the same, so that thousands of them cost little. */
+/**
+ * A provider that counts: every answer is short and the same, so that thousands of them cost
+ * little.
+ */
 export interface CountingProvider {
   readonly url: string;
   behave(upstream: string, behaviour: ProviderBehaviour): void;

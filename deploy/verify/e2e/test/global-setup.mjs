@@ -1,5 +1,5 @@
-// One running system for all end-to-end tests that break nothing: they are kept apart by account. Plain JavaScript on
-// `dist`, as in production: this file is loaded before any transform exists.
+// One running system for all end-to-end tests that break nothing: they are kept apart by account.
+// Plain JavaScript on `dist`, as in production: this file is loaded before any transform exists.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,8 +44,9 @@ export default async function setup() {
 const NOTHING = { 'edge-proxy': 0, admission: 0, billing: 0, accounts: 0, catalog: 0, dashboard: 0 };
 
 /**
- * The state of a system that has migrated and stopped, for every further system of the run to begin with: making a
- * database and its tables is half of a start. Null where the database's files are not within the state.
+ * The state of a system that has migrated and stopped, for every further system of the run to begin
+ * with: making a database and its tables is half of a start. Null where the database's files are
+ * not within the state.
  */
 async function makeTemplate(startSystem) {
   const stateDirectory = newDirectory('gateway-e2e-template-');

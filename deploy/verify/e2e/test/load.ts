@@ -42,7 +42,10 @@ export interface Load {
 
 const RETRY_MS = 20;
 
-/** Keeps every caller calling, plain and streamed in turn, until told to stop; then waits for the last answers. */
+/**
+ * Keeps every caller calling, plain and streamed in turn, until told to stop; then waits for the
+ * last answers.
+ */
 export function startLoad(options: LoadOptions): Load {
   const seen: Seen[] = [];
   const agent = new Agent({ connections: 64, headersTimeout: 60_000, bodyTimeout: 60_000 });
@@ -97,7 +100,8 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
     for await (const chunk of answer.body) body += String(chunk);
     whole = true;
   } catch {
-    // A killed edge: the connection is refused, reset or cut. A client that cannot connect tries again a little later.
+    // A killed edge: the connection is refused, reset or cut. A client that cannot connect tries
+    // again a little later.
     await delay(RETRY_MS);
   }
   const complete = whole && status === 200 && (stream ? body.includes('data: [DONE]') : true);

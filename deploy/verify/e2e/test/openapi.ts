@@ -10,7 +10,10 @@ interface OpenApiDocument {
 /** Says what in an answer is not as the document has it; null when nothing is. */
 export type CheckAnswer = (method: string, path: string, status: number, body: unknown) => string | null;
 
-/** A check of answers against an OpenAPI 3.1 document. Paths that the document does not have are not checked. */
+/**
+ * A check of answers against an OpenAPI 3.1 document. Paths that the document does not have are not
+ * checked.
+ */
 export function answersOf(document: OpenApiDocument): CheckAnswer {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
   ajv.addSchema(document as object, 'api');

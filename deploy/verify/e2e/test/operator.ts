@@ -63,8 +63,8 @@ export class TestOperator {
   }
 
   /**
-   * Any request, whatever it answers; an answer that is not as the OpenAPI document has it throws. `path` begins
-   * after `/operator/v1`.
+   * Any request, whatever it answers; an answer that is not as the OpenAPI document has it throws.
+   * `path` begins after `/operator/v1`.
    */
   async request(
     method: string,
@@ -234,7 +234,9 @@ export class TestOperator {
     return until(`the usage record of ${requestId}`, () => this.#findUsageRecord(requestId), timeoutMs);
   }
 
-  /** The record of the only call of an account, for a client that left before it could read the id. */
+  /**
+   * The record of the only call of an account, for a client that left before it could read the id.
+   */
   async onlyRecord(account: string): Promise<UsageRecordView> {
     const records = await until(`the usage record of ${account}`, async () => {
       const found = await this.records(account);
@@ -250,7 +252,9 @@ export class TestOperator {
     return this.all(`/usage-records?accountId=${account}`);
   }
 
-  /** The sum of all charges of an account, each id counted once; throws when an id is listed twice. */
+  /**
+   * The sum of all charges of an account, each id counted once; throws when an id is listed twice.
+   */
   async chargedRecords(account: string): Promise<{ count: number; total: bigint }> {
     const ids = new Set<string>();
     let total = 0n;

@@ -13,8 +13,9 @@ export interface OwnSystem {
 }
 
 /**
- * Durations of systems that lose something: the minutes of the invariants shrink with them. The expiry is several leases
- * long, so that on a busy machine too a slot is seen free while its hold still stands.
+ * Durations of systems that lose something: the minutes of the invariants shrink with them. The
+ * expiry is several leases long, so that on a busy machine too a slot is seen free while its hold
+ * still stands.
  */
 export const SHORT_DURATIONS = {
   GATEWAY_LEASE_MS: '2500',
@@ -30,8 +31,9 @@ export interface OwnSystemParts {
 }
 
 /**
- * A system for those who break something: two edges, two admissions, one of the others unless stated otherwise. What is killed
- * here are processes, not the machine: what the kernel has outlives them, so nothing is flushed to the disk.
+ * A system for those who break something: two edges, two admissions, one of the others unless
+ * stated otherwise. What is killed here are processes, not the machine: what the kernel has
+ * outlives them, so nothing is flushed to the disk.
  */
 export async function startOwnSystem(
   name: string,

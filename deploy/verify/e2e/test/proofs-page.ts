@@ -42,7 +42,10 @@ export function protocolRules(): readonly ProtocolRule[] {
   return [...rules, ...invariants, ...failures.slice(2)];
 }
 
-/** Rows of the specification with their tests, and where the cases stand, by the last word of their file's name. */
+/**
+ * Rows of the specification with their tests, and where the cases stand, by the last word of their
+ * file's name.
+ */
 export interface SpecificationProofs {
   readonly rows: readonly string[];
   readonly cases: Readonly<Record<string, readonly Pick<ContractCase, 'title' | 'covers'>[]>>;

@@ -13,8 +13,9 @@ export interface RawAnswer {
 const SILENCE_MS_MAX = 10_000;
 
 /**
- * Sends these bytes on a connection of their own and reads one answer: to the length that it announces, else until the other
- * side closes the connection. For what no HTTP client sends; a request whose answer has no length says `connection: close`.
+ * Sends these bytes on a connection of their own and reads one answer: to the length that it
+ * announces, else until the other side closes the connection. For what no HTTP client sends; a
+ * request whose answer has no length says `connection: close`.
  */
 export async function requestRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
@@ -29,7 +30,8 @@ export async function requestRaw(url: string, bytes: string | Buffer): Promise<R
       socket.destroy();
       resolve(parseAnswer(read));
     });
-    // Whoever is refused while still sending may find the connection closed to its sending, with the answer before it.
+    // Whoever is refused while still sending may find the connection closed to its sending, with
+    // the answer before it.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' || read === '') reject(error);
     });

@@ -22,7 +22,10 @@ const FIRST_WORDS = sseEvent({ choices: [{ index: 0, delta: { content: 'first wo
 const DONE = 'data: [DONE]\n\n';
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
-/** The next `times` calls of the model say their first words and then wait for `simulator.release(upstream)`. */
+/**
+ * The next `times` calls of the model say their first words and then wait for
+ * `simulator.release(upstream)`.
+ */
 export function scriptHeldStreams(simulator: ProviderSimulator, upstream: string, times: number): void {
   const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
   const steps = [

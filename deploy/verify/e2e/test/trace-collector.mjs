@@ -3,7 +3,10 @@ import { createServer } from 'node:http';
 /** Spans kept at most; older ones fall out. */
 const SPANS_MAX = 10_000;
 
-/** A collector that keeps the spans it is sent as OTLP/JSON and answers them as plain JSON on `GET /spans`. */
+/**
+ * A collector that keeps the spans it is sent as OTLP/JSON and answers them as plain JSON on
+ * `GET /spans`.
+ */
 export async function startTraceCollector() {
   const spans = [];
   const server = createServer((request, response) => {

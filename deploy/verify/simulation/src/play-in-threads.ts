@@ -10,7 +10,9 @@ interface Told {
   readonly failure: Failure | null;
 }
 
-/** Plays seeds in threads, each of which takes every other one. Stops all when one finds a failure. */
+/**
+ * Plays seeds in threads, each of which takes every other one. Stops all when one finds a failure.
+ */
 export async function playInThreads(from: number, seeds: number): Promise<Told> {
   const told: Told[] = Array.from({ length: THREADS }, () => ({ totals: NO_TOTALS, failure: null }));
   const sum = (): Totals => told.map(({ totals }) => totals).reduce(together);

@@ -5,7 +5,10 @@ import type { ErrorCode } from './catalogue.js';
 
 const specification = readFileSync(new URL('../../specification/model-gateway-api.md', import.meta.url), 'utf8');
 
-/** The rows of a table of the specification, as cells, from the header line that starts with the given text. */
+/**
+ * The rows of a table of the specification, as cells, from the header line that starts with the
+ * given text.
+ */
 function table(header: string): string[][] {
   const lines = specification.split('\n');
   const from = lines.findIndex((line) => line.startsWith(header));

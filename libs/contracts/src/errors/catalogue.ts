@@ -26,7 +26,9 @@ export type MessagesErrorType =
 export type RetryAdvice = 'after_retry_after' | 'with_backoff' | 'after_reset' | 'no';
 
 interface Entry {
-  /** The statuses that the code may have; the first is the default. `5xx` codes take the provider's. */
+  /**
+   * The statuses that the code may have; the first is the default. `5xx` codes take the provider's.
+   */
   readonly statuses: readonly number[];
   readonly chatType: ChatErrorType;
   readonly messagesType: MessagesErrorType;
@@ -35,7 +37,10 @@ interface Entry {
   readonly text: string;
   /** The message ends with the link to billing. */
   readonly billingLink?: true;
-  /** The official clients would sleep for days or overflow a timer on Retry-After: they are told not to retry. */
+  /**
+   * The official clients would sleep for days or overflow a timer on Retry-After: they are told not
+   * to retry.
+   */
   readonly shouldRetry?: false;
 }
 
@@ -73,7 +78,10 @@ const internal = {
   retry: 'with_backoff',
 } as const;
 
-/** Every code that a client can get, once (specification, Errors). A test compares it with the specification's table. */
+/**
+ * Every code that a client can get, once (specification, Errors). A test compares it with the
+ * specification's table.
+ */
 export const ERROR_CATALOGUE = {
   invalid_request: { ...invalid, statuses: [400, 408, 431], text: 'The request is not valid.' },
   model_not_available: {

@@ -2,7 +2,8 @@ import { catalogueEntry } from './catalogue.js';
 import type { GatewayError } from './gateway-error.js';
 
 /**
- * The chat envelope as JSON text. `request_id` is absent on `unsupported_endpoint` only (specification, Error object).
+ * The chat envelope as JSON text. `request_id` is absent on `unsupported_endpoint` only
+ * (specification, Error object).
  */
 export function chatErrorBody(error: GatewayError, requestId: string): string {
   return JSON.stringify({ error: chatErrorObject(error, requestId) });
@@ -19,7 +20,10 @@ export function chatErrorObject(error: GatewayError, requestId: string): Record<
   };
 }
 
-/** The messages shape as JSON text: type, error with type, message and code, request_id (specification, Errors). */
+/**
+ * The messages shape as JSON text: type, error with type, message and code, request_id
+ * (specification, Errors).
+ */
 export function messagesErrorBody(error: GatewayError, requestId: string): string {
   return JSON.stringify({
     type: 'error',

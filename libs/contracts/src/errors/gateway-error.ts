@@ -20,8 +20,8 @@ export interface GatewayErrorOptions {
 }
 
 /**
- * An error of the catalogue. Without a message it says the catalogue's; the status is the catalogue's first unless the
- * code passes a provider's through.
+ * An error of the catalogue. Without a message it says the catalogue's; the status is the
+ * catalogue's first unless the code passes a provider's through.
  */
 export function gatewayError(code: ErrorCode, message?: string, options: GatewayErrorOptions = {}): GatewayError {
   const entry = catalogueEntry(code);

@@ -9,9 +9,10 @@ export const SECRET_BODY_CHARS = 40;
 const SECRET_HEX = /^[0-9a-f]{48}$/;
 
 /**
- * Whether a text has the form of a platform key: an accepted prefix and 48 lower-case hexadecimal characters
- * (specification, Authentication 3), of which the last 8 are the checksum of the 40 before them. A text without it
- * is answered without asking anybody, so that a guess costs no look-up.
+ * Whether a text has the form of a platform key: an accepted prefix and 48 lower-case hexadecimal
+ * characters (specification, Authentication 3), of which the last 8 are the checksum of the 40
+ * before them. A text without it is answered without asking anybody, so that a guess costs no
+ * look-up.
  */
 export function hasKeyForm(text: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => text.startsWith(prefix) && isChecked(text.slice(prefix.length)));
@@ -22,7 +23,10 @@ export function makeSecret(prefix: string): string {
   return secretFrom(prefix, randomBytes(SECRET_BODY_CHARS / 2).toString('hex'));
 }
 
-/** The secret with these {@link SECRET_BODY_CHARS} lower-case hexadecimal characters: they and their CRC-32 follow the prefix. */
+/**
+ * The secret with these {@link SECRET_BODY_CHARS} lower-case hexadecimal characters: they and their
+ * CRC-32 follow the prefix.
+ */
 export function secretFrom(prefix: string, body: string): string {
   return prefix + body + checksumOf(body);
 }
@@ -36,7 +40,9 @@ function checksumOf(body: string): string {
   return crc32(body).toString(16).padStart(8, '0');
 }
 
-/** What is stored of a secret: HMAC-SHA-256 under the server-side pepper, 64 hexadecimal characters. */
+/**
+ * What is stored of a secret: HMAC-SHA-256 under the server-side pepper, 64 hexadecimal characters.
+ */
 export function digestOfSecret(secret: string, pepper: string | Uint8Array): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }

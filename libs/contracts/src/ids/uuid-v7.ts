@@ -6,8 +6,8 @@ const pool = new Uint8Array(POOL_IDS * 10);
 let used = POOL_IDS;
 
 /**
- * A UUIDv7 (RFC 9562): 48 bits of milliseconds, then 74 random bits. `nowMs` is epoch milliseconds on the clock
- * that the id shall carry; ledger partitions are chosen by it.
+ * A UUIDv7 (RFC 9562): 48 bits of milliseconds, then 74 random bits. `nowMs` is epoch milliseconds
+ * on the clock that the id shall carry; ledger partitions are chosen by it.
  */
 export function makeUuidV7(nowMs: number): string {
   if (used === POOL_IDS) {

@@ -7,7 +7,10 @@ export const AGENT_CHARS_MAX = 200;
 /** Entries in one message. */
 export const ACCESS_ENTRIES_MAX = 400;
 
-/** Where a request comes from: an IPv4 address, or the /64 of an IPv6 address. Attempts are counted by it. */
+/**
+ * Where a request comes from: an IPv4 address, or the /64 of an IPv6 address. Attempts are counted
+ * by it.
+ */
 export const client = z.string().min(1).max(64);
 
 /** Where a request came from, as the audit log keeps it. `agent`: what the client calls itself. */
@@ -37,7 +40,10 @@ const about = {
   origin: requestOrigin,
 };
 
-/** Writes into the audit log what the dashboard answered without a change. Each entry is written once: none is repeated. */
+/**
+ * Writes into the audit log what the dashboard answered without a change. Each entry is written
+ * once: none is repeated.
+ */
 export const accountsNoteAccess = request({
   name: 'accounts.note-access',
   subject: 'accounts.note-access',

@@ -40,7 +40,10 @@ export const accountsLoad = request({
   answer: z.object({ account: accountRecord.nullable(), key: keyRecord.nullable(), member: memberRecord.nullable() }),
 });
 
-/** Which key a presented secret belongs to: a route, never a decision. Rotated-away digests are found no more. */
+/**
+ * Which key a presented secret belongs to: a route, never a decision. Rotated-away digests are
+ * found no more.
+ */
 export const accountsFind = request({
   name: 'accounts.find',
   subject: 'accounts.find',
@@ -58,8 +61,8 @@ const management = managementBy('accounts');
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**
- * The same command again answers what it made the first time and makes nothing: a sender that repeats a request cannot
- * double it. Absent: each request makes something.
+ * The same command again answers what it made the first time and makes nothing: a sender that
+ * repeats a request cannot double it. Absent: each request makes something.
  */
 const command = commandId.optional();
 
@@ -87,7 +90,10 @@ export const accountsListAccounts = request({
   answer: z.union([z.object({ accounts: z.array(accountView), nextCursor, total: count }), managementRefusal]),
 });
 
-/** Answered when admission has it. Suspending also ends the account's running calls, with the next heartbeat of their edges. */
+/**
+ * Answered when admission has it. Suspending also ends the account's running calls, with the next
+ * heartbeat of their edges.
+ */
 export const accountsSetAccountState = request({
   ...management,
   name: 'accounts.set-account-state',
@@ -97,8 +103,9 @@ export const accountsSetAccountState = request({
 });
 
 /**
- * Ends an account for ever: subscription, keys and running calls end, names and addresses are erased, the ledger stays. Refused with
- * `state_conflict` while its wallet is not zero. Answered when admission has it; closing again changes nothing.
+ * Ends an account for ever: subscription, keys and running calls end, names and addresses are
+ * erased, the ledger stays. Refused with `state_conflict` while its wallet is not zero. Answered
+ * when admission has it; closing again changes nothing.
  */
 export const accountsCloseAccount = request({
   ...management,
@@ -117,7 +124,10 @@ export const accountsCreateMember = request({
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
 
-/** Adds a member who is mailed; somebody without a password gets a link to set one. Invitations of one account are limited. */
+/**
+ * Adds a member who is mailed; somebody without a password gets a link to set one. Invitations of
+ * one account are limited.
+ */
 export const accountsInviteMember = request({
   ...management,
   name: 'accounts.invite-member',
@@ -152,7 +162,9 @@ export const accountsDeleteMember = request({
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
-/** The service that made the secret sends digest and masked form: the bus never carries a secret. */
+/**
+ * The service that made the secret sends digest and masked form: the bus never carries a secret.
+ */
 const newSecret = { digest, maskedSecret: z.string().max(100) };
 
 /** `repeated`: the command made this key before, with a secret that nobody has any more. */
@@ -165,8 +177,9 @@ export const accountsCreateKey = request({
 });
 
 /**
- * Answered when admission has the new digest: from then on the old secret is refused everywhere. `inForce: false`: it had not
- * after 5 s. The new secret is the key's all the same, so it is answered and not refused: nobody could ask for it again.
+ * Answered when admission has the new digest: from then on the old secret is refused everywhere.
+ * `inForce: false`: it had not after 5 s. The new secret is the key's all the same, so it is
+ * answered and not refused: nobody could ask for it again.
  */
 export const accountsRotateKey = request({
   ...management,
@@ -209,7 +222,10 @@ export const accountsGetKey = request({
 /** Ids of which names are asked at once. */
 export const NAMES_MAX = 200;
 
-/** The names of keys and the addresses of members of one account, as far as they are its own; also of those that are gone. */
+/**
+ * The names of keys and the addresses of members of one account, as far as they are its own; also
+ * of those that are gone.
+ */
 export const accountsNames = request({
   ...management,
   name: 'accounts.names',
@@ -235,8 +251,9 @@ export const accountsNames = request({
 });
 
 /**
- * A member's internal key for the playground: made when it is new, given this digest when it has another. Not listed, not
- * counted. Answered when admission has it. Version 1 knew no member: a replica that still speaks it would make the call the owner's.
+ * A member's internal key for the playground: made when it is new, given this digest when it has
+ * another. Not listed, not counted. Answered when admission has it. Version 1 knew no member: a
+ * replica that still speaks it would make the call the owner's.
  */
 export const accountsEnsurePlaygroundKey = request({
   ...management,
@@ -261,7 +278,10 @@ export const accountsAudit = request({
   answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
 });
 
-/** Of the digests of a presented token: asked for every request, so that a deleted operator is refused at once. */
+/**
+ * Of the digests of a presented token: asked for every request, so that a deleted operator is
+ * refused at once.
+ */
 export const accountsFindOperator = request({
   ...management,
   name: 'accounts.find-operator',
@@ -300,8 +320,9 @@ export const IDEMPOTENCY_HOURS = 24;
 const idempotencyKey = z.string().min(1).max(255);
 
 /**
- * Begins a request with an idempotency key. `done`: it was answered before, and this is the answer. `begun`: to be done (or done
- * again: its sender died before the answer) with this command. `conflict`: the key came with another request.
+ * Begins a request with an idempotency key. `done`: it was answered before, and this is the answer.
+ * `begun`: to be done (or done again: its sender died before the answer) with this command.
+ * `conflict`: the key came with another request.
  */
 export const accountsBeginIdempotent = request({
   ...management,

@@ -40,7 +40,10 @@ const admitEntry = z.object({
 });
 export type AdmitEntry = z.infer<typeof admitEntry>;
 
-/** The end of a call. A blind release (`hold` null) voids an admission whose answer never came or came too late. */
+/**
+ * The end of a call. A blind release (`hold` null) voids an admission whose answer never came or
+ * came too late.
+ */
 export const releaseEntry = z.discriminatedUnion('blind', [
   z.object({
     blind: z.literal(false),
@@ -54,7 +57,9 @@ export const releaseEntry = z.discriminatedUnion('blind', [
 ]);
 export type ReleaseEntry = z.infer<typeof releaseEntry>;
 
-/** Numbers that explain a refusal; its rank decides which there are. Amounts have the limit's unit. */
+/**
+ * Numbers that explain a refusal; its rank decides which there are. Amounts have the limit's unit.
+ */
 export const refusalFacts = z.object({
   limit: nanoUsd.optional(),
   used: nanoUsd.optional(),
@@ -70,7 +75,9 @@ export const refusalFacts = z.object({
   model: z.string().optional(),
   /** Which of the three codes that share a rank; absent with every other rank. */
   state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
-  /** With `rate_limited` only: the minute is the playground's own, not that of the account's keys. */
+  /**
+   * With `rate_limited` only: the minute is the playground's own, not that of the account's keys.
+   */
   playground: z.literal(true).optional(),
 });
 export type RefusalFacts = z.infer<typeof refusalFacts>;
@@ -90,7 +97,10 @@ const faultAnswer = z.object({
   kind: z.literal('fault'),
   id: requestId,
   code: admissionFaultCode,
-  /** The decision was begun and its answer lost: the call may hold something, and is to be released blind. */
+  /**
+   * The decision was begun and its answer lost: the call may hold something, and is to be released
+   * blind.
+   */
   mayHold: z.boolean().optional(),
 });
 const openedAnswer = z.object({
@@ -156,7 +166,10 @@ const unauthorized = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('fault'), id: requestId, code: admissionFaultCode }),
 ]);
 
-/** For the model list: whether the key and its account may call, and what decides which models are shown. */
+/**
+ * For the model list: whether the key and its account may call, and what decides which models are
+ * shown.
+ */
 export const admissionAuthorize = request({
   name: 'admission.authorize',
   subject: 'admission.authorize',
@@ -182,8 +195,8 @@ export const admissionAuthorize = request({
 });
 
 /**
- * For the usage endpoint, and by a playground key for the dashboard: whether the key and its account may call, and the settled numbers of the state that
- * decides.
+ * For the usage endpoint, and by a playground key for the dashboard: whether the key and its
+ * account may call, and the settled numbers of the state that decides.
  */
 export const admissionUsage = request({
   name: 'admission.usage',
@@ -210,7 +223,9 @@ export const admissionUsage = request({
           used: nanoUsd,
           label: z.string(),
           resetsAt: epochMs,
-          /** Of a session: false while none is open, and `resetsAt` is that of one that began now. */
+          /**
+           * Of a session: false while none is open, and `resetsAt` is that of one that began now.
+           */
           begun: z.boolean().optional(),
         }),
       ),
@@ -272,8 +287,9 @@ export const admissionSlots = request({
 });
 
 /**
- * Takes a call's slot back now, for good: the slot is free when this is answered, and the call's edge is told with its next
- * heartbeat to end it. Its money stays held until its record comes (or it expires). Repeating changes nothing.
+ * Takes a call's slot back now, for good: the slot is free when this is answered, and the call's
+ * edge is told with its next heartbeat to end it. Its money stays held until its record comes (or
+ * it expires). Repeating changes nothing.
  */
 export const admissionReleaseSlot = request({
   ...operations,
@@ -284,7 +300,10 @@ export const admissionReleaseSlot = request({
   answer: z.union([z.object({ released: z.literal(true), account: objectId }), managementRefusal]),
 });
 
-/** What running calls hold of an account, as the limit store has it; an account that it has not loaded holds nothing. */
+/**
+ * What running calls hold of an account, as the limit store has it; an account that it has not
+ * loaded holds nothing.
+ */
 export const admissionHeld = request({
   ...operations,
   name: 'admission.held',

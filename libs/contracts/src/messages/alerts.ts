@@ -28,7 +28,9 @@ export const raisedAlert = z.object({
 });
 export type RaisedAlert = z.infer<typeof raisedAlert>;
 
-/** Asks accounts, which knows the addresses, to mail an alert. The same alert again mails nothing. */
+/**
+ * Asks accounts, which knows the addresses, to mail an alert. The same alert again mails nothing.
+ */
 export const alertRaised = request({
   name: 'alert.raised',
   subject: 'alert.raised',
@@ -43,8 +45,9 @@ export const alertRaised = request({
 });
 
 /**
- * Tells billing the monthly caps of keys and members, for alerts only: admission enforces them. Versions are those of the
- * objects; the newer one wins, whatever the order of arrival. A cap of null is none.
+ * Tells billing the monthly caps of keys and members, for alerts only: admission enforces them.
+ * Versions are those of the objects; the newer one wins, whatever the order of arrival. A cap of
+ * null is none.
  */
 export const billingApplyCaps = request({
   name: 'billing.apply-caps',
@@ -117,7 +120,9 @@ export const billingDeleteWebhook = request({
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
-/** Every attempt from then on is signed with the new secret. The same command again changes nothing. */
+/**
+ * Every attempt from then on is signed with the new secret. The same command again changes nothing.
+ */
 export const billingRotateWebhookSecret = request({
   ...management,
   name: 'billing.rotate-webhook-secret',

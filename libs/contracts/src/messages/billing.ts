@@ -45,9 +45,9 @@ export const billingBalanceSnapshots = published({
 });
 
 /**
- * The account's wallet, terms and running windows, the rows asked for by name (never written: value 0, version 0; the
- * wallet null), and which of the ids have their record, in one snapshot (docs/protocol.md#r9 and
- * docs/protocol.md#r11).
+ * The account's wallet, terms and running windows, the rows asked for by name (never written: value
+ * 0, version 0; the wallet null), and which of the ids have their record, in one snapshot
+ * (docs/protocol.md#r9 and docs/protocol.md#r11).
  */
 export const billingLoad = request({
   name: 'billing.load',
@@ -62,7 +62,10 @@ export const billingLoad = request({
     account: objectId,
     names: z.array(z.string().min(1).max(300)).max(100),
     ids: z.array(requestId).max(1_000),
-    /** After a loss of the limit store: answered only when all that was stored before is settled; else fault `behind`. */
+    /**
+     * After a loss of the limit store: answered only when all that was stored before is settled;
+     * else fault `behind`.
+     */
     afterLoss: z.boolean(),
   }),
   answer: z.object({
@@ -70,7 +73,10 @@ export const billingLoad = request({
     standing: balanceSnapshot,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
-    /** The account's version in the snapshot: whatever has a lower one, or this, was settled before it. */
+    /**
+     * The account's version in the snapshot: whatever has a lower one, or this, was settled before
+     * it.
+     */
     version: count.optional(),
   }),
 });
@@ -99,7 +105,10 @@ const actor = z.string().min(1).max(200);
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 
-/** Answered when admission has it; `not_in_force` after 5 s. The same reference again answers the first entry. */
+/**
+ * Answered when admission has it; `not_in_force` after 5 s. The same reference again answers the
+ * first entry.
+ */
 export const billingAddWalletEntry = request({
   ...management,
   name: 'billing.add-wallet-entry',
@@ -128,7 +137,10 @@ export const billingUsageRecord = request({
   ]),
 });
 
-/** Newest first, by the time of the call: [from, to). Filters that are absent let everything through. */
+/**
+ * Newest first, by the time of the call: [from, to). Filters that are absent let everything
+ * through.
+ */
 export const billingUsageRecords = request({
   ...management,
   name: 'billing.usage-records',
@@ -184,7 +196,10 @@ export const billingStatement = request({
   answer: z.union([z.object({ statement: statementView }), managementRefusal]),
 });
 
-/** What each key, member or model of an account used in a month, by id; of one key or member alone if stated. */
+/**
+ * What each key, member or model of an account used in a month, by id; of one key or member alone
+ * if stated.
+ */
 export const billingStatementLines = request({
   ...management,
   name: 'billing.statement-lines',
@@ -223,7 +238,10 @@ export const entryId = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9][0-9]{0,3}$/);
 
-/** Usage records as a file, in the order of their ids: of calls in [from, to), after the record `after`. */
+/**
+ * Usage records as a file, in the order of their ids: of calls in [from, to), after the record
+ * `after`.
+ */
 export const billingExportUsageRecords = request({
   ...management,
   name: 'billing.export-usage-records',
@@ -244,8 +262,9 @@ export const billingExportLedgerEntries = request({
 });
 
 /**
- * Ends the account's subscription and takes no credit and no subscription for it any more. Refused with `state_conflict` while the
- * wallet is not zero. Answered when admission has the terms; again changes nothing.
+ * Ends the account's subscription and takes no credit and no subscription for it any more. Refused
+ * with `state_conflict` while the wallet is not zero. Answered when admission has the terms; again
+ * changes nothing.
  */
 export const billingCloseAccount = request({
   ...management,
@@ -256,7 +275,10 @@ export const billingCloseAccount = request({
   answer: z.union([z.object({ closed: z.literal(true) }), managementRefusal]),
 });
 
-/** Replaces the account's overrides as a whole. Answered when admission has the new terms, as with wallet entries. */
+/**
+ * Replaces the account's overrides as a whole. Answered when admission has the new terms, as with
+ * wallet entries.
+ */
 export const billingPutLimits = request({
   ...management,
   name: 'billing.put-limits',
@@ -293,7 +315,10 @@ export const billingListPlans = request({
   answer: z.union([z.object({ plans: z.array(planView), nextCursor }), managementRefusal]),
 });
 
-/** Refused with `in_use` while a subscription period that has not ended is on it. Versions stay for ever. */
+/**
+ * Refused with `in_use` while a subscription period that has not ended is on it. Versions stay for
+ * ever.
+ */
 export const billingDeletePlan = request({
   ...management,
   name: 'billing.delete-plan',
@@ -318,8 +343,8 @@ export const billingApplyPlans = request({
 });
 
 /**
- * Replaces the account's subscription: a period that begins now or earlier takes the place of the running one, a later one
- * follows it. Answered when admission has the terms.
+ * Replaces the account's subscription: a period that begins now or earlier takes the place of the
+ * running one, a later one follows it. Answered when admission has the terms.
  */
 export const billingPutSubscription = request({
   ...management,

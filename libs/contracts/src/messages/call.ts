@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
 
-/** What the edge can tell of a call's size without a tokenizer; admission makes worst and least cost of it. */
+/**
+ * What the edge can tell of a call's size without a tokenizer; admission makes worst and least cost
+ * of it.
+ */
 export const callBounds = z.object({
   promptBytes: count,
   arrayElements: count,
   attachments: count,
-  /** prompts × max(n, best_of) × the largest of the token limits present, else 8,192; 0 for embeddings. */
+  /**
+   * prompts × max(n, best_of) × the largest of the token limits present, else 8,192; 0 for
+   * embeddings.
+   */
   outputTokensMax: count,
 });
 export type CallBounds = z.infer<typeof callBounds>;
@@ -27,7 +33,10 @@ export const priceFigures = z.object({
 });
 export type WirePriceFigures = z.infer<typeof priceFigures>;
 
-/** A price version or a cost version with its figures: events carry it, so that each can be rated alone. */
+/**
+ * A price version or a cost version with its figures: events carry it, so that each can be rated
+ * alone.
+ */
 export const pricedVersion = z.object({ version: objectId, figures: priceFigures });
 export type PricedVersion = z.infer<typeof pricedVersion>;
 
@@ -58,8 +67,8 @@ export const periods = z.object({
 });
 
 /**
- * What admission set aside for a call. It travels with the call (answer, heartbeats, release, usage event), so that a
- * limit store that was lost can be filled again without asking anybody else.
+ * What admission set aside for a call. It travels with the call (answer, heartbeats, release, usage
+ * event), so that a limit store that was lost can be filled again without asking anybody else.
  */
 export const holdFields = z.object({
   account: objectId,
@@ -95,8 +104,9 @@ const periodTerms = {
 };
 
 /**
- * The terms under which an account is admitted; billing composes them of plan, subscription and overrides. They say what holds
- * before, in and after the periods that they name, so that admission goes from one to the next by its own time.
+ * The terms under which an account is admitted; billing composes them of plan, subscription and
+ * overrides. They say what holds before, in and after the periods that they name, so that admission
+ * goes from one to the next by its own time.
  */
 export const accountTerms = z.object({
   ...periodTerms,

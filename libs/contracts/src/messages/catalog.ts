@@ -22,13 +22,16 @@ import type { ServiceName } from './message.js';
 import { count, endpoint, epochMs, modelId, objectId, TOTAL_EXTRAS } from './scalars.js';
 import { ATTEMPT_OUTCOMES } from './usage.js';
 
-/** A price or cost version with the time from which it counts. `figures` null: unpriced from then on. */
+/**
+ * A price or cost version with the time from which it counts. `figures` null: unpriced from then
+ * on.
+ */
 export const datedVersion = z.object({ version: objectId, effectiveFrom: epochMs, figures: priceFigures.nullable() });
 export type DatedVersion = z.infer<typeof datedVersion>;
 
 /**
- * Entries of the KV bucket `catalog`: what the edge and admission see. Keys: `provider.<id>`, `source.<id>`,
- * `model.<base64url of the id>`; the head is the bus's.
+ * Entries of the KV bucket `catalog`: what the edge and admission see. Keys: `provider.<id>`,
+ * `source.<id>`, `model.<base64url of the id>`; the head is the bus's.
  */
 export const catalogProvider = z.object({
   v: z.literal(1),
@@ -54,7 +57,10 @@ export const catalogModel = z.object({
 });
 export type CatalogModel = z.infer<typeof catalogModel>;
 
-/** Names, in lower case, of headers that belong to a connection or to the body: a source sets none of them. */
+/**
+ * Names, in lower case, of headers that belong to a connection or to the body: a source sets none
+ * of them.
+ */
 export const CONNECTION_HEADERS: readonly string[] = [
   'connection',
   'content-length',
@@ -121,8 +127,8 @@ const actor = z.string().min(1).max(200);
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**
- * `inForce`: every edge and admission that is running has said that it decides by this revision. False: some had not after
- * the time that the verb waits; they follow by themselves.
+ * `inForce`: every edge and admission that is running has said that it decides by this revision.
+ * False: some had not after the time that the verb waits; they follow by themselves.
  */
 const outcome = { change: z.enum(['created', 'changed', 'unchanged']), revision: count, inForce: z.boolean() };
 const management = managementBy('catalog');
@@ -205,7 +211,10 @@ export const catalogListSources = request({
   answer: z.union([z.object({ sources: z.array(sourceView), nextCursor }), managementRefusal]),
 });
 
-/** Refused with `in_use` while a source refers to a provider or model. Price and cost versions stay for ever. */
+/**
+ * Refused with `in_use` while a source refers to a provider or model. Price and cost versions stay
+ * for ever.
+ */
 export const catalogDelete = request({
   ...management,
   name: 'catalog.delete',
@@ -215,8 +224,8 @@ export const catalogDelete = request({
 });
 
 /**
- * All objects in one transaction or none. `prune` also deletes every object of the catalog that is not named. A dry run does
- * the same and takes it back.
+ * All objects in one transaction or none. `prune` also deletes every object of the catalog that is
+ * not named. A dry run does the same and takes it back.
  */
 export const catalogApply = request({
   ...management,
@@ -243,7 +252,10 @@ export const catalogAudit = request({
   answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
 });
 
-/** What the edges last said of the sources; edges that have been silent for half a minute are left out. */
+/**
+ * What the edges last said of the sources; edges that have been silent for half a minute are left
+ * out.
+ */
 export const catalogSourceHealth = request({
   ...management,
   name: 'catalog.source-health',
@@ -252,10 +264,16 @@ export const catalogSourceHealth = request({
   answer: z.union([z.object({ sources: z.array(sourceHealthView), nextCursor }), managementRefusal]),
 });
 
-/** How often a mirror is told at least; a replica that was silent for three of them is taken for gone. */
+/**
+ * How often a mirror is told at least; a replica that was silent for three of them is taken for
+ * gone.
+ */
 export const CATALOG_MIRRORED_EVERY_MS = 2_000;
 
-/** By which revision of the catalog a replica decides: at once when it changes, else every two seconds. */
+/**
+ * By which revision of the catalog a replica decides: at once when it changes, else every two
+ * seconds.
+ */
 export const catalogMirrored = published({
   name: 'catalog.mirrored',
   subject: 'catalog.mirrored',

@@ -4,12 +4,14 @@ import { z } from 'zod';
 export type Check = (value: unknown) => boolean;
 
 /**
- * A check that says yes to what `schema` accepts and no to what it refuses, for forms that are met thousands of times a
- * second: a validation that copies what it accepts makes a tenth of all the garbage of a call, and a third of a batch's. It
- * is made of the schema itself, by way of its JSON Schema, and knows the rules that messages use. Fields that the schema
- * does not name are let through.
+ * A check that says yes to what `schema` accepts and no to what it refuses, for forms that are met
+ * thousands of times a second: a validation that copies what it accepts makes a tenth of all the
+ * garbage of a call, and a third of a batch's. It is made of the schema itself, by way of its JSON
+ * Schema, and knows the rules that messages use. Fields that the schema does not name are let
+ * through.
  *
- * @throws Error at once for a schema with a rule that is not known here, also for one that fills in what is absent
+ * @throws Error at once for a schema with a rule that is not known here, also for one that fills in
+ * what is absent
  */
 export function compileCheck(schema: z.ZodType): Check {
   return compile(z.toJSONSchema(schema, { io: 'input' }) as Rules);

@@ -6,7 +6,9 @@ import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } fr
 
 /** Running calls in one heartbeat message. */
 export const HEARTBEAT_CALLS_MAX = 500;
-/** Bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in chunks. */
+/**
+ * Bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in chunks.
+ */
 export const HEARTBEAT_BYTES_MAX = 768 * 1024;
 
 const bucketEpochs = z.array(z.object({ bucket, token: bucketEpoch })).max(256);
@@ -16,8 +18,8 @@ const heartbeatCall = z.object({ id: requestId, hold: holdFields, tag: bucketEpo
 export type HeartbeatCall = z.infer<typeof heartbeatCall>;
 
 /**
- * An edge lists its running calls every two seconds, also when it is idle. The stream keeps the last
- * message of each edge and chunk.
+ * An edge lists its running calls every two seconds, also when it is idle. The stream keeps the
+ * last message of each edge and chunk.
  */
 export const edgeHeartbeat = stored({
   name: 'edge.beat',

@@ -121,7 +121,10 @@ import {
 } from './people.js';
 import { usageRecorded } from './usage.js';
 
-/** Every message on the bus. Permissions, schema files and the test of the bus are derived from this table. */
+/**
+ * Every message on the bus. Permissions, schema files and the test of the bus are derived from this
+ * table.
+ */
 export const MESSAGES: readonly AnyMessage[] = [
   admissionBatch,
   admissionAuthorize,

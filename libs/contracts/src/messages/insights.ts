@@ -8,9 +8,14 @@ import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, req
 export const SERIES_MS_MAX = 400 * 24 * 3_600_000;
 /** By hour, a series covers less: more points than these are read by nobody. */
 export const SERIES_HOURLY_MS_MAX = 35 * 24 * 3_600_000;
-/** Groups that a series names; the ones that were charged least are joined as {@link OTHER_GROUP}. */
+/**
+ * Groups that a series names; the ones that were charged least are joined as {@link OTHER_GROUP}.
+ */
 export const SERIES_GROUPS_MAX = 20;
-/** Rows of one series: what one message of the bus carries. Long series name fewer groups to stay below it. */
+/**
+ * Rows of one series: what one message of the bus carries. Long series name fewer groups to stay
+ * below it.
+ */
 export const SERIES_ROWS_MAX = 4_000;
 /** The group of all calls that belong to none of the groups with a row of their own. */
 export const OTHER_GROUP = 'other';
@@ -25,9 +30,9 @@ export const unbilledCalls = z.object({
 });
 
 /**
- * What an account's settled calls used, by the day or hour (UTC) in which they were admitted, as far as the ledger is
- * settled. Times without a call have no row. Rows are in the order of their starts, within one the largest charge first.
- * Bounds are moved outwards to whole hours.
+ * What an account's settled calls used, by the day or hour (UTC) in which they were admitted, as
+ * far as the ledger is settled. Times without a call have no row. Rows are in the order of their
+ * starts, within one the largest charge first. Bounds are moved outwards to whole hours.
  */
 export const billingUsageSeries = request({
   ...management,
@@ -66,14 +71,20 @@ export const billingUsageSeries = request({
           }),
         )
         .max(SERIES_ROWS_MAX),
-      /** Calls of the whole span that nobody paid for and no row counts. Billing of before this does not say it. */
+      /**
+       * Calls of the whole span that nobody paid for and no row counts. Billing of before this does
+       * not say it.
+       */
       unbilled: unbilledCalls.optional(),
     }),
     managementRefusal,
   ]),
 });
 
-/** What keys were charged for in a calendar month, as their caps count it. A key without a charge has no row. */
+/**
+ * What keys were charged for in a calendar month, as their caps count it. A key without a charge
+ * has no row.
+ */
 export const billingKeyMonths = request({
   ...management,
   name: 'billing.key-months',
@@ -96,8 +107,8 @@ const refusalCode = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 const lastIds = z.array(requestId).max(REFUSED_IDS_MAX);
 
 /**
- * Calls that a replica of admission refused in a minute and has not told of yet: counts are added to what is kept. It is sent
- * every few seconds and may be lost; nothing is decided by it.
+ * Calls that a replica of admission refused in a minute and has not told of yet: counts are added
+ * to what is kept. It is sent every few seconds and may be lost; nothing is decided by it.
  */
 export const callsRefused = published({
   name: 'calls.refused',

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 
-/** The processes that have a bus user of their own. Permissions are derived from the message table. */
+/**
+ * The processes that have a bus user of their own. Permissions are derived from the message table.
+ */
 export const SERVICE_NAMES = ['edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
@@ -17,8 +19,9 @@ interface MessageShape {
   readonly sentBy: readonly ServiceName[];
   readonly servedBy: readonly ServiceName[];
   /**
-   * Part of every call: its handlers check it by {@link compileCheck} and hand it on as it came, with fields that nobody knows,
-   * instead of a copy. Its schemas fill nothing in and have no rules of their own.
+   * Part of every call: its handlers check it by {@link compileCheck} and hand it on as it came,
+   * with fields that nobody knows, instead of a copy. Its schemas fill nothing in and have no rules
+   * of their own.
    */
   readonly checkedInPlace?: true;
 }
@@ -39,7 +42,9 @@ export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extend
 export interface PublishedMessage<B extends z.ZodType> extends MessageShape {
   readonly kind: 'published';
   readonly body: B;
-  /** `one`: one replica of the receiving service gets it (queue group); `all`: each replica does. */
+  /**
+   * `one`: one replica of the receiving service gets it (queue group); `all`: each replica does.
+   */
   readonly reaches: 'one' | 'all';
 }
 
@@ -73,7 +78,10 @@ export function stored<B extends z.ZodType>(message: Omit<StoredMessage<B>, 'kin
   return { kind: 'stored', ...message };
 }
 
-/** The subject with its `{word}`s filled in. Throws when a word is missing or is no plain subject token. */
+/**
+ * The subject with its `{word}`s filled in. Throws when a word is missing or is no plain subject
+ * token.
+ */
 export function subjectOf(
   message: { readonly subject: string },
   words: Readonly<Record<string, string | number>>,

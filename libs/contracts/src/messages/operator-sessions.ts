@@ -12,13 +12,19 @@ const sessions = {
   timeoutMs: 2_000,
 } as const;
 
-/** Whose session: a named operator's, or that of the holder of the deployment's token with this digest under the pepper. */
+/**
+ * Whose session: a named operator's, or that of the holder of the deployment's token with this
+ * digest under the pepper.
+ */
 const holder = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('named'), operator: objectId }),
   z.object({ kind: z.literal('root'), rootDigest: digest }),
 ]);
 
-/** Begins an operator's session on the pages, after the token was found right. `created` false: the operator is gone meanwhile. */
+/**
+ * Begins an operator's session on the pages, after the token was found right. `created` false: the
+ * operator is gone meanwhile.
+ */
 export const accountsCreateOperatorSession = request({
   ...sessions,
   name: 'accounts.create-operator-session',
@@ -28,8 +34,9 @@ export const accountsCreateOperatorSession = request({
 });
 
 /**
- * Who has the session of one of the digests. Asked for every request, so that a sign-out, a deleted operator and a new token of the
- * deployment hold at once. `rootDigests`: of the deployment's tokens that are accepted now, under each pepper.
+ * Who has the session of one of the digests. Asked for every request, so that a sign-out, a deleted
+ * operator and a new token of the deployment hold at once. `rootDigests`: of the deployment's
+ * tokens that are accepted now, under each pepper.
  */
 export const accountsFindOperatorSession = request({
   ...sessions,

@@ -36,9 +36,10 @@ const tokenInvalid = z.object({ kind: z.literal('token_invalid') });
 const accepted = z.object({ kind: z.literal('accepted') });
 
 /**
- * Takes a sign-up; what becomes of it goes to the address by mail. A new address becomes a person with a personal account, and is
- * mailed the link that verifies it and sets the first password; a known one is mailed that it is known. That happens after the
- * answer, so neither the answer nor its time tells which it was.
+ * Takes a sign-up; what becomes of it goes to the address by mail. A new address becomes a person
+ * with a personal account, and is mailed the link that verifies it and sets the first password; a
+ * known one is mailed that it is known. That happens after the answer, so neither the answer nor
+ * its time tells which it was.
  */
 export const accountsSignUp = request({
   ...people,
@@ -49,8 +50,9 @@ export const accountsSignUp = request({
 });
 
 /**
- * Counts an attempt on an address and hands out the hash that the password is to be compared with. `user` null: nobody who
- * could sign in, such as somebody who has not verified the address; the caller must take as long.
+ * Counts an attempt on an address and hands out the hash that the password is to be compared with.
+ * `user` null: nobody who could sign in, such as somebody who has not verified the address; the
+ * caller must take as long.
  */
 export const accountsBeginSignIn = request({
   ...people,
@@ -71,8 +73,9 @@ export const peopleSession = z.object({
 export type PeopleSession = z.infer<typeof peopleSession>;
 
 /**
- * Begins a session after the password was found right. `comparedHash` must still be the person's: a password that was changed
- * meanwhile opens nothing. `newHash`: the same password under today's cost.
+ * Begins a session after the password was found right. `comparedHash` must still be the person's: a
+ * password that was changed meanwhile opens nothing. `newHash`: the same password under today's
+ * cost.
  */
 export const accountsCreateSession = request({
   ...people,
@@ -82,7 +85,10 @@ export const accountsCreateSession = request({
   answer: z.object({ session: peopleSession.nullable() }),
 });
 
-/** The session that has one of the digests and has not ended. Asked for every request, so that a sign-out holds at once. */
+/**
+ * The session that has one of the digests and has not ended. Asked for every request, so that a
+ * sign-out holds at once.
+ */
 export const accountsFindSession = request({
   ...people,
   name: 'accounts.find-session',
@@ -119,7 +125,10 @@ export const accountsRequestReset = request({
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
-/** Whether a token can be used, before a password is hashed for it. Counted as an attempt of the client when it cannot. */
+/**
+ * Whether a token can be used, before a password is hashed for it. Counted as an attempt of the
+ * client when it cannot.
+ */
 export const accountsFindMailToken = request({
   ...people,
   name: 'accounts.find-mail-token',
@@ -129,8 +138,9 @@ export const accountsFindMailToken = request({
 });
 
 /**
- * Uses a token, once: sets the password, verifies the address that it was mailed to, and ends all sessions of the person. `verify` and
- * `invitation` are for a person who has no password yet. `session`: the digest of a session that begins with it.
+ * Uses a token, once: sets the password, verifies the address that it was mailed to, and ends all
+ * sessions of the person. `verify` and `invitation` are for a person who has no password yet.
+ * `session`: the digest of a session that begins with it.
  */
 export const accountsUseMailToken = request({
   ...people,
@@ -144,7 +154,10 @@ export const accountsUseMailToken = request({
   ]),
 });
 
-/** Sets another password, if `comparedHash` is still the person's, and ends all sessions but that of the digests. */
+/**
+ * Sets another password, if `comparedHash` is still the person's, and ends all sessions but that of
+ * the digests.
+ */
 export const accountsChangePassword = request({
   ...people,
   name: 'accounts.change-password',
@@ -153,7 +166,10 @@ export const accountsChangePassword = request({
   answer: z.object({ changed: z.boolean() }),
 });
 
-/** Whether this member may make a key now by the key rules, and what a key would get; nothing is made. */
+/**
+ * Whether this member may make a key now by the key rules, and what a key would get; nothing is
+ * made.
+ */
 export const accountsKeyCreation = request({
   ...people,
   name: 'accounts.key-creation',

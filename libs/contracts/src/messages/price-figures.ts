@@ -13,8 +13,8 @@ const VERSIONS_MAX = 1_000;
 const remembered = new Map<string, { readonly wire: WirePriceFigures; readonly figures: PriceFigures }>();
 
 /**
- * The figures of a version, for arithmetic. Most calls carry the same few versions. Figures are compared, not believed: a
- * version is only the name of its place.
+ * The figures of a version, for arithmetic. Most calls carry the same few versions. Figures are
+ * compared, not believed: a version is only the name of its place.
  */
 export function figuresOfVersion({ version, figures: wire }: PricedVersion): PriceFigures {
   const known = remembered.get(version);

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { count, digest, epochMs, modelId, nanoUsdPositive, objectId } from './scalars.js';
 
-/** Versions grow with each change of the object; the newer one wins, whatever the order of arrival. */
+/**
+ * Versions grow with each change of the object; the newer one wins, whatever the order of arrival.
+ */
 const version = count;
 
 /** What admission knows of an account. */

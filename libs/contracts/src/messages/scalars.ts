@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { UUID_PATTERN } from '../ids/uuid-pattern.js';
 
-/** Largest amount, balance or held sum on the wire: exact in a double, which is what Redis' Lua has. */
+/**
+ * Largest amount, balance or held sum on the wire: exact in a double, which is what Redis' Lua has.
+ */
 export const WIRE_NANO_USD_MAX = 9_000_000_000_000_000;
 
 /** An amount in nano-USD (1e-9 USD) as a JSON integer; code turns it into a bigint. */
@@ -26,7 +28,10 @@ export const MODEL_NAME_PATTERN = `^${MODEL_NAME}$`;
 export const modelId = z.string().regex(new RegExp(`^${PUBLISHER}[/]${MODEL_NAME}$`));
 /** HMAC-SHA-256 of a secret in hexadecimal. */
 export const digest = z.string().regex(/^[0-9a-f]{64}$/);
-/** Digests of one presented secret: under the current pepper, then under the previous one if there is one. */
+/**
+ * Digests of one presented secret: under the current pepper, then under the previous one if there
+ * is one.
+ */
 export const digests = z.array(digest).min(1).max(2);
 export const bucket = z.int().min(0).max(255);
 /** Epoch of a bucket in Redis: run id and random. */
@@ -47,7 +52,8 @@ export const endpoint = z.enum(ENDPOINTS);
 export type Endpoint = z.infer<typeof endpoint>;
 
 /**
- * What a provider's `total_tokens` count beyond input and output. `reasoning`: output as far as it holds all reasoning that
- * the answer reports, else nothing that is charged; `output`, `input`: all of it is that.
+ * What a provider's `total_tokens` count beyond input and output. `reasoning`: output as far as it
+ * holds all reasoning that the answer reports, else nothing that is charged; `output`, `input`: all
+ * of it is that.
  */
 export const TOTAL_EXTRAS = ['reasoning', 'output', 'input'] as const;

@@ -30,8 +30,8 @@ export const attemptRecord = z.object({
 export type AttemptRecord = z.infer<typeof attemptRecord>;
 
 /**
- * The one record of a dispatched call, self-contained. Rank 2 comes from an edge (settled, voided), rank 1 from the
- * sweeper (expired); a higher rank wins (docs/protocol.md#r7).
+ * The one record of a dispatched call, self-contained. Rank 2 comes from an edge (settled, voided),
+ * rank 1 from the sweeper (expired); a higher rank wins (docs/protocol.md#r7).
  */
 export const usageEvent = z.object({
   id: requestId,

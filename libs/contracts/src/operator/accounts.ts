@@ -65,7 +65,10 @@ export const memberCreate = z.object({
 });
 export type MemberCreate = z.output<typeof memberCreate>;
 
-/** Replaces a member as a whole. The address must be the member's own: another address is another member. */
+/**
+ * Replaces a member as a whole. The address must be the member's own: another address is another
+ * member.
+ */
 export const memberPut = z.object({
   email,
   /** A verified address stays verified. */
@@ -86,7 +89,10 @@ export const memberView = z.object({
 });
 export type MemberView = z.infer<typeof memberView>;
 
-/** Limits of one account that stand in place of its plan's or the defaults; what is absent or null is not overridden. */
+/**
+ * Limits of one account that stand in place of its plan's or the defaults; what is absent or null
+ * is not overridden.
+ */
 export const limitsSpec = z.object({
   requestsPerMinute: z.int().min(1).max(1_000_000).nullish(),
   concurrency: z.int().min(1).max(100_000).nullish(),

@@ -7,7 +7,9 @@ export const ALERT_THRESHOLDS = [50, 75, 90, 100] as const;
 export const alertThreshold = z.literal(ALERT_THRESHOLDS);
 export type AlertThreshold = z.infer<typeof alertThreshold>;
 
-/** What has a limit: a usage window of the account's plan, or the monthly cap of a key or a member. */
+/**
+ * What has a limit: a usage window of the account's plan, or the monthly cap of a key or a member.
+ */
 export const alertSubject = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('window'), type: z.enum(WINDOW_TYPES), unit: z.enum(WINDOW_UNITS) }),
   z.object({ kind: z.literal('key_cap'), keyId: objectId }),
@@ -18,7 +20,9 @@ export type AlertSubject = z.infer<typeof alertSubject>;
 /** A decimal string of USD, or a count of requests. */
 const alertAmount = z.union([z.string(), z.int()]);
 
-/** Raised once for each subject, period and threshold. `limit` and `used` are those of that moment. */
+/**
+ * Raised once for each subject, period and threshold. `limit` and `used` are those of that moment.
+ */
 export const alertView = z.object({
   id: objectId,
   accountId: objectId,
@@ -80,8 +84,8 @@ export const webhookAttempt = z.object({
 export type WebhookAttempt = z.infer<typeof webhookAttempt>;
 
 /**
- * One event on its way to a webhook. `waiting`: it is tried on; `failed`: given up after three days; `dropped`: the webhook
- * was disabled or deleted meanwhile.
+ * One event on its way to a webhook. `waiting`: it is tried on; `failed`: given up after three
+ * days; `dropped`: the webhook was disabled or deleted meanwhile.
  */
 export const webhookDeliveryView = z.object({
   eventId: objectId,

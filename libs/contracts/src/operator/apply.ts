@@ -48,7 +48,10 @@ export type CatalogObject = z.output<typeof catalogObject>;
 /** What travels to billing. */
 export const planObject = z.object({ id: objectId, spec: planSpec });
 
-/** What one object's turn does. `before` and `after` are views, without credentials; null: not there. */
+/**
+ * What one object's turn does. `before` and `after` are views, without credentials; null: not
+ * there.
+ */
 export const applyChange = z.object({
   kind: z.enum(APPLY_KINDS),
   id: z.string(),

@@ -3,8 +3,9 @@ import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /**
- * Who serves and invoices. The format decides what sources say that do not say it themselves: how the key is sent, and which
- * `anthropic-beta` headers go on. How an answer is read depends on the endpoint alone.
+ * Who serves and invoices. The format decides what sources say that do not say it themselves: how
+ * the key is sent, and which `anthropic-beta` headers go on. How an answer is read depends on the
+ * endpoint alone.
  */
 export const providerSpec = z.object({ name: label, format: z.enum(['openai', 'anthropic']) });
 export type ProviderSpec = z.infer<typeof providerSpec>;
@@ -17,7 +18,10 @@ const tier = {
   outputPerMillion: usdPositive,
 };
 
-/** Prices, or a provider's costs, in USD per 1,000,000 tokens. Left out, cached and cache-writing tokens cost as input. */
+/**
+ * Prices, or a provider's costs, in USD per 1,000,000 tokens. Left out, cached and cache-writing
+ * tokens cost as input.
+ */
 export const pricesSpec = z.object({
   ...tier,
   perCall: usdPositive.optional(),
@@ -55,7 +59,9 @@ const limitMs = z.int().min(1).max(600_000);
 export const sourceSpec = z.object({
   modelId,
   providerId: objectId,
-  /** Without `/v1`: the address is `baseUrl` and the endpoint's path, unless `paths` says otherwise. */
+  /**
+   * Without `/v1`: the address is `baseUrl` and the endpoint's path, unless `paths` says otherwise.
+   */
   baseUrl: z.url({ protocol: /^https?$/ }).max(2_048),
   upstreamModel: lineOfText(512),
   endpoints: z.array(endpointPath).min(1),
@@ -68,8 +74,9 @@ export const sourceSpec = z.object({
     .optional(),
   headers: z.record(headerName, headerValue).optional(),
   /**
-   * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price (`standard`), or those of a
-   * list. Absent: `standard` where the provider's format is `anthropic`, else none.
+   * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price
+   * (`standard`), or those of a list. Absent: `standard` where the provider's format is
+   * `anthropic`, else none.
    */
   betas: z.union([z.enum(['pass', 'standard']), z.array(lineOfText(128)).max(64)]).optional(),
   /** Lower is tried first; equal ones by weight. */
@@ -78,11 +85,14 @@ export const sourceSpec = z.object({
   enabled: z.boolean().default(true),
   /** Whether the provider understands `stream_options.include_usage`. */
   streamUsage: z.boolean().default(true),
-  /** Whether the provider stops charging when a stream is aborted. Not for models that reason unseen. */
+  /**
+   * Whether the provider stops charging when a stream is aborted. Not for models that reason
+   * unseen.
+   */
   cancelStopsBilling: z.boolean().default(false),
   /**
-   * What `total_tokens` have more than input and output: output as far as it holds all reasoning that the answer reports
-   * (`reasoning`), or all of it `output`, or all of it `input`.
+   * What `total_tokens` have more than input and output: output as far as it holds all reasoning
+   * that the answer reports (`reasoning`), or all of it `output`, or all of it `input`.
    */
   totalExtra: z.enum(TOTAL_EXTRAS).default('reasoning'),
   limits: z
@@ -156,7 +166,10 @@ export const sourceView = z.object({
 });
 export type SourceView = z.infer<typeof sourceView>;
 
-/** A secret of a source: as it is, or the name of a variable in the environment of whoever reads the file. */
+/**
+ * A secret of a source: as it is, or the name of a variable in the environment of whoever reads the
+ * file.
+ */
 export const credentialInput = z.union([
   z.string().regex(/^[ -~]{1,4096}$/, '1 to 4096 printable ASCII characters'),
   z.strictObject({ fromEnv: z.string().regex(/^[A-Z][A-Z0-9_]{0,127}$/) }),
@@ -164,8 +177,9 @@ export const credentialInput = z.union([
 export type CredentialInput = z.infer<typeof credentialInput>;
 
 /**
- * What a PUT takes: the spec, and those fields of the object's own view that nobody sets. They are ignored, so that what a GET answered
- * can be put again with one field changed. Every other unknown field is a misspelt one and refused.
+ * What a PUT takes: the spec, and those fields of the object's own view that nobody sets. They are
+ * ignored, so that what a GET answered can be put again with one field changed. Every other unknown
+ * field is a misspelt one and refused.
  */
 export const providerPut = providerSpec.extend(providerView.pick({ id: true }).partial().shape);
 export const modelPut = modelSpec.extend(
@@ -177,7 +191,10 @@ export const sourcePut = sourceSpec
   .extend(sourceView.pick({ id: true, hasCredential: true, costVersion: true, upcomingCosts: true }).partial().shape);
 export type SourcePut = z.output<typeof sourcePut>;
 
-/** Whether every edge and every admission that is running decides by this change; else they will shortly. */
+/**
+ * Whether every edge and every admission that is running decides by this change; else they will
+ * shortly.
+ */
 const inForce = z.boolean();
 export const providerSaved = providerView.extend({ inForce });
 export const modelSaved = modelView.extend({ inForce });

@@ -22,7 +22,10 @@ export const OPERATOR_ERRORS = {
 } as const;
 export type OperatorErrorCode = keyof typeof OPERATOR_ERRORS;
 
-/** A refusal of a management verb: a value that travels over the bus and becomes an answer of an API. */
+/**
+ * A refusal of a management verb: a value that travels over the bus and becomes an answer of an
+ * API.
+ */
 export const managementRefusal = z.object({
   refused: z.object({
     code: z.enum(Object.keys(OPERATOR_ERRORS) as [OperatorErrorCode, ...OperatorErrorCode[]]),
@@ -32,7 +35,10 @@ export const managementRefusal = z.object({
 });
 export type ManagementRefusal = z.infer<typeof managementRefusal>;
 
-/** A refusal as its asker gets it. The text reaches people: it names no credential and no inner detail. */
+/**
+ * A refusal as its asker gets it. The text reaches people: it names no credential and no inner
+ * detail.
+ */
 export function refuse(code: OperatorErrorCode, message: string, param: string | null = null): ManagementRefusal {
   return { refused: { code, message, param } };
 }

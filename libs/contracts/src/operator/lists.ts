@@ -26,7 +26,10 @@ export function pageOf<T extends z.ZodType>(entry: T) {
   return z.object({ data: z.array(entry), next_cursor: z.string().nullable() });
 }
 
-/** `change`; `access`: a sign-in, a sign-out, a file that was read; `refused`: refused attempts, counted by minute. */
+/**
+ * `change`; `access`: a sign-in, a sign-out, a file that was read; `refused`: refused attempts,
+ * counted by minute.
+ */
 export const AUDIT_KINDS = ['change', 'access', 'refused'] as const;
 export const auditKind = z.enum(AUDIT_KINDS);
 export type AuditKind = z.infer<typeof auditKind>;
@@ -43,7 +46,10 @@ export const auditEntryView = z.object({
   objectId: z.string(),
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
-  /** Where the request came from: the client's network, what the client calls itself, the request's id. Absent or null: not known. */
+  /**
+   * Where the request came from: the client's network, what the client calls itself, the request's
+   * id. Absent or null: not known.
+   */
   origin: z
     .object({ client: z.string().nullable(), agent: z.string().nullable(), requestId: z.string().nullable() })
     .nullable()

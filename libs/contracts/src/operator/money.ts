@@ -59,7 +59,10 @@ export const usageRecordLine = usageRecordView.extend({
 });
 export type UsageRecordLine = z.infer<typeof usageRecordLine>;
 
-/** A line of an export of ledger entries. The lines of a transaction follow each other and sum to zero. */
+/**
+ * A line of an export of ledger entries. The lines of a transaction follow each other and sum to
+ * zero.
+ */
 export const ledgerEntryLine = z.object({
   /** `<transaction>.<ordinal>`. */
   entryId: z.string(),
@@ -103,7 +106,9 @@ export const walletEntryCreated = z.object({
   repeated: z.boolean(),
 });
 
-/** All ledger accounts of one class at one instant; wallets and plans are sums over all customers. */
+/**
+ * All ledger accounts of one class at one instant; wallets and plans are sums over all customers.
+ */
 export const trialBalanceView = z.object({
   asOf: time,
   accounts: z.array(z.object({ ledgerAccount: z.string(), amountUsd: z.string() })),

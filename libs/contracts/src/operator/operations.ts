@@ -11,7 +11,9 @@ export const slotView = z.object({
   modelId: z.string(),
   /** The edge process that last had it in a heartbeat; null before its first. */
   edge: z.string().nullable(),
-  /** `open`: running; `expiring`: its edge is silent; its money is held until that is cleared up. */
+  /**
+   * `open`: running; `expiring`: its edge is silent; its money is held until that is cleared up.
+   */
   state: z.enum(['open', 'expiring']),
   /** Whether it takes a slot of its account. */
   takesSlot: z.boolean(),

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { instant, objectId, time } from './scalars.js';
 
 /**
- * What an operator may do. `admin`: everything. `operator`: everything but money (wallets, prices, plans, subscriptions, limits), making and
- * rotating keys of accounts, sending a stored credential to another host, and operators. `finance`: money, and reading everything. `readonly`:
- * reading everything.
+ * What an operator may do. `admin`: everything. `operator`: everything but money (wallets, prices,
+ * plans, subscriptions, limits), making and rotating keys of accounts, sending a stored credential
+ * to another host, and operators. `finance`: money, and reading everything. `readonly`: reading
+ * everything.
  */
 export const OPERATOR_ROLES = ['admin', 'operator', 'finance', 'readonly'] as const;
 export const operatorRole = z.enum(OPERATOR_ROLES);

@@ -11,11 +11,17 @@ const limited = <T extends z.ZodRawShape>(shape: T) =>
     z.object({ ...shape, unit: z.literal('requests'), limit: countLimit }),
   ]);
 
-/** Windows of one type and unit stand once in a plan. Absent label: as the specification names the type. */
+/**
+ * Windows of one type and unit stand once in a plan. Absent label: as the specification names the
+ * type.
+ */
 const planWindow = limited({ type: windowType, label: label.optional() });
 const modelAllotment = limited({ modelId });
 
-/** What a plan grants. Every PUT that changes it makes a new version; subscriptions keep theirs until their period ends. */
+/**
+ * What a plan grants. Every PUT that changes it makes a new version; subscriptions keep theirs
+ * until their period ends.
+ */
 export const planSpec = z
   .object({
     name: label,
@@ -70,7 +76,9 @@ export const planView = z.object({
 });
 export type PlanView = z.infer<typeof planView>;
 
-/** What a PUT takes: also the fields of the view that nobody sets, as with the catalog's objects. */
+/**
+ * What a PUT takes: also the fields of the view that nobody sets, as with the catalog's objects.
+ */
 export const planPut = planSpec.safeExtend(planView.pick({ id: true, version: true, createdAt: true }).partial().shape);
 
 /** One period [start, end); a new period is the renewal. */

@@ -3,7 +3,8 @@ import { modelId, month, objectId } from '../messages/scalars.js';
 
 export { modelId, month, objectId };
 
-// Patterns stand in the public documents: digits are [0-9], because languages read the class of digits in different ways.
+// Patterns stand in the public documents: digits are [0-9], because languages read the class of
+// digits in different ways.
 
 /** At most 9,000,000 (`WIRE_NANO_USD_MAX`), with at most nine places. */
 const PLACES_MAX = 9;
@@ -35,7 +36,10 @@ const LEAP_YEAR =
 const DAY_OF_YEAR =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))';
 const TIME_OF_DAY = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]{1,9})?';
-/** A time that somebody sends, from 1970 on: times travel as epoch milliseconds that are not negative. */
+/**
+ * A time that somebody sends, from 1970 on: times travel as epoch milliseconds that are not
+ * negative.
+ */
 export const instant = z
   .string()
   .regex(
@@ -44,8 +48,9 @@ export const instant = z
   );
 
 /**
- * Characters that no text of ours holds: controls (PostgreSQL stores no U+0000, the others break lists and mails), line separators and
- * byte order marks. Halves of surrogate pairs are refused too; a pattern cannot say so for every reader of the document.
+ * Characters that no text of ours holds: controls (PostgreSQL stores no U+0000, the others break
+ * lists and mails), line separators and byte order marks. Halves of surrogate pairs are refused
+ * too; a pattern cannot say so for every reader of the document.
  */
 const UNSTORABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff';
 const UNSTORABLE_TEXT = 'without control characters and halves of characters';
@@ -54,7 +59,10 @@ export function lineOfText(charsMax: number) {
   return storable(`[^${UNSTORABLE}]+`, charsMax, `1 to ${charsMax} characters, ${UNSTORABLE_TEXT}`);
 }
 const LABEL_CHARS_MAX = 200;
-/** A name or a reason: one line of 1 to 200 characters (UTF-16) that are not all blank, kept without blanks around it. */
+/**
+ * A name or a reason: one line of 1 to 200 characters (UTF-16) that are not all blank, kept without
+ * blanks around it.
+ */
 export const label = storable(
   `[^${UNSTORABLE}]*[^\\s${UNSTORABLE}][^${UNSTORABLE}]*`,
   LABEL_CHARS_MAX,
@@ -71,7 +79,8 @@ function storable(form: string, charsMax: number, message: string) {
 const EMAIL =
   "^(?!\\.)(?!.*\\.\\.)[A-Za-z0-9_'+.-]{0,63}[A-Za-z0-9_+-]@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
 /**
- * An address with at most 64 characters before the @ (RFC 5321, 4.5.3.1.1), and 320 in all. The pattern alone is the rule, and no
- * `format` stands beside it: readers of the document differ in what an email address is.
+ * An address with at most 64 characters before the @ (RFC 5321, 4.5.3.1.1), and 320 in all. The
+ * pattern alone is the rule, and no `format` stands beside it: readers of the document differ in
+ * what an email address is.
  */
 export const email = z.string().regex(new RegExp(EMAIL), 'not an email address').max(320);

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { OPERATOR_ERRORS } from '../operator/errors.js';
 
-/** Error codes of the pages' API with their statuses: those of the operator API, and those of people who sign in. */
+/**
+ * Error codes of the pages' API with their statuses: those of the operator API, and those of people
+ * who sign in.
+ */
 export const PAGE_ERRORS = {
   ...OPERATOR_ERRORS,
   /** No session, or one that has ended. */

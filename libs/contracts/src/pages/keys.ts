@@ -29,13 +29,16 @@ export const pageKeys = z.object({
 });
 export type PageKeys = z.infer<typeof pageKeys>;
 
-/** `memberId` absent: the one who asks. Cap, list and name cannot be changed later; expiry is set by operators only. */
+/**
+ * `memberId` absent: the one who asks. Cap, list and name cannot be changed later; expiry is set by
+ * operators only.
+ */
 export const pageKeyCreate = keyCreate.omit({ expiresAt: true });
 export type PageKeyCreate = z.input<typeof pageKeyCreate>;
 
 /**
- * The secret is shown once. `inForce: false`: the secret is the key's own, but not every part of the gateway has it yet, and the
- * one before may still pass until then.
+ * The secret is shown once. `inForce: false`: the secret is the key's own, but not every part of
+ * the gateway has it yet, and the one before may still pass until then.
  */
 export const pageKeyCreated = keyCreated.extend({ inForce: z.boolean() });
 export type PageKeyCreated = z.infer<typeof pageKeyCreated>;

@@ -18,7 +18,10 @@ export const pageModel = z.object({
   allowed: z.boolean(),
   /** False: it is switched off, or no source serves it; money does not change that. */
   available: z.boolean(),
-  /** The last try of every source of it that was tried lately failed: a call would fail as well, most likely. */
+  /**
+   * The last try of every source of it that was tried lately failed: a call would fail as well,
+   * most likely.
+   */
   failing: z.boolean(),
   contextLength: z.int().nullable(),
   maxOutputTokens: z.int().nullable(),

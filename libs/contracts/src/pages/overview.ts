@@ -19,7 +19,10 @@ export const overviewWindow = z.object({
 });
 export type OverviewWindow = z.infer<typeof overviewWindow>;
 
-/** GET /api/accounts/{id}/overview. Uses are settled numbers of the state that decides, without running calls. */
+/**
+ * GET /api/accounts/{id}/overview. Uses are settled numbers of the state that decides, without
+ * running calls.
+ */
 export const overviewView = z.object({
   account: accountView,
   plan: z
@@ -74,7 +77,10 @@ export const usageSeriesPoint = z.object({
 export type UsageSeriesPoint = z.infer<typeof usageSeriesPoint>;
 export const usageSeries = z.object({
   data: z.array(usageSeriesPoint),
-  /** Calls of the whole span that are not billed, by outcome, and in no point; null: it cannot be said now. */
+  /**
+   * Calls of the whole span that are not billed, by outcome, and in no point; null: it cannot be
+   * said now.
+   */
   unbilled: z.object({ voided: z.int(), expired: z.int() }).nullable(),
 });
 export type UsageSeries = z.infer<typeof usageSeries>;

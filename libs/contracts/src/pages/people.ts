@@ -3,7 +3,10 @@ import { memberRole } from '../operator/accounts.js';
 import { operatorRole } from '../operator/operators.js';
 import { email, label, objectId } from '../operator/scalars.js';
 
-/** Characters of a password. The upper bound keeps hashing cheap to ask for; no kind of character is required. */
+/**
+ * Characters of a password. The upper bound keeps hashing cheap to ask for; no kind of character is
+ * required.
+ */
 export const PASSWORD_CHARS_MIN = 10;
 export const PASSWORD_CHARS_MAX = 200;
 const newPassword = z.string().min(PASSWORD_CHARS_MIN).max(PASSWORD_CHARS_MAX);

@@ -5,7 +5,10 @@ import { memberCreate, memberPut, memberView } from '../operator/accounts.js';
 export const invitation = memberCreate.omit({ emailVerified: true });
 export type Invitation = z.input<typeof invitation>;
 
-/** A member as the account sees it: whether an address is verified is its owner's matter, in whatever account. */
+/**
+ * A member as the account sees it: whether an address is verified is its owner's matter, in
+ * whatever account.
+ */
 export const pageMember = memberView.omit({ emailVerified: true });
 export type PageMember = z.infer<typeof pageMember>;
 

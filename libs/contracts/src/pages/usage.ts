@@ -15,8 +15,8 @@ export const usageRecordsQuery = pageQuery.extend({
 export type UsageRecordsQuery = z.input<typeof usageRecordsQuery>;
 
 /**
- * A usage record with the names that people know. Each field is named: a new one of operators is not a customer's. What the
- * provider charged the deployment is nobody's business here.
+ * A usage record with the names that people know. Each field is named: a new one of operators is
+ * not a customer's. What the provider charged the deployment is nobody's business here.
  */
 export const pageUsageRecord = usageRecordView
   .pick({

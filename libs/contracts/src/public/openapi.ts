@@ -9,12 +9,17 @@ export const OPENAPI_VERSION = '1.0.0';
 type Json = Record<string, unknown>;
 type ErrorSchema = Operation['error'];
 
-/** Statuses that a provider's answer alone can give: one row of the document stands for all of them. */
+/**
+ * Statuses that a provider's answer alone can give: one row of the document stands for all of them.
+ */
 const UPSTREAM_ERROR = 'upstream_error';
 /** Answered to bytes that are no acceptable HTTP: no operation of their own. */
 const PARSER_STATUSES: ReadonlySet<number> = new Set([408, 431]);
 
-/** The OpenAPI 3.1 document of the public API. It is generated: the schemas and the error catalogue are its source. */
+/**
+ * The OpenAPI 3.1 document of the public API. It is generated: the schemas and the error catalogue
+ * are its source.
+ */
 export function openApiDocument(): Json {
   const schemas = Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaOf(schema)]));
   const calls = ENDPOINTS.map((path) => [path, { post: callOperation(path, CALLS[path]) }]);

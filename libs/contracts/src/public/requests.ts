@@ -49,7 +49,9 @@ export const messagesRequest = z.looseObject({
   tools: objects.nullish(),
 });
 
-/** The body of the messages request that is counted for: what is only for its answer is not sent on. */
+/**
+ * The body of the messages request that is counted for: what is only for its answer is not sent on.
+ */
 export const tokenCountRequest = z.looseObject({
   model,
   messages: objects,

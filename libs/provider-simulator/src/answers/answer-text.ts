@@ -29,8 +29,9 @@ export interface AnswerText {
 }
 
 /**
- * The same text for the same request. A model name that ends in `-chunks<N>` or `-bytes<N>` sets the size exactly; otherwise
- * `words` and the request's output limit do, whichever is less. Undefined when N is above its bound.
+ * The same text for the same request. A model name that ends in `-chunks<N>` or `-bytes<N>` sets
+ * the size exactly; otherwise `words` and the request's output limit do, whichever is less.
+ * Undefined when N is above its bound.
  */
 export function writeAnswerText(model: string, request: AnswerRequest, words: number): AnswerText | undefined {
   if (request.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * request.choices };
@@ -41,7 +42,10 @@ export function writeAnswerText(model: string, request: AnswerRequest, words: nu
   return size > CHUNKS_MAX ? undefined : wordsAnswer(request, size, undefined);
 }
 
-/** Milliseconds between the events of a stream, for a model name that ends in `-every<N>` after its size; null for others. */
+/**
+ * Milliseconds between the events of a stream, for a model name that ends in `-every<N>` after its
+ * size; null for others.
+ */
 export function paceOf(model: string): number | null {
   const pace = SIZE_SUFFIX.exec(model)?.[3];
   return pace === undefined ? null : Number(pace);

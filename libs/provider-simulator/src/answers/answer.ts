@@ -5,7 +5,9 @@ export type JsonObject = Record<string, unknown>;
 
 /** The answer that a request wants, as its endpoint reads the body. */
 export interface AnswerRequest {
-  /** Text of the last user message, the prompt or the input: the answer mentions its first words. */
+  /**
+   * Text of the last user message, the prompt or the input: the answer mentions its first words.
+   */
   lastText: string;
   /** Characters of all prompt text; input tokens are a quarter of it. */
   promptCharacters: number;
@@ -28,7 +30,10 @@ export interface Answer {
   choices: number;
   toolName: string | undefined;
   tokens: TokenCounts;
-  /** Scripted usage in the provider's own form; null: the answer reports none; undefined: made from `tokens`. */
+  /**
+   * Scripted usage in the provider's own form; null: the answer reports none; undefined: made from
+   * `tokens`.
+   */
   usage: JsonObject | null | undefined;
   body: JsonObject;
 }
@@ -51,7 +56,10 @@ export interface Endpoint {
   events: ((answer: Answer) => Generator<string>) | undefined;
 }
 
-/** The scripted usage or the one made from tokens; undefined, which JSON leaves out, when there is none. */
+/**
+ * The scripted usage or the one made from tokens; undefined, which JSON leaves out, when there is
+ * none.
+ */
 export function usageOf(answer: Answer, make: (tokens: TokenCounts) => JsonObject): JsonObject | undefined {
   if (answer.usage === null) return undefined;
   return answer.usage ?? make(answer.tokens);

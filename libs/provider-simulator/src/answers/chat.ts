@@ -45,7 +45,8 @@ function plain(answer: Answer): string {
 function* events(answer: Answer): Generator<string> {
   const isUsageRequested = requestsUsage(answer.body);
   const prefix = `data: ${JSON.stringify(head(answer, 'chat.completion.chunk')).slice(0, -1)},"choices":[{"index":`;
-  // Each event before the usage event says `"usage": null`, as the provider does when the usage event is asked for.
+  // Each event before the usage event says `"usage": null`, as the provider does when the usage
+  // event is asked for.
   const suffix = isUsageRequested ? '],"usage":null}\n\n' : ']}\n\n';
   const everyChoice = function* (delta: string, finish: string): Generator<string> {
     for (let index = 0; index < answer.choices; index += 1) {
@@ -77,7 +78,10 @@ export function usageEvent(start: JsonObject, usage: JsonObject): string {
   return `data: ${JSON.stringify({ ...start, choices: [], usage })}\n\n`;
 }
 
-/** Usage of chat and legacy completions. Cached tokens are a part of the prompt; the format has no cache writes. */
+/**
+ * Usage of chat and legacy completions. Cached tokens are a part of the prompt; the format has no
+ * cache writes.
+ */
 export function completionUsage(tokens: TokenCounts): JsonObject {
   return {
     prompt_tokens: tokens.input,

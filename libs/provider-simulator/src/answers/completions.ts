@@ -28,7 +28,10 @@ function read(body: JsonObject): AnswerRequest | Problem {
   };
 }
 
-/** The prompts or inputs of a body: a string, token numbers, or several of either; undefined when it is something else. */
+/**
+ * The prompts or inputs of a body: a string, token numbers, or several of either; undefined when it
+ * is something else.
+ */
 export function promptsOf(input: unknown): (string | number[])[] | undefined {
   if (typeof input === 'string') return [input];
   if (!Array.isArray(input) || input.length === 0) return undefined;

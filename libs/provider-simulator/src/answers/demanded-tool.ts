@@ -4,8 +4,9 @@ import type { JsonObject } from './answer.js';
 const NAMELESS_TOOL = 'tool';
 
 /**
- * The tool that must be called: the one named by `tool_choice`, or the first of `tools` for `required` (chat, responses) and
- * `any` (messages). Undefined when the model is free: it then answers in words.
+ * The tool that must be called: the one named by `tool_choice`, or the first of `tools` for
+ * `required` (chat, responses) and `any` (messages). Undefined when the model is free: it then
+ * answers in words.
  */
 export function demandedTool(body: JsonObject): string | undefined {
   const choice = body['tool_choice'];

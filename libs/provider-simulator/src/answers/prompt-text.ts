@@ -1,6 +1,8 @@
 import type { JsonObject } from './answer.js';
 
-/** Characters of text in a message content: a string, or parts of which those with a `text` count. */
+/**
+ * Characters of text in a message content: a string, or parts of which those with a `text` count.
+ */
 export function contentCharacters(content: unknown): number {
   if (typeof content === 'string') return content.length;
   if (!Array.isArray(content)) return 0;
@@ -9,7 +11,9 @@ export function contentCharacters(content: unknown): number {
   return characters;
 }
 
-/** Characters of all messages and the text of the last one with role `user` (else of the last one). */
+/**
+ * Characters of all messages and the text of the last one with role `user` (else of the last one).
+ */
 export function measureMessages(messages: readonly unknown[]): { promptCharacters: number; lastText: string } {
   let promptCharacters = 0;
   let last: unknown = undefined;
@@ -37,7 +41,9 @@ export function firstText(content: unknown): string {
   return '';
 }
 
-/** The field as an integer of at least 1; null and absent mean unset, anything else is `'wrong'`. */
+/**
+ * The field as an integer of at least 1; null and absent mean unset, anything else is `'wrong'`.
+ */
 export function positiveInteger(body: JsonObject, field: string): number | 'wrong' | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;

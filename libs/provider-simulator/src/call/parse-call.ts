@@ -6,7 +6,9 @@ import type { ScriptUsage, TokenCounts } from '../scripts/script.js';
 /** Characters of prompt that count as one input token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** A body that parsed as JSON. `model` is undefined when it names none: then no script can apply. */
+/**
+ * A body that parsed as JSON. `model` is undefined when it names none: then no script can apply.
+ */
 export interface ParsedBody {
   fields: JsonObject;
   model: string | undefined;

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Largest body that is taken: 32 MiB, above the gateway's own limit so that the gateway's is what a test meets. */
+/**
+ * Largest body that is taken: 32 MiB, above the gateway's own limit so that the gateway's is what a
+ * test meets.
+ */
 export const BODY_BYTES_MAX = 33_554_432;
 
 /** How reading a body ended. `left`: the client closed in the middle of it. */

@@ -12,7 +12,9 @@ import type { ParsedBody } from './parse-call.js';
 
 const BEARER = /^bearer +(.*)$/i;
 
-/** Serves all but control requests: reads the body, records the call, answers by script or default. */
+/**
+ * Serves all but control requests: reads the body, records the call, answers by script or default.
+ */
 export function serveCall(
   state: SimulatorState,
   listener: Listener,

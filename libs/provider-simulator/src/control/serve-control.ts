@@ -15,7 +15,10 @@ interface ControlAnswer {
   body?: unknown;
 }
 
-/** Serves `/__script`, `/__release` and `/__calls`. Wrong input is 400 with `{error: {message}}` and changes nothing. */
+/**
+ * Serves `/__script`, `/__release` and `/__calls`. Wrong input is 400 with `{error: {message}}` and
+ * changes nothing.
+ */
 export function serveControl(state: SimulatorState, request: IncomingMessage, response: ServerResponse): void {
   readBody(request, (outcome, bytes) => {
     if (outcome === 'left') return;
@@ -54,7 +57,9 @@ function decide(state: SimulatorState, request: IncomingMessage, bytes: Buffer):
   }
 }
 
-/** Drops scripts; with all of them also the releases that nobody used. Calls being answered go on. */
+/**
+ * Drops scripts; with all of them also the releases that nobody used. Calls being answered go on.
+ */
 export function clearScripts(state: SimulatorState, model?: string): void {
   state.scripts.clear(model);
   if (model === undefined) state.semaphores.clear();

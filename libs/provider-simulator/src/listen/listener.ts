@@ -3,9 +3,14 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ListenerName } from '../scripts/script.js';
 
-/** How long an idle connection is kept, in milliseconds: longer than any test, so that only scripts break connections. */
+/**
+ * How long an idle connection is kept, in milliseconds: longer than any test, so that only scripts
+ * break connections.
+ */
 const KEEP_ALIVE_MS = 600_000;
-/** Connections that may wait to be accepted: thousands of streams start at once in the benchmark. */
+/**
+ * Connections that may wait to be accepted: thousands of streams start at once in the benchmark.
+ */
 const BACKLOG = 4096;
 
 /** One of the two addresses; closing and opening it again keeps its port. */
@@ -59,7 +64,10 @@ export class Listener {
     this.#port = (server.address() as AddressInfo).port;
   }
 
-  /** Resolves when connections are refused and the existing ones are destroyed. Does nothing while closed. */
+  /**
+   * Resolves when connections are refused and the existing ones are destroyed. Does nothing while
+   * closed.
+   */
   async close(): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;

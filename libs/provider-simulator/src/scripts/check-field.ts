@@ -3,7 +3,10 @@ import { InvalidControlInput } from './script.js';
 /** Longest name of a model or a semaphore, in characters. */
 export const NAME_CHARACTERS_MAX = 256;
 
-/** The value as a plain object whose keys are all in `allowed`; throws {@link InvalidControlInput} otherwise. */
+/**
+ * The value as a plain object whose keys are all in `allowed`; throws {@link InvalidControlInput}
+ * otherwise.
+ */
 export function objectOf(value: unknown, path: string, allowed: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidControlInput(`${path} must be an object`);

@@ -10,8 +10,8 @@ export const SCRIPT_TIMES_MAX = 1_000_000_000;
 export const SCRIPT_STEPS_MAX = 100_000;
 
 /**
- * Validates a script and turns it into a sequence of actions. Throws `InvalidControlInput` that names the field: a wrong
- * script must never be ignored, or a test would pass for the wrong reason.
+ * Validates a script and turns it into a sequence of actions. Throws `InvalidControlInput` that
+ * names the field: a wrong script must never be ignored, or a test would pass for the wrong reason.
  */
 export function parseScript(input: unknown): PreparedScript {
   const script = objectOf(input, 'script', ['model', 'times', 'listener', 'steps']);
@@ -42,7 +42,8 @@ function completeActions(steps: ParsedStep[]): ScriptAction[] {
       'usage changes the default answer and cannot stand beside chunks or a status from 300',
     );
   }
-  // An abnormal end without content means that the provider broke before its first byte; usage demands the answer first.
+  // An abnormal end without content means that the provider broke before its first byte; usage
+  // demands the answer first.
   const hasDefaultContent = !hasBytes && (end.how === 'normal' || usage !== undefined);
   if (hasDefaultContent && status < 300 && status !== 204 && status !== 205) {
     actions.push({ kind: 'answer', usage: usage?.usage });

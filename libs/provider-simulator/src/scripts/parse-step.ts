@@ -12,7 +12,9 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 export type ParsedStep = Exclude<ScriptAction, { kind: 'answer' | 'error' }> | { kind: 'usage'; usage: ScriptUsage };
 
-/** One step by itself; which fields may stand together follows from the first one that is present. */
+/**
+ * One step by itself; which fields may stand together follows from the first one that is present.
+ */
 export function parseStep(input: unknown, path: string): ParsedStep {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidControlInput(`${path} must be an object`);
@@ -85,7 +87,10 @@ function parseBytes(step: Record<string, unknown>, path: string): ParsedStep {
   return { kind: 'bytes', bytes: Buffer.from(text, 'base64'), delayMs: delayOf(step, 'delayMs', path) };
 }
 
-/** An object with nothing but our token names must hold sensible numbers; any other object is the provider's own form. */
+/**
+ * An object with nothing but our token names must hold sensible numbers; any other object is the
+ * provider's own form.
+ */
 function parseUsage(input: unknown, path: string): ScriptUsage {
   if (input === null) return null;
   if (typeof input !== 'object' || Array.isArray(input)) {

@@ -7,7 +7,10 @@ import { writeEvents } from '../call/write-events.js';
 import type { Semaphores } from './semaphores.js';
 import type { ScriptAction, ScriptEnd, ScriptUsage } from './script.js';
 
-/** What playing needs besides the call. `onOwnEnd` is called before the simulator breaks the connection. */
+/**
+ * What playing needs besides the call. `onOwnEnd` is called before the simulator breaks the
+ * connection.
+ */
 export interface Stage {
   semaphores: Semaphores;
   settings: AnswerSettings;
@@ -15,7 +18,10 @@ export interface Stage {
   onOwnEnd: () => void;
 }
 
-/** Answers a call by its script, action by action; stops when the client leaves. Never rejects for a client that left. */
+/**
+ * Answers a call by its script, action by action; stops when the client leaves. Never rejects for a
+ * client that left.
+ */
 export async function playScript(call: ModelCall, actions: readonly ScriptAction[], stage: Stage): Promise<void> {
   const left = new AbortController();
   const end = actions.at(-1);
@@ -45,7 +51,10 @@ interface Play {
   left: AbortSignal;
   status: number;
   headers: Record<string, string | string[]>;
-  /** `due`: a status step was reached, its head goes out with the content or before any wait; `set`: on its way. */
+  /**
+   * `due`: a status step was reached, its head goes out with the content or before any wait; `set`:
+   * on its way.
+   */
   head: 'implied' | 'due' | 'set';
   endsNormally: boolean;
   /** Ends the write or stall that is being waited for. */
@@ -117,7 +126,9 @@ async function playEnd(play: Play, how: ScriptEnd): Promise<void> {
   else response.socket?.destroySoon();
 }
 
-/** A complete body in one piece; its length is announced unless the script wants it to end badly. */
+/**
+ * A complete body in one piece; its length is announced unless the script wants it to end badly.
+ */
 async function writeWhole(play: Play, text: string): Promise<void> {
   if (play.endsNormally && play.head !== 'set') {
     play.call.response.setHeader('content-length', Buffer.byteLength(text));
@@ -125,7 +136,10 @@ async function writeWhole(play: Play, text: string): Promise<void> {
   await write(play, text);
 }
 
-/** Resolves when the bytes are with the operating system, so that consecutive chunks travel apart and none is lost by a cut. */
+/**
+ * Resolves when the bytes are with the operating system, so that consecutive chunks travel apart
+ * and none is lost by a cut.
+ */
 async function write(play: Play, bytes: Buffer | string): Promise<void> {
   setHead(play);
   if (bytes.length === 0) return;
@@ -152,7 +166,10 @@ function setHead(play: Play): void {
   for (const [name, value] of Object.entries(play.headers)) response.setHeader(name, value);
 }
 
-/** Waits for a callback of the response, or for the client to leave: a left client's callbacks may never come. */
+/**
+ * Waits for a callback of the response, or for the client to leave: a left client's callbacks may
+ * never come.
+ */
 function untilDone(play: Play, start: (done: () => void) => void): Promise<void> {
   if (play.left.aborted) return Promise.resolve();
   return new Promise((resolve) => {

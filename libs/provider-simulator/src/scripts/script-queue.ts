@@ -19,7 +19,10 @@ export class ScriptQueue {
     this.size += 1;
   }
 
-  /** The actions for the next call of the model on that listener, undefined when nothing is scripted; takes one of its times. */
+  /**
+   * The actions for the next call of the model on that listener, undefined when nothing is
+   * scripted; takes one of its times.
+   */
   take(model: string, listener: ListenerName): ScriptAction[] | undefined {
     const waiting = this.size === 0 ? undefined : this.#byModel.get(model);
     if (waiting === undefined) return undefined;

@@ -2,12 +2,15 @@
 export type ListenerName = 'a' | 'b';
 
 /**
- * How a scripted answer ends: `normal` as HTTP says; `reset` with a TCP reset; `stall` by writing nothing more until the
- * client leaves; `cut` by closing the connection without the last chunk.
+ * How a scripted answer ends: `normal` as HTTP says; `reset` with a TCP reset; `stall` by writing
+ * nothing more until the client leaves; `cut` by closing the connection without the last chunk.
  */
 export type ScriptEnd = 'normal' | 'reset' | 'stall' | 'cut';
 
-/** Token numbers that each endpoint translates into its own usage object. `cachedInput` and `cacheWrite` are parts of `input`. */
+/**
+ * Token numbers that each endpoint translates into its own usage object. `cachedInput` and
+ * `cacheWrite` are parts of `input`.
+ */
 export interface TokenCounts {
   input: number;
   cachedInput: number;
@@ -15,7 +18,10 @@ export interface TokenCounts {
   output: number;
 }
 
-/** Partial token numbers, an object in the provider's own form that is written as is, or null: the answer reports no usage. */
+/**
+ * Partial token numbers, an object in the provider's own form that is written as is, or null: the
+ * answer reports no usage.
+ */
 export type ScriptUsage = Partial<TokenCounts> | Record<string, unknown> | null;
 
 /** One step of a script as clients send it; the README says what each combination means. */
@@ -28,7 +34,9 @@ export type ScriptStep =
   | { usage: ScriptUsage }
   | { end: ScriptEnd };
 
-/** What the next `times` calls of a model are answered with (default 1), on one listener or on both. */
+/**
+ * What the next `times` calls of a model are answered with (default 1), on one listener or on both.
+ */
 export interface Script {
   model: string;
   times?: number;

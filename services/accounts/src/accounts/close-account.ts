@@ -24,9 +24,10 @@ interface Answer {
 export const KEYS_PER_MESSAGE_MAX = 100;
 
 /**
- * Ends an account for ever. Billing comes first: it refuses while the wallet is not zero, and ends the subscription. Then keys
- * are revoked, names and addresses erased, in one transaction. A process that dies in between leaves an account without funds;
- * closing again goes on from there. Answered when admission has the account's state, which ends its running calls.
+ * Ends an account for ever. Billing comes first: it refuses while the wallet is not zero, and ends
+ * the subscription. Then keys are revoked, names and addresses erased, in one transaction. A
+ * process that dies in between leaves an account without funds; closing again goes on from there.
+ * Answered when admission has the account's state, which ends its running calls.
  */
 export async function closeAccount(
   { store, billing, inForce, nowMs }: CloseAccountDeps,

@@ -14,7 +14,10 @@ export interface CreateAccount {
   readonly command?: string | undefined;
 }
 
-/** Makes an account and its owner; the user of the address, if there is one, becomes the owner of one more account. */
+/**
+ * Makes an account and its owner; the user of the address, if there is one, becomes the owner of
+ * one more account.
+ */
 export async function createAccount(
   { store, makeId, teamsEnabled }: CreateAccountDeps,
   { spec, actor, command }: CreateAccount,

@@ -5,7 +5,10 @@ import { type Account, type OwnedAccount, timeText } from '../base/rules.js';
 export const ACCOUNT_VERBS = ['suspend', 'reinstate'] as const;
 export type AccountVerb = (typeof ACCOUNT_VERBS)[number];
 
-/** The account after the verb; the same object when its state is reached already; null: it is closed, which is final. */
+/**
+ * The account after the verb; the same object when its state is reached already; null: it is
+ * closed, which is final.
+ */
 export function withAccountState(account: Account, verb: AccountVerb): Account | null {
   if (account.state === 'closed') return null;
   const state = verb === 'suspend' ? 'suspended' : 'active';

@@ -18,8 +18,8 @@ interface Answer {
 }
 
 /**
- * Suspends or reinstates an account. Answered when admission has it; a repeated verb changes nothing and waits for the change
- * that it finds. Keys keep their own states.
+ * Suspends or reinstates an account. Answered when admission has it; a repeated verb changes
+ * nothing and waits for the change that it finds. Keys keep their own states.
  */
 export async function setAccountState(
   { store, inForce }: ChangeAccountDeps,

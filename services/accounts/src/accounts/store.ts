@@ -26,10 +26,16 @@ export interface Names {
 type NamedKey = Pick<ApiKey, 'id' | 'name' | 'kind' | 'member'> & { readonly email: string };
 type NamedMember = { readonly id: string; readonly email: string };
 
-/** Reads of accounts. Lists are in the order of creation and begin after an id; null: at the first object. */
+/**
+ * Reads of accounts. Lists are in the order of creation and begin after an id; null: at the first
+ * object.
+ */
 export function createAccountReads(queries: Tx) {
   return {
-    /** An account, a key and the key's member. `key` null: the account alone. A key of another account is not found. */
+    /**
+     * An account, a key and the key's member. `key` null: the account alone. A key of another
+     * account is not found.
+     */
     async load(account: string, key: string | null): Promise<LoadedAccount> {
       const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
       return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };

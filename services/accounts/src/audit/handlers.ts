@@ -12,7 +12,10 @@ export interface ListAudit {
   readonly limit: number;
 }
 
-/** A cursor is the number of the last entry of the page before; as many digits fit into PostgreSQL's bigint. */
+/**
+ * A cursor is the number of the last entry of the page before; as many digits fit into PostgreSQL's
+ * bigint.
+ */
 const NUMBER = /^[1-9]\d{0,17}$/;
 
 /** One page of who did what, the newest first. */
@@ -27,7 +30,9 @@ export async function listAudit(
   return { entries: items.map(({ view }) => view), nextCursor };
 }
 
-/** Writes what was answered without a change, and refused attempts as their counts, all or nothing. */
+/**
+ * Writes what was answered without a change, and refused attempts as their counts, all or nothing.
+ */
 export async function recordAccess(
   store: Pick<AuditStore, 'change'>,
   { entries }: ReceivedOf<typeof accountsNoteAccess>,

@@ -40,7 +40,10 @@ export function createAuditReads(queries: Tx) {
   };
 }
 
-/** Only the conditions of the filter are in the text: each of account, object and kind has its own index. */
+/**
+ * Only the conditions of the filter are in the text: each of account, object and kind has its own
+ * index.
+ */
 function auditText({ account, object, kind, below, limit }: AuditFilter): { text: string; values: unknown[] } {
   const values: unknown[] = [limit];
   const conditions = [

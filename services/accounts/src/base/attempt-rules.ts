@@ -9,8 +9,8 @@ export interface AttemptLimit {
 }
 
 /**
- * Limits on guessing and on mails. Those of an address alone are wide, so that nobody can lock somebody else out from one
- * client; those of a client are wide, because offices share one.
+ * Limits on guessing and on mails. Those of an address alone are wide, so that nobody can lock
+ * somebody else out from one client; those of a client are wide, because offices share one.
  */
 export const ATTEMPT_LIMITS = {
   /** Wrong passwords for one address from one client. */

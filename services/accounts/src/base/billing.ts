@@ -20,7 +20,10 @@ export function createBillingClient(bus: Bus) {
     /** Ends an account's subscription, unless its wallet is not zero. */
     closeAccount: (account: string, actor: string): Promise<{ readonly closed: true } | ManagementRefusal> =>
       bus.request(billingCloseAccount, { account, actor }).catch(unanswered('closing')),
-    /** Sends billing caps of keys and members out of an outbox row, for alerts. Throws until billing has them. */
+    /**
+     * Sends billing caps of keys and members out of an outbox row, for alerts. Throws until billing
+     * has them.
+     */
     async deliverCaps(row: { readonly body: unknown }): Promise<void> {
       await bus.request(billingApplyCaps, billingApplyCaps.body.parse(row.body));
     },

@@ -19,9 +19,15 @@ import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
 
-/** Of replicas that find admission away: long enough for a machine under load, short enough for a test. */
+/**
+ * Of replicas that find admission away: long enough for a machine under load, short enough for a
+ * test.
+ */
 const WAIT_MS = 1_000;
-/** After admission is back a change is tried again within a second; the rest is for a machine under load. */
+/**
+ * After admission is back a change is tried again within a second; the rest is for a machine under
+ * load.
+ */
 const BACK_MS = 3_000;
 
 const world = duringTests(startAccountsWorld);
@@ -259,15 +265,18 @@ test(
       };
       await world.admission.stop();
       const overdue = refused('not_in_force');
-      // The new secret is the key's from now on, so whoever sent it has to hear that; nobody could be told later.
+      // The new secret is the key's from now on, so whoever sent it has to hear that; nobody could
+      // be told later.
       const key = expect.objectContaining({ id: rotating.id, maskedSecret: fresh.maskedSecret });
       const rotated = { key, repeated: false, inForce: false };
       const answers = await Promise.all(Object.values(changes).map((change) => change()));
       expect(answers).toEqual([rotated, overdue, overdue, overdue, overdue]);
-      // A repeated command finds its change made, and does not say that it is in force before it is.
+      // A repeated command finds its change made, and does not say that it is in force before it
+      // is.
       const again = { ...rotated, repeated: true };
       expect(await Promise.all([changes.revoke(), changes.rotate()])).toEqual([overdue, again]);
-      // As after an hour: a delay that went on doubling would be far longer than what is allowed below.
+      // As after an hour: a delay that went on doubling would be far longer than what is allowed
+      // below.
       await world.sql.execute('UPDATE outbox SET attempts = 20');
       await until('it is tried again', async () => {
         const tried = await world.sql.query('SELECT FROM outbox WHERE attempts > 20');

@@ -4,14 +4,19 @@ import { histogram } from '@gateway/service-kit';
 import { z } from 'zod';
 import { changeOf, type Versioned } from './rules.js';
 
-/** What a change made, and the version of which object admission must have before that is the answer. */
+/**
+ * What a change made, and the version of which object admission must have before that is the
+ * answer.
+ */
 export interface Changed<T> {
   readonly account: string;
   readonly object: Versioned;
   readonly answer: T;
 }
 
-/** Waits until admission has this version of an object of the account; false when it takes too long. */
+/**
+ * Waits until admission has this version of an object of the account; false when it takes too long.
+ */
 export type InForce = ReturnType<typeof createInForce>;
 
 const waits = histogram(
@@ -71,7 +76,10 @@ const outboxChange = z.object({
 });
 type RecordsToApply = z.infer<typeof outboxChange>['records'];
 
-/** Sends admission a change that must be in force before its command is answered. Throws until admission has it. */
+/**
+ * Sends admission a change that must be in force before its command is answered. Throws until
+ * admission has it.
+ */
 export async function deliverChange(
   apply: (records: RecordsToApply) => Promise<unknown>,
   row: { readonly body: unknown },

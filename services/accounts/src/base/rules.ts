@@ -110,7 +110,10 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** The first `limit` of at most `limit + 1` objects in the order of a list. The cursor is the id of the last one. */
+/**
+ * The first `limit` of at most `limit + 1` objects in the order of a list. The cursor is the id of
+ * the last one.
+ */
 export function pageOf<T>(found: readonly T[], limit: number, idOf: (item: T) => string): Page<T> {
   const items = found.slice(0, limit);
   const last = items.at(-1);
@@ -134,7 +137,10 @@ export function commandTaken(): ManagementRefusal {
   return refuse('idempotency_conflict', 'the command belongs to another request');
 }
 
-/** A monthly cap as a request states it, in nano-USD; null or absent is none. The request's schema holds its form and bounds. */
+/**
+ * A monthly cap as a request states it, in nano-USD; null or absent is none. The request's schema
+ * holds its form and bounds.
+ */
 export function readCap(text: string | null | undefined): bigint | null {
   return text === null || text === undefined ? null : parseUsd(text);
 }
@@ -143,8 +149,8 @@ export function readCap(text: string | null | undefined): bigint | null {
 export type Versioned = Pick<Account, 'id' | 'version'>;
 
 /**
- * The name under which a change waits in the outbox. It follows from what is stored, so that a repeated command, which
- * changes nothing, waits for the change that it finds.
+ * The name under which a change waits in the outbox. It follows from what is stored, so that a
+ * repeated command, which changes nothing, waits for the change that it finds.
  */
 export function changeOf({ id, version }: Versioned): string {
   return `${id}:${version}`;

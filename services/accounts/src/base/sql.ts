@@ -147,7 +147,9 @@ export function membershipFromRow(row: JoinedRow): Membership {
   };
 }
 
-/** An account ($1) with one of its keys ($2) and the member who owns that, as far as they are there. */
+/**
+ * An account ($1) with one of its keys ($2) and the member who owns that, as far as they are there.
+ */
 export const LOADED_ACCOUNT = `SELECT ${ACCOUNT}, ${KEY}, ${MEMBER}
   FROM accounts a
   LEFT JOIN api_keys k ON k.account = a.id AND k.id = $2
@@ -169,7 +171,10 @@ export function loadedAccountFromRow(row: JoinedRow): LoadedAccount {
   };
 }
 
-/** The session of one of the digests ($1) that is younger ($2) and was used later ($3), a row for each account of its person. */
+/**
+ * The session of one of the digests ($1) that is younger ($2) and was used later ($3), a row for
+ * each account of its person.
+ */
 export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${USER}, ${ACCOUNT}, ${MEMBER}
   FROM (SELECT * FROM sessions
          WHERE digest = ANY($1) AND created_at > $2 AND seen_at > $3 ORDER BY array_position($1, digest) LIMIT 1) s
@@ -178,7 +183,10 @@ export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${U
     ON m.user_id = u.id AND m.deleted_at IS NULL
  ORDER BY m.id LIMIT $4`;
 
-/** A session with its person and the accounts where they are a member, in the order of coming; not of closed ones. */
+/**
+ * A session with its person and the accounts where they are a member, in the order of coming; not
+ * of closed ones.
+ */
 export interface FoundSession {
   readonly digest: string;
   /** Epoch milliseconds. */

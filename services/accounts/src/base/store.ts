@@ -78,12 +78,18 @@ export function createBaseReads(queries: Tx) {
 /** Locks, audit log, attempts and outboxes within one change. Times are epoch milliseconds. */
 export function createBaseWrites(tx: Tx) {
   return {
-    /** Locks the account until the end: changes of it, its members and its keys happen one after the other. */
+    /**
+     * Locks the account until the end: changes of it, its members and its keys happen one after the
+     * other.
+     */
     async lockAccount(id: string): Promise<Account | null> {
       const row = await tx.one<AccountRow>('SELECT * FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
       return row && accountFromRow(row);
     },
-    /** Locks the user until the end: passwords, sessions and tokens of one person change one after the other. */
+    /**
+     * Locks the user until the end: passwords, sessions and tokens of one person change one after
+     * the other.
+     */
     async lockPerson(id: string): Promise<Person | null> {
       const row = await tx.one<PersonRow>('SELECT * FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
       return row && personFromRow(row);
@@ -120,11 +126,17 @@ export function createBaseWrites(tx: Tx) {
         WHERE kind = $1 AND slot = attempt_slot($1, $2)`;
       await tx.execute(text, [limit.kind, subject]);
     },
-    /** Nobody else works on this command until the end. For objects that have no account to lock yet. */
+    /**
+     * Nobody else works on this command until the end. For objects that have no account to lock
+     * yet.
+     */
     async lockCommand(command: string): Promise<void> {
       await tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [command]);
     },
-    /** Admission gets the records after the commit; under the account's lock, so in the order of its changes. */
+    /**
+     * Admission gets the records after the commit; under the account's lock, so in the order of its
+     * changes.
+     */
     publishChange: (account: string, changed: Versioned, records: ChangedRecords): Promise<void> =>
       enqueue(tx, { topic: APPLY_TOPIC, key: account, body: { change: changeOf(changed), records } }),
     /** Billing gets the caps after the commit; nobody waits for it. */
@@ -137,7 +149,9 @@ const INSERT = `INSERT INTO audit_log
     (actor, action, account, object_id, before, after, kind, client, agent, request_id)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
-/** Subjects whose slot is one are counted together, which is rare, and errs on the side of waiting. */
+/**
+ * Subjects whose slot is one are counted together, which is rare, and errs on the side of waiting.
+ */
 const COUNT = `INSERT INTO attempts (kind, slot, attempts, began_at) VALUES ($1, attempt_slot($1, $2), 1, $3)
   ON CONFLICT (kind, slot) DO UPDATE
     SET attempts = CASE WHEN attempts.began_at <= $4 THEN 1 ELSE least(attempts.attempts, 1000000) + 1 END,

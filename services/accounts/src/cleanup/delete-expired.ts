@@ -17,14 +17,23 @@ const EVERY_MS = 60_000;
 const BATCH_MAX = 1_000;
 const BATCHES_MAX = 20;
 const KEYS_KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
-/** A command comes again while its key is kept; the rotation that it made happened after the key was taken. */
+/**
+ * A command comes again while its key is kept; the rotation that it made happened after the key was
+ * taken.
+ */
 const ROTATIONS_KEPT_MS = 2 * KEYS_KEPT_MS;
-/** A sign-up whose address is not verified so long after it is deleted; the database holds to the same. */
+/**
+ * A sign-up whose address is not verified so long after it is deleted; the database holds to the
+ * same.
+ */
 export const SIGN_UP_KEPT_MS = 7 * 86_400_000;
 /** Sign-ups of one run. */
 const SIGN_UPS_MAX = 100;
 
-/** Deletes what no request can use any more, in small statements and at most so many. Returns how many rows went. */
+/**
+ * Deletes what no request can use any more, in small statements and at most so many. Returns how
+ * many rows went.
+ */
 export async function deleteExpired({ store, nowMs }: Pick<CleanupDeps, 'store' | 'nowMs'>): Promise<number> {
   const now = nowMs();
   const before = {
@@ -47,8 +56,8 @@ export async function deleteExpired({ store, nowMs }: Pick<CleanupDeps, 'store' 
 }
 
 /**
- * Deletes sign-ups that nobody verified, a bounded number of them. One whose account has or had money
- * or a plan stays: somebody cares for it. Returns how many went.
+ * Deletes sign-ups that nobody verified, a bounded number of them. One whose account has or had
+ * money or a plan stays: somebody cares for it. Returns how many went.
  */
 export async function deleteSignUps({ store, billing, nowMs }: Omit<CleanupDeps, 'log'>): Promise<number> {
   let deleted = 0;

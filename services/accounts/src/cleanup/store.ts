@@ -19,11 +19,13 @@ export type CleanupStore = ReturnType<typeof createCleanupStore>;
 export function createCleanupStore(pool: Pool) {
   return {
     /**
-     * Deletes at most `limit` idempotency keys, commands of rotations, sessions, sessions of operators,
-     * tokens of mails, attempts, and refused attempts in the log, of each. Returns how many rows went.
+     * Deletes at most `limit` idempotency keys, commands of rotations, sessions, sessions of
+     * operators, tokens of mails, attempts, and refused attempts in the log, of each. Returns how
+     * many rows went.
      */
     async deleteExpired(before: ExpiredBefore, limit: number): Promise<number> {
-      // In transactions for their repeats: replicas that delete the same rows may wait for each other.
+      // In transactions for their repeats: replicas that delete the same rows may wait for each
+      // other.
       const remove = (text: string, ...times: number[]) =>
         inTransaction(pool, (tx) => tx.execute(text, [...times.map((time) => new Date(time)), limit]));
       return (
@@ -36,12 +38,15 @@ export function createCleanupStore(pool: Pool) {
         (await inTransaction(pool, async (tx) => (await written(tx.one<{ gone: number }>(REFUSED, [limit]))).gone))
       );
     },
-    /** People who signed up before this time (epoch milliseconds) and never verified their address, oldest first. */
+    /**
+     * People who signed up before this time (epoch milliseconds) and never verified their address,
+     * oldest first.
+     */
     unverifiedSignUps: (before: number, limit: number) =>
       onPool(pool).query<{ readonly user: string; readonly account: string }>(UNVERIFIED, [new Date(before), limit]),
     /**
-     * Deletes person and account of a sign-up. False: they stay, because something refers to them or the
-     * address was verified meanwhile. A function of the database decides that.
+     * Deletes person and account of a sign-up. False: they stay, because something refers to them
+     * or the address was verified meanwhile. A function of the database decides that.
      */
     deleteSignUp: (user: string): Promise<boolean> =>
       inTransaction(pool, async (tx) => {

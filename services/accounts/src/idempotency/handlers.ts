@@ -14,8 +14,9 @@ export type Begun =
 const KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
 
 /**
- * Holds an idempotency key of an operator for one request. The same request again gets the answer, or while there is none the
- * same command, under which nothing is made twice. After 24 hours the key is free again.
+ * Holds an idempotency key of an operator for one request. The same request again gets the answer,
+ * or while there is none the same command, under which nothing is made twice. After 24 hours the
+ * key is free again.
  */
 export async function beginIdempotent(
   { idempotency, makeCommand, nowMs }: BeginIdempotentDeps,
@@ -27,7 +28,10 @@ export async function beginIdempotent(
   return held.answer ? { kind: 'done', ...held.answer } : { kind: 'begun', command: held.command };
 }
 
-/** Keeps the answer of a request that holds its key. The first answer stays; a key that is held otherwise is left alone. */
+/**
+ * Keeps the answer of a request that holds its key. The first answer stays; a key that is held
+ * otherwise is left alone.
+ */
 export async function endIdempotent(
   idempotency: Pick<IdempotencyStore, 'end'>,
   { status, body, ...request }: IdempotentRequest & { readonly status: number; readonly body: string },

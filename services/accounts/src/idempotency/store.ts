@@ -42,8 +42,8 @@ export function createIdempotencyStore(pool: Pool) {
 
   return {
     /**
-     * What is kept under the request's key since `keptSince` (epoch milliseconds); if nothing is, the
-     * request itself with `command`.
+     * What is kept under the request's key since `keptSince` (epoch milliseconds); if nothing is,
+     * the request itself with `command`.
      */
     async begin(request: IdempotentRequest, command: string, nowMs: number, keptSince: number): Promise<KeptRequest> {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {

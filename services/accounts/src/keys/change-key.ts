@@ -76,8 +76,8 @@ export interface SetKeyState {
 }
 
 /**
- * Revokes, suspends or reinstates a key. Answered when admission has it; a repeated verb changes nothing and waits for the
- * change that it finds.
+ * Revokes, suspends or reinstates a key. Answered when admission has it; a repeated verb changes
+ * nothing and waits for the change that it finds.
  */
 export async function setKeyState(
   { store, inForce, nowMs }: ChangeKeyDeps,
@@ -106,7 +106,10 @@ async function setState(
   return { account: key.account, object: next, answer: { key: after } };
 }
 
-/** The key that an operator names, with its account locked. The playground key is internal: nobody names it. */
+/**
+ * The key that an operator names, with its account locked. The playground key is internal: nobody
+ * names it.
+ */
 export async function lockOwnKey(tx: Pick<KeyTx, 'lockKey'>, id: string): Promise<ApiKey | ManagementRefusal> {
   const key = await tx.lockKey(id);
   return key?.kind === 'api' ? key : noSuchKey();

@@ -24,9 +24,9 @@ export interface CreateKey {
 type Answer = { key: KeyView; repeated: boolean } | ManagementRefusal;
 
 /**
- * Makes an API key under the specification's key rules. Admission loads it when the key is first used. Billing is requested
- * before the transaction: none is open while this service waits for another one. A command that made its key is
- * answered whatever holds by now.
+ * Makes an API key under the specification's key rules. Admission loads it when the key is first
+ * used. Billing is requested before the transaction: none is open while this service waits for
+ * another one. A command that made its key is answered whatever holds by now.
  */
 export async function createKey({ store, billing, makeId, nowMs }: CreateKeyDeps, request: CreateKey): Promise<Answer> {
   const { account: id, spec, digest, maskedSecret, actor } = request;
@@ -69,7 +69,10 @@ export interface KeyCreationDeps {
   readonly nowMs: () => number;
 }
 
-/** What the key rules would answer a member who made a key now, for pages that explain it beforehand. */
+/**
+ * What the key rules would answer a member who made a key now, for pages that explain it
+ * beforehand.
+ */
 export async function keyCreation(
   { store, billing, nowMs }: KeyCreationDeps,
   { account: id, member }: ReceivedOf<typeof accountsKeyCreation>,

@@ -24,8 +24,8 @@ const MASKED_SECRET = 'internal';
  * A member's internal key for the playground (docs/behaviour.md#playground): made when there is
  * none, given this digest in place when it has another. The key rules do not hold for it: what it
  * may spend is decided at each call, by the member's cap too. Answered when admission has the
- * digest: admission looked for it before the key was made, and what nobody has is remembered there for a
- * while.
+ * digest: admission looked for it before the key was made, and what nobody has is remembered there
+ * for a while.
  */
 export async function ensurePlaygroundKey(
   deps: EnsurePlaygroundKeyDeps,

@@ -50,7 +50,10 @@ export async function getKey(
   return key ? { key: toKeyView(key, nowMs) } : noSuchKey();
 }
 
-/** Which key a secret belongs to now; a rotated-away one belongs to none. Its state is not judged here. */
+/**
+ * Which key a secret belongs to now; a rotated-away one belongs to none. Its state is not judged
+ * here.
+ */
 export async function findKey(
   store: KeyStore,
   { digests }: { readonly digests: readonly string[] },
@@ -66,8 +69,9 @@ export interface KeyUse {
 }
 
 /**
- * Keeps when keys were last used. Reports come late, twice and in any order: only a later time wins. A time ahead of this
- * machine's clock counts as now, or one wrong report would hide all that follow.
+ * Keeps when keys were last used. Reports come late, twice and in any order: only a later time
+ * wins. A time ahead of this machine's clock counts as now, or one wrong report would hide all that
+ * follow.
  */
 export async function recordUses(
   store: Pick<KeyStore, 'recordUses'>,

@@ -20,7 +20,10 @@ export interface NewKeyTerms {
   readonly expiresAt: number | null;
 }
 
-/** The specification's key rules 1 and 3 in one order; what is wrong with the request itself comes first. */
+/**
+ * The specification's key rules 1 and 3 in one order; what is wrong with the request itself comes
+ * first.
+ */
 export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): NewKeyTerms | ManagementRefusal {
   const { account, membership, funding } = input;
   const cap = capOf(spec, funding);
@@ -49,7 +52,10 @@ export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): N
   };
 }
 
-/** A blank cap takes the plan's default as it is now; later changes of the plan do not touch the key. */
+/**
+ * A blank cap takes the plan's default as it is now; later changes of the plan do not touch the
+ * key.
+ */
 function capOf(spec: KeyCreate, funding: Funding): bigint | null {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (cap !== null) return cap;

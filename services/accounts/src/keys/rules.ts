@@ -16,8 +16,8 @@ export function keyState(key: Pick<ApiKey, 'state' | 'expiresAt'>, nowMs: number
 }
 
 /**
- * The state after a verb; null where the verb is refused (`key_not_active`). A verb whose state is reached already
- * changes nothing, so that it can be repeated.
+ * The state after a verb; null where the verb is refused (`key_not_active`). A verb whose state is
+ * reached already changes nothing, so that it can be repeated.
  */
 const TRANSITIONS: Readonly<Record<KeyVerb, Readonly<Record<KeyState, StoredKeyState | null>>>> = {
   rotate: { active: 'active', suspended: null, revoked: null, expired: null },
@@ -50,7 +50,9 @@ export function withState(key: ApiKey, verb: Exclude<KeyVerb, 'rotate'>, nowMs: 
   return state === key.state ? key : { ...key, state, version: key.version + 1 };
 }
 
-/** A masked form shows four characters at each end; so many in a row can only come from a secret. */
+/**
+ * A masked form shows four characters at each end; so many in a row can only come from a secret.
+ */
 const SECRET_PART = /[0-9a-f]{16}/i;
 
 /** Whether a masked form may be stored and shown; null: it may. */

@@ -28,16 +28,23 @@ export function createKeyReads(pool: Pool) {
       const row = await queries.one<KeyRow>("SELECT * FROM api_keys WHERE id = $1 AND kind = 'api'", [id]);
       return row && keyFromRow(row);
     },
-    /** Writes when keys were last used (epoch milliseconds); an earlier time than the written one changes nothing. */
+    /**
+     * Writes when keys were last used (epoch milliseconds); an earlier time than the written one
+     * changes nothing.
+     */
     async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
       const times = [...uses.values()].map((at) => new Date(at));
-      // In a transaction for its repeats: two replicas that write the same keys may wait for each other.
+      // In a transaction for its repeats: two replicas that write the same keys may wait for each
+      // other.
       await inTransaction(pool, (tx) => tx.execute(RECORD_USES, [[...uses.keys()], times]));
     },
   };
 }
 
-/** Locked in the order of ids first, so that writers of the same keys rarely meet the other way round; judged under the lock. */
+/**
+ * Locked in the order of ids first, so that writers of the same keys rarely meet the other way
+ * round; judged under the lock.
+ */
 const RECORD_USES = `WITH used AS (
     SELECT k.id, u.at
       FROM unnest($1::text[], $2::timestamptz[]) AS u (id, at)
@@ -72,7 +79,10 @@ export function createKeyWrites(tx: Tx) {
     const text = `SELECT count(*)::int AS n FROM api_keys WHERE ${condition} AND ${IN_USE}`;
     return (await tx.one<{ n: number }>(text, [of, new Date(nowMs)]))?.n ?? 0;
   };
-  /** Writers of one digest wait for each other, so that none meets the constraint, whose error would quote it. */
+  /**
+   * Writers of one digest wait for each other, so that none meets the constraint, whose error would
+   * quote it.
+   */
   const lockDigest = (digest: string) => tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [digest]);
 
   return {
@@ -105,7 +115,8 @@ export function createKeyWrites(tx: Tx) {
     keyOfCommand: (command: string) => keyBy('command = $1', command),
     /** The key as it is once its account is locked. */
     async lockKey(id: string): Promise<ApiKey | null> {
-      // The account of a key never changes; the key itself is read once everybody else is done with it.
+      // The account of a key never changes; the key itself is read once everybody else is done with
+      // it.
       const text = `SELECT a.id FROM api_keys k JOIN accounts a ON a.id = k.account
         WHERE k.id = $1 FOR NO KEY UPDATE OF a`;
       return (await tx.one<object>(text, [id])) ? keyBy('id = $1', id) : null;
@@ -122,7 +133,10 @@ export function createKeyWrites(tx: Tx) {
     async updateKeyState({ id, state, version }: ApiKey): Promise<void> {
       await tx.execute('UPDATE api_keys SET state = $2, version = $3 WHERE id = $1', [id, state, version]);
     },
-    /** Revokes and returns all keys of an account that are active or suspended at that time, the playground keys too. */
+    /**
+     * Revokes and returns all keys of an account that are active or suspended at that time, the
+     * playground keys too.
+     */
     async revokeKeys(account: string, nowMs: number): Promise<ApiKey[]> {
       const text = `UPDATE api_keys SET state = 'revoked', version = version + 1 WHERE account = $1 AND ${IN_USE}
         RETURNING *`;

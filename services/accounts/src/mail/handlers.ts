@@ -3,8 +3,9 @@ import type { Handlers } from '../base/serve.js';
 import type { MailStore } from './store.js';
 
 /**
- * Takes an alert that is to be mailed: to the owner and the admins of its account, and to the member whom the cap concerns, as far
- * as their addresses are verified. The same alert again mails nothing.
+ * Takes an alert that is to be mailed: to the owner and the admins of its account, and to the
+ * member whom the cap concerns, as far as their addresses are verified. The same alert again mails
+ * nothing.
  */
 export async function takeAlert(
   store: Pick<MailStore, 'change'>,

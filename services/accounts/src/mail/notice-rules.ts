@@ -19,7 +19,10 @@ export interface NoticeInput {
 
 const NOT_YOU = 'If this was not you, ignore this mail: nothing happens without the link.';
 
-/** Composes a mail about signing in. The token follows `#`: browsers send that to no server, and no log has it. */
+/**
+ * Composes a mail about signing in. The token follows `#`: browsers send that to no server, and no
+ * log has it.
+ */
 export function composeNotice(notice: Notice, input: NoticeInput): MailText {
   const link = (path: string) =>
     input.token === null ? page(input, path) : `${page(input, path)}#token=${input.token}`;

@@ -13,8 +13,9 @@ export interface NoticeFor {
 }
 
 /**
- * Queues a mail about signing in, unless its person had enough of this kind within the hour. No answer shows which: with `user`
- * null the same is done for nobody, so that an unknown address costs the same.
+ * Queues a mail about signing in, unless its person had enough of this kind within the hour. No
+ * answer shows which: with `user` null the same is done for nobody, so that an unknown address
+ * costs the same.
  */
 export async function queueNotice(
   tx: Pick<MailTx, 'countAttempt' | 'queueNotice'>,

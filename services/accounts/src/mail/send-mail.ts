@@ -12,7 +12,10 @@ export interface SendMailDeps extends SendingDeps {
 /** Body of a row of the outbox for mails. */
 const queuedMail = z.object({ member: objectId, alert: raisedAlert });
 
-/** Sends one mail about an alert. Somebody who has left, or whose address is not verified any more, gets none. */
+/**
+ * Sends one mail about an alert. Somebody who has left, or whose address is not verified any more,
+ * gets none.
+ */
 export async function sendMail(deps: SendMailDeps, row: { readonly body: unknown }): Promise<void> {
   const { member, alert } = queuedMail.parse(row.body);
   const reader = await deps.store.alertReader(alert.account, member, alert.subject);
@@ -40,8 +43,9 @@ export function nobodyToMail(): void {
 }
 
 /**
- * One attempt to send a mail. Throws while the mail server cannot be reached, so that it is tried again later, for a day; what the
- * server refuses for good is dropped. `names` identify the mail in the log, without address and text.
+ * One attempt to send a mail. Throws while the mail server cannot be reached, so that it is tried
+ * again later, for a day; what the server refuses for good is dropped. `names` identify the mail in
+ * the log, without address and text.
  */
 export async function trySending(
   { sender, nowMs, log }: SendingDeps,

@@ -32,8 +32,8 @@ const queuedNotice = z.object({
 });
 
 /**
- * Sends one mail about signing in. Its token is made here, at the moment of mailing, and only its digest is kept. An attempt that
- * fails may have delivered its mail, so its token stays.
+ * Sends one mail about signing in. Its token is made here, at the moment of mailing, and only its
+ * digest is kept. An attempt that fails may have delivered its mail, so its token stays.
  */
 export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<void> {
   const { notice, user, account, origin, queuedAt } = queuedNotice.parse(row.body);

@@ -72,7 +72,10 @@ function isPermanent(error: unknown): boolean {
   return typeof responseCode === 'number' && responseCode >= PERMANENT_MIN && code !== 'EAUTH';
 }
 
-/** Errors of the library quote the server, which quotes the address: only their kinds go any further. */
+/**
+ * Errors of the library quote the server, which quotes the address: only their kinds go any
+ * further.
+ */
 function withoutAddress(error: unknown): Error {
   const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
   return new Error(

@@ -10,7 +10,10 @@ import type { Notice } from './notice-rules.js';
 export type MailTx = BaseTx & ReturnType<typeof createMailWrites>;
 export type MailStore = BaseReads & ReturnType<typeof createMailReads> & Changes<MailTx>;
 
-/** The outbox of mails: about alerts, about signing in, and sign-ups, which become one of the latter. */
+/**
+ * The outbox of mails: about alerts, about signing in, and sign-ups, which become one of the
+ * latter.
+ */
 export const MAIL_OUTBOX = 'mail_outbox';
 export const NOTICE_TOPIC = 'notice';
 export const SIGN_UP_TOPIC = 'sign_up';
@@ -48,7 +51,10 @@ export interface NewMailToken {
 /** Reads for mails about alerts. */
 export function createMailReads(queries: Tx) {
   return {
-    /** Where a member reads of an alert, and what it names; null: the member has left, or has no verified address. */
+    /**
+     * Where a member reads of an alert, and what it names; null: the member has left, or has no
+     * verified address.
+     */
     async alertReader(account: string, member: string, subject: AlertSubject): Promise<AlertReader | null> {
       const key = subject.kind === 'key_cap' ? subject.keyId : null;
       const capped = subject.kind === 'member_cap' ? subject.memberId : null;
@@ -74,7 +80,10 @@ const ALERT_READER = `SELECT u.email, a.name, k.name AS key_name, cu.email AS ca
   LEFT JOIN users cu ON cu.id = c.user_id
  WHERE m.account = $1 AND m.id = $2 AND m.deleted_at IS NULL AND u.email_verified`;
 
-/** Alerts, mails and their tokens within one change. Mails are sent after the commit; `queued` is called for each. */
+/**
+ * Alerts, mails and their tokens within one change. Mails are sent after the commit; `queued` is
+ * called for each.
+ */
 export function createMailWrites(tx: Tx, queued: () => void) {
   const queue = (topic: string, key: string, body: object): Promise<void> => {
     queued();
@@ -86,7 +95,10 @@ export function createMailWrites(tx: Tx, queued: () => void) {
       const text = 'INSERT INTO mailed_alerts (alert, account) VALUES ($1, $2) ON CONFLICT DO NOTHING';
       return (await tx.execute(text, [id, account])) === 1;
     },
-    /** Members with verified addresses who are to read of it: owner, admins, and the one whose cap or key it is. */
+    /**
+     * Members with verified addresses who are to read of it: owner, admins, and the one whose cap
+     * or key it is.
+     */
     async alertReaders(account: string, subject: AlertSubject): Promise<string[]> {
       const text = `SELECT m.id FROM members m JOIN users u ON u.id = m.user_id
         WHERE m.account = $1 AND m.deleted_at IS NULL AND u.email_verified

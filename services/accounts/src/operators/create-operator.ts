@@ -18,7 +18,9 @@ export interface CreateOperator {
 /** The operator of the deployment's own token, who is stored nowhere. */
 const ROOT = 'root';
 
-/** Lets somebody use the operator API under a name that nobody else has; the log names people by it. */
+/**
+ * Lets somebody use the operator API under a name that nobody else has; the log names people by it.
+ */
 export async function createOperator(
   { store, makeId, nowMs }: CreateOperatorDeps,
   { spec, digest, actor, command }: CreateOperator,

@@ -30,7 +30,10 @@ export async function listOperators(
   return { operators: items.map(toOperatorView), nextCursor };
 }
 
-/** Whose a presented token is. Nothing is kept between two questions, so a deleted operator is refused at once, and one whose time is over. */
+/**
+ * Whose a presented token is. Nothing is kept between two questions, so a deleted operator is
+ * refused at once, and one whose time is over.
+ */
 export async function findOperator(
   store: Pick<OperatorStore, 'findOperator'>,
   { digests }: { readonly digests: readonly string[] },
@@ -40,7 +43,10 @@ export async function findOperator(
   return { operator: operator && toOperatorView(operator) };
 }
 
-/** Ends an operator's access, from the next request on. Deleting one who is deleted already changes nothing. */
+/**
+ * Ends an operator's access, from the next request on. Deleting one who is deleted already changes
+ * nothing.
+ */
 export async function deleteOperator(
   store: Pick<OperatorStore, 'change'>,
   { operator: id, actor }: { readonly operator: string; readonly actor: string },

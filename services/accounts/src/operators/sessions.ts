@@ -27,7 +27,10 @@ export async function createOperatorSession(
   return { created: await operatorSessions.create({ digest, ...whose, nowMs: nowMs() }, SESSIONS_MAX) };
 }
 
-/** Nothing is kept between two questions. A session that was found by a digest under the previous secret goes on under the current one. */
+/**
+ * Nothing is kept between two questions. A session that was found by a digest under the previous
+ * secret goes on under the current one.
+ */
 export async function findOperatorSession(
   { operatorSessions, nowMs }: OperatorSessionDeps,
   { digests, rootDigests }: ReceivedOf<typeof accountsFindOperatorSession>,

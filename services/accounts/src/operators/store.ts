@@ -92,7 +92,10 @@ export type OperatorSessions = ReturnType<typeof createOperatorSessions>;
 export function createOperatorSessions(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** Ends the oldest ones of the holder above `keptMax`, this one counted. False: the operator is gone, or has expired. */
+    /**
+     * Ends the oldest ones of the holder above `keptMax`, this one counted. False: the operator is
+     * gone, or has expired.
+     */
     create: ({ digest, operator, rootDigest, nowMs }: NewOperatorSession, keptMax: number): Promise<boolean> =>
       inTransaction(pool, async (tx) => {
         const now = new Date(nowMs);
@@ -103,8 +106,8 @@ export function createOperatorSessions(pool: Pool) {
         return true;
       }),
     /**
-     * The session of one of the digests that began and was used after these times, of an operator who is
-     * not deleted, or of the deployment's token with one of `rootDigests`.
+     * The session of one of the digests that began and was used after these times, of an operator
+     * who is not deleted, or of the deployment's token with one of `rootDigests`.
      */
     async find(query: OperatorSessionQuery): Promise<FoundOperatorSession | null> {
       const { digests, rootDigests, beganAfter, usedAfter, nowMs } = query;

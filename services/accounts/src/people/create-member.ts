@@ -20,8 +20,8 @@ export interface CreateMember {
 }
 
 /**
- * Adds a person to a team. The user of an address is the same one in all accounts. Admission loads a member
- * when a key of theirs is first used.
+ * Adds a person to a team. The user of an address is the same one in all accounts. Admission loads
+ * a member when a key of theirs is first used.
  */
 export async function createMember(
   deps: CreateMemberDeps,
@@ -31,7 +31,10 @@ export async function createMember(
   return isRefusal(added) ? added : { member: added.view };
 }
 
-/** Adds a person to a team and mails them. The account's invitations are counted; who may not be added is not one. */
+/**
+ * Adds a person to a team and mails them. The account's invitations are counted; who may not be
+ * added is not one.
+ */
 export async function inviteMember(
   deps: CreateMemberDeps & { readonly nowMs: () => number },
   { account, spec, actor }: ReceivedOf<typeof accountsInviteMember>,

@@ -14,8 +14,9 @@ export interface DeleteMember {
 }
 
 /**
- * Takes a person out of a team. None of the member's keys can be used any more; that of the playground, which nobody else could
- * revoke, is revoked here. Deleting one who left already changes nothing.
+ * Takes a person out of a team. None of the member's keys can be used any more; that of the
+ * playground, which nobody else could revoke, is revoked here. Deleting one who left already
+ * changes nothing.
  */
 export async function deleteMember(
   { store, nowMs }: DeleteMemberDeps,
@@ -39,7 +40,10 @@ export async function deleteMember(
   });
 }
 
-/** Admission gets the change, and nobody waits for it: the secret is no person's, and the dashboard uses it for members only. */
+/**
+ * Admission gets the change, and nobody waits for it: the secret is no person's, and the dashboard
+ * uses it for members only.
+ */
 async function revokePlaygroundKey(tx: PeopleTx, member: string, actor: string, now: number): Promise<void> {
   const key = await tx.playgroundKey(member);
   const next = key && withState(key, 'revoke', now);

@@ -18,7 +18,9 @@ export interface NewMemberInput {
   readonly teamsEnabled: boolean;
 }
 
-/** Whether an account may get one more member; null: it may. A personal account has its owner only. */
+/**
+ * Whether an account may get one more member; null: it may. A personal account has its owner only.
+ */
 export function refuseNewMember({ account, isMember, teamsEnabled }: NewMemberInput): ManagementRefusal | null {
   if (!account) return refuse('not_found', 'there is no such account');
   if (account.state === 'closed') return accountClosed();
@@ -36,8 +38,8 @@ export interface MemberChange {
 }
 
 /**
- * What a replaced member is like. Its version grows with its cap, which is all that admission knows of it; a verified
- * address stays verified; ownership is neither given nor taken.
+ * What a replaced member is like. Its version grows with its cap, which is all that admission knows
+ * of it; a verified address stays verified; ownership is neither given nor taken.
  */
 export function decideMemberPut(spec: MemberPut, { member, user }: Membership): MemberChange | ManagementRefusal {
   const cap = readCap(spec.monthlySpendCapUsd);

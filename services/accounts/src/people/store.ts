@@ -40,7 +40,10 @@ export function createPeopleWrites(tx: Tx) {
   const verifyUser = async (id: string): Promise<void> => {
     await tx.execute('UPDATE users SET email_verified = true WHERE id = $1', [id]);
   };
-  /** The user of an address in lower case, locked; created without a verified address if there is none. */
+  /**
+   * The user of an address in lower case, locked; created without a verified address if there is
+   * none.
+   */
   const ensureUser = async ({ id, email, signedUpAt }: NewUser): Promise<User> => {
     // Written even when nothing changes: the row is locked, and a user created meanwhile is seen.
     const text = `INSERT INTO users (id, email, email_verified, signed_up_at) VALUES ($1, $2, false, $3)
@@ -52,9 +55,9 @@ export function createPeopleWrites(tx: Tx) {
     verifyUser,
     ensureUser,
     /**
-     * The user of an address, for an account that somebody else gives or opens to them. A stranger may
-     * have signed up with the address, but has neither password nor session before it is verified: only
-     * who reads the mails of the address gets in.
+     * The user of an address, for an account that somebody else gives or opens to them. A stranger
+     * may have signed up with the address, but has neither password nor session before it is
+     * verified: only who reads the mails of the address gets in.
      */
     async ensureInvitedUser({ id, email, emailVerified }: User): Promise<User> {
       const user = await ensureUser({ id, email });

@@ -30,8 +30,9 @@ export async function findMailToken(
 }
 
 /**
- * Uses the token of a mail once, to set a password. Its holder reads the mails of the address, which is verified by that. All
- * sessions of the person end and all other links are taken back; a session begins if one is requested.
+ * Uses the token of a mail once, to set a password. Its holder reads the mails of the address,
+ * which is verified by that. All sessions of the person end and all other links are taken back; a
+ * session begins if one is requested.
  */
 export async function useMailToken(
   { store, nowMs }: BeginSignInDeps,
@@ -63,7 +64,10 @@ const ACTIONS: Record<MailTokenKind, string> = {
   invitation: 'accept_invitation',
 };
 
-/** The person of a token, locked. A first password is for who has none. A token that is not valid counts as an attempt of the client. */
+/**
+ * The person of a token, locked. A first password is for who has none. A token that is not valid
+ * counts as an attempt of the client.
+ */
 async function usable(
   tx: SignInTx,
   { kind, digest, client }: Named,
@@ -82,7 +86,10 @@ async function usable(
   return { kind: 'token_invalid' };
 }
 
-/** Mails a link to set a new password. An address that nobody has is answered the same, after the same work. */
+/**
+ * Mails a link to set a new password. An address that nobody has is answered the same, after the
+ * same work.
+ */
 export async function requestReset(
   deps: BeginSignInDeps,
   request: ReceivedOf<typeof accountsRequestReset>,
@@ -90,7 +97,10 @@ export async function requestReset(
   return requestLink(deps, request, 'reset');
 }
 
-/** Mails another link to verify an address. One that nobody has, or that is verified, is answered the same, after the same work. */
+/**
+ * Mails another link to verify an address. One that nobody has, or that is verified, is answered
+ * the same, after the same work.
+ */
 export async function resendVerification(
   deps: BeginSignInDeps,
   request: ReceivedOf<typeof accountsResendVerification>,

@@ -14,7 +14,9 @@ const guess = async (times: number, email: string, client = newClient()) => {
   for (let one = 0; one < times; one += 1) await people.begin(email, client);
 };
 const { signInPair, signInAddress, signInClient } = ATTEMPT_LIMITS;
-/** By the first 18 bits of the SHA-256 of kind and address these and ada@example.com are all one. */
+/**
+ * By the first 18 bits of the SHA-256 of kind and address these and ada@example.com are all one.
+ */
 const PLAIN_COLLISIONS = ['a354300@evil.example.com', 'a636358@evil.example.com', 'a659831@evil.example.com'];
 const slotOf = async ({ kind }: AttemptLimit, subject: string) =>
   (await world.sql.one<{ slot: number }>('SELECT attempt_slot($1, $2) AS slot', [kind, subject]))?.slot;

@@ -20,7 +20,8 @@ export const SESSION_LIFE_MS = 30 * DAY_MS;
 export const SESSIONS_MAX = 20;
 
 /**
- * Begins a session, if the hash that the password was compared with is still the person's, and takes the counted attempt back.
+ * Begins a session, if the hash that the password was compared with is still the person's, and
+ * takes the counted attempt back.
  */
 export async function createSession(
   deps: CreateSessionDeps,
@@ -59,8 +60,8 @@ export interface FindSessionDeps {
 const TOUCH_EVERY_MS = 300_000;
 
 /**
- * Who has the session of one of the digests, and in which accounts they are. A session that was found by a digest under the
- * previous secret goes on under the current one.
+ * Who has the session of one of the digests, and in which accounts they are. A session that was
+ * found by a digest under the previous secret goes on under the current one.
  */
 export async function findSession(
   { store, nowMs }: FindSessionDeps,

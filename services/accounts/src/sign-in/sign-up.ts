@@ -9,8 +9,8 @@ import type { MakeId } from '../base/rules.js';
 import type { QueuedSignUp } from '../mail/store.js';
 
 /**
- * Takes a sign-up. Whether a person has the address is not read before the answer ({@link takeSignUp} does it), so that
- * neither the answer nor its time shows it.
+ * Takes a sign-up. Whether a person has the address is not read before the answer
+ * ({@link takeSignUp} does it), so that neither the answer nor its time shows it.
  */
 export async function signUp(
   { store, nowMs }: BeginSignInDeps,
@@ -33,8 +33,9 @@ export interface SignUpDeps {
 const queuedSignUp = accountsSignUp.body.pick({ name: true, email: true }).extend({ origin: requestOrigin.partial() });
 
 /**
- * Makes a person with a personal account, and mails the link that verifies the address and sets the first password. Somebody who has
- * the address already is mailed that instead. One whose address is not verified, and so has no password, is mailed another such link.
+ * Makes a person with a personal account, and mails the link that verifies the address and sets the
+ * first password. Somebody who has the address already is mailed that instead. One whose address is
+ * not verified, and so has no password, is mailed another such link.
  */
 export async function takeSignUp({ store, makeId, nowMs }: SignUpDeps, row: { readonly body: unknown }): Promise<void> {
   const request = queuedSignUp.parse(row.body);

@@ -9,11 +9,17 @@ import type { Catalog, Log } from '../ports.js';
 type Parsed = { readonly model: CatalogModel } | { readonly source: CatalogSource } | null;
 
 export interface CatalogMirror extends Catalog {
-  /** Ends the mirror, and tells catalog that nothing is decided by it any more: to be called just before the handlers close. */
+  /**
+   * Ends the mirror, and tells catalog that nothing is decided by it any more: to be called just
+   * before the handlers close.
+   */
   stop(): Promise<void>;
 }
 
-/** The models and sources of the KV bucket, read again as far as they changed. An entry that cannot be read is left out. */
+/**
+ * The models and sources of the KV bucket, read again as far as they changed. An entry that cannot
+ * be read is left out.
+ */
 export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
   const parsed = new Map<string, Parsed>();
   let view: CatalogView | null = null;

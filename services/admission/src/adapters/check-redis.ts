@@ -20,7 +20,8 @@ export function redisProblem(facts: string): string | null {
 }
 
 /**
- * Why admission cannot decide on a server that may throw keys away, or null: held amounts would vanish beside the holds.
+ * Why admission cannot decide on a server that may throw keys away, or null: held amounts would
+ * vanish beside the holds.
  * @param facts the reply of `INFO` or `INFO memory`
  */
 export function evictionProblem(facts: string): string | null {
@@ -29,10 +30,16 @@ export function evictionProblem(facts: string): string | null {
   return `maxmemory-policy of Redis is ${policy}, which deletes limits and holds: set it to noeviction`;
 }
 
-/** Errors of a server that does not do what it did when it was found: a copy now, part of a cluster, reading its file. */
+/**
+ * Errors of a server that does not do what it did when it was found: a copy now, part of a cluster,
+ * reading its file.
+ */
 const ELSEWHERE = /^-?(NOSCRIPT|READONLY|MOVED|ASK|LOADING|UNBLOCKED|CLUSTERDOWN|MASTERDOWN)\b/;
 
-/** Whether an error of Redis means that the connection leads to a server that cannot be used as it is. */
+/**
+ * Whether an error of Redis means that the connection leads to a server that cannot be used as it
+ * is.
+ */
 export function isElsewhere({ message }: Error): boolean {
   return ELSEWHERE.test(message);
 }

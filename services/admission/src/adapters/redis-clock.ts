@@ -1,8 +1,8 @@
 import type { StoreClock } from '../ports.js';
 
 /**
- * Redis time between two replies: the last one, carried on by this process's monotonic clock. It only prepares
- * decisions; the scripts read the time themselves.
+ * Redis time between two replies: the last one, carried on by this process's monotonic clock. It
+ * only prepares decisions; the scripts read the time themselves.
  */
 export class RedisClock implements StoreClock {
   #ahead: number | null = null;

@@ -19,7 +19,10 @@ const SILENCE_MAX_MS = 5_000;
 /** Calls are answered 500 until the server is found again: it is looked for often. */
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 200;
-/** A server that reads its file is asked again so soon whether it has done so, whatever time it expects to need. */
+/**
+ * A server that reads its file is asked again so soon whether it has done so, whatever time it
+ * expects to need.
+ */
 const LOADING_RETRY_MS = 100;
 const KEEP_ALIVE_MS = 10_000;
 /** Routes of keys that nobody uses are forgotten; the owner is asked again. */
@@ -27,7 +30,10 @@ const ROUTE_SECONDS = 90 * 86_400;
 /** How long a digest that the owner does not know is not asked for again. */
 const MISS_SECONDS = 10;
 const EPOCH_RANDOM_BYTES = 8;
-/** They answer the token of their bucket; `due`, which each replica runs again and again, the newest of all buckets. */
+/**
+ * They answer the token of their bucket; `due`, which each replica runs again and again, the newest
+ * of all buckets.
+ */
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
 /** Scripts in one write; more go in the next one of the same moment. */
@@ -48,9 +54,9 @@ export interface RedisMemory {
 }
 
 /**
- * The connection to Redis. It is used only after a handshake that reads the server's run id and loads all scripts, so that
- * no token of another run is ever taken for this one's (docs/protocol.md#r12). Nothing is queued
- * while it is away, and nothing is sent again by itself.
+ * The connection to Redis. It is used only after a handshake that reads the server's run id and
+ * loads all scripts, so that no token of another run is ever taken for this one's
+ * (docs/protocol.md#r12). Nothing is queued while it is away, and nothing is sent again by itself.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #redis: Redis;
@@ -114,7 +120,9 @@ export class RedisLimitStore implements LimitStore {
     return this.#runId !== null;
   }
 
-  /** Why the server that answers cannot be used, and what to do; null: nothing is known against it. */
+  /**
+   * Why the server that answers cannot be used, and what to do; null: nothing is known against it.
+   */
   problem(): string | null {
     return this.#problem;
   }
@@ -161,7 +169,10 @@ export class RedisLimitStore implements LimitStore {
     await this.#redis.del(routeKey(digest)).catch(this.#throwFault);
   }
 
-  /** Later than every token that this process has seen, also when other replicas' clocks are ahead of its own. */
+  /**
+   * Later than every token that this process has seen, also when other replicas' clocks are ahead
+   * of its own.
+   */
   newEpoch(): string {
     const setAt = Math.max(this.clock.wall(), this.#latestEpochAt + 1);
     return makeEpoch(this.#handshaken(), setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
@@ -218,7 +229,10 @@ export class RedisLimitStore implements LimitStore {
     this.#runId = null;
   }
 
-  /** What is asked for at one moment, by messages that arrived together, travels as one write and is read as one. */
+  /**
+   * What is asked for at one moment, by messages that arrived together, travels as one write and is
+   * read as one.
+   */
   #openPipeline(): Pipeline {
     if (this.#pipeline !== null && this.#pipeline.calls.length < PIPELINE_CALLS_MAX) return this.#pipeline;
     const calls: EvalCall[] = [];
@@ -232,8 +246,9 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * One write for all of them. Not the client's pipeline: each one of these gets a hidden class of its own, and what such a class
-   * holds (commands, texts, promises) survives until the next full collection, which was a quarter of this process's work.
+   * One write for all of them. Not the client's pipeline: each one of these gets a hidden class of
+   * its own, and what such a class holds (commands, texts, promises) survives until the next full
+   * collection, which was a quarter of this process's work.
    */
   #send(calls: readonly EvalCall[]): Promise<readonly Result[]> {
     const { stream } = this.#redis;
@@ -262,7 +277,10 @@ export class RedisLimitStore implements LimitStore {
     return texts;
   }
 
-  /** What an error means for those who asked. A server that has changed under the connection is given up. */
+  /**
+   * What an error means for those who asked. A server that has changed under the connection is
+   * given up.
+   */
   #fault(cause: Error): AdmissionFault {
     if (cause instanceof AdmissionFault) return cause;
     if (isElsewhere(cause) && this.#runId !== null) this.#reconnect();

@@ -1,6 +1,9 @@
 import { Command } from 'ioredis';
 
-/** One run of a script (`lua/shared/gate.lua` tells what each of them takes first). Arguments are texts or integers. */
+/**
+ * One run of a script (`lua/shared/gate.lua` tells what each of them takes first). Arguments are
+ * texts or integers.
+ */
 export interface EvalCall {
   readonly sha: string;
   readonly keys: readonly string[];
@@ -14,9 +17,10 @@ const headOf = (bytes: number): string => `\r\n$${bytes}\r\n`;
 const HEADS: readonly string[] = Array.from({ length: 512 }, (_, bytes) => headOf(bytes));
 
 /**
- * An EVALSHA of the client. The client's own method copies the arguments, flattens the copy and looks at each of them again;
- * with 30 to 40 of them that was a tenth of this process's work. Here they are written down once, as texts, and made one
- * text with two joints for each instead of five: those were a third of this process's garbage.
+ * An EVALSHA of the client. The client's own method copies the arguments, flattens the copy and
+ * looks at each of them again; with 30 to 40 of them that was a tenth of this process's work. Here
+ * they are written down once, as texts, and made one text with two joints for each instead of five:
+ * those were a third of this process's garbage.
  */
 export class ScriptCommand extends Command {
   constructor({ sha, keys, runId, offsetMs, args }: EvalCall) {

@@ -14,8 +14,8 @@ export interface StoreWatch extends BackPressure {
 }
 
 /**
- * Polls the memory of Redis and the stream of usage events each second, independently: one that is silent does not hold up the
- * other. A poll that fails leaves the last values.
+ * Polls the memory of Redis and the stream of usage events each second, independently: one that is
+ * silent does not hold up the other. A poll that fails leaves the last values.
  */
 export function watchStores(
   limitStore: Pick<RedisLimitStore, 'memory'>,

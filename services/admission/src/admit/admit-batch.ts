@@ -18,7 +18,10 @@ import { BatchRun, type BatchReply } from './batch-run.js';
 
 export type Batch = ReceivedOf<typeof admissionBatch>;
 
-/** Entries that wait for a decision at once in this process; one more is a fault: a queue must not outlive its callers. */
+/**
+ * Entries that wait for a decision at once in this process; one more is a fault: a queue must not
+ * outlive its callers.
+ */
 export const ENTRIES_IN_FLIGHT_MAX = 4_096;
 
 /** An entry of which this process knows enough to decide in the batch's one pipeline. */
@@ -30,8 +33,8 @@ interface WarmEntry {
 }
 
 /**
- * Decides the batches of the edges. What this process knows enough of goes in one pipeline and is answered together;
- * what something is missing for follows entry by entry, as it is ready.
+ * Decides the batches of the edges. What this process knows enough of goes in one pipeline and is
+ * answered together; what something is missing for follows entry by entry, as it is ready.
  */
 export class BatchHandler {
   #inFlight = 0;
@@ -85,7 +88,10 @@ export class BatchHandler {
     await Promise.all(later);
   }
 
-  /** One pipeline, releases first: a slot that falls free is there for the next call. One reply. Returns the work on those that turned out to lack something. */
+  /**
+   * One pipeline, releases first: a slot that falls free is there for the next call. One reply.
+   * Returns the work on those that turned out to lack something.
+   */
   async #decideCached(
     warm: readonly WarmEntry[],
     releases: readonly PendingRelease[],

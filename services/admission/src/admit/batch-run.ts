@@ -50,7 +50,10 @@ export class BatchRun {
     return answer;
   }
 
-  /** The answer of an entry that could not be decided. What nobody foresaw is logged each time, as an error. */
+  /**
+   * The answer of an entry that could not be decided. What nobody foresaw is logged each time, as
+   * an error.
+   */
   fault(entry: Entry, error: unknown): BatchAnswer {
     const { id } = entry.body;
     const foreseen = error instanceof AdmissionFault;
@@ -63,7 +66,10 @@ export class BatchRun {
     return this.finish(entry, mayHold ? { ...fault, mayHold } : fault);
   }
 
-  /** A span for each traced entry of these, as the child of its own; ends with the scripts. Null when none is traced. */
+  /**
+   * A span for each traced entry of these, as the child of its own; ends with the scripts. Null
+   * when none is traced.
+   */
   beginScripts(entries: readonly { readonly entry: Entry }[]): readonly Span[] | null {
     if (this.#spans === null) return null;
     return entries.flatMap(({ entry }) => this.beginScript(entry, entries.length) ?? []);
@@ -84,7 +90,10 @@ export class BatchRun {
     });
   }
 
-  /** Rejects when the work takes longer than the turn has left; what it does later is not waited for. */
+  /**
+   * Rejects when the work takes longer than the turn has left; what it does later is not waited
+   * for.
+   */
   async within<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const overdue = new Promise<never>((_resolve, reject) => {

@@ -13,15 +13,17 @@ import { answerOf, prepareEntry, targetOf } from './entry.js';
 import type { Entry } from './entry.js';
 import type { BatchRun } from './batch-run.js';
 
-/** Each round brings something that was missing; more rounds than things to be missing mean a fault. */
+/**
+ * Each round brings something that was missing; more rounds than things to be missing mean a fault.
+ */
 const ATTEMPTS_MAX = 8;
 
 /** What an entry that is decided alone needs of its turn. */
 export type EntryRun = Pick<BatchRun, 'expired' | 'beginScript'>;
 
 /**
- * Decides one entry, loading what is missing. Whether the turn has expired is asked before each step, so that nothing
- * is decided after the entry was answered.
+ * Decides one entry, loading what is missing. Whether the turn has expired is asked before each
+ * step, so that nothing is decided after the entry was answered.
  * @throws AdmissionFault
  */
 export async function decideEntry(decider: Decider, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {
@@ -37,10 +39,12 @@ export async function decideEntry(decider: Decider, entry: Entry, batchRun: Entr
     if (batchRun.expired()) break;
     const span = batchRun.beginScript(entry);
     const { outcome, prepared } = await decide(decider, entry, keyReference, notBefore).finally(() => span?.end());
-    // Within an account time never goes back: what a script has told holds for the rounds after it too.
+    // Within an account time never goes back: what a script has told holds for the rounds after it
+    // too.
     if (outcome.kind === 'clock') notBefore = outcome.now;
     if (outcome.kind === 'refused' && outcome.row === REFUSAL.invalid_api_key && fresh && !renewed) {
-      // The owner has just named this digest, but the limit store has another: the key was rotated, its record is on its way.
+      // The owner has just named this digest, but the limit store has another: the key was rotated,
+      // its record is on its way.
       renewed = true;
       const needs = { token: outcome.token, caughtUp: true, account: false, key: true, rows: [] };
       await decider.loader.load(keyReference, { ...needs, startedAt: outcome.now });

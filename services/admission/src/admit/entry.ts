@@ -22,7 +22,8 @@ export type Entry =
 const FIRST_LEASE_MS = 10_000;
 
 /**
- * @param notBefore Redis time in ms that a script has told for this account: it decides on no earlier one
+ * @param notBefore Redis time in ms that a script has told for this account: it decides on no
+ * earlier one
  * @throws AdmissionFault `catalog_error` while there is no catalog
  */
 export function prepareEntry(ports: Ports, entry: Entry, known: CachedAccount, notBefore = 0): PreparedCall {
@@ -45,7 +46,10 @@ export function targetOf(ports: Ports, entry: Entry, keyReference: KeyReference)
   };
 }
 
-/** The answer of an outcome, or null when something is missing and the decision has to be made again. */
+/**
+ * The answer of an outcome, or null when something is missing and the decision has to be made
+ * again.
+ */
 export function answerOf(
   ports: Ports,
   entry: Entry,

@@ -72,7 +72,10 @@ const BREAK: Record<number, (scenario: Scenario) => void> = {
   [REFUSAL.monthly_spend_cap_exceeded]: (scenario) => (scenario.key.capNanoUsd = PRICE - 1),
 };
 
-/** Rules of which only one can break: one finding per body; windows and allotments bind plan-funded calls only. */
+/**
+ * Rules of which only one can break: one finding per body; windows and allotments bind plan-funded
+ * calls only.
+ */
 const EXCLUSIVE: readonly (readonly [RefusalRank, RefusalRank])[] = [
   [REFUSAL.request_entity_too_large, REFUSAL.invalid_request],
   [REFUSAL.no_funding, REFUSAL.window_exhausted],

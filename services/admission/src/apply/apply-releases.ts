@@ -51,7 +51,10 @@ export function prepareReleases(
   return { pending, unknown };
 }
 
-/** The ids that are done with. A hold that was lost with another limit store is created by a second script. */
+/**
+ * The ids that are done with. A hold that was lost with another limit store is created by a second
+ * script.
+ */
 export async function readReleases(
   { limitStore }: Pick<Ports, 'limitStore'>,
   pending: readonly PendingRelease[],
@@ -70,8 +73,9 @@ export async function readReleases(
 const ID_AGE_MAX_MS = 30_000;
 
 /**
- * A blind release whose account this process does not know. A digest without a route was never admitted by this limit store, but its
- * admission may be under way at another replica: it has to come again until that can be no more.
+ * A blind release whose account this process does not know. A digest without a route was never
+ * admitted by this limit store, but its admission may be under way at another replica: it has to
+ * come again until that can be no more.
  */
 export async function applyUnknownRelease(
   ports: Ports,
@@ -111,7 +115,10 @@ function creatingCall({ release, bucket, call }: PendingRelease): ScriptCall {
   return release.blind ? call : creatingReleaseCall(bucketKeys(bucket), release, timeOfUuidV7(release.id));
 }
 
-/** The id when the release is done with; null when it has to come again, or goes on with a second script. */
+/**
+ * The id when the release is done with; null when it has to come again, or goes on with a second
+ * script.
+ */
 function readRelease(
   { release, bucket }: PendingRelease,
   reply: ScriptReply | AdmissionFault | undefined,

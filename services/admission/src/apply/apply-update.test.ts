@@ -236,7 +236,8 @@ test('a rotated-away secret is an invalid_api_key at every replica, by every way
       row: REFUSAL.invalid_api_key,
     });
     expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ kind: 'admitted' });
-    // The two digests of one secret under two peppers lead to the same key; a foreign one beside it changes nothing.
+    // The two digests of one secret under two peppers lead to the same key; a foreign one beside it
+    // changes nothing.
     expect(await admit(replica, admitEntry(replica.clock, [next, old]))).toMatchObject({ kind: 'admitted' });
     expect(await admit(replica, admitEntry(replica.clock, [old, 'e'.repeat(64)]))).toMatchObject({
       row: REFUSAL.invalid_api_key,

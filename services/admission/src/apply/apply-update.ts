@@ -9,7 +9,10 @@ import type { Ports } from '../ports.js';
 
 type Update = ReceivedOf<typeof admissionApply>;
 
-/** Writes what changed, loaded or not, if it is newer. @throws AdmissionFault unless all of it was written */
+/**
+ * Writes what changed, loaded or not, if it is newer. @throws AdmissionFault unless all of it was
+ * written
+ */
 export async function applyUpdate(
   ports: Pick<Ports, 'limitStore'>,
   update: Update,
@@ -19,7 +22,10 @@ export async function applyUpdate(
   await tellRoutes(ports.limitStore, update.keys ?? []);
 }
 
-/** Writes a balance snapshot. What is not written is repeated by a later balance snapshot, or asked for when its hold falls due. */
+/**
+ * Writes a balance snapshot. What is not written is repeated by a later balance snapshot, or asked
+ * for when its hold falls due.
+ */
 export async function applyBalanceSnapshots(
   ports: Pick<Ports, 'limitStore'>,
   { incarnation, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,

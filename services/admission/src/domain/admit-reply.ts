@@ -175,8 +175,8 @@ function modelOf(prepared: PreparedCall): { model?: string } {
 }
 
 /**
- * unit, limit, used, running, reset: of a window or an allotment. What is not settled yet counts as used: in requests the
- * running calls, in USD what ended ones cost.
+ * unit, limit, used, running, reset: of a window or an allotment. What is not settled yet counts as
+ * used: in requests the running calls, in USD what ended ones cost.
  */
 function limitFacts(reply: ScriptReply, from: number, now: number): RefusalFacts {
   const unit = reply[from] as WindowUnit;

@@ -20,7 +20,9 @@ export interface AdmitTarget {
   readonly edge: string;
   /** The place in the minute was taken before. */
   readonly counted: boolean;
-  /** How long the hold's slot waits for the first heartbeat, and the hold for any, in milliseconds. */
+  /**
+   * How long the hold's slot waits for the first heartbeat, and the hold for any, in milliseconds.
+   */
   readonly firstLeaseMs: number;
   readonly expiryMs: number;
 }

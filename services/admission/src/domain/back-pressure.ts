@@ -8,8 +8,8 @@ const OLDEST_EVENT_MAX_MS = 7 * DAY_MS;
 export interface StoreFacts {
   readonly redis: { readonly usedBytes: number; readonly maxBytes: number } | null;
   /**
-   * The stream of usage events. Billing trims what it has settled but for an hour's reserve, so what is there is what
-   * is unsettled or about to be trimmed.
+   * The stream of usage events. Billing trims what it has settled but for an hour's reserve, so
+   * what is there is what is unsettled or about to be trimmed.
    */
   readonly usage: { readonly bytes: number; readonly bytesMax: number; readonly firstAt: number | null } | null;
 }

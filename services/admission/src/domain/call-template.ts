@@ -6,14 +6,20 @@ import type { StoredTemplate } from './hold-template.js';
 import { storeTemplate } from './hold-template.js';
 import type { RunningTerms, Validity } from './terms.js';
 
-/** What the billed calls of one key have in common while model, endpoint, price version and periods are the same. */
+/**
+ * What the billed calls of one key have in common while model, endpoint, price version and periods
+ * are the same.
+ */
 export interface CallTemplate {
   readonly month: MonthSpan;
   /** Null for calls that the wallet pays. */
   readonly plan: PlanQuestion | null;
   readonly template: StoredTemplate;
   readonly hold: Omit<HoldFields, 'account' | 'worstNanoUsd' | 'planMaxNanoUsd' | 'walletMaxNanoUsd' | 'admittedAt'>;
-  /** The end of the script's arguments: limits of the plan, then the account's fields that belong to this call. */
+  /**
+   * The end of the script's arguments: limits of the plan, then the account's fields that belong to
+   * this call.
+   */
   readonly limits: readonly (string | number)[];
   readonly fields: readonly string[];
   readonly monthRows: readonly [string, string];
@@ -35,7 +41,10 @@ export interface CallTemplateInput {
   readonly now: number;
 }
 
-/** Frames of one account's terms; a key that calls more models than this builds them anew now and then. */
+/**
+ * Frames of one account's terms; a key that calls more models than this builds them anew now and
+ * then.
+ */
 const CALL_TEMPLATES_MAX = 256;
 const callTemplates = new WeakMap<RunningTerms, CachedCallTemplates>();
 

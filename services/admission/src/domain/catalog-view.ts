@@ -72,7 +72,9 @@ export function modelFacts(
   return { rank, price, bytesPerToken: served.model.bytesPerToken, sources, from, until };
 }
 
-/** A price version that is in force or was not yet removed, for the stored answer of a repeated id. */
+/**
+ * A price version that is in force or was not yet removed, for the stored answer of a repeated id.
+ */
 export function priceOfVersion(view: CatalogView, modelName: string, version: string): PricedVersion | null {
   const dated = view.get(modelName)?.model.prices.find((candidate) => candidate.version === version);
   return dated?.figures ? { version, figures: dated.figures } : null;

@@ -10,7 +10,9 @@ export interface DueLook {
 
 /** How replicas share the looks. */
 export interface LookSharing {
-  /** So long the look of another replica is enough for this one; 0: it looks whatever others did. */
+  /**
+   * So long the look of another replica is enough for this one; 0: it looks whatever others did.
+   */
   readonly othersMs: number;
   /** So long this one is enough for the others. */
   readonly ownMs: number;

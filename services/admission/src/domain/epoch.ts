@@ -1,12 +1,16 @@
 /**
- * The token of a bucket: which run of the server keeps it, when it was set (epoch ms), and what no other token has. Edges hold the
- * one with the latest time for the current one, whatever the order in which they hear of them.
+ * The token of a bucket: which run of the server keeps it, when it was set (epoch ms), and what no
+ * other token has. Edges hold the one with the latest time for the current one, whatever the order
+ * in which they hear of them.
  */
 export function makeEpoch(runId: string, setAt: number, random: string): string {
   return `${runId}.${setAt}.${random}`;
 }
 
-/** When a token was set, epoch ms; 0 when it does not say, as those that were set before tokens had a time. */
+/**
+ * When a token was set, epoch ms; 0 when it does not say, as those that were set before tokens had
+ * a time.
+ */
 export function setAtOf(token: string): number {
   const [, time, random] = token.split('.');
   return random === undefined ? 0 : Number(time) || 0;

@@ -5,13 +5,18 @@ import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
 import { templateOfHold, storeTemplate } from './hold-template.js';
 
-/** How long a confirmed call keeps its slot and its hold without another heartbeat, in milliseconds. */
+/**
+ * How long a confirmed call keeps its slot and its hold without another heartbeat, in milliseconds.
+ */
 export interface HeartbeatSpans {
   readonly leaseMs: number;
   readonly expiryMs: number;
 }
 
-/** @param restoring gives a slot back to calls whose lease lapsed while the limit store was away; void once the bucket is open */
+/**
+ * @param restoring gives a slot back to calls whose lease lapsed while the limit store was away;
+ * void once the bucket is open
+ */
 export function heartbeatCall(
   keys: BucketKeys,
   calls: readonly HeartbeatCall[],

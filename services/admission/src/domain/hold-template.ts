@@ -3,7 +3,10 @@ import type { Endpoint, HoldFields } from '@gateway/contracts/messages';
 import { allotmentRow, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWindowRow } from '@gateway/metering';
 import type { WindowUnit } from '@gateway/metering';
 
-/** What many holds of an account have in common. It is stored once beside them, so that a hold stays small. */
+/**
+ * What many holds of an account have in common. It is stored once beside them, so that a hold stays
+ * small.
+ */
 export interface HoldTemplate {
   readonly key: string;
   readonly member: string;
@@ -20,7 +23,10 @@ export interface HoldTemplate {
 export interface StoredTemplate {
   /** Names the content: equal shapes meet, others do not. */
   readonly id: string;
-  /** Names of the amounts, of the counts, of the sums in USD, JSON: one line each, as the scripts read it. */
+  /**
+   * Names of the amounts, of the counts, of the sums in USD, JSON: one line each, as the scripts
+   * read it.
+   */
   readonly text: string;
 }
 
@@ -49,8 +55,8 @@ export function templateOfHold(hold: HoldFields, endpoint: Endpoint | null): Hol
 const SESSION = 'session';
 
 /**
- * Windows and allotments of a unit in which a hold counts: in requests as one call, in USD with what the plan pays for it once
- * it has ended.
+ * Windows and allotments of a unit in which a hold counts: in requests as one call, in USD with
+ * what the plan pays for it once it has ended.
  */
 function rowsIn(limited: WindowUnit, template: HoldTemplate): string[] {
   const rows = new Set<string>();

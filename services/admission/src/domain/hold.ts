@@ -30,7 +30,10 @@ export interface StoredHold {
 const STATES: Readonly<Record<string, HoldState>> = { o: 'open', x: 'expiring', d: 'done', g: 'gone' };
 const PARTS = 13;
 
-/** Whether a field of `h:<account>` is a hold: shapes (`s:`) and ids that were counted in a minute (`m:`) lie beside them. */
+/**
+ * Whether a field of `h:<account>` is a hold: shapes (`s:`) and ids that were counted in a minute
+ * (`m:`) lie beside them.
+ */
 export function isHoldId(field: string): boolean {
   return field[1] !== ':';
 }

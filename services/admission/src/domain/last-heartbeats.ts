@@ -31,9 +31,10 @@ export interface LastHeartbeat {
 }
 
 /**
- * The last heartbeat of each edge. A heartbeat has grown or shrunk in parts since the one before: older messages count for parts that
- * have not arrived, parts beyond the newest heartbeat's number do not. A part that was replaced while the stream was read is there
- * twice; the older one says nothing.
+ * The last heartbeat of each edge. A heartbeat has grown or shrunk in parts since the one before:
+ * older messages count for parts that have not arrived, parts beyond the newest heartbeat's number
+ * do not. A part that was replaced while the stream was read is there twice; the older one says
+ * nothing.
  */
 export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] {
   const byEdge = new Map<string, Map<number, KeptHeartbeat>>();

@@ -3,7 +3,10 @@ import { WEEK_MS, allotmentRow, monthlyWindowRow, weekStart, weeklyWindowRow } f
 import type { WindowType, WindowUnit } from '@gateway/metering';
 import type { RunningTerms, Validity } from './terms.js';
 
-/** A window or allotment whose row has a name before the script runs. Times in ms, the limit in its unit. */
+/**
+ * A window or allotment whose row has a name before the script runs. Times in ms, the limit in its
+ * unit.
+ */
 export interface RowLimit {
   readonly type: WindowType;
   readonly unit: WindowUnit;

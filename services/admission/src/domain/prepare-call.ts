@@ -44,7 +44,9 @@ export interface PreparedCall {
   readonly requestsPerMinute: number;
   /** What the key's record refuses; 0: nothing. */
   readonly keyRank: 0 | KeyRank;
-  /** The lowest rank after `rate_limited` that the request and the catalog decide; 0: none applies. */
+  /**
+   * The lowest rank after `rate_limited` that the request and the catalog decide; 0: none applies.
+   */
   readonly factRank: 0 | RefusalRank;
   readonly facts: RefusalFacts;
   /** Null when a rank above refuses, and for an open. */
@@ -70,7 +72,10 @@ export interface BilledCall {
 
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
-/** @param now Redis time, estimated; the script refuses to decide outside the validity of the result. */
+/**
+ * @param now Redis time, estimated; the script refuses to decide outside the validity of the
+ * result.
+ */
 export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {
   const opened = prepareOpen(call.digests, known, now);
   if (opened.keyRank !== 0) return opened;
@@ -124,7 +129,10 @@ export function prepareOpen(digests: readonly string[], known: CachedAccount, no
   };
 }
 
-/** The same account and key, and what is found of the call. Named one by one: a copy of all members costs a microsecond. */
+/**
+ * The same account and key, and what is found of the call. Named one by one: a copy of all members
+ * costs a microsecond.
+ */
 function goOn(
   { known, terms, requestsPerMinute, keyRank }: PreparedCall,
   { validity, factRank, facts, funded }: Pick<PreparedCall, 'validity' | 'factRank' | 'facts' | 'funded'>,

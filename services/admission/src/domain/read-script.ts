@@ -47,7 +47,9 @@ export function heldCall(keys: BucketKeys, account: string): ScriptCall {
   };
 }
 
-/** Calls with a slot, and what they hold of the wallet in nano-USD; null unless the bucket is open. */
+/**
+ * Calls with a slot, and what they hold of the wallet in nano-USD; null unless the bucket is open.
+ */
 export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUsd: number } | null {
   if (reply[0] !== 'open') return null;
   const at = (index: number): number => valueOf(reply[FIXED + index]) ?? 0;

@@ -14,7 +14,8 @@ export interface KnownRelease {
 }
 
 /**
- * The script of a release, for a hold that is probably there. The order of the arguments is the one of `lua/release.lua`.
+ * The script of a release, for a hold that is probably there. The order of the arguments is the one
+ * of `lua/release.lua`.
  * @param idTime epoch ms inside the id
  */
 export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {

@@ -21,7 +21,10 @@ export interface ScriptCall {
   readonly args: readonly (string | number)[];
 }
 
-/** Every script answers a list of texts: its state or outcome, Redis time in ms, then what the outcome has. */
+/**
+ * Every script answers a list of texts: its state or outcome, Redis time in ms, then what the
+ * outcome has.
+ */
 export type ScriptReply = readonly string[];
 
 /** Redis time of a reply in milliseconds. */

@@ -4,16 +4,25 @@ import { readTerms } from './terms.js';
 
 type Period = NonNullable<AccountTerms['subscription']>;
 
-/** Terms as the limit store keeps them: most of the text is the same for all accounts of a plan and is kept once in a bucket. */
+/**
+ * Terms as the limit store keeps them: most of the text is the same for all accounts of a plan and
+ * is kept once in a bucket.
+ */
 export interface StoredTerms {
   /** Names the shared text by its content. */
   readonly id: string;
   readonly text: string;
-  /** The running period and, after a `|`, the next one that is known: id, start and end in ms; empty without one. */
+  /**
+   * The running period and, after a `|`, the next one that is known: id, start and end in ms; empty
+   * without one.
+   */
   readonly period: string;
 }
 
-/** What stands in a text for the next period, which is the account's own. Who takes it for one waits for ever. */
+/**
+ * What stands in a text for the next period, which is the account's own. Who takes it for one waits
+ * for ever.
+ */
 const NEXT_PERIOD: Period = { id: '-', start: 8.64e15, end: 8.64e15 };
 
 export function storeTerms(terms: AccountTerms): StoredTerms {
@@ -23,7 +32,10 @@ export function storeTerms(terms: AccountTerms): StoredTerms {
   return { id: shortHash(text), text, period: `${textOf(subscription)}|${textOf(next?.subscription ?? null)}` };
 }
 
-/** What {@link storeTerms} made; an empty text: billing has none. @throws SyntaxError for another text */
+/**
+ * What {@link storeTerms} made; an empty text: billing has none. @throws SyntaxError for another
+ * text
+ */
 export function readStoredTerms(text: string, periods: string): AccountTerms {
   const terms = readTerms(text);
   const [current, following] = periods.split('|').map(periodOf);

@@ -51,8 +51,8 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
 }
 
 /**
- * The record of a call whose edge vanished: charged 0. Every replica writes the same content, since events of one rank
- * that differ are set aside.
+ * The record of a call whose edge vanished: charged 0. Every replica writes the same content, since
+ * events of one rank that differ are set aside.
  */
 export function expiredEvent({ account, id, hold, template }: DueHold): UsageEvent {
   return {

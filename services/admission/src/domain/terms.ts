@@ -11,7 +11,10 @@ const TERMS_WITHOUT_PLAN: AccountTerms = {
   subscription: null,
 };
 
-/** Terms as the limit store keeps them; empty: billing has none. Each account gets an object of its own. */
+/**
+ * Terms as the limit store keeps them; empty: billing has none. Each account gets an object of its
+ * own.
+ */
 export function readTerms(text: string): AccountTerms {
   return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
 }
@@ -25,7 +28,10 @@ export interface Validity {
   readonly until: number;
 }
 
-/** The terms of one time: `subscription` is the period that runs, and null exactly when no plan is in force. */
+/**
+ * The terms of one time: `subscription` is the period that runs, and null exactly when no plan is
+ * in force.
+ */
 export type RunningTerms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
 
 /** The terms that hold within [from, until). */
@@ -36,9 +42,10 @@ export interface TermsSpan extends Validity {
 const spansOfTerms = new WeakMap<AccountTerms, readonly TermsSpan[]>();
 
 /**
- * What holds at `now`, and how long. A period is in force from its start to its end, by Redis time and whatever billing has said
- * of it yet: the following one takes over at its own start, also when the one before would still run, and between them
- * there is no plan. The same terms give the same objects.
+ * What holds at `now`, and how long. A period is in force from its start to its end, by Redis time
+ * and whatever billing has said of it yet: the following one takes over at its own start, also when
+ * the one before would still run, and between them there is no plan. The same terms give the same
+ * objects.
  * @param now Redis time in ms. @throws RangeError for NaN
  */
 export function termsAt(known: AccountTerms, now: number): TermsSpan {

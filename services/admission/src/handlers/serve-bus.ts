@@ -18,7 +18,10 @@ const BATCHES_MAX = 2_048;
 /** Scans of all buckets at once: each costs Redis some ten milliseconds. */
 const LISTS_MAX = 4;
 
-/** Opens the handlers through which edges ask. Bodies are validated by the bus against the contracts. */
+/**
+ * Opens the handlers through which edges ask. Bodies are validated by the bus against the
+ * contracts.
+ */
 export function serveCalls(bus: Bus, admission: Admission): void {
   bus.serveMany(admissionBatch, (batch, reply) => admission.batch(batch, reply), { concurrencyMax: BATCHES_MAX });
   bus.serve(admissionAuthorize, (question) => admission.authorize(question));

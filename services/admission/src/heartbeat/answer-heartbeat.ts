@@ -5,8 +5,8 @@ import { heartbeatsTotal } from './heartbeat-metrics.js';
 import { holdCalls } from './hold-calls.js';
 
 /**
- * Takes one heartbeat: running calls are held on, releases that got no answer are made up for, and the edge is told the tokens
- * under which its calls are held now, and which calls to end.
+ * Takes one heartbeat: running calls are held on, releases that got no answer are made up for, and
+ * the edge is told the tokens under which its calls are held now, and which calls to end.
  */
 export async function answerHeartbeat(
   ports: Ports,

@@ -16,7 +16,8 @@ export interface HeldCalls {
 /**
  * Keeps the holds of running calls alive and creates those that were lost with another limit store
  * (docs/protocol.md#r5).
- * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a bucket that is open already
+ * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a
+ * bucket that is open already
  */
 export async function holdCalls(
   ports: Pick<Ports, 'limitStore' | 'durations'>,

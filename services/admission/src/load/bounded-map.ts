@@ -5,8 +5,9 @@ interface Entry<V> {
 }
 
 /**
- * A map that forgets an entry that was not used lately when it holds more than `entriesMax`. Use only marks an entry: to move
- * it to the end at each use would make the map a new table again and again (see EphemeralMap).
+ * A map that forgets an entry that was not used lately when it holds more than `entriesMax`. Use
+ * only marks an entry: to move it to the end at each use would make the map a new table again and
+ * again (see EphemeralMap).
  */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, Entry<V>>();
@@ -39,7 +40,10 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key);
   }
 
-  /** The oldest that was not used since it was passed over last; those that were go to the end, so that it comes to one. */
+  /**
+   * The oldest that was not used since it was passed over last; those that were go to the end, so
+   * that it comes to one.
+   */
   #forgetOne(): void {
     for (const [key, entry] of this.#entries) {
       this.#entries.delete(key);

@@ -5,8 +5,9 @@ import type { Decider } from './decider.js';
 import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
 
 /**
- * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key. That is remembered in Redis
- * for some seconds, where a route that is written takes its place at once, for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
+ * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key. That
+ * is remembered in Redis for some seconds, where a route that is written takes its place at once,
+ * for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
  */
 export async function findRoute(
   { ports, cache, routing }: Pick<Decider, 'ports' | 'cache' | 'routing'>,
@@ -72,7 +73,10 @@ export async function evictKeyReference(
   }
 }
 
-/** What the owner of keys says of a key leads there from now on, in the place of what was remembered of its digest. */
+/**
+ * What the owner of keys says of a key leads there from now on, in the place of what was remembered
+ * of its digest.
+ */
 export async function tellRoutes(
   limitStore: Ports['limitStore'],
   keys: readonly { readonly digest: string; readonly account: string; readonly key: string }[],

@@ -40,8 +40,8 @@ export class AccountLoader {
   constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
 
   /**
-   * Resolves when the load has been written, or was void (the decision is made again and says what is still missing).
-   * The answer names the keys that their owner does not know.
+   * Resolves when the load has been written, or was void (the decision is made again and says what
+   * is still missing). The answer names the keys that their owner does not know.
    * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
    */
   load(keyReference: KeyReference, request: LoadRequest): Promise<ReadonlySet<string>> {
@@ -125,7 +125,8 @@ export class AccountLoader {
   async #askBilling({ keyReference, rows, caughtUp }: MergedRequest) {
     try {
       const names = [...rows].slice(0, ROWS_MAX);
-      // Until billing has once caught up since the token was set, what it says may lack events of the lost limit store.
+      // Until billing has once caught up since the token was set, what it says may lack events of
+      // the lost limit store.
       return await this.ports.owners.loadBalances({
         account: keyReference.account,
         names,
@@ -139,7 +140,10 @@ export class AccountLoader {
   }
 }
 
-/** The account's version that was read. A billing that does not tell it: at least that of the newest row. */
+/**
+ * The account's version that was read. A billing that does not tell it: at least that of the newest
+ * row.
+ */
 function versionOf({ version, standing: snapshot }: LoadedBalances): number {
   return Math.max(version ?? 0, ...snapshot.rows.map((row) => row.version));
 }
@@ -154,7 +158,10 @@ function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
   );
 }
 
-/** Adds a request to one that waits; the earliest start counts, as what is read must not be older than it says. */
+/**
+ * Adds a request to one that waits; the earliest start counts, as what is read must not be older
+ * than it says.
+ */
 function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, request: LoadRequest): MergedRequest {
   const merged = into ?? {
     keyReference,

@@ -4,12 +4,15 @@ import { AdmissionFault } from '../ports.js';
 import type { Decider } from './decider.js';
 import type { KeyReference } from './record-cache.js';
 
-/** Each round brings something that was missing; more rounds than things to be missing mean a fault. */
+/**
+ * Each round brings something that was missing; more rounds than things to be missing mean a fault.
+ */
 const ATTEMPTS_MAX = 8;
 
 /**
- * Brings the records of key and account to this process, loading them into the limit store if they are not there. False: the owner
- * knows no such key. Everybody who needs the same records waits for one look-up.
+ * Brings the records of key and account to this process, loading them into the limit store if they
+ * are not there. False: the owner knows no such key. Everybody who needs the same records waits for
+ * one look-up.
  * @throws AdmissionFault
  */
 export function populateAccount(decider: Decider, keyReference: KeyReference): Promise<boolean> {
@@ -20,7 +23,10 @@ export function populateAccount(decider: Decider, keyReference: KeyReference): P
   });
 }
 
-/** The loaded state of an account with these rows as far as they are there; null when the owner knows no such key. */
+/**
+ * The loaded state of an account with these rows as far as they are there; null when the owner
+ * knows no such key.
+ */
 export async function readLoaded(
   decider: Decider,
   keyReference: KeyReference,

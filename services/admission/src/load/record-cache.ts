@@ -22,7 +22,10 @@ const ROUTES_MAX = 100_000;
 const KEYS_MAX = 50_000;
 const ACCOUNTS_MAX = 50_000;
 
-/** What this process remembers. Each decision verifies it by version, so it may be old but never wrong. */
+/**
+ * What this process remembers. Each decision verifies it by version, so it may be old but never
+ * wrong.
+ */
 export class RecordCache {
   readonly #routes = new BoundedMap<string, KeyReference>(ROUTES_MAX);
   readonly #keys = new BoundedMap<string, KeyRecord>(KEYS_MAX);

@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * Runs single scripts, those of one event-loop turn in one pipeline: the calls that waited for one load go on together, and
- * a write to the socket for each of them would cost more than the scripts.
+ * Runs single scripts, those of one event-loop turn in one pipeline: the calls that waited for one
+ * load go on together, and a write to the socket for each of them would cost more than the scripts.
  */
 export class ScriptBatcher {
   #waiting: Waiting[] = [];

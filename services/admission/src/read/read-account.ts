@@ -10,7 +10,10 @@ import type { LimitStore } from '../ports.js';
 export interface AccountDump {
   readonly loadedUnder: string | null;
   readonly slots: number;
-  /** By row name; `session:<start>` counts the holds of a session. Rounded where a number is not exact. */
+  /**
+   * By row name; `session:<start>` counts the holds of a session. Rounded where a number is not
+   * exact.
+   */
   readonly held: Readonly<Record<string, number>>;
   /** Settled rows; null was never written. */
   readonly rows: Readonly<Record<string, { readonly value: number | null; readonly version: number }>>;

@@ -9,7 +9,10 @@ import type { FoundRoute } from '../load/record-cache.js';
 import { readLoaded } from '../load/populate-account.js';
 import { AdmissionFault } from '../ports.js';
 
-/** A question of the model list or the usage endpoint: only key and account can refuse, nothing is counted. */
+/**
+ * A question of the model list or the usage endpoint: only key and account can refuse, nothing is
+ * counted.
+ */
 export interface ReadQuestion {
   readonly id: string;
   readonly digests: readonly string[];
@@ -42,8 +45,10 @@ const WALLET: PeriodRow = { row: WALLET_ROW, start: 0 };
 const ATTEMPTS_MAX = 8;
 
 /**
- * The state under which the next call of these digests would be decided, with the rows that `rowsOf` names.
- * @param code of the fault when the state cannot be had; a key that cannot be looked up is `lookup_failed`
+ * The state under which the next call of these digests would be decided, with the rows that
+ * `rowsOf` names.
+ * @param code of the fault when the state cannot be had; a key that cannot be looked up is
+ * `lookup_failed`
  */
 export async function readState(
   decider: Decider,

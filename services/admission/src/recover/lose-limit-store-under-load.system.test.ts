@@ -22,7 +22,10 @@ const SLOW_MS = 400;
 const AMOUNT = 10;
 /** Calls that an old file of Redis brings back hold their money until they expire. */
 const DURATIONS = { leaseMs: 4_000, expiryMs: 8_000 };
-/** Calls are admitted again so long after any loss: an edge that died just before is waited for ten seconds. */
+/**
+ * Calls are admitted again so long after any loss: an edge that died just before is waited for ten
+ * seconds.
+ */
 const RECOVERY_MAX_MS = 30_000;
 
 const owners = makeOwners();
@@ -34,7 +37,9 @@ let edges: FakeEdge[];
 let redis: Redis;
 let stopLoad = false;
 
-/** Always more calls at once than the wallet has room for: every mistake about what is held shows. */
+/**
+ * Always more calls at once than the wallet has room for: every mistake about what is held shows.
+ */
 const accounts: TestAccount[] = [];
 const outcomes = { admitted: 0, fault: 0 };
 const rows = new Set<number>();
@@ -69,7 +74,10 @@ function newAccount(wallet: number): TestAccount {
   return account;
 }
 
-/** Calls one after another until the load stops: short ones, or streams that run on while Redis is lost. */
+/**
+ * Calls one after another until the load stops: short ones, or streams that run on while Redis is
+ * lost.
+ */
 async function work(edge: FakeEdge, account: TestAccount, longestMs: number, random: SeededRandom): Promise<void> {
   while (!stopLoad) {
     const outcome = await edge.start(account.digest);
@@ -98,7 +106,10 @@ const allOpen = () =>
     RECOVERY_MAX_MS,
   );
 
-/** What each account may still spend, and what is charged to it, are right to the nano-USD, without a hand. */
+/**
+ * What each account may still spend, and what is charged to it, are right to the nano-USD, without
+ * a hand.
+ */
 async function settleDown(some: readonly TestAccount[]): Promise<void> {
   await until('the edges are idle', () => edges.every((edge) => edge.idle()));
   // Holds that an old file brought back are asked for when they fall due.
@@ -175,7 +186,8 @@ test('billing is behind when Redis is lost: accounts are faults until it has cau
   await until('its releases are answered', () => edges[0]!.idle());
   await redis.flushall();
   await allOpen();
-  // The ledger still has the whole wallet, and no heartbeat names a call: only the stream knows what was spent.
+  // The ledger still has the whole wallet, and no heartbeat names a call: only the stream knows
+  // what was spent.
   expect(account.state.rows.get('wallet')).toMatchObject({ value: 2 * PRICE });
   expect(await edges[1]!.start(account.digest)).toMatchObject({ kind: 'fault' });
   ledger.goOn();

@@ -46,7 +46,10 @@ const admitMany = async (replica: Replica, account: TestAccount, count: number):
   return calls;
 };
 
-/** Each heartbeat of the live edges, as they answer a report: all calls, under the tokens that were told. */
+/**
+ * Each heartbeat of the live edges, as they answer a report: all calls, under the tokens that were
+ * told.
+ */
 function reportAll(edges: Readonly<Record<string, readonly Admitted[]>>): void {
   const tokens = [...(world.reports.at(-1) ?? [])];
   for (const [edge, calls] of Object.entries(edges)) {
@@ -240,7 +243,8 @@ test('what is applied while a bucket has no token is a fault, and in force once 
   await redis.flushall();
   await expect(one.admission.apply(update)).rejects.toMatchObject({ code: 'admission_error' });
   await expect(one.admission.applySnapshots(snapshot)).rejects.toMatchObject({ code: 'admission_error' });
-  // While it is restored there is a token: what is written under it stays, whoever opens the bucket.
+  // While it is restored there is a token: what is written under it stays, whoever opens the
+  // bucket.
   await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call!.bucket));
   await one.admission.apply(update);
   await one.admission.applySnapshots(snapshot);

@@ -12,7 +12,10 @@ import { bucketsOpened } from './recover-metrics.js';
 
 /** How often edges are asked to report (docs/protocol.md#r12), and at once for every new token. */
 const REPORT_MS = 300;
-/** How soon after a report the heartbeats are looked at; then after twice the time each, and at the latest with the next report. */
+/**
+ * How soon after a report the heartbeats are looked at; then after twice the time each, and at the
+ * latest with the next report.
+ */
 const LOOK_FIRST_MS = 20;
 /** An edge whose last heartbeat is older is not waited for. */
 const LIVE_HEARTBEAT_MS = 10_000;
@@ -44,7 +47,10 @@ export class Recovery {
     private readonly cache: RecordCache,
   ) {}
 
-  /** Takes up buckets that were found without a token or restoring. Returns at once: whether that was news. */
+  /**
+   * Takes up buckets that were found without a token or restoring. Returns at once: whether that
+   * was news.
+   */
   notice(bucket: number): boolean {
     if (this.#stopped || this.#restoring.has(bucket) || this.#noticed.has(bucket)) return false;
     this.#noticed.add(bucket);
@@ -79,8 +85,8 @@ export class Recovery {
   }
 
   /**
-   * Sets a token where there is none; takes over what another replica began, has finished, or had to begin anew. Edges must
-   * never be told a token that another one has followed.
+   * Sets a token where there is none; takes over what another replica began, has finished, or had
+   * to begin anew. Edges must never be told a token that another one has followed.
    */
   async #begin(): Promise<void> {
     const found = this.#noticed.size;

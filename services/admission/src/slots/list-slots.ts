@@ -13,17 +13,24 @@ export type SlotsAnswer = AnswerBodyOf<typeof admissionSlots>;
 
 /** Buckets looked at in one pipeline. */
 const WINDOW_BUCKETS = 16;
-/** Pipelines of one request: all buckets, and as much again for buckets of several steps. What is left is another page's. */
+/**
+ * Pipelines of one request: all buckets, and as much again for buckets of several steps. What is
+ * left is another page's.
+ */
 const ATTEMPTS_MAX = (2 * BUCKETS_TOTAL) / WINDOW_BUCKETS;
 
-/** Where a page goes on: in this step of a bucket's scan, behind this id (null: with the step's first). */
+/**
+ * Where a page goes on: in this step of a bucket's scan, behind this id (null: with the step's
+ * first).
+ */
 interface Place extends ScanPlace {
   readonly after: string | null;
 }
 
 /**
- * A page of the calls that have not ended, bucket by bucket. A call that lives from the first page to the last is in the list; while
- * a bucket grows it may be there twice. A page can be shorter than the limit although another one follows.
+ * A page of the calls that have not ended, bucket by bucket. A call that lives from the first page
+ * to the last is in the list; while a bucket grows it may be there twice. A page can be shorter
+ * than the limit although another one follows.
  * @throws AdmissionFault while a bucket is not open
  */
 export async function listSlots(

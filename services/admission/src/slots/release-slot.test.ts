@@ -50,7 +50,8 @@ test('the slot is free when it is answered, the money stays held, and the edge i
   expect(await take(call, two)).toEqual({ released: true, account: account.account });
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
   await mustAdmit(two, admitEntry(two.clock, [account.digest]));
-  // The heartbeat that was on its way when it was taken back does not take it again, nor does any later one.
+  // The heartbeat that was on its way when it was taken back does not take it again, nor does any
+  // later one.
   for (const n of [1, 2]) {
     await two.admission.heartbeat(heartbeatOf(world, 'edge-taken', n, { calls: [running(call)] }));
     expect(abortsOf('edge-taken')).toEqual([call.id]);
@@ -135,7 +136,8 @@ test('while a bucket is being restored nothing is said to be not found', async (
   heartbeatOf(world, 'edge-silent', 1);
   await redis.flushall();
   await expect(take(call)).rejects.toMatchObject({ code: 'admission_error' });
-  // The mark is lost with the limit store: the call is held again by its heartbeat, with its slot, and can be taken back again.
+  // The mark is lost with the limit store: the call is held again by its heartbeat, with its slot,
+  // and can be taken back again.
   await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call.bucket));
   heartbeatOf(world, 'edge-silent', 2, { calls: [running(call)], last: true });
   await until('all buckets are open', async () => {

@@ -19,8 +19,9 @@ const ALL_BUCKETS: readonly ScanPlace[] = Array.from({ length: BUCKETS_TOTAL }, 
 }));
 
 /**
- * Takes the slot of one call back for good: it is free when this is answered, and the call's edge is told with its next heartbeat to
- * end the call. Its money stays held until its record comes. Repeating it answers the same until the call has ended.
+ * Takes the slot of one call back for good: it is free when this is answered, and the call's edge
+ * is told with its next heartbeat to end the call. Its money stays held until its record comes.
+ * Repeating it answers the same until the call has ended.
  * @throws AdmissionFault while a bucket that may have the call is not open
  */
 export async function releaseSlot(
@@ -43,7 +44,10 @@ export async function releaseSlot(
   return { released: true, account };
 }
 
-/** Which account has a call of this id that has not ended: an id does not say it. Every bucket is scanned, all at once. */
+/**
+ * Which account has a call of this id that has not ended: an id does not say it. Every bucket is
+ * scanned, all at once.
+ */
 async function accountOfCall(
   ports: Pick<Ports, 'limitStore'>,
   id: string,

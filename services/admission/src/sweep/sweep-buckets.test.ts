@@ -117,7 +117,8 @@ test('a done hold whose balance snapshot was lost is asked for after five second
   expect(ended.held).toEqual({});
   expect(ended.rows['wallet']).toEqual({ value: 10 * PRICE - 400_000, version: 2 });
   expect(eventsOf(account)).toEqual([]);
-  // Every row that the record touched comes with what closes the hold: months are not among those that come by themselves.
+  // Every row that the record touched comes with what closes the hold: months are not among those
+  // that come by themselves.
   const asked = world.owners.asked.loadBalances.find(({ ids }) => ids.includes(call.id));
   const { key, member, periods } = call.hold as HoldFields;
   expect(asked?.names).toEqual([`km:${key}:${periods.month}`, `mm:${member}:${periods.month}`]);
@@ -128,7 +129,8 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'ok', PRICE)] });
   world.owners.billingDown = true;
-  // The clock of this world goes on while the sweeps run: it is what counts, not how often the test moved it.
+  // The clock of this world goes on while the sweeps run: it is what counts, not how often the test
+  // moved it.
   const begun = one.clock.now();
   while (one.clock.now() < begun + 185_000) {
     world.advance(1_000);

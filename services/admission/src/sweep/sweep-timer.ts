@@ -5,8 +5,8 @@ import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
 /**
- * Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. While all are open the sweep of one replica
- * is enough for all.
+ * Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. While all are open
+ * the sweep of one replica is enough for all.
  */
 export class SweepTimer {
   readonly #ledger: LedgerClient;
@@ -29,8 +29,8 @@ export class SweepTimer {
   }
 
   /**
-   * Sweeps without waiting for the pause to end, if the timer runs: where one bucket is lost, all may be. A sweep that is under
-   * way may have passed what is lost, so another one follows it.
+   * Sweeps without waiting for the pause to end, if the timer runs: where one bucket is lost, all
+   * may be. A sweep that is under way may have passed what is lost, so another one follows it.
    */
   soon(): void {
     this.#background?.wake();
@@ -43,8 +43,8 @@ export class SweepTimer {
   }
 
   /**
-   * One sweep, after the one that runs, with all that it asks for, whatever other replicas did. Rejects when Redis cannot be
-   * asked.
+   * One sweep, after the one that runs, with all that it asks for, whatever other replicas did.
+   * Rejects when Redis cannot be asked.
    */
   async sweepNow(): Promise<void> {
     await this.#sweep({ othersMs: 0, ownMs: 0 });

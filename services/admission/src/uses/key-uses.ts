@@ -1,7 +1,10 @@
 import { KEY_USES_MAX } from '@gateway/contracts/messages';
 import type { Ports } from '../ports.js';
 
-/** Keys whose use waits to be told. What is beyond waits for its next call: a time of use is for lists, nothing depends on it. */
+/**
+ * Keys whose use waits to be told. What is beyond waits for its next call: a time of use is for
+ * lists, nothing depends on it.
+ */
 const KEYS_MAX = 100_000;
 /** How often uses are told at most. */
 const TELL_MS = 30_000;

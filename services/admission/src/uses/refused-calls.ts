@@ -5,7 +5,10 @@ import type { KeyReference } from '../load/record-cache.js';
 import type { Ports, RefusedRow } from '../ports.js';
 import { refusalsDropped } from './uses-metrics.js';
 
-/** Rows that wait to be told, at most some 500 bytes each. Beyond that only rows that wait already count on. */
+/**
+ * Rows that wait to be told, at most some 500 bytes each. Beyond that only rows that wait already
+ * count on.
+ */
 const ROWS_MAX = 10_000;
 /** How often they are told at most. */
 const TELL_MS = 2_000;
@@ -18,8 +21,8 @@ interface Waiting extends RefusedRow {
 }
 
 /**
- * Refused calls by minute, account, key and code, told to billing from time to time so that people can look at them. Nothing
- * is decided by it: what a killed process had noted is lost.
+ * Refused calls by minute, account, key and code, told to billing from time to time so that people
+ * can look at them. Nothing is decided by it: what a killed process had noted is lost.
  */
 export class RefusedCalls {
   #rows = new Map<string, Waiting>();

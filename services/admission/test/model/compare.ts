@@ -127,7 +127,10 @@ export class StateReader {
   }
 }
 
-/** A row of a loaded account lacks nothing that was settled before the load, or was known before it was let go, however late its balance snapshots came. */
+/**
+ * A row of a loaded account lacks nothing that was settled before the load, or was known before it
+ * was let go, however late its balance snapshots came.
+ */
 export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelLimitStore): void {
   if (state.loadedAt === null) return;
   for (const [name, { version }] of Object.entries(sums.rows)) {

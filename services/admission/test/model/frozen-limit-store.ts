@@ -30,9 +30,10 @@ interface Waiting {
 }
 
 /**
- * What all sequences of a run share: commands of one event-loop turn travel together. The scripts are those of the room but
- * for the server's time, which counts as 0: so the clock offset of each call is the whole time, and a sequence can stand on
- * the last millisecond of a month for as long as it likes.
+ * What all sequences of a run share: commands of one event-loop turn travel together. The scripts
+ * are those of the room but for the server's time, which counts as 0: so the clock offset of each
+ * call is the whole time, and a sequence can stand on the last millisecond of a month for as long
+ * as it likes.
  */
 export class FrozenRedis {
   readonly #shas = new Map<ScriptName, string>();
@@ -103,7 +104,10 @@ function fieldsOf(reply: unknown): Record<string, string> {
   return fields;
 }
 
-/** The time of one sequence in ms: it stands still until it is moved. All clocks of the replicas are this one. */
+/**
+ * The time of one sequence in ms: it stands still until it is moved. All clocks of the replicas are
+ * this one.
+ */
 export class FrozenClock implements StoreClock {
   #observed: number | null = null;
   #now: number;

@@ -29,7 +29,10 @@ interface LedgerRecord {
   readonly effect: ReadonlyMap<string, number>;
 }
 
-/** Billing as admission sees it: one account's rows, terms and records. Amounts in nano-USD, times in ms. */
+/**
+ * Billing as admission sees it: one account's rows, terms and records. Amounts in nano-USD, times
+ * in ms.
+ */
 export class Ledger {
   readonly rows = new Map<string, VersionedBalance>();
   terms: { value: AccountTerms; version: number };
@@ -75,7 +78,8 @@ export class Ledger {
   }
 
   /**
-   * Null when billing is behind what was stored before the limit store was lost (docs/protocol.md#r11).
+   * Null when billing is behind what was stored before the limit store was lost
+   * (docs/protocol.md#r11).
    */
   load(names: readonly string[], ids: readonly string[], afterLoss: boolean, now: number) {
     if (afterLoss && this.stream.length > 0) return null;
@@ -117,7 +121,10 @@ export class Ledger {
   }
 }
 
-/** What a settled call changes: who pays, the months of key and member, the windows and the allotment that it names. */
+/**
+ * What a settled call changes: who pays, the months of key and member, the windows and the
+ * allotment that it names.
+ */
 function effectOf({ hold, amountNanoUsd }: StreamedEvent): Map<string, number> {
   const { planMaxNanoUsd, walletMaxNanoUsd, periods } = hold;
   const walletMax = walletMaxNanoUsd === null ? null : BigInt(walletMaxNanoUsd);

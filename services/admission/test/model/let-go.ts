@@ -4,7 +4,10 @@ import { heldSums, type ModelState } from './model-state.js';
 const LET_GO_MS = 86_400_000;
 const ENDED_MS = 3_600_000;
 
-/** Once a day, with news of rows: what of an account has ended goes. What is known of it is known as of now. */
+/**
+ * Once a day, with news of rows: what of an account has ended goes. What is known of it is known as
+ * of now.
+ */
 export function letGoEnded(state: ModelState, now: number): void {
   if (state.loadedAt === null || now - state.loadedAt < LET_GO_MS) return;
   const held = heldSums(state);

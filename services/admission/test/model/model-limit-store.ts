@@ -52,7 +52,10 @@ class ModelFault extends Error {
  */
 export class ModelLimitStore {
   readonly state = new ModelState();
-  /** Versions of all rows that the ledger had when the account was loaded: no row of the limit store may be older. */
+  /**
+   * Versions of all rows that the ledger had when the account was loaded: no row of the limit store
+   * may be older.
+   */
   ledgerAtLoad: ReadonlyMap<string, number> = new Map();
   /** Digests whose way each replica knows, and Redis. */
   readonly #routes = { redis: new Set<string>(), replicas: [new Set<string>(), new Set<string>()] };
@@ -79,7 +82,8 @@ export class ModelLimitStore {
   }
 
   /**
-   * True when the release is done with: one of digests that lead nowhere comes again while its id may still be admitted.
+   * True when the release is done with: one of digests that lead nowhere comes again while its id
+   * may still be admitted.
    * @param processNow what the process takes for the time
    */
   release(replica: number, release: ReleaseEntry, processNow = this.now): boolean {
@@ -182,7 +186,10 @@ export class ModelLimitStore {
     return true;
   }
 
-  /** Whom a reader finds, with all that it reads loaded; null: no key. `refused`: key or account end the reading. */
+  /**
+   * Whom a reader finds, with all that it reads loaded; null: no key. `refused`: key or account end
+   * the reading.
+   */
   readUsage(
     replica: number,
     digest: string,
@@ -226,7 +233,9 @@ export class ModelLimitStore {
     return !rows.some((row) => this.#isMissing(row));
   }
 
-  /** Whether the next decision of these digests needs nothing but the limit store, at any replica. */
+  /**
+   * Whether the next decision of these digests needs nothing but the limit store, at any replica.
+   */
   isLoaded(digests: readonly string[]): boolean {
     const key = this.#keyOf(digests);
     return (
@@ -285,7 +294,8 @@ export class ModelLimitStore {
     this.#routes.replicas[replica]?.add(digest);
     if (this.state.token === null) throw new ModelFault('admission_error');
     if (this.state.loadedAt === null || !this.state.keysLoaded.has(found)) this.#load(found, []);
-    // Who was just named by the owner of keys is believed, whatever the limit store has heard of the key.
+    // Who was just named by the owner of keys is believed, whatever the limit store has heard of
+    // the key.
     if (!known && !digests.includes(this.#recordOf(found).digest)) this.#loadRecords(found);
     return found;
   }

@@ -29,8 +29,8 @@ export interface ModelHold {
 }
 
 /**
- * The limit store's knowledge of one account. Nothing here is a counter: what is held is summed up over the holds whenever it is
- * asked for.
+ * The limit store's knowledge of one account. Nothing here is a counter: what is held is summed up
+ * over the holds whenever it is asked for.
  */
 export class ModelState {
   /** Null: the limit store was lost. */
@@ -52,7 +52,9 @@ export class ModelState {
   /** Ids that are over, until when they are remembered. */
   readonly gone = new Map<string, number>();
   readonly minutes = new Map<string, number>();
-  /** Ids that have their place in a minute and no hold, until when they may still be asked again. */
+  /**
+   * Ids that have their place in a minute and no hold, until when they may still be asked again.
+   */
   readonly counted = new Map<string, number>();
   /** Start of the session that opened last. */
   session: number | null = null;
@@ -60,8 +62,8 @@ export class ModelState {
   latest = 0;
 
   /**
-   * The limit store is lost: with all it had, or only its right to be believed (docs/protocol.md#r10 to
-   * docs/protocol.md#r12).
+   * The limit store is lost: with all it had, or only its right to be believed
+   * (docs/protocol.md#r10 to docs/protocol.md#r12).
    */
   lose(dataToo: boolean): void {
     this.token = null;
@@ -110,7 +112,10 @@ export class ModelState {
     }
   }
 
-  /** What the first whole load does not name, and is not newer, may be of a balance snapshot that came late: it is asked again. */
+  /**
+   * What the first whole load does not name, and is not newer, may be of a balance snapshot that
+   * came late: it is asked again.
+   */
   dropUnnamed(rows: BalanceSnapshot['rows'], accountVersion: number): void {
     const named = new Set(rows.map(({ name }) => name));
     this.loadedVersion = accountVersion;
@@ -119,7 +124,10 @@ export class ModelState {
     }
   }
 
-  /** Something counts in this session: it is open if it has not ended, ever, and none was opened after it. */
+  /**
+   * Something counts in this session: it is open if it has not ended, ever, and none was opened
+   * after it.
+   */
   seeSession(start: number, now: number): void {
     if (start + SESSION_5H_MS > Math.max(now, this.latest) && start > (this.session ?? 0)) this.session = start;
   }
@@ -146,7 +154,10 @@ export class ModelState {
     return sum;
   }
 
-  /** What the calls of a key or a member may still cost in a month: without a cap more than a number counts exactly. */
+  /**
+   * What the calls of a key or a member may still cost in a month: without a cap more than a number
+   * counts exactly.
+   */
   heldMonth(of: 'key' | 'member', name: string, month: string): bigint {
     let sum = 0n;
     for (const hold of this.holds.values()) {

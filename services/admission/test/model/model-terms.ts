@@ -19,8 +19,8 @@ export const NO_LIMIT = 9_000_000_000_000_000;
 type Terms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
 
 /**
- * What holds at a time: a period is in force from its start to its end, whatever billing has said of it yet, the following
- * one from its own start; between and after them there is no plan.
+ * What holds at a time: a period is in force from its start to its end, whatever billing has said
+ * of it yet, the following one from its own start; between and after them there is no plan.
  */
 export function termsAt({ next, withoutPlan, ...current }: AccountTerms, now: number): Terms {
   const terms = next && now >= next.subscription.start ? next : current;

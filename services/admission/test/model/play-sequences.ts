@@ -29,12 +29,14 @@ export function replayFrom(env: NodeJS.ProcessEnv): Replay {
 }
 
 /**
- * Plays random sequences to script and model. Returns how many: `total`, or those for which there was time.
+ * Plays random sequences to script and model. Returns how many: `total`, or those for which there
+ * was time.
  * @throws Error with the shortest sequence found on which they disagree, and how to replay it
  */
 export async function playSequences(redis: FrozenRedis, total: number, replay: Replay): Promise<number> {
   const { seed, path, limitMs } = replay;
-  // Once one lane has found something, the others leave it the machine to look for the shortest sequence.
+  // Once one lane has found something, the others leave it the machine to look for the shortest
+  // sequence.
   let finder: number | null = null;
   let played = 0;
   const endMs = performance.now() + limitMs;

@@ -22,7 +22,10 @@ const CAPS = [null, 9 * PRICE, 4 * PRICE];
 const SKEWS_MS = [0, 2_000, -2_000, -30_000, 30_000, -30_001, 30_001];
 const SPANS_MS = [1, 999, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 3_600_000, 86_400_000];
 
-/** Plays the steps of one sequence to the real admission and to the model, and compares them after each. */
+/**
+ * Plays the steps of one sequence to the real admission and to the model, and compares them after
+ * each.
+ */
 export class Play {
   /** What happened, put into words only when somebody asks. */
   readonly log: (() => string)[] = [];
@@ -393,7 +396,8 @@ export class Play {
       },
       (reply) => reply.answers.forEach((answer) => answers.set(answer.id, answer as BatchAnswer)),
     );
-    // Equal calls of one batch are decided in any order: those that found room came first, those of a full minute last.
+    // Equal calls of one batch are decided in any order: those that found room came first, those of
+    // a full minute last.
     const turn = ({ body: { id } }: ModelEntry) => {
       const answer = answers.get(id);
       return answer?.kind !== 'refused' ? 0 : answer.row === REFUSAL.rate_limited ? 2 : 1;

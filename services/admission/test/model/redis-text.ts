@@ -13,9 +13,10 @@ interface Waiting {
 const MORE = Symbol('more');
 
 /**
- * One connection that sends many commands in one write and reads their replies as text. A run of the model sends some hundred
- * thousand commands: a client that makes an object and a promise for each of them would cost more than everything else.
- * What is sent and stored in these tests has one byte to a character.
+ * One connection that sends many commands in one write and reads their replies as text. A run of
+ * the model sends some hundred thousand commands: a client that makes an object and a promise for
+ * each of them would cost more than everything else. What is sent and stored in these tests has one
+ * byte to a character.
  */
 export class TextConnection {
   readonly #socket: Socket;

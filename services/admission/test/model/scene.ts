@@ -37,7 +37,10 @@ const USUAL_BOUNDS: readonly CallBounds[] = [
   { promptBytes: 0, arrayElements: 0, attachments: 0, outputTokensMax: 0 },
 ];
 
-/** Where tokens have a price these cost the largest amount, and an odd one: a double cannot hold the sum of both. */
+/**
+ * Where tokens have a price these cost the largest amount, and an odd one: a double cannot hold the
+ * sum of both.
+ */
 const GIANT_BOUNDS: readonly CallBounds[] = [
   { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: Number.MAX_SAFE_INTEGER },
   { promptBytes: 28, arrayElements: 0, attachments: 0, outputTokensMax: 777_777_777_777_777 },
@@ -48,7 +51,10 @@ export const BOUNDS: readonly CallBounds[] = [...USUAL_BOUNDS, ...USUAL_BOUNDS, 
 /** What a call costs when it has ended, at most: above what any usual one is held for. */
 export const COST_MAX = 12 * PRICE;
 
-/** When the dated model costs how much a call; before the first it has no price, from the last on again none. */
+/**
+ * When the dated model costs how much a call; before the first it has no price, from the last on
+ * again none.
+ */
 export const DATED_PRICES = [
   { version: 'd1', after: -DAY_MS, perCall: 2 * PRICE },
   { version: 'd2', after: 61_000, perCall: 5 * PRICE },

@@ -32,7 +32,10 @@ export interface EndedCall extends EdgeCall {
 export const EDGES = ['edge1', 'edge2'] as const;
 const REPLICAS = 2;
 
-/** One account with everything around it: two replicas on one bucket of Redis, and the model beside them. */
+/**
+ * One account with everything around it: two replicas on one bucket of Redis, and the model beside
+ * them.
+ */
 export class Stage {
   readonly clock: FrozenClock;
   readonly limitStore: FrozenLimitStore;

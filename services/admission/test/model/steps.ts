@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 
-/** What can happen in one step, with how often it does. The first means nothing: shrinking ends there. */
+/**
+ * What can happen in one step, with how often it does. The first means nothing: shrinking ends
+ * there.
+ */
 export const STEP_WEIGHTS = {
   pause: 1,
   admit: 31,
@@ -26,7 +29,10 @@ export const STEP_WEIGHTS = {
 } as const;
 export type StepKind = keyof typeof STEP_WEIGHTS;
 
-/** One step: what happens, and numbers by which it chooses. Each choice that means less has the lower number. */
+/**
+ * One step: what happens, and numbers by which it chooses. Each choice that means less has the
+ * lower number.
+ */
 export interface Step {
   readonly kind: StepKind;
   readonly choices: readonly number[];

@@ -67,7 +67,10 @@ async function isWhole(redis: Redis): Promise<boolean> {
   return facts.includes('cluster_state:ok') && facts.includes(`cluster_known_nodes:${NODES}`);
 }
 
-/** The program of the servers that tests use, and what it needs of the environment: asked of one that runs. */
+/**
+ * The program of the servers that tests use, and what it needs of the environment: asked of one
+ * that runs.
+ */
 async function findProgram(): Promise<Program> {
   const server = await startTestRedis();
   const redis = new Redis(server.server.url);

@@ -36,7 +36,10 @@ export class OneServer implements Wire {
   }
 }
 
-/** A cluster: each command goes to the server that has its slot, and is refused when its keys have more than one. */
+/**
+ * A cluster: each command goes to the server that has its slot, and is refused when its keys have
+ * more than one.
+ */
 export class ClusterServers implements Wire {
   readonly #cluster: Cluster;
 

@@ -22,9 +22,9 @@ export interface CloseAccountDeps {
 }
 
 /**
- * Ends an account's subscription, deletes its webhook, and takes no credit and no subscription for it any more; its ledger
- * stays. Only at a wallet of zero: whatever is in it is paid out, and a debt is given up, by an entry that says so. Closing
- * again changes nothing.
+ * Ends an account's subscription, deletes its webhook, and takes no credit and no subscription for
+ * it any more; its ledger stays. Only at a wallet of zero: whatever is in it is paid out, and a
+ * debt is given up, by an entry that says so. Closing again changes nothing.
  */
 export async function closeAccount(
   { store, inForce, now }: CloseAccountDeps,

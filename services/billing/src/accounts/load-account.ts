@@ -10,7 +10,10 @@ export const CATCH_UP_MS = 1_000;
 const POLL_MS = 10;
 
 export interface LoadDeps {
-  /** Many accounts are loaded at once after a loss of the limit store: calls that are the same for all should be single flights. */
+  /**
+   * Many accounts are loaded at once after a loss of the limit store: calls that are the same for
+   * all should be single flights.
+   */
   readonly store: LoadStore;
   readonly stream: Pick<Stream, 'state'>;
   /** Epoch milliseconds. */
@@ -20,9 +23,9 @@ export interface LoadDeps {
 export type LoadAnswer = { kind: 'loaded'; answer: AnswerBodyOf<typeof billingLoad> } | { kind: 'behind' };
 
 /**
- * Everything that admission needs of an account, in one snapshot. How far the stream is settled is found out before the
- * snapshot is taken, so that all of it is in the snapshot (docs/protocol.md#r9 and
- * docs/protocol.md#r11).
+ * Everything that admission needs of an account, in one snapshot. How far the stream is settled is
+ * found out before the snapshot is taken, so that all of it is in the snapshot (docs/protocol.md#r9
+ * and docs/protocol.md#r11).
  */
 export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof billingLoad>): Promise<LoadAnswer> {
   const requestedAt = deps.now();
@@ -53,7 +56,9 @@ async function caughtUpNow({ store, stream }: LoadDeps, requestedAt: number): Pr
   return isSettled(position, state) ? requestedAt : Math.min(position.storedAtMs, requestedAt);
 }
 
-/** The time of asking, once everything stored before it is settled; null when that takes too long. */
+/**
+ * The time of asking, once everything stored before it is settled; null when that takes too long.
+ */
 async function waitForStream({ store, stream }: LoadDeps, requestedAt: number): Promise<number | null> {
   const state = await stream.state();
   const untilMs = performance.now() + CATCH_UP_MS;

@@ -73,7 +73,10 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
   };
 }
 
-/** The wallet, what was asked for, and all windows and allotments that may run, whoever's clock is ahead of ours. */
+/**
+ * The wallet, what was asked for, and all windows and allotments that may run, whoever's clock is
+ * ahead of ours.
+ */
 async function rowsOf(
   tx: Tx,
   account: string,

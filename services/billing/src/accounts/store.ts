@@ -15,7 +15,10 @@ export type AccountStore = ReturnType<typeof createAccountStore>;
 /** What concerns an account as a whole: its money, and its end. */
 export function createAccountStore(pool: Pool) {
   return {
-    /** The wallet, the subscription that runs at `now` (epoch milliseconds) and the overrides, as of one moment. */
+    /**
+     * The wallet, the subscription that runs at `now` (epoch milliseconds) and the overrides, as of
+     * one moment.
+     */
     funding: (account: string, now: number) =>
       inTransaction(
         pool,
@@ -26,7 +29,10 @@ export function createAccountStore(pool: Pool) {
         }),
         { isolation: 'repeatable read', readOnly: true },
       ),
-    /** One database transaction: lock the account, read the wallet, end periods, close, terms, audit, outbox, commit. */
+    /**
+     * One database transaction: lock the account, read the wallet, end periods, close, terms,
+     * audit, outbox, commit.
+     */
     closeAccount: (account: string, actor: string, now: number) =>
       inTransaction(pool, (tx) => closeAccount(tx, account, actor, now)),
   };

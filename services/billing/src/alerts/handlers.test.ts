@@ -29,7 +29,10 @@ import { startWebhookReceiver } from '../../test/webhook-receiver.js';
 const ACTOR = 'operator:ada';
 const OPTIONS = { privateAllowed: true, webhookRetry: { baseMs: 20, maxMs: 200 } };
 const SECRET = 'whsec_first';
-/** A delivery whose worker lost the database before it could say so comes again when its lease of 30 s is over. */
+/**
+ * A delivery whose worker lost the database before it could say so comes again when its lease of 30
+ * s is over.
+ */
 const AFTER_LEASE_MS = 45_000;
 
 const world = duringTests(startBillingWorld);
@@ -203,7 +206,8 @@ test('replicas come and go while accounts are charged: each alert is raised once
   })();
   const ending = (async () => {
     for (let round = 0; round < 10; round += 1) {
-      // Every connection to the database is cut: whatever was under way may or may not have been committed.
+      // Every connection to the database is cut: whatever was under way may or may not have been
+      // committed.
       await onPool(world.ledger.admin).query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway_billing'",
       );

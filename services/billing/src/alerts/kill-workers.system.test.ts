@@ -37,7 +37,8 @@ test('workers that are killed around an alert, two at a time: one alert each, to
     const account = accounts[index] as string;
     const events: UsageEvent[] = [50, 25, 15, 10].map((amount) => settled(holdFor(account), amount));
     await world.store([...events, ...events.slice(0, 2)], 1);
-    // Whichever of the two has the shard reaches the point, and the other takes over and reaches it too, if there is more.
+    // Whichever of the two has the shard reaches the point, and the other takes over and reaches it
+    // too, if there is more.
     const workers = [world.worker({ point }), world.worker({ point })];
     await until(
       `a worker reaches "${point}"`,

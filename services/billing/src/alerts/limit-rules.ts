@@ -4,15 +4,19 @@ import { monthEnd, monthStart, parseRowName, SESSION_5H_MS, WEEK_MS, type Window
 /** A balance that can have a limit: which one, and of what period. */
 export interface LimitedBalance {
   readonly subject: AlertSubject;
-  /** Its subscription period, which says when it begins and ends and which plan limits it; null: a cap, or none is known. */
+  /**
+   * Its subscription period, which says when it begins and ends and which plan limits it; null: a
+   * cap, or none is known.
+   */
   readonly subscriptionPeriod: string | null;
   /** [start, end) in epoch milliseconds; null: that of the subscription period. */
   readonly bounds: readonly [start: number, end: number] | null;
 }
 
 /**
- * Takes a row's name apart; null for a row that has no alerts. A session and a week belong to no subscription period by
- * their names: the plan of the period under which they are charged limits them.
+ * Takes a row's name apart; null for a row that has no alerts. A session and a week belong to no
+ * subscription period by their names: the plan of the period under which they are charged limits
+ * them.
  */
 export function limitedBalance(name: string, chargedUnder: string | null): LimitedBalance | null {
   const row = parseRowName(name);
@@ -38,7 +42,10 @@ export function splitRowName(name: string): { readonly subject: string; readonly
   return { subject: name.slice(0, at), period: name.slice(at + 1) };
 }
 
-/** What the first part of {@link splitRowName} stands for. @throws RangeError for a text that is none */
+/**
+ * What the first part of {@link splitRowName} stands for. @throws RangeError for a text that is
+ * none
+ */
 export function subjectOf(text: string): AlertSubject {
   const [kind = '', first = '', second = ''] = text.split(':');
   const id = text.slice(kind.length + 1);

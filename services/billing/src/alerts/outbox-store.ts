@@ -6,7 +6,10 @@ import { type Alert, toRaisedAlert, toWebhookEvent } from './rules.js';
 /** Alerts on their way to accounts, and events on their way to webhooks. */
 export const ALERT_OUTBOX = 'alert_outbox';
 
-/** Alerts begin their ways: to accounts the highest of each limit, and all of them to the enabled webhook of an account, in the order given. */
+/**
+ * Alerts begin their ways: to accounts the highest of each limit, and all of them to the enabled
+ * webhook of an account, in the order given.
+ */
 export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<void> {
   if (alerts.length === 0) return;
   await enqueueAll(tx, ALERT_OUTBOX, 'alert', highestOnes(alerts).map(keyed(toRaisedAlert)));
@@ -28,7 +31,10 @@ export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<v
   await enqueueAll(tx, WEBHOOK_OUTBOX, 'webhook', events.map(keyed(toWebhookEvent)));
 }
 
-/** Of each limit and period the alert with the highest threshold, in the order given: a mail of it says all that the others would. */
+/**
+ * Of each limit and period the alert with the highest threshold, in the order given: a mail of it
+ * says all that the others would.
+ */
 function highestOnes(alerts: readonly Alert[]): Alert[] {
   const highest = new Map<string, Alert>();
   const nameOf = ({ account, subject, periodStart }: Alert) => JSON.stringify([account, subject, periodStart]);
@@ -48,7 +54,10 @@ function keyed(body: (alert: Alert) => object): (alert: Alert) => Keyed {
   return (alert) => ({ account: alert.account, body: body(alert) });
 }
 
-/** As `enqueue` of the outbox, for many rows in one statement; the caller holds the locks of the accounts. */
+/**
+ * As `enqueue` of the outbox, for many rows in one statement; the caller holds the locks of the
+ * accounts.
+ */
 async function enqueueAll(tx: Tx, table: string, topic: string, messages: readonly Keyed[]): Promise<void> {
   await tx.execute(
     `INSERT INTO ${table} (topic, key, body)

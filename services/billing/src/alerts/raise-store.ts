@@ -45,7 +45,10 @@ interface Watched {
 
 interface WatchedAccount {
   readonly limits: string | undefined;
-  /** The subscription period that sessions and weeks are charged under; null: no such charge was seen. */
+  /**
+   * The subscription period that sessions and weeks are charged under; null: no such charge was
+   * seen.
+   */
   readonly period: string | null;
   /** By name; null: the row has no limit. */
   readonly rows: Map<string, Watched | null>;
@@ -60,10 +63,11 @@ const TIME_MAX = 8.64e15;
 export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
 
 /**
- * A charge that reaches nothing must cost next to nothing. So each process remembers of the rows that it charges at what
- * use the next threshold is reached, and asks the database only for limits that it does not know. The memory cannot
- * be wrong: it belongs to a state of the account's limits, which is read under the account's lock; and alerts are never
- * taken back. What it has forgotten costs a statement that finds the alerts there.
+ * A charge that reaches nothing must cost next to nothing. So each process remembers of the rows
+ * that it charges at what use the next threshold is reached, and asks the database only for limits
+ * that it does not know. The memory cannot be wrong: it belongs to a state of the account's limits,
+ * which is read under the account's lock; and alerts are never taken back. What it has forgotten
+ * costs a statement that finds the alerts there.
  */
 export function createAlertRaiser() {
   const accounts = new Map<string, WatchedAccount>();

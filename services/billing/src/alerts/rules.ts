@@ -2,7 +2,10 @@ import type { RaisedAlert } from '@gateway/contracts/messages';
 import type { AlertSubject, AlertThreshold, AlertView, WebhookEvent } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 
-/** An alert as it is kept. Times are epoch milliseconds; amounts nano-USD, or calls for a window of requests. */
+/**
+ * An alert as it is kept. Times are epoch milliseconds; amounts nano-USD, or calls for a window of
+ * requests.
+ */
 export interface Alert {
   readonly id: string;
   readonly account: string;
@@ -49,17 +52,21 @@ function timeText(epochMs: number): string {
 export const THRESHOLDS = [50, 75, 90, 100] as const satisfies readonly AlertThreshold[];
 
 /**
- * The thresholds of a limit that are reached when a balance goes from `before` to `after`, both in the limit's unit.
- * Those that `before` had reached are among them: the limit may have been lowered since, and then the next charge raises
- * them. Which of them are new is decided by the table of alerts, whose key is subject, period and threshold. A
- * row that does not grow (a correction) reaches nothing.
+ * The thresholds of a limit that are reached when a balance goes from `before` to `after`, both in
+ * the limit's unit. Those that `before` had reached are among them: the limit may have been lowered
+ * since, and then the next charge raises them. Which of them are new is decided by the table of
+ * alerts, whose key is subject, period and threshold. A row that does not grow (a correction)
+ * reaches nothing.
  */
 export function alertsCrossed(before: bigint, after: bigint, limit: bigint): AlertThreshold[] {
   if (after <= before) return [];
   return THRESHOLDS.filter((threshold) => after >= reachedAt(limit, threshold));
 }
 
-/** The use at which the first threshold above `used` is reached; null: all are. Without a use: the first threshold. */
+/**
+ * The use at which the first threshold above `used` is reached; null: all are. Without a use: the
+ * first threshold.
+ */
 export function nextReach(limit: bigint, used: bigint | null): bigint | null {
   for (const threshold of THRESHOLDS) {
     const at = reachedAt(limit, threshold);

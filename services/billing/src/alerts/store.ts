@@ -93,7 +93,10 @@ export async function readCaps(
   return rows.map(({ account, kind, id, cap_nano_usd }) => ({ account, kind, id, capNanoUsd: cap_nano_usd }));
 }
 
-/** A subscription period with the windows of the plan version that it keeps. Times are epoch milliseconds. */
+/**
+ * A subscription period with the windows of the plan version that it keeps. Times are epoch
+ * milliseconds.
+ */
 export interface PeriodWindows {
   readonly start: number;
   readonly end: number;

@@ -11,8 +11,9 @@ import {
 import type { LedgerKind } from '../ledger/rules.js';
 
 /**
- * The lines of an export of the chains, JSON Lines: the heads first, then every block with its ledger transactions in their
- * canonical form. Whoever can compute SHA-256 can verify it without this program.
+ * The lines of an export of the chains, JSON Lines: the heads first, then every block with its
+ * ledger transactions in their canonical form. Whoever can compute SHA-256 can verify it without
+ * this program.
  */
 export async function* chainLines(source: ChainSource): AsyncGenerator<string> {
   for (const head of await source.heads()) yield JSON.stringify({ head: { ...head, number: String(head.number) } });

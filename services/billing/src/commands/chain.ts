@@ -1,6 +1,7 @@
-// `npm run chain -- heads | export | verify [--file EXPORT] [--anchors FILE]`: the hash chains of the ledger. `heads` prints
-// where they end: kept elsewhere, these lines are the anchors of a later `verify`. `export` prints the chains with their
-// transactions as JSON Lines; `verify` reads the database or such an export and names each broken link, the first one first.
+// `npm run chain -- heads | export | verify [--file EXPORT] [--anchors FILE]`: the hash chains of
+// the ledger. `heads` prints where they end: kept elsewhere, these lines are the anchors of a later
+// `verify`. `export` prints the chains with their transactions as JSON Lines; `verify` reads the
+// database or such an export and names each broken link, the first one first.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ChainHead, ChainSource } from '../ledger/chain-rules.js';

@@ -1,5 +1,6 @@
-// `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not become records. `replay`
-// tries one again after what refused it was put right; admission hears of it through the outbox of a running billing.
+// `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not
+// become records. `replay` tries one again after what refused it was put right; admission hears of
+// it through the outbox of a running billing.
 import { parseArgs } from 'node:util';
 import type { StoredDeadLetter } from '../usage/dead-letter-store.js';
 import { replayDeadLetter } from '../usage/replay-dead-letter.js';

@@ -31,7 +31,8 @@ test(`a ledger from a backup settles everything since, and admission is told to 
   const store = async (rounds: number): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) await world.store(traffic.round(), 3);
   };
-  // The copy saw the first part only, like a backup that was made then; the world's ledger goes on and is lost.
+  // The copy saw the first part only, like a backup that was made then; the world's ledger goes on
+  // and is lost.
   const copy = await otherLedger();
   await store(20);
   const workers = [world.worker(), world.worker({ ledger: copy })];

@@ -1,5 +1,5 @@
-// `npm run restored -- [--accept-loss]`: declares a ledger that was restored from a backup to be the ledger, before billing is
-// started on it.
+// `npm run restored -- [--accept-loss]`: declares a ledger that was restored from a backup to be
+// the ledger, before billing is started on it.
 import { parseArgs } from 'node:util';
 import { connectBus } from '@gateway/bus';
 import { usageRecorded } from '@gateway/contracts/messages';

@@ -35,7 +35,10 @@ export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn
 const EXIT_CONFIGURATION = 78;
 const EXIT_FAULT = 2;
 
-/** Runs a command on the ledger that GATEWAY_POSTGRES_URL names, and exits with its code; 2 when it could not be done. */
+/**
+ * Runs a command on the ledger that GATEWAY_POSTGRES_URL names, and exits with its code; 2 when it
+ * could not be done.
+ */
 export async function runCommand(work: (ledger: LedgerCommands) => Promise<number>): Promise<void> {
   const ledger = openLedger(postgresUrl(), {
     info: () => undefined,

@@ -12,9 +12,10 @@ import { type Column, EXPORT_LINES_MAX, makePage, plain, text } from './page.js'
 import type { ExportedEntry, ExportedRecord, ExportStore } from './store.js';
 
 /**
- * One page of usage records as a file, in the order of their ids, which is that of admission. A record stands in the file if it
- * was settled when its page was read. What is settled later stands in what is read later, once, if its id lies
- * behind the cursor; if not, it stands in a file that begins anew and in none that goes on.
+ * One page of usage records as a file, in the order of their ids, which is that of admission. A
+ * record stands in the file if it was settled when its page was read. What is settled later stands
+ * in what is read later, once, if its id lies behind the cursor; if not, it stands in a file that
+ * begins anew and in none that goes on.
  */
 export async function exportUsageRecords(
   store: Pick<ExportStore, 'records'>,
@@ -74,8 +75,9 @@ export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
 ];
 
 /**
- * One page of ledger entries as a file, in the order of their transactions' ids and their place in them. The same rule of time as
- * for usage records: a transaction has the time of its call or, of a wallet entry, of its making.
+ * One page of ledger entries as a file, in the order of their transactions' ids and their place in
+ * them. The same rule of time as for usage records: a transaction has the time of its call or, of a
+ * wallet entry, of its making.
  */
 export async function exportLedgerEntries(
   store: Pick<ExportStore, 'entries'>,

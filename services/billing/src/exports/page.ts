@@ -6,20 +6,28 @@ export type ExportPage = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>,
 
 /** Lines of one page; a page that would be too large for the bus has fewer. */
 export const EXPORT_LINES_MAX = 500;
-/** Of a page as it travels, that is as a JSON text: well below the 1,000,000 that the bus carries. */
+/**
+ * Of a page as it travels, that is as a JSON text: well below the 1,000,000 that the bus carries.
+ */
 export const EXPORT_BYTES_MAX = 700_000;
 
 export interface PageSpec<T> {
   readonly format: ExportFormat;
   readonly columns: readonly Column<T>[];
   readonly idOf: (line: T) => string;
-  /** The first page of a file: a CSV has its head there and nowhere else, so that pages and resumed files can be joined. */
+  /**
+   * The first page of a file: a CSV has its head there and nowhere else, so that pages and resumed
+   * files can be joined.
+   */
   readonly first: boolean;
   /** More lines follow those that are given. */
   readonly more: boolean;
 }
 
-/** As many of the lines as fit, at least one of those given. The same lines always give the same bytes. */
+/**
+ * As many of the lines as fit, at least one of those given. The same lines always give the same
+ * bytes.
+ */
 export function makePage<T>(lines: readonly T[], { format, columns, idOf, first, more }: PageSpec<T>): ExportPage {
   const parts: string[] = [];
   let bytes = 0;
@@ -43,7 +51,9 @@ export function makePage<T>(lines: readonly T[], { format, columns, idOf, first,
   };
 }
 
-/** One column of a CSV. `text`: somebody may have chosen what it says; `plain`: its form is ours. */
+/**
+ * One column of a CSV. `text`: somebody may have chosen what it says; `plain`: its form is ours.
+ */
 export interface Column<T> {
   readonly name: string;
   readonly kind: 'text' | 'plain';
@@ -53,8 +63,9 @@ export interface Column<T> {
 /** RFC 4180: every line ends with it, the last one too. */
 const LINE_END = '\r\n';
 /**
- * A cell that begins like this would be run as a formula by a spreadsheet. An apostrophe before it prevents that; a text that
- * begins with one gets another, so that taking the first one away gives back any text.
+ * A cell that begins like this would be run as a formula by a spreadsheet. An apostrophe before it
+ * prevents that; a text that begins with one gets another, so that taking the first one away gives
+ * back any text.
  */
 const ESCAPED_START = /^[=+\-@\t\r\n']/;
 const QUOTED = /[",\r\n]/;

@@ -51,8 +51,9 @@ export function createExportStore(pool: Pool) {
     }: ExportQuery & { readonly after: { readonly transaction: string; readonly ordinal: number } | null }): Promise<
       ExportedEntry[]
     > {
-      // So many heads have at least as many entries; what is too much of them is cut off by the outer limit. OFFSET 0 keeps
-      // the entries of each head a look into its primary key: a join would read the whole ledger for every page.
+      // So many heads have at least as many entries; what is too much of them is cut off by the
+      // outer limit. OFFSET 0 keeps the entries of each head a look into its primary key: a join
+      // would read the whole ledger for every page.
       const rows = await queries.query<EntryRow>(
         `SELECT head.id AS transaction_id, entry.ordinal, head.kind, head.account, head.request_id, head.corrects,
                 entry.ledger_account, entry.amount_nano_usd, head.posted_at,

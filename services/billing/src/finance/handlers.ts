@@ -12,7 +12,10 @@ import { pageOf, readMonth, readNameCursor } from '../ledger/page.js';
 import type { Spend, SpendList } from './spends-store.js';
 import type { FinanceStore } from './store.js';
 
-/** What an account's wallet and calls did in a month, by the times inside their ids; opening and movements give closing. */
+/**
+ * What an account's wallet and calls did in a month, by the times inside their ids; opening and
+ * movements give closing.
+ */
 export async function showStatement(
   store: Pick<FinanceStore, 'statement'>,
   { account, month }: ReceivedOf<typeof billingStatement>,
@@ -45,7 +48,10 @@ export async function showStatement(
   };
 }
 
-/** What each key, member or model used in a month: all of them, page by page; those of one key or member alone if asked. */
+/**
+ * What each key, member or model used in a month: all of them, page by page; those of one key or
+ * member alone if asked.
+ */
 export async function showStatementLines(
   store: Pick<FinanceStore, 'statementLines'>,
   { account, month, by, key, member, cursor, limit }: ReceivedOf<typeof billingStatementLines>,
@@ -85,7 +91,9 @@ function toSpendView({ calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }: Spen
   };
 }
 
-/** All ledger accounts by class, from one snapshot: their total is zero, or the ledger is broken. */
+/**
+ * All ledger accounts by class, from one snapshot: their total is zero, or the ledger is broken.
+ */
 export async function showTrialBalance(
   store: Pick<FinanceStore, 'balances'>,
   { asOf }: ReceivedOf<typeof billingTrialBalance>,

@@ -7,12 +7,15 @@ export interface Movement {
   readonly transactions: number;
 }
 
-/** What moved the wallet, by the time inside the ids: [from, to), whole hours in epoch milliseconds. */
+/**
+ * What moved the wallet, by the time inside the ids: [from, to), whole hours in epoch milliseconds.
+ */
 export async function readMovements(tx: Tx, account: string, from: number, to: number): Promise<Movement[]> {
   const others = await readOthers(tx, account, from, to);
   const settled = await readSettled(tx, account, from, to);
   const calls = settled.counted ? settled.walletCalls : await countWalletCalls(tx, account, from, to);
-  // Of a settled call the first charge or, where an expired record was there before, its correction has taken the wallet's part.
+  // Of a settled call the first charge or, where an expired record was there before, its correction
+  // has taken the wallet's part.
   const corrections = others.find(({ kind }) => kind === 'usage_correction');
   const usage: Movement = {
     kind: 'usage',

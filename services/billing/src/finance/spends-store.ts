@@ -96,7 +96,9 @@ interface SpendRow extends SpendLine {
   readonly entries: number;
 }
 
-/** Every call counts once in each list, so what the lines leave of the usage is what was left out. */
+/**
+ * Every call counts once in each list, so what the lines leave of the usage is what was left out.
+ */
 function listOf(rows: readonly SpendRow[], usage: Spend): SpendList {
   const shown = rows.reduce((sum, row) => minus(sum, row), usage);
   return {

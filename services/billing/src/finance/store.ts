@@ -15,7 +15,10 @@ export type FinanceStore = ReturnType<typeof createFinanceStore>;
 export function createFinanceStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null: all), in one snapshot. */
+    /**
+     * Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null:
+     * all), in one snapshot.
+     */
     async balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]> {
       const rows = await queries.query<{ name: string; amount: string }>(
         `SELECT ${CLASS} AS name, sum(entry.amount_nano_usd)::text AS amount
@@ -24,7 +27,10 @@ export function createFinanceStore(pool: Pool) {
       );
       return rows.map(({ name, amount }) => ({ name, amountNanoUsd: BigInt(amount) }));
     },
-    /** In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep the month any more. */
+    /**
+     * In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep
+     * the month any more.
+     */
     statement: (account: string, from: number, to: number, linesMax: number): Promise<StatementSums | null> =>
       inTransaction(pool, (tx) => statement(tx, account, from, to, linesMax), {
         isolation: 'repeatable read',
@@ -56,7 +62,8 @@ async function statement(
   const later = await sumLaterMovements(tx, account, to);
   const spends = await readSpends(tx, { account, from, to }, linesMax);
   return {
-    // What the month did not do was done before it or after it: the balance is the sum of all movements.
+    // What the month did not do was done before it or after it: the balance is the sum of all
+    // movements.
     openingNanoUsd: balance - later - sumMovements(movements),
     closingNanoUsd: balance - later,
     movements,

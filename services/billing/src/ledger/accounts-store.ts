@@ -2,8 +2,8 @@ import type { Tx } from '@gateway/postgres';
 import { int8s, texts } from './array-sql.js';
 
 /**
- * Makes accounts that are not known yet. In sorted order and before any lock, so that two workers that meet wait for each
- * other in one direction only.
+ * Makes accounts that are not known yet. In sorted order and before any lock, so that two workers
+ * that meet wait for each other in one direction only.
  */
 export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): Promise<void> {
   await tx.execute(
@@ -28,7 +28,10 @@ export interface LockedAccounts {
   readonly limits: Map<string, string>;
 }
 
-/** As {@link lockAccounts}, for a charge: limits that are remembered must be of the state under the lock. */
+/**
+ * As {@link lockAccounts}, for a charge: limits that are remembered must be of the state under the
+ * lock.
+ */
 export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promise<LockedAccounts> {
   const rows = await tx.query<{ account: string; version: bigint; limits: string }>(
     `SELECT account, version, terms_version || '.' || caps_version AS limits
@@ -42,7 +45,10 @@ export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promi
   };
 }
 
-/** Makes the account if it is not known yet and locks it until the end of the transaction, for a change of its terms. */
+/**
+ * Makes the account if it is not known yet and locks it until the end of the transaction, for a
+ * change of its terms.
+ */
 export async function lockForTerms(tx: Tx, account: string): Promise<{ account: bigint; terms: bigint }> {
   await addMissingAccounts(tx, [account]);
   const row = await tx.one<{ version: bigint; terms_version: bigint }>(

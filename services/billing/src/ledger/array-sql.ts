@@ -1,6 +1,7 @@
 /**
- * One-dimensional PostgreSQL arrays in the server's binary form, for the columns of large batches: the driver sends a Buffer as
- * it is, and the server takes it without reading texts, which are two thirds of a batch's way into `unnest`.
+ * One-dimensional PostgreSQL arrays in the server's binary form, for the columns of large batches:
+ * the driver sends a Buffer as it is, and the server takes it without reading texts, which are two
+ * thirds of a batch's way into `unnest`.
  */
 
 type Nullable<T> = readonly (T | null)[];
@@ -134,7 +135,10 @@ function writeHex(view: DataView, at: number, item: string, from: number, to: nu
   }
 }
 
-/** Texts are short and mostly ASCII: character by character they are written faster than by a call for each. Null: they are not. */
+/**
+ * Texts are short and mostly ASCII: character by character they are written faster than by a call
+ * for each. Null: they are not.
+ */
 function plainTexts(items: Nullable<string>): Buffer | null {
   let bytes = HEAD_BYTES + items.length * LENGTH_BYTES;
   for (const item of items) bytes += item?.length ?? 0;

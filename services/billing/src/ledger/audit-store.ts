@@ -16,7 +16,9 @@ export interface Difference {
 /** A ledger as it was in one moment. */
 export interface LedgerSnapshot {
   readonly chain: ChainSource;
-  /** Every difference between its tables, one check after the other; `begin` hears of each check. */
+  /**
+   * Every difference between its tables, one check after the other; `begin` hears of each check.
+   */
   differences(begin: (check: string) => void): AsyncIterable<Difference>;
   /** Where the chains ended so many blocks ago; a shorter chain is left out. */
   headsBefore(blocks: number): Promise<readonly ChainHead[]>;

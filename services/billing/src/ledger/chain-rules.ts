@@ -10,8 +10,9 @@ export interface ChainedTransaction extends LedgerTransaction {
 const FORM = 1;
 
 /**
- * The canonical text of a ledger transaction: one line of JSON without spaces, amounts and time as decimal texts, entries in
- * the order of their ordinals. Its UTF-8 bytes are what the chain's links are made of, so the form never changes.
+ * The canonical text of a ledger transaction: one line of JSON without spaces, amounts and time as
+ * decimal texts, entries in the order of their ordinals. Its UTF-8 bytes are what the chain's links
+ * are made of, so the form never changes.
  */
 export function chainText(
   { id, kind, account, requestId, corrects, entries }: LedgerTransaction,
@@ -24,7 +25,10 @@ export function chainText(
   return `[${head},"${postedAtUs}",[${pairs}]]`;
 }
 
-/** What JSON writes as it is. Most texts are such, and a look costs a tenth of what the general way does. */
+/**
+ * What JSON writes as it is. Most texts are such, and a look costs a tenth of what the general way
+ * does.
+ */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function quoted(text: string): string {
@@ -54,7 +58,10 @@ export interface ChainHead {
 
 /** The chains of one ledger, as they were in one moment: of a database, or of an export. */
 export interface ChainSource {
-  /** By chain and number, from the first block or the ones after `after`; nothing is held but a few blocks. */
+  /**
+   * By chain and number, from the first block or the ones after `after`; nothing is held but a few
+   * blocks.
+   */
   blocks(after?: readonly ChainHead[]): AsyncIterable<ChainBlock>;
   heads(): Promise<readonly ChainHead[]>;
 }

@@ -21,8 +21,8 @@ export interface LockedHead {
 }
 
 /**
- * Locks the chains of the transactions' accounts, in sorted order. The locks stand until the commit, so they are taken
- * late: after everything else that a transaction may have to wait for.
+ * Locks the chains of the transactions' accounts, in sorted order. The locks stand until the
+ * commit, so they are taken late: after everything else that a transaction may have to wait for.
  */
 export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<LockedHead[]> {
   return tx.query<LockedHead>(
@@ -34,8 +34,9 @@ export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[
 }
 
 /**
- * Appends ledger transactions that this database transaction has posted to the chains of their accounts' shards: one block
- * for each chain, in which every link is the SHA-256 of the link before it (hexadecimal) and the transaction's text.
+ * Appends ledger transactions that this database transaction has posted to the chains of their
+ * accounts' shards: one block for each chain, in which every link is the SHA-256 of the link before
+ * it (hexadecimal) and the transaction's text.
  */
 export async function appendChainBlocks(
   tx: Tx,

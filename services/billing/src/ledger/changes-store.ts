@@ -1,6 +1,9 @@
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 
-/** Who changed what. Before and after are views, without secrets; null: it was not there, or is no more. */
+/**
+ * Who changed what. Before and after are views, without secrets; null: it was not there, or is no
+ * more.
+ */
 export interface Change {
   /** `operator:<name>`, or what else asked. */
   readonly actor: string;

@@ -12,7 +12,10 @@ import type { ChangesStore, WrittenChange } from './changes-store.js';
 import { pageOf, readMonth, readNumberCursor, readUuidCursor } from './page.js';
 import type { PostedTransaction, TransactionStore } from './transactions-store.js';
 
-/** An account's ledger transactions, newest first; a month is that of the calls, whenever they were settled. */
+/**
+ * An account's ledger transactions, newest first; a month is that of the calls, whenever they were
+ * settled.
+ */
 export async function showLedger(
   store: Pick<TransactionStore, 'transactions'>,
   { account, month, withoutCalls = false, cursor, limit }: ReceivedOf<typeof billingLedger>,

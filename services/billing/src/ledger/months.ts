@@ -20,7 +20,9 @@ export function createMonths(store: { ensureMonth(month: string): Promise<boolea
   };
 
   return {
-    /** Makes the month's partitions when they are missing; false when the ledger does not keep it. */
+    /**
+     * Makes the month's partitions when they are missing; false when the ledger does not keep it.
+     */
     has,
     /** Makes the current month and the next ones, so that no event has to wait for it. */
     async makeAhead(now: number): Promise<void> {

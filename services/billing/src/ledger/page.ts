@@ -9,12 +9,15 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** Of one page, well below the 1,000,000 that the bus carries: rows may be plans with hundreds of models. */
+/**
+ * Of one page, well below the 1,000,000 that the bus carries: rows may be plans with hundreds of
+ * models.
+ */
 export const PAGE_BYTES_MAX = 600_000;
 
 /**
- * The first `limit` of at most `limit + 1` rows in the order of their names, as views, and the name of the last as a cursor. A
- * page that would be too large for the bus is shorter, but never empty.
+ * The first `limit` of at most `limit + 1` rows in the order of their names, as views, and the name
+ * of the last as a cursor. A page that would be too large for the bus is shorter, but never empty.
  */
 export function pageOf<T, V>(
   rows: readonly T[],

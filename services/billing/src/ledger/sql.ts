@@ -4,8 +4,8 @@ export type ArrayItem = string | number | bigint | boolean | null;
 const PLAIN_TEXT = /^[^"\\]*$/;
 
 /**
- * A one-dimensional PostgreSQL array as text, for `unnest`. The driver's own conversion takes several times as long, and
- * batches consist of little else.
+ * A one-dimensional PostgreSQL array as text, for `unnest`. The driver's own conversion takes
+ * several times as long, and batches consist of little else.
  */
 export function arrayLiteral(items: readonly ArrayItem[]): string {
   return `{${items.map(itemText).join(',')}}`;
@@ -35,13 +35,17 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-/** The bounds on ids that a query's times and cursor give; `$1` from, `$2` to (epoch milliseconds), `$3` before. */
+/**
+ * The bounds on ids that a query's times and cursor give; `$1` from, `$2` to (epoch milliseconds),
+ * `$3` before.
+ */
 export const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
     AND id < least(uuid_floor(coalesce($2::bigint, 281474976710655)), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))`;
 
 /**
- * The least and the greatest of some ids, for a condition beside `id = ANY (...)`: of an array in a parameter the planner does
- * not know which months it names, and every month ever kept would be looked into for every id.
+ * The least and the greatest of some ids, for a condition beside `id = ANY (...)`: of an array in a
+ * parameter the planner does not know which months it names, and every month ever kept would be
+ * looked into for every id.
  * @throws RangeError for none
  */
 export function spanOf(ids: readonly string[]): [first: string, last: string] {

@@ -52,8 +52,8 @@ export async function readBalance(tx: Tx, account: string): Promise<bigint> {
 }
 
 /**
- * Posts ledger transactions: heads, entries, and the blocks of their chains. The last of what a database transaction writes,
- * because the chains' locks stand until its commit.
+ * Posts ledger transactions: heads, entries, and the blocks of their chains. The last of what a
+ * database transaction writes, because the chains' locks stand until its commit.
  */
 export async function insertTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
@@ -61,7 +61,9 @@ export async function insertTransactions(tx: Tx, transactions: readonly LedgerTr
   await appendChainBlocks(tx, await lockChainHeads(tx, transactions), transactions);
 }
 
-/** Heads and entries in one statement: the database takes neither without the other, and none later. */
+/**
+ * Heads and entries in one statement: the database takes neither without the other, and none later.
+ */
 export async function postTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   const entries = entryColumns(transactions);
   await tx.execute(
@@ -107,7 +109,10 @@ function entryColumns(transactions: readonly LedgerTransaction[]) {
 /** Outbox messages that become an `admission.apply` with a balance snapshot. */
 const SNAPSHOT_TOPIC = 'standing';
 
-/** For the transaction that makes the change, under the account's lock: changes of one account arrive in their order. */
+/**
+ * For the transaction that makes the change, under the account's lock: changes of one account
+ * arrive in their order.
+ */
 export async function enqueueSnapshot(tx: Tx, change: string, snapshot: BalanceSnapshot): Promise<void> {
   await enqueue(tx, { topic: SNAPSHOT_TOPIC, key: snapshot.account, body: { change, standing: snapshot } });
 }

@@ -37,7 +37,10 @@ export function createTransactionStore(pool: Pool) {
   };
 }
 
-/** Reads the charge of a call and its correction, which carry the time of the id that they belong to. */
+/**
+ * Reads the charge of a call and its correction, which carry the time of the id that they belong
+ * to.
+ */
 export async function readTransactionsOfCall(tx: Tx, account: string, requestId: string): Promise<PostedTransaction[]> {
   const heads = await tx.query<HeadRow>(
     `SELECT ${HEAD} FROM ledger_transactions WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)

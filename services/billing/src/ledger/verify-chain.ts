@@ -29,8 +29,9 @@ export function firstLink(chain: number): string {
 }
 
 /**
- * Recomputes every link from the ledger's own rows and tells each broken one in the order of the chains. After a broken
- * link it goes on from the one that is stored, so that every damaged transaction is named and no other.
+ * Recomputes every link from the ledger's own rows and tells each broken one in the order of the
+ * chains. After a broken link it goes on from the one that is stored, so that every damaged
+ * transaction is named and no other.
  */
 export async function verifyChain(source: ChainSource, options: VerifyOptions): Promise<ChainSums> {
   const ends = new Map<number, ChainHead>();

@@ -21,8 +21,8 @@ export interface Watched {
 }
 
 /**
- * A bounded look at the invariants: the newest blocks of each chain follow from the ledger, and the entries of each of their
- * transactions sum to zero. The audit looks at everything.
+ * A bounded look at the invariants: the newest blocks of each chain follow from the ledger, and the
+ * entries of each of their transactions sum to zero. The audit looks at everything.
  */
 export async function checkNewestBlocks(ledger: LedgerSnapshot): Promise<Watched> {
   const faults: string[] = [];
@@ -51,7 +51,10 @@ function totalOf(transaction: LedgerTransaction | undefined): bigint {
   return (transaction?.entries ?? []).reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
 }
 
-/** Looks again and again while the service runs; what was found is a metric, and an error in the log. */
+/**
+ * Looks again and again while the service runs; what was found is a metric, and an error in the
+ * log.
+ */
 export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void> } {
   let watched: Watched = { faults: [], deadLetters: 0 };
   let polledMs = performance.now();

@@ -28,12 +28,14 @@ export interface PlanChange {
   readonly after: PlanVersion | null;
 }
 
-/** Of all changes together, below the 1,000,000 that the bus carries: they are answered as a whole. */
+/**
+ * Of all changes together, below the 1,000,000 that the bus carries: they are answered as a whole.
+ */
 export const CHANGES_BYTES_MAX = 800_000;
 
 /**
- * Every change makes the next version, an equal plan none; a plan that was deleted goes on counting where it stopped. Changes
- * come in the order of the wish, what is pruned at the end by its id.
+ * Every change makes the next version, an equal plan none; a plan that was deleted goes on counting
+ * where it stopped. Changes come in the order of the wish, what is pruned at the end by its id.
  */
 export function decidePlans(
   wanted: PlansInput,

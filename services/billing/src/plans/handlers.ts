@@ -43,7 +43,10 @@ export async function deletePlan(
   return isRefusal(changes) ? changes : { deleted: true };
 }
 
-/** Brings the plans into the form of a document, all or none; a dry run does the same and takes it back. */
+/**
+ * Brings the plans into the form of a document, all or none; a dry run does the same and takes it
+ * back.
+ */
 export async function applyPlans(
   { store, now }: ChangePlansDeps,
   { plans, prune, dryRun, actor }: ReceivedOf<typeof billingApplyPlans>,

@@ -28,7 +28,10 @@ export interface PlanVersion {
 /** Names of windows that a plan leaves without one (docs/behaviour.md#usage). */
 const LABELS: Record<WindowType, string> = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' };
 
-/** A plan in the ledger's figures. Its amounts are in the bounds that the schema of the message states. */
+/**
+ * A plan in the ledger's figures. Its amounts are in the bounds that the schema of the message
+ * states.
+ */
 export function planFromWire(spec: WirePlanSpec): PlanSpec {
   return {
     name: spec.name,

@@ -31,7 +31,10 @@ export function createPlanStore(pool: Pool) {
       );
       return rows.map(versionFromRow);
     },
-    /** One database transaction: lock all plans, decide, write versions and audit, commit; all of it or, refused, nothing. */
+    /**
+     * One database transaction: lock all plans, decide, write versions and audit, commit; all of it
+     * or, refused, nothing.
+     */
     async changePlans(request: PlansRequest): Promise<PlanChange[] | ManagementRefusal> {
       try {
         return await inTransaction(pool, (tx) => changePlans(tx, request));
@@ -63,7 +66,10 @@ class TakenBack extends Error {
   }
 }
 
-/** Plans are few and changed by people: their changes wait for each other, whichever plans they name. */
+/**
+ * Plans are few and changed by people: their changes wait for each other, whichever plans they
+ * name.
+ */
 async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] | ManagementRefusal> {
   const begun = await tx.one<{ now: Date }>(
     `SELECT now() FROM pg_advisory_xact_lock(hashtextextended('change plans ' || current_schema(), 0))`,
@@ -79,7 +85,10 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
   return decided;
 }
 
-/** The plans that are named, all of them for a prune; locked against periods that are put on them meanwhile. */
+/**
+ * The plans that are named, all of them for a prune; locked against periods that are put on them
+ * meanwhile.
+ */
 async function readStates(tx: Tx, { puts, deletes, prune, now }: PlansRequest): Promise<Map<string, PlanState>> {
   const named = [...puts.map(({ id }) => id), ...deletes];
   const rows = await tx.query<PlanRow>(
@@ -153,8 +162,8 @@ export function planToStored(plan: PlanSpec): StoredPlan {
 }
 
 /**
- * The version that new periods get, kept from changes until the end of the transaction: a plan cannot be deleted while a period
- * is put on it. Null: there is no such plan.
+ * The version that new periods get, kept from changes until the end of the transaction: a plan
+ * cannot be deleted while a period is put on it. Null: there is no such plan.
  */
 export async function currentVersion(tx: Tx, planId: string): Promise<number | null> {
   const row = await tx.one<{ current_version: number }>(
@@ -165,7 +174,10 @@ export async function currentVersion(tx: Tx, planId: string): Promise<number | n
   return row?.current_version ?? null;
 }
 
-/** In the transaction that gives a plan a new version: the periods to come on it are to be told anew. */
+/**
+ * In the transaction that gives a plan a new version: the periods to come on it are to be told
+ * anew.
+ */
 export async function enqueueRefresh(tx: Tx, planId: string, now: number): Promise<void> {
   await tx.execute(
     `INSERT INTO plan_refreshes (plan_id, after_start, after_account) VALUES ($1, ${timeOf('$2')}, '')

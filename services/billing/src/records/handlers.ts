@@ -24,7 +24,10 @@ export interface RecordDeps {
   readonly log: { warn(fields: object, text: string): void };
 }
 
-/** Answers requests about usage records, hours of use and refused calls, and keeps the refused calls that it hears of. */
+/**
+ * Answers requests about usage records, hours of use and refused calls, and keeps the refused calls
+ * that it hears of.
+ */
 export function serveRecords(
   bus: Pick<Bus, 'serve' | 'subscribe'>,
   { records, hours, refused, now, log }: RecordDeps,

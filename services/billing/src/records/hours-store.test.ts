@@ -13,7 +13,9 @@ import { createUsageHoursStore } from './hours-store.js';
 import { showKeyMonths } from './show-series.js';
 import type { RecordsQuery } from './store.js';
 
-/** What is read through the hours of use must be what the records and the entries themselves give. */
+/**
+ * What is read through the hours of use must be what the records and the entries themselves give.
+ */
 const SEED = testSeed();
 const HOUR = 3_600_000;
 const MONTH_ENDS = Date.UTC(2026, 10, 1);

@@ -22,7 +22,10 @@ export interface SeriesQuery {
   readonly groupsMax: number;
 }
 
-/** A row of a series with its group's place, 1 for the one that was charged most; those beyond `groupsMax` are one. */
+/**
+ * A row of a series with its group's place, 1 for the one that was charged most; those beyond
+ * `groupsMax` are one.
+ */
 export type PlacedRow = SeriesRow & { readonly place: number };
 
 /** Calls that were not billed, by outcome. */
@@ -88,7 +91,10 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
   );
 }
 
-/** A settled record is never replaced, and one that is replaced was not settled: there is nothing to take off. */
+/**
+ * A settled record is never replaced, and one that is replaced was not settled: there is nothing to
+ * take off.
+ */
 function sumByHour(records: readonly UsageRecord[]): HourSums[] {
   const sums = new Map<string, HourSums>();
   for (const record of records) {
@@ -179,7 +185,9 @@ export function createUsageHoursStore(pool: Pool) {
   };
 }
 
-/** In the words of the index `usage_records_unsettled`, which holds the few records that it reads. */
+/**
+ * In the words of the index `usage_records_unsettled`, which holds the few records that it reads.
+ */
 const UNBILLED_SQL = `
   SELECT outcome, count(*) AS calls FROM usage_records
    WHERE account = $1 AND outcome IN ('voided', 'expired') AND outcome <> 'settled'
@@ -187,7 +195,10 @@ const UNBILLED_SQL = `
      AND ($5::text IS NULL OR model_id = $5) AND ($6::text IS NULL OR member_id = $6)
    GROUP BY 1`;
 
-/** Enough for the sums of the longest series: else the server sorts all hours on its disk to group them. */
+/**
+ * Enough for the sums of the longest series: else the server sorts all hours on its disk to group
+ * them.
+ */
 const SUM_IN_MEMORY = `SET LOCAL work_mem = '64MB'`;
 
 function seriesSql(groupBy: SeriesQuery['groupBy']): string {

@@ -14,7 +14,10 @@ const MINUTE_MS = 60_000;
 /** A replica's clock may be ahead of ours. */
 const AHEAD_MS = 3_600_000;
 
-/** Keeps what a replica of admission tells of calls that it refused; of minutes that are not kept any more, or not real: nothing. */
+/**
+ * Keeps what a replica of admission tells of calls that it refused; of minutes that are not kept
+ * any more, or not real: nothing.
+ */
 export async function recordRefusedCalls(
   store: Pick<RefusedStore, 'add'>,
   { minute, rows }: ReceivedOf<typeof callsRefused>,

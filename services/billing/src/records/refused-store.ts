@@ -26,7 +26,10 @@ export interface RefusedQuery {
 
 /** Rows deleted in one statement. */
 const DELETE_MAX = 10_000;
-/** An id is of the edge's clock, its minute of the limit store's: they differ by half a minute at most. */
+/**
+ * An id is of the edge's clock, its minute of the limit store's: they differ by half a minute at
+ * most.
+ */
 const NEAR_MS = 120_000;
 
 interface RefusedRow {
@@ -38,7 +41,9 @@ interface RefusedRow {
   last_ids: string[];
 }
 
-/** Ids begin with their time; two replicas may be told in another order than the calls were refused. */
+/**
+ * Ids begin with their time; two replicas may be told in another order than the calls were refused.
+ */
 const NEWEST = `ARRAY(SELECT id FROM (
     SELECT id FROM unnest(kept.last_ids || excluded.last_ids) AS id ORDER BY id DESC LIMIT ${REFUSED_IDS_MAX}) newest ORDER BY id)`;
 

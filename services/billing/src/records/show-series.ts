@@ -63,7 +63,10 @@ const NO_ROWS = { rows: 0, bytes: 0 };
 /** How large an answer is that names so many groups, at most. */
 function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: number }[] {
   const named = Array.from({ length: SERIES_GROUPS_MAX + 1 }, () => ({ ...NO_ROWS }));
-  /** Starts of which the last group in the order of places is this one: with fewer groups they have a row of the rest. */
+  /**
+   * Starts of which the last group in the order of places is this one: with fewer groups they have
+   * a row of the rest.
+   */
   const reaching = Array.from({ length: SERIES_GROUPS_MAX + 2 }, () => 0);
   const lastOf = new Map<number, number>();
   for (const { place, group, start } of rows) {
@@ -83,7 +86,10 @@ function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: numbe
   });
 }
 
-/** A group that has the name of the rest is joined with it: rows of one start never have the same group. */
+/**
+ * A group that has the name of the rest is joined with it: rows of one start never have the same
+ * group.
+ */
 function joinBeyond(rows: readonly PlacedRow[], groups: number): SeriesRow[] {
   const joined: SeriesRow[] = [];
   let other: Mutable<SeriesRow> | null = null;

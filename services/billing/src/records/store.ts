@@ -38,8 +38,9 @@ export function createRecordStore(pool: Pool) {
 }
 
 /**
- * Records newest first. What is asked of one account by key, member or model is looked for where the sums of its hours say
- * that there are such calls, and among the calls that are not settled: so a search that finds nothing reads no record.
+ * Records newest first. What is asked of one account by key, member or model is looked for where
+ * the sums of its hours say that there are such calls, and among the calls that are not settled: so
+ * a search that finds nothing reads no record.
  */
 async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> {
   const { account, key, member, model, outcome, requestId, limit } = query;
@@ -54,7 +55,10 @@ async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> 
   return found.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit);
 }
 
-/** In the words of the index `usage_records_unsettled`: a parameter would not tell the planner that the index has all of them. */
+/**
+ * In the words of the index `usage_records_unsettled`: a parameter would not tell the planner that
+ * the index has all of them.
+ */
 const UNSETTLED = {
   voided: `AND outcome = 'voided' AND outcome <> 'settled'`,
   expired: `AND outcome = 'expired' AND outcome <> 'settled'`,

@@ -1,7 +1,10 @@
 const DAY_MS = 86_400_000;
 const MONTHS_PER_YEAR = 12;
 
-/** A span of time in epoch milliseconds, [start, end), with the day of the month that it goes by, if that is known. */
+/**
+ * A span of time in epoch milliseconds, [start, end), with the day of the month that it goes by, if
+ * that is known.
+ */
 export interface CalendarSpan {
   readonly start: number;
   readonly end: number;
@@ -9,8 +12,9 @@ export interface CalendarSpan {
 }
 
 /**
- * The day of the month (1 to 31, UTC) on which a span of whole months begins and ends, where shorter months have their last
- * day in its place; null when the span is no number of whole months. 31 January to 28 February goes by the 31st.
+ * The day of the month (1 to 31, UTC) on which a span of whole months begins and ends, where
+ * shorter months have their last day in its place; null when the span is no number of whole months.
+ * 31 January to 28 February goes by the 31st.
  */
 export function anchorDayOf(start: number, end: number): number | null {
   if (end <= start || timeOfDay(start) !== timeOfDay(end) || monthIndex(start) === monthIndex(end)) return null;
@@ -19,8 +23,9 @@ export function anchorDayOf(start: number, end: number): number | null {
 }
 
 /**
- * The span of the same length `count` lengths after one (1: the next), in whole months when that one is: the next of 31 January to
- * 28 February ends on 31 March. Spans follow each other without gap or overlap.
+ * The span of the same length `count` lengths after one (1: the next), in whole months when that
+ * one is: the next of 31 January to 28 February ends on 31 March. Spans follow each other without
+ * gap or overlap.
  */
 export function spanAfter(span: CalendarSpan, count: number): CalendarSpan {
   const { start, end } = span;
@@ -57,7 +62,9 @@ function anchorOf({ start, end, anchorDay }: CalendarSpan): number | null {
   return anchorDayOf(start, end);
 }
 
-/** The day and time of day that `ms` has, in another month; a day that the month lacks is its last. */
+/**
+ * The day and time of day that `ms` has, in another month; a day that the month lacks is its last.
+ */
 function onMonth(ms: number, month: number, day: number): number {
   const year = Math.floor(month / MONTHS_PER_YEAR);
   const inYear = month % MONTHS_PER_YEAR;

@@ -42,10 +42,11 @@ export type PeriodDecision =
   | { readonly kind: 'refused'; readonly refusal: ManagementRefusal };
 
 /**
- * A period with a start of its own is a new one: it takes the place of the running one, or follows it when it begins later. One
- * with the start of a period that is there changes that period, which keeps its id and with it the use of its `monthly` windows
- * and allotments (docs/behaviour.md#windows). Of the periods to come stay those that an operator
- * made and that begin when this one has ended; renewals are made anew.
+ * A period with a start of its own is a new one: it takes the place of the running one, or follows
+ * it when it begins later. One with the start of a period that is there changes that period, which
+ * keeps its id and with it the use of its `monthly` windows and allotments
+ * (docs/behaviour.md#windows). Of the periods to come stay those that an operator made and that
+ * begin when this one has ended; renewals are made anew.
  */
 export function decidePeriod(wanted: PeriodRequest, input: PeriodInput): PeriodDecision {
   const { periods, planVersion, closed, newId, now } = input;
@@ -87,7 +88,10 @@ function isSame(period: Period, { planId, end, renews }: PeriodRequest): boolean
   return period.planId === planId && period.end === end && period.renews === renews;
 }
 
-/** Whether another period gives way: the running one to one that has begun, later ones that it reaches into, renewals. */
+/**
+ * Whether another period gives way: the running one to one that has begun, later ones that it
+ * reaches into, renewals.
+ */
 function isReplaced(other: Period, wanted: PeriodRequest, now: number): boolean {
   if (other.start <= now) return wanted.start <= now;
   return other.start > wanted.start && (other.renewalOf !== null || other.start < wanted.end);

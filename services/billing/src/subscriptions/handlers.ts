@@ -24,7 +24,10 @@ export interface SubscribeDeps {
   readonly now: () => number;
 }
 
-/** Gives an account a subscription period, or changes the one with this start; answers when admission has the terms. */
+/**
+ * Gives an account a subscription period, or changes the one with this start; answers when
+ * admission has the terms.
+ */
 export async function putSubscription(
   { store, inForce, now }: SubscribeDeps,
   { account, spec, actor }: ReceivedOf<typeof billingPutSubscription>,

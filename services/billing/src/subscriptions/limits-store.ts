@@ -19,7 +19,8 @@ export function createLimitsStore(pool: Pool) {
   return {
     limits: (account: string): Promise<LimitOverrides> => readLimits(onPool(pool), account),
     /**
-     * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal limits write nothing.
+     * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal
+     * limits write nothing.
      * @returns the change that admission must have
      */
     putLimits: (request: LimitsRequest): Promise<string> => inTransaction(pool, (tx) => putLimits(tx, request)),

@@ -1,7 +1,10 @@
 import type { SubscriptionView } from '@gateway/contracts/operator';
 import { spanReaching } from './calendar-rules.js';
 
-/** A stored subscription period that nobody ended before its time. Times are epoch milliseconds, [start, end). */
+/**
+ * A stored subscription period that nobody ended before its time. Times are epoch milliseconds,
+ * [start, end).
+ */
 export interface Period {
   readonly id: string;
   readonly account: string;
@@ -22,8 +25,9 @@ export const RENEW_AHEAD_MS = 86_400_000;
 export const RENEWING_PERIOD_MS_MIN = 1_000;
 
 /**
- * How far the clocks of billing and of the limit store may be apart. So long around the end of a period admission knows both it and what
- * follows, and goes by its own time. Between periods that are shorter nothing is left of this.
+ * How far the clocks of billing and of the limit store may be apart. So long around the end of a
+ * period admission knows both it and what follows, and goes by its own time. Between periods that
+ * are shorter nothing is left of this.
  */
 export const CLOCKS_APART_MS_MAX = 30_000;
 
@@ -40,7 +44,10 @@ export function runningPeriod(periods: readonly Period[], now: number): Period |
   return latest(periods.filter(({ start, end }) => start <= now && now < end));
 }
 
-/** The period that stands for the account's subscription: the running one, else the one that begins next. */
+/**
+ * The period that stands for the account's subscription: the running one, else the one that begins
+ * next.
+ */
 export function shownPeriod(periods: readonly Period[], now: number): Period | null {
   return runningPeriod(periods, now) ?? nextPeriod(periods, now);
 }
@@ -52,7 +59,10 @@ export interface PublishedPeriods<One = Period> {
   readonly next: One | null;
 }
 
-/** The running period and the one that follows; soon after the end of a period that one and the running one. */
+/**
+ * The running period and the one that follows; soon after the end of a period that one and the
+ * running one.
+ */
 export function publishedPeriods(periods: readonly Period[], now: number): PublishedPeriods {
   const running = runningPeriod(periods, now);
   const next = nextPeriod(periods, now);
@@ -75,7 +85,8 @@ export function dueRenewal(periods: readonly Period[], now: number): Renewal | n
 }
 
 /**
- * When an account is to be looked at again: admission is to be told of other periods, or one is to be renewed. Null: never.
+ * When an account is to be looked at again: admission is to be told of other periods, or one is to
+ * be renewed. Null: never.
  * @param renewing false: its renewal was found to be impossible
  */
 export function nextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
@@ -103,8 +114,8 @@ export function toSubscriptionView(period: Period, now: number): SubscriptionVie
 }
 
 /**
- * Periods that have passed while nobody renewed are left out, so that the renewal reaches beyond now; a period that is there
- * already is never covered.
+ * Periods that have passed while nobody renewed are left out, so that the renewal reaches beyond
+ * now; a period that is there already is never covered.
  */
 function comingRenewal(periods: readonly Period[], now: number): Renewal | null {
   for (const of of periods) {

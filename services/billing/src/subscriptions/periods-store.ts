@@ -18,8 +18,8 @@ interface PeriodRow {
 const COLUMNS = 'id, account, plan_id, plan_version, period_start, period_end, renews, anchor_day, renewal_of';
 
 /**
- * Periods that run or come, the last that has ended by time, and the one that begins at `start` (epoch milliseconds, or none);
- * none of those that were ended before their time. By their start.
+ * Periods that run or come, the last that has ended by time, and the one that begins at `start`
+ * (epoch milliseconds, or none); none of those that were ended before their time. By their start.
  */
 export async function readPeriods(
   tx: Tx,

@@ -31,7 +31,10 @@ export type RenewalStore = ReturnType<typeof createRenewalStore>;
 export function createRenewalStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** The accounts that come first, by their time; and whether a plan has a new version that periods are to take. */
+    /**
+     * The accounts that come first, by their time; and whether a plan has a new version that
+     * periods are to take.
+     */
     async work(limit: number): Promise<{ timers: Timer[]; hasNewPlans: boolean }> {
       const rows = await queries.query<WorkRow>(
         `SELECT timer.account, timer.due_at, EXISTS (SELECT FROM plan_refreshes) AS has_new_plans
@@ -48,9 +51,15 @@ export function createRenewalStore(pool: Pool) {
         hasNewPlans: rows[0]?.has_new_plans ?? false,
       };
     },
-    /** Makes some accounts due whose next period is on a plan with a new version; false: there was nothing to do. */
+    /**
+     * Makes some accounts due whose next period is on a plan with a new version; false: there was
+     * nothing to do.
+     */
     refreshPlans: (now: number) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),
-    /** Writes what is due of one account: its renewal, and what admission is to be told. Nothing when it is not due. */
+    /**
+     * Writes what is due of one account: its renewal, and what admission is to be told. Nothing
+     * when it is not due.
+     */
     renew: (request: RenewRequest) => inTransaction(pool, (tx) => renew(tx, request)),
     /** Makes an account due at `until`: its renewal has failed now. */
     async postpone(account: string, until: number): Promise<void> {
@@ -112,8 +121,8 @@ async function renew(
 const ACCOUNTS_MAX = 100;
 
 /**
- * Makes some of the accounts due whose next period is on a plan with a new version, those that begin first before the others.
- * What is told of them is found out under their own locks.
+ * Makes some of the accounts due whose next period is on a plan with a new version, those that
+ * begin first before the others. What is told of them is found out under their own locks.
  * @returns whether there was something to do
  */
 async function refreshNextPlan(tx: Tx, now: number): Promise<boolean> {

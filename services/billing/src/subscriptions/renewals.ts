@@ -5,9 +5,15 @@ import type { RenewalStore } from './renewals-store.js';
 /** Accounts that are read at once, and those of them that are kept side by side. */
 const BATCH_MAX = 100;
 const SIDE_BY_SIDE = 4;
-/** How often the timers are looked at when nothing is due sooner: other replicas, and people, set them too. */
+/**
+ * How often the timers are looked at when nothing is due sooner: other replicas, and people, set
+ * them too.
+ */
 const POLL_MS = 250;
-/** An account that could not be kept is left alone for so long, so that it does not hold up the others. */
+/**
+ * An account that could not be kept is left alone for so long, so that it does not hold up the
+ * others.
+ */
 const POSTPONE_MS = 30_000;
 
 export interface RenewalDeps {
@@ -19,8 +25,9 @@ export interface RenewalDeps {
 }
 
 /**
- * Renews subscriptions ahead of their end, tells admission of the periods that come, and no more of those that have passed.
- * Every replica does it: whoever comes first writes, the others find it done.
+ * Renews subscriptions ahead of their end, tells admission of the periods that come, and no more of
+ * those that have passed. Every replica does it: whoever comes first writes, the others find it
+ * done.
  */
 export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   const { store, clock, log } = deps;

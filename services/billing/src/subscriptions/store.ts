@@ -20,7 +20,10 @@ export interface PutPeriodRequest {
 
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
-/** Each change is one database transaction: lock the account, read, decide, write periods, terms, audit, outbox, commit. */
+/**
+ * Each change is one database transaction: lock the account, read, decide, write periods, terms,
+ * audit, outbox, commit.
+ */
 export function createSubscriptionStore(pool: Pool) {
   return {
     /** The periods that run or come, and the last that has ended by time. */
@@ -59,7 +62,10 @@ async function endAll(tx: Tx, account: string, actor: string, now: number): Prom
   return (await endRunning(tx, account, actor, now)) ? writeTerms(tx, account, versions.account + 1n, now) : null;
 }
 
-/** Ends an account's periods under its lock, those to come too; false when there is none. The terms are still to be told. */
+/**
+ * Ends an account's periods under its lock, those to come too; false when there is none. The terms
+ * are still to be told.
+ */
 export async function endRunning(tx: Tx, account: string, actor: string, now: number): Promise<boolean> {
   const periods = await readPeriods(tx, account, now);
   const shown = shownPeriod(periods, now) ?? dueRenewal(periods, now)?.of ?? null;

@@ -2,7 +2,10 @@ import type { AccountTerms } from '@gateway/contracts/messages';
 import type { LimitsSpec } from '@gateway/contracts/operator';
 import type { PlanSpec } from '../plans/rules.js';
 
-/** A subscription period with the plan version that it keeps. Times are epoch milliseconds, [start, end). */
+/**
+ * A subscription period with the plan version that it keeps. Times are epoch milliseconds, [start,
+ * end).
+ */
 export interface Subscription {
   readonly id: string;
   readonly start: number;
@@ -11,7 +14,10 @@ export interface Subscription {
   readonly plan: PlanSpec;
 }
 
-/** What an operator set for one account in place of its plan's values or the defaults; null: nothing. */
+/**
+ * What an operator set for one account in place of its plan's values or the defaults; null:
+ * nothing.
+ */
 export interface LimitOverrides {
   readonly requestsPerMinute: number | null;
   readonly concurrency: number | null;
@@ -25,7 +31,9 @@ export const REQUESTS_PER_MINUTE_DEFAULT = 60;
 export const CONCURRENCY_DEFAULT = 3;
 export const ACTIVE_KEYS_DEFAULT = 3;
 
-/** The subscription periods that admission is told of; the next one begins after the current one. */
+/**
+ * The subscription periods that admission is told of; the next one begins after the current one.
+ */
 export interface PublishedSubscriptions {
   readonly current: Subscription | null;
   readonly next: Subscription | null;

@@ -18,9 +18,10 @@ export function termsChange(version: bigint): string {
 }
 
 /**
- * Tells admission the terms that hold around `now` (epoch milliseconds), in the transaction that changed them and under the
- * account's lock. `version` is the account's new one. A period to come gets the plan's version of the moment in which it is told,
- * and keeps the last one when it begins; so does one that has begun and was never told.
+ * Tells admission the terms that hold around `now` (epoch milliseconds), in the transaction that
+ * changed them and under the account's lock. `version` is the account's new one. A period to come
+ * gets the plan's version of the moment in which it is told, and keeps the last one when it begins;
+ * so does one that has begun and was never told.
  * @returns the change that admission must have
  */
 export async function writeTerms(tx: Tx, account: string, version: bigint, now: number): Promise<string> {
@@ -52,7 +53,10 @@ export async function isOutdated(tx: Tx, period: Period | null, now: number): Pr
   return version !== null && version !== period.planVersion;
 }
 
-/** A clock behind that of the replica which told a later period does not begin the earlier one again. */
+/**
+ * A clock behind that of the replica which told a later period does not begin the earlier one
+ * again.
+ */
 function takesVersion(
   { id, start, end }: Period,
   before: PublishedPeriods<string>,
@@ -83,7 +87,10 @@ const SELECTION = `SELECT period.id, period.plan_id, period.period_start, period
   FROM subscription_periods period
   JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version`;
 
-/** The subscription period that runs at `now` (epoch milliseconds); of several the one that began last. */
+/**
+ * The subscription period that runs at `now` (epoch milliseconds); of several the one that began
+ * last.
+ */
 export async function readSubscription(tx: Tx, account: string, now: number): Promise<Subscription | null> {
   const [row] = await tx.query<SubscriptionRow>(
     `${SELECTION}

@@ -52,7 +52,10 @@ export interface BatchLedger {
   fits(account: string, postings: Postings): boolean;
   write(write: RecordWrite, transaction: LedgerTransaction | null, postings: Postings): void;
   addDeadLetter(event: DeadLetter): void;
-  /** Names an id as closed, together with the rows of an postings; several times for one id adds rows. */
+  /**
+   * Names an id as closed, together with the rows of an postings; several times for one id adds
+   * rows.
+   */
   close(record: Pick<UsageRecord, 'account' | 'id'>, postings: Postings): void;
   result(): Omit<BatchDecision, 'outcomes'>;
 }

@@ -82,7 +82,10 @@ export function createDeadLetterStore(pool: Pool) {
       const row = await queries.one<Row>(`${SELECT} WHERE aside.content_hash = decode($1, 'hex')`, [contentHash]);
       return row === null ? null : toStoredDeadLetter(row);
     },
-    /** Settles, records the replay and queues the balance snapshots for admission, in one database transaction. */
+    /**
+     * Settles, records the replay and queues the balance snapshots for admission, in one database
+     * transaction.
+     */
     replay: (
       contentHash: string,
       actor: string,

@@ -92,8 +92,8 @@ function write(
 }
 
 /**
- * The first charge of an id has the id itself as its key and the correction a key derived from it, so that the ledger's
- * primary key refuses a second charge whatever this code believes.
+ * The first charge of an id has the id itself as its key and the correction a key derived from it,
+ * so that the ledger's primary key refuses a second charge whatever this code believes.
  */
 function transactionOf(
   { record }: PreparedEvent,
@@ -112,7 +112,10 @@ function transactionOf(
 const VARIANT_AT = 19;
 const OTHER_VARIANT: Readonly<Record<string, string>> = { '8': '9', '9': '8', a: 'b', b: 'a' };
 
-/** The id with one bit turned: of the same month, and as unlikely to be another call's as any random id. */
+/**
+ * The id with one bit turned: of the same month, and as unlikely to be another call's as any random
+ * id.
+ */
 function correctionIdOf(id: string): string {
   const variant = OTHER_VARIANT[id.charAt(VARIANT_AT)];
   if (variant === undefined) throw new Error(`not a UUIDv7: ${id}`);

@@ -1,8 +1,9 @@
 import { createPool, type Pool, type PoolOptions } from '@gateway/postgres';
 
 /**
- * Statements of a settle transaction find their rows by keys, and each is planned once for the life of its connection: often
- * while a month's partition is empty and to read all of it looks cheapest, which would be read whole for every batch of that month.
+ * Statements of a settle transaction find their rows by keys, and each is planned once for the life
+ * of its connection: often while a month's partition is empty and to read all of it looks cheapest,
+ * which would be read whole for every batch of that month.
  */
 const SETTINGS = {
   enable_seqscan: 'off',
@@ -12,8 +13,9 @@ const SETTINGS = {
 };
 
 /**
- * A pool whose connections send statements without waiting for the answer to the one before, so that a settle transaction
- * takes five exchanges with the server and not fifteen. Each statement still has its own answer and its own error.
+ * A pool whose connections send statements without waiting for the answer to the one before, so
+ * that a settle transaction takes five exchanges with the server and not fifteen. Each statement
+ * still has its own answer and its own error.
  */
 export function createPipelinedPool(url: string, options: PoolOptions): Pool {
   const pool = createPool(url, { ...options, settings: SETTINGS });
@@ -26,7 +28,10 @@ export function createPipelinedPool(url: string, options: PoolOptions): Pool {
 type Steps = Readonly<Record<string, () => Promise<unknown>>>;
 type Answers<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
-/** Runs steps of one transaction in the order of their names, and gives each answer under the name of its step. */
+/**
+ * Runs steps of one transaction in the order of their names, and gives each answer under the name
+ * of its step.
+ */
 export type Pipeline = <S extends Steps>(steps: S) => Promise<Answers<S>>;
 
 /** Each step waits for the answer to the one before. */
@@ -36,7 +41,10 @@ export async function oneByOne<S extends Steps>(steps: S): Promise<Answers<S>> {
   return Object.fromEntries(answers) as Answers<S>;
 }
 
-/** All steps are sent at once. The server takes their statements in that order; after one that failed it refuses the others. */
+/**
+ * All steps are sent at once. The server takes their statements in that order; after one that
+ * failed it refuses the others.
+ */
 async function atOnce<S extends Steps>(steps: S): Promise<Answers<S>> {
   const answers = await Promise.all(Object.entries(steps).map(async ([name, step]) => [name, await step()] as const));
   return Object.fromEntries(answers) as Answers<S>;

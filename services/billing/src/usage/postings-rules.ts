@@ -13,7 +13,10 @@ import {
 import type { LedgerEntry } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
 
-/** What a record means for the ledger: amounts by ledger account (they sum to zero) and changes of balances by name. */
+/**
+ * What a record means for the ledger: amounts by ledger account (they sum to zero) and changes of
+ * balances by name.
+ */
 export interface Postings {
   readonly entries: ReadonlyMap<string, NanoUsd>;
   readonly rows: ReadonlyMap<string, bigint>;
@@ -22,9 +25,10 @@ export interface Postings {
 export const NO_POSTINGS: Postings = { entries: new Map(), rows: new Map() };
 
 /**
- * Signs: what we owe or have earned is positive (wallets, revenue, providers), what we own or have spent negative (funding,
- * cost). A charge moves wallet → `revenue:wallet` and plan → `revenue:plan`; what an attempt cost us moves
- * `cost` → its provider. Only a settled call counts in rows of usage.
+ * Signs: what we owe or have earned is positive (wallets, revenue, providers), what we own or have
+ * spent negative (funding, cost). A charge moves wallet → `revenue:wallet` and plan →
+ * `revenue:plan`; what an attempt cost us moves `cost` → its provider. Only a settled call counts
+ * in rows of usage.
  */
 export function postingsOf(record: UsageRecord): Postings {
   const entries = new Map<string, NanoUsd>();

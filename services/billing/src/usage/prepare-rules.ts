@@ -58,8 +58,9 @@ export interface Problem {
 }
 
 /**
- * What is wrong with an event whose form is right; null: it may become a record. Billing rates again what the edge rated
- * (docs/protocol.md#r7): an amount that differs is set aside, never corrected by guess.
+ * What is wrong with an event whose form is right; null: it may become a record. Billing rates
+ * again what the edge rated (docs/protocol.md#r7): an amount that differs is set aside, never
+ * corrected by guess.
  */
 export function problemOf(event: UsageEvent): Problem | null {
   const { hold, outcome, rank, price } = event;

@@ -8,19 +8,25 @@ export interface SettledPosition {
 export interface StreamState {
   readonly firstSequence: number;
   readonly lastSequence: number;
-  /** When the oldest and the newest message were stored, epoch milliseconds; null while there is none. */
+  /**
+   * When the oldest and the newest message were stored, epoch milliseconds; null while there is
+   * none.
+   */
   readonly firstAtMs: number | null;
   readonly lastAtMs: number | null;
   /** Bytes stored, of those that the stream may hold: 0 to 1. */
   readonly filled: number;
 }
 
-/** The times of one message, from a delivery and from the stream's state, may be rounded to milliseconds differently. */
+/**
+ * The times of one message, from a delivery and from the stream's state, may be rounded to
+ * milliseconds differently.
+ */
 export const STORED_AT_ROUNDING_MS = 2;
 
 /**
- * Whether everything is settled that was in the stream. The time tells a position in a stream that is no more from one beyond
- * the end that was seen.
+ * Whether everything is settled that was in the stream. The time tells a position in a stream that
+ * is no more from one beyond the end that was seen.
  */
 export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamState): boolean {
   if (lastAtMs === null) return true;

@@ -25,7 +25,9 @@ export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[])
   }
 }
 
-/** Rows above the floor that are looked at in one step; a longer run is counted in the next step. */
+/**
+ * Rows above the floor that are looked at in one step; a longer run is counted in the next step.
+ */
 const BATCHES_MAX = 1_000;
 
 interface ProgressRow {
@@ -35,8 +37,9 @@ interface ProgressRow {
 }
 
 /**
- * The last message of the unbroken run above the floor. Sequences of all subjects together have no gaps, so a missing
- * one is a message that is not settled. A message that came again is in several rows.
+ * The last message of the unbroken run above the floor. Sequences of all subjects together have no
+ * gaps, so a missing one is a message that is not settled. A message that came again is in several
+ * rows.
  */
 const SETTLED = `
   WITH progress AS (SELECT floor_sequence, floor_stored_at, stream_since FROM stream_progress),
@@ -69,8 +72,9 @@ export function createProgressStore(pool: Pool) {
       return floorOf(row);
     },
     /**
-     * Moves the floor over what is settled without a gap; finds out that the stream was made anew. `floorBefore` was read before
-     * `stream`: when another replica has moved the floor since, the stream's end may be older than the floor and tells nothing.
+     * Moves the floor over what is settled without a gap; finds out that the stream was made anew.
+     * `floorBefore` was read before `stream`: when another replica has moved the floor since, the
+     * stream's end may be older than the floor and tells nothing.
      */
     advance: (
       stream: StreamState,
@@ -81,7 +85,10 @@ export function createProgressStore(pool: Pool) {
     async mark(sequence: number): Promise<void> {
       await queries.execute('INSERT INTO stream_marks (sequence) VALUES ($1) ON CONFLICT DO NOTHING', [sequence]);
     },
-    /** The newest position marked at least so long ago, null when there is none; forgets older marks. */
+    /**
+     * The newest position marked at least so long ago, null when there is none; forgets older
+     * marks.
+     */
     async markedBefore(ageMs: number): Promise<number | null> {
       const row = await queries.one<{ sequence: bigint }>(
         `WITH reached AS (
@@ -129,9 +136,10 @@ async function advance(
 }
 
 /**
- * Whether the stream is another one than the floor was counted in: it is shorter, or a message up to the floor was stored
- * after it. An empty stream tells nothing: there is nothing in it to be settled. Nor does the length of one that was looked at
- * before the floor came where it is: a replica that hung in between would take back what another one has counted, for ever.
+ * Whether the stream is another one than the floor was counted in: it is shorter, or a message up
+ * to the floor was stored after it. An empty stream tells nothing: there is nothing in it to be
+ * settled. Nor does the length of one that was looked at before the floor came where it is: a
+ * replica that hung in between would take back what another one has counted, for ever.
  */
 async function isRestarted(
   tx: Tx,
@@ -188,7 +196,10 @@ export function createRestoreStore(pool: Pool) {
       const row = await queries.one<{ sequence: bigint }>('SELECT floor_sequence AS sequence FROM stream_progress');
       return Number(row?.sequence ?? 0n);
     },
-    /** Gives the ledger a new epoch and queues, for every account, a balance snapshot that makes admission load it again. */
+    /**
+     * Gives the ledger a new epoch and queues, for every account, a balance snapshot that makes
+     * admission load it again.
+     */
     beginLedgerEpoch: (): Promise<{ readonly ledgerEpoch: string; readonly accounts: number }> =>
       inTransaction(pool, async (tx) => {
         const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');

@@ -6,7 +6,10 @@ import type { Stream } from './stream.js';
 export const TRACK_MS = 250;
 /** How often the stream is trimmed (docs/protocol.md#r15). */
 export const TRIM_MS = 10_000;
-/** Settled messages younger than this stay in the stream, so that they can be replayed into a restored ledger. */
+/**
+ * Settled messages younger than this stay in the stream, so that they can be replayed into a
+ * restored ledger.
+ */
 export const REPLAY_RESERVE_MS = 3_600_000;
 /** Share of the stream that settled messages may take. */
 export const RESERVE_SHARE_MAX = 0.5;
@@ -35,9 +38,10 @@ export async function trackProgress(
 }
 
 /**
- * Deletes from the stream what is settled and older than the replay reserve: what a mark of that age names was stored before
- * the mark. A stream that is filled beyond the reserve's share keeps only what is unsettled: admission stops at a full
- * stream, and settled messages must not be what fills it. Nothing unsettled is ever deleted, whatever the clocks say.
+ * Deletes from the stream what is settled and older than the replay reserve: what a mark of that
+ * age names was stored before the mark. A stream that is filled beyond the reserve's share keeps
+ * only what is unsettled: admission stops at a full stream, and settled messages must not be what
+ * fills it. Nothing unsettled is ever deleted, whatever the clocks say.
  */
 export async function trimStream(store: ProgressStore, stream: Stream, reserveMs = REPLAY_RESERVE_MS): Promise<number> {
   const [{ sequence }, { filled }] = await Promise.all([store.settledPosition(), stream.state()]);

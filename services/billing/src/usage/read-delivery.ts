@@ -20,8 +20,8 @@ const PROBLEM_CHARS_MAX = 300;
 const hasForm = compileCheck(usageEvent);
 
 /**
- * Reads the events of a stored message. One that is not in the form of the contract is set aside alone, with its id and
- * account when these can be read, and the others go on. Never throws.
+ * Reads the events of a stored message. One that is not in the form of the contract is set aside
+ * alone, with its id and account when these can be read, and the others go on. Never throws.
  */
 export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDelivery {
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8');
@@ -48,8 +48,9 @@ export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventO
 }
 
 /**
- * Over the event as it was sent, so that the hash outlives changes of the contract: an event's bytes are frozen by its sender.
- * The end of an expired call is the moment at which some replica's sweep found it; two sweeps of one call say the same.
+ * Over the event as it was sent, so that the hash outlives changes of the contract: an event's
+ * bytes are frozen by its sender. The end of an expired call is the moment at which some replica's
+ * sweep found it; two sweeps of one call say the same.
  */
 function contentHashOf(sent: unknown, text?: string): string {
   const { outcome } = sent as UsageEvent;
@@ -57,7 +58,10 @@ function contentHashOf(sent: unknown, text?: string): string {
   return sha256(text ?? JSON.stringify(sent));
 }
 
-/** How a message begins, where one event ends and the next one begins, and how the message ends, as all senders write them. */
+/**
+ * How a message begins, where one event ends and the next one begins, and how the message ends, as
+ * all senders write them.
+ */
 const EVENTS_BEGIN = '[{"id":"';
 const NEXT_EVENT = '},{"id":"';
 const EVENTS_END = '}]';
@@ -65,9 +69,10 @@ const EVENTS_END = '}]';
 const ID_CHARS = 36;
 
 /**
- * The events as they stand in a message that was written by `JSON.stringify`: the same texts as writing them again would give,
- * at a tenth of the cost. Null: the message is in another form. A quotation mark inside of a text has a backslash before it,
- * so nothing within a text looks like the beginning of an event; whatever else does makes the numbers or ids differ.
+ * The events as they stand in a message that was written by `JSON.stringify`: the same texts as
+ * writing them again would give, at a tenth of the cost. Null: the message is in another form. A
+ * quotation mark inside of a text has a backslash before it, so nothing within a text looks like
+ * the beginning of an event; whatever else does makes the numbers or ids differ.
  */
 function eventTexts(text: string, events: readonly unknown[]): string[] | null {
   const end = text.lastIndexOf(EVENTS_END) + 1;

@@ -7,8 +7,9 @@ import { settleBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
 
 /**
- * Tries an event again that was set aside, after what refused it was put right. It goes the way of a delivery: it may settle, be
- * found to be settled already, or be set aside as before. Null: no such event.
+ * Tries an event again that was set aside, after what refused it was put right. It goes the way of
+ * a delivery: it may settle, be found to be settled already, or be set aside as before. Null: no
+ * such event.
  */
 export async function replayDeadLetter(
   store: DeadLetterStore,
@@ -32,7 +33,9 @@ export async function replayDeadLetter(
   return result;
 }
 
-/** A whole message that could not be read is kept as it was; an event is kept without its message. */
+/**
+ * A whole message that could not be read is kept as it was; an event is kept without its message.
+ */
 function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'received' | 'deadLetters'> {
   const origin = { shard: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
@@ -42,7 +45,10 @@ function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'rec
   return { received: received.map((receivedEvent) => asSent(receivedEvent, row)), deadLetters };
 }
 
-/** What was kept of a readable event is its content, not its bytes: another delivery of it is known by the first hash. */
+/**
+ * What was kept of a readable event is its content, not its bytes: another delivery of it is known
+ * by the first hash.
+ */
 function asSent(receivedEvent: ReceivedEvent, { reason, contentHash }: StoredDeadLetter): ReceivedEvent {
   return reason === 'unreadable' ? receivedEvent : { ...receivedEvent, contentHash };
 }

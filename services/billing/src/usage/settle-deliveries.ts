@@ -12,7 +12,9 @@ import type { SnapshotPublisher } from './stream.js';
 
 /** Events in one database transaction; a message is never split. */
 export const BATCH_EVENTS_MAX = 1_200;
-/** How long a batch is tried here while the database cannot work; then its messages are given back. */
+/**
+ * How long a batch is tried here while the database cannot work; then its messages are given back.
+ */
 export const RETRY_IN_PLACE_MS = 10_000;
 /** Messages given back are delivered again after this. */
 export const GIVEN_BACK_MS = 1_000;
@@ -36,10 +38,10 @@ export interface SettleDeps extends SettleInHalvesDeps {
 }
 
 /**
- * Settles deliveries of one shard: commit, publish the balance snapshots, acknowledge (docs/protocol.md#r7).
- * Whatever ends this in between, the message comes again, changes nothing and is told again.
- * Infrastructure errors are retried for ever, here first and then by redelivery; only an event that
- * the database refuses by itself is set aside.
+ * Settles deliveries of one shard: commit, publish the balance snapshots, acknowledge
+ * (docs/protocol.md#r7). Whatever ends this in between, the message comes again, changes nothing
+ * and is told again. Infrastructure errors are retried for ever, here first and then by redelivery;
+ * only an event that the database refuses by itself is set aside.
  */
 export async function settleDeliveries(
   deps: SettleDeps,

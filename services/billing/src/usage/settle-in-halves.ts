@@ -9,7 +9,10 @@ import type { Months } from '../ledger/months.js';
 export interface SettleInHalvesDeps {
   readonly store: SettleStore;
   readonly months: Months;
-  /** Whether the database as a whole cannot work, whatever it is asked: such errors make no dead letters. */
+  /**
+   * Whether the database as a whole cannot work, whatever it is asked: such errors make no dead
+   * letters.
+   */
   readonly isInfrastructureFault: (error: unknown) => boolean;
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
@@ -18,8 +21,9 @@ export interface SettleInHalvesDeps {
 const DETAIL_CHARS_MAX = 300;
 
 /**
- * Settles the halves of a batch that the database has refused, and the halves of a half that it refuses, so that what is
- * refused by itself is set aside alone and the others go on. The messages count as applied only when all of that is done.
+ * Settles the halves of a batch that the database has refused, and the halves of a half that it
+ * refuses, so that what is refused by itself is set aside alone and the others go on. The messages
+ * count as applied only when all of that is done.
  */
 export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch): Promise<BatchDecision> {
   const decisions = await settleEach(deps, halvesOf(batch.received));

@@ -45,13 +45,16 @@ export function createSettleMeter(): SettleMeter {
   };
 }
 
-/** Traced events of one batch that get spans: what 1 % of the calls of a full batch are, and no more at 100 %. */
+/**
+ * Traced events of one batch that get spans: what 1 % of the calls of a full batch are, and no more
+ * at 100 %.
+ */
 const TRACED_EVENTS_MAX = LINKS_MAX;
 const NO_SPANS: readonly Span[] = [];
 
 /**
- * A span for each traced event, as its child, and one for the transaction that settles all of them: it stands in the trace
- * of the first and is linked with the others.
+ * A span for each traced event, as its child, and one for the transaction that settles all of them:
+ * it stands in the trace of the first and is linked with the others.
  */
 function openSpans(received: readonly ReceivedEvent[]): readonly Span[] {
   const events: Span[] = [];

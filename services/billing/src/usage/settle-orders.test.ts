@@ -88,7 +88,10 @@ const EXPECTED = {
   'record ': 'settled 100',
 };
 
-/** After each step one of those before it comes again; what was refused comes again at the end, as whoever asked would do. */
+/**
+ * After each step one of those before it comes again; what was refused comes again at the end, as
+ * whoever asked would do.
+ */
 async function inOrder(steps: Record<string, Step>, order: readonly string[]): Promise<void> {
   const refused: string[] = [];
   const take = async (name: string): Promise<void> => {

@@ -38,14 +38,17 @@ export interface SettleStore {
 }
 
 /**
- * Whether the database as a whole cannot work: no connection, no table, no right. Everything else (refused data, a fault in
- * our own code) lies in what was asked and comes back with the same question.
+ * Whether the database as a whole cannot work: no connection, no table, no right. Everything else
+ * (refused data, a fault in our own code) lies in what was asked and comes back with the same
+ * question.
  */
 export function isInfrastructureFault(error: unknown): boolean {
   return isConnectionFault(error) || (sqlStateOf(error) !== null && !isDataFault(error));
 }
 
-/** @param nudge called after a commit whose charges reached thresholds: the outboxes may have alerts */
+/**
+ * @param nudge called after a commit whose charges reached thresholds: the outboxes may have alerts
+ */
 export function createSettleStore(pool: Pool, nudge: () => void = () => undefined): SettleStore {
   const queries = onPool(pool);
   const alerts = createAlertRaiser();
@@ -65,8 +68,9 @@ export function createSettleStore(pool: Pool, nudge: () => void = () => undefine
 }
 
 /**
- * The locks come first: whatever is read after them is what the last holder of the lock has committed. Statements that do
- * not wait for each other's answers are sent at once on a connection that takes them so.
+ * The locks come first: whatever is read after them is what the last holder of the lock has
+ * committed. Statements that do not wait for each other's answers are sent at once on a connection
+ * that takes them so.
  */
 export async function settleIn(
   tx: Tx,

@@ -2,7 +2,9 @@ import { isConnectionFault, type Pool } from '@gateway/postgres';
 import { type Background, every } from '@gateway/service-kit';
 import type { PoolClient } from 'pg';
 
-/** First key of the advisory locks: "bill" in ASCII, so that they meet no others in this database. */
+/**
+ * First key of the advisory locks: "bill" in ASCII, so that they meet no others in this database.
+ */
 const LOCK_SPACE = 0x62696c6c;
 /** How often a process says that it still works on its shards. */
 const HEARTBEAT_MS = 1_000;
@@ -12,11 +14,12 @@ export const HOLDER_SILENT_MS = 5_000;
 export type ShardLocks = ReturnType<typeof createShardLocks>;
 
 /**
- * Advisory locks of one database session kept for them: the database frees them when the session ends, so a replacement
- * starts at once when a process dies. One that hangs (stopped, swapped out, cut off) keeps its session; the others see
- * that its heartbeats have ended and end the session. `onLost` is called when the session breaks, in a process that hung as
- * soon as it wakes. Only speed depends on these locks (ledger): two workers on one shard wait for each other's accounts and
- * settle nothing twice.
+ * Advisory locks of one database session kept for them: the database frees them when the session
+ * ends, so a replacement starts at once when a process dies. One that hangs (stopped, swapped out,
+ * cut off) keeps its session; the others see that its heartbeats have ended and end the session.
+ * `onLost` is called when the session breaks, in a process that hung as soon as it wakes. Only
+ * speed depends on these locks (ledger): two workers on one shard wait for each other's accounts
+ * and settle nothing twice.
  */
 export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER_SILENT_MS) {
   let session: PoolClient | null = null;
@@ -94,7 +97,10 @@ const RECORD_HELD = `
 
 const HEARTBEAT = 'UPDATE shard_holders SET seen_at = clock_timestamp() WHERE backend_pid = pg_backend_pid()';
 
-/** Of the same role, as every holder is; the start of the session tells it from a later one with its number. */
+/**
+ * Of the same role, as every holder is; the start of the session tells it from a later one with its
+ * number.
+ */
 const END_SILENT_HOLDER = `
   SELECT pg_terminate_backend(activity.pid)
     FROM shard_holders holder

@@ -21,8 +21,9 @@ interface Part {
 }
 
 /**
- * What admission is told of closed ids, in messages below the limits of the bus. Each part that names an id carries every
- * row that the id touched (docs/protocol.md#r8); rows that were never written have nothing to tell.
+ * What admission is told of closed ids, in messages below the limits of the bus. Each part that
+ * names an id carries every row that the id touched (docs/protocol.md#r8); rows that were never
+ * written have nothing to tell.
  */
 export function snapshotMessages(
   closed: readonly ClosedId[],
@@ -47,8 +48,9 @@ export function snapshotMessages(
 }
 
 /**
- * What is told of records that replaced others, until admission has it. The hold of such a call has expired: where a
- * snapshot is lost (docs/protocol.md#r8), no hold falls due that would ask for what it said.
+ * What is told of records that replaced others, until admission has it. The hold of such a call has
+ * expired: where a snapshot is lost (docs/protocol.md#r8), no hold falls due that would ask for
+ * what it said.
  */
 export function correctionSnapshots({
   records,

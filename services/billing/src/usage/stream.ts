@@ -23,14 +23,20 @@ const ACK_PENDING_MAX = 1_000;
 /** A killed worker's messages are delivered again after this. */
 const ACK_WAIT_MS = 5_000;
 /**
- * Batches begin at the earliest so far apart: a transaction is a dozen statements and a commit, for one event as for fifty.
- * A call's hold stays until its charge is known. A load after a loss waits for the stream to be settled, at most
- * `CATCH_UP_MS` (docs/protocol.md#r11), so it must be well below that.
+ * Batches begin at the earliest so far apart: a transaction is a dozen statements and a commit, for
+ * one event as for fifty. A call's hold stays until its charge is known. A load after a loss waits
+ * for the stream to be settled, at most `CATCH_UP_MS` (docs/protocol.md#r11), so it must be well
+ * below that.
  */
 const COLLECT_MS = 250;
-/** About 500 events: more at once make none of them cheaper, so a batch of so many waits no longer. */
+/**
+ * About 500 events: more at once make none of them cheaper, so a batch of so many waits no longer.
+ */
 const COLLECT_BYTES = 600 * 1024;
-/** Messages handed over at once, as many again are read ahead; a message holds up to 100 events and 256 KiB. */
+/**
+ * Messages handed over at once, as many again are read ahead; a message holds up to 100 events and
+ * 256 KiB.
+ */
 const BATCH_MESSAGES_MAX = 100;
 
 /** The stream of usage events, which billing owns: it makes, consumes and trims it. */
@@ -47,7 +53,8 @@ export interface UsageStream extends Stream {
 export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, ledgerEpoch: string): UsageStream {
   const { stream } = usageRecorded;
 
-  // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
+  // One subject per shard and no others: every message is some shard's, so that sequences have no
+  // gaps when all is settled.
   const subjects = Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard }));
 
   let bytesStored = 0;
@@ -61,7 +68,8 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
       discard: 'new',
       bytesMax,
       ageMaxMs: AGE_MAX_MS,
-      // Repetitions are known by their ids for ever, not by the stream for minutes; JetStream has no zero.
+      // Repetitions are known by their ids for ever, not by the stream for minutes; JetStream has
+      // no zero.
       duplicateWindowMs: 1_000,
       replicas,
     });

@@ -50,7 +50,8 @@ test('a refund pays back what is left of a payment, refunds and chargebacks of i
   expect(await fund(account, 'refund', '-1.000000001', payment)).toMatchObject(left);
   accepted(await fund(account, 'refund', '-1.00', payment));
   expect(await fund(account, 'refund', '-0.000000001', payment)).toMatchObject(left);
-  // A dispute that was won gives room again; what belongs to another payment is nothing to this one.
+  // A dispute that was won gives room again; what belongs to another payment is nothing to this
+  // one.
   accepted(await fund(account, 'chargeback', '2.00', payment));
   accepted(await fund(account, 'refund', '-2.00', payment));
   accepted(await fund(account, 'refund', '-100.00', other));

@@ -23,8 +23,9 @@ type Request = ReceivedOf<typeof billingAddWalletEntry>;
 type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
 
 /**
- * Puts money into a wallet or takes it out, once per reference, and answers when admission has it. After five seconds the answer is
- * `not_in_force`; the entry stands and the outbox goes on until it is.
+ * Puts money into a wallet or takes it out, once per reference, and answers when admission has it.
+ * After five seconds the answer is `not_in_force`; the entry stands and the outbox goes on until it
+ * is.
  */
 export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
   const now = deps.now();

@@ -49,7 +49,10 @@ export type WalletDecision =
   | { readonly kind: 'repeated' }
   | { readonly kind: 'refused'; readonly why: WalletRefusal };
 
-/** Wallets may go below zero by an entry: a chargeback takes what was spent already. Only the bound of amounts stops it. */
+/**
+ * Wallets may go below zero by an entry: a chargeback takes what was spent already. Only the bound
+ * of amounts stops it.
+ */
 export function decideWalletEntry(entry: WalletEntry, input: WalletInput): WalletDecision {
   const { earlier, related } = input;
   if (earlier !== null) return isSame(entry, earlier) ? { kind: 'repeated' } : refused('reference_taken');
@@ -70,8 +73,9 @@ export function decideWalletEntry(entry: WalletEntry, input: WalletInput): Walle
 }
 
 /**
- * A refund that takes was paid out of a payment, and no more than is left of it; one that gives is for a call, and no more than
- * the wallet paid for it. Money without such an origin is an adjustment.
+ * A refund that takes was paid out of a payment, and no more than is left of it; one that gives is
+ * for a call, and no more than the wallet paid for it. Money without such an origin is an
+ * adjustment.
  */
 function refuseRefund(amount: NanoUsd, related: Related | null): WalletRefusal | null {
   if (amount < 0n) {
@@ -83,8 +87,8 @@ function refuseRefund(amount: NanoUsd, related: Related | null): WalletRefusal |
 }
 
 /**
- * Money that came in, or went back to whoever paid, is funding; a refund that gives back what calls took lessens revenue; the
- * rest is a decision of ours.
+ * Money that came in, or went back to whoever paid, is funding; a refund that gives back what calls
+ * took lessens revenue; the rest is a decision of ours.
  */
 function counterAccount({ kind, amountNanoUsd }: WalletEntry): string {
   switch (kind) {

@@ -44,7 +44,10 @@ export type WalletStore = ReturnType<typeof createWalletStore>;
 export function createWalletStore(pool: Pool) {
   const attempt = (request: WalletRequest) => inTransaction(pool, (tx) => addEntry(tx, request));
   return {
-    /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
+    /**
+     * One database transaction: lock the account, read, decide, write entry, row, version and
+     * outbox, commit.
+     */
     addEntry: (request: WalletRequest): Promise<WalletResult> =>
       attempt(request).catch((error: unknown) => {
         // The reference was written for another account meanwhile: now it is found.
@@ -138,7 +141,10 @@ async function insertEntry(tx: Tx, entry: WalletEntryRow): Promise<void> {
   );
 }
 
-/** What an entry relates to, under the account's lock; null: nothing is named, or nothing of this account. */
+/**
+ * What an entry relates to, under the account's lock; null: nothing is named, or nothing of this
+ * account.
+ */
 export async function readRelated(
   tx: Tx,
   { account, relatesTo }: Pick<WalletEntry, 'account' | 'relatesTo'>,
@@ -163,7 +169,10 @@ async function readPayment(tx: Tx, account: string, id: string): Promise<Related
   return { kind: 'payment', paidInNanoUsd: BigInt(row?.paid_in ?? 0), takenBackNanoUsd: BigInt(row?.taken_back ?? 0) };
 }
 
-/** Refunds may name a call by its id or by any of its transactions; null: no call of this account has the id. */
+/**
+ * Refunds may name a call by its id or by any of its transactions; null: no call of this account
+ * has the id.
+ */
 async function readCharge(tx: Tx, account: string, request: string): Promise<Related | null> {
   const row = await tx.one<{ wallet: bigint; given_back: string }>(
     `SELECT record.wallet_nano_usd AS wallet,

@@ -28,8 +28,9 @@ const attemptsTotal = counter('gateway_billing_webhook_attempts_total', 'Attempt
 });
 
 /**
- * Delivers one event of the outbox, whose rows of one account come in order. Whatever the receiver answers beside 2xx is a
- * failure; it throws, so that the outbox tries again later. An event that was delivered and comes again is not sent.
+ * Delivers one event of the outbox, whose rows of one account come in order. Whatever the receiver
+ * answers beside 2xx is a failure; it throws, so that the outbox tries again later. An event that
+ * was delivered and comes again is not sent.
  */
 export async function deliverEvent(
   { store, seal, sender, now }: DeliverEventDeps,
@@ -73,8 +74,9 @@ export const TIMESTAMP_HEADER = 'x-gateway-timestamp';
 export const SIGNATURE_HEADER = 'x-gateway-signature';
 
 /**
- * One attempt to send an event. The signature is the HMAC-SHA-256 of `<timestamp>.<body>` under the webhook's secret, so
- * that a receiver can refuse what is old or was not sent by us. @param atMs epoch milliseconds of the attempt
+ * One attempt to send an event. The signature is the HMAC-SHA-256 of `<timestamp>.<body>` under the
+ * webhook's secret, so that a receiver can refuse what is old or was not sent by us. @param atMs
+ * epoch milliseconds of the attempt
  */
 export function signedRequest(url: string, secret: string, event: WebhookEvent, atMs: number): WebhookRequest {
   const body = JSON.stringify(event);

@@ -47,7 +47,10 @@ export function createDeliveryStore(pool: Pool) {
       );
       return row && { url: row.url, sealedSecret: row.sealed_secret };
     },
-    /** Notes an attempt; with a state the delivery ends, and what the account keeps for too long is deleted. */
+    /**
+     * Notes an attempt; with a state the delivery ends, and what the account keeps for too long is
+     * deleted.
+     */
     async recordAttempt(event: string, attempt: WebhookAttempt, ended: 'delivered' | 'failed' | null): Promise<void> {
       const row = await queries.one<{ account: string }>(
         `UPDATE webhook_deliveries

@@ -26,7 +26,9 @@ export interface WebhookDeps {
   readonly privateAllowed: boolean;
 }
 
-/** Says where an account's events go. The secret that comes is kept only when the webhook is new. */
+/**
+ * Says where an account's events go. The secret that comes is kept only when the webhook is new.
+ */
 export async function putWebhook(
   { store, privateAllowed }: WebhookDeps,
   { account, spec, sealedSecret, actor }: ReceivedOf<typeof billingPutWebhook>,

@@ -2,8 +2,8 @@ import { type ManagementRefusal, refuse, WEBHOOK_URL_CHARS_MAX } from '@gateway/
 import { isPrivateHost } from '@gateway/service-kit/network-address';
 
 /**
- * A webhook's address as it is kept: normalised by the URL parser. Names are judged by their text; what they resolve to is
- * judged at every connection.
+ * A webhook's address as it is kept: normalised by the URL parser. Names are judged by their text;
+ * what they resolve to is judged at every connection.
  * @param privateAllowed private and loopback addresses, and plain HTTP to them
  */
 export function checkWebhookUrl(text: string, privateAllowed: boolean): string | ManagementRefusal {

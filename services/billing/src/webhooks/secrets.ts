@@ -3,7 +3,10 @@ import type { WebhookStore } from './store.js';
 
 export type SecretSeal = ReturnType<typeof createSecretSeal>;
 
-/** Opens what was sealed to GATEWAY_WEBHOOK_PRIVATE_KEY; a secret opens for its account's webhook alone. */
+/**
+ * Opens what was sealed to GATEWAY_WEBHOOK_PRIVATE_KEY; a secret opens for its account's webhook
+ * alone.
+ */
 export function createSecretSeal(keys: OpeningKeys) {
   return {
     /** The secret; null: no key at hand opens it. */
@@ -36,7 +39,10 @@ export interface Resealed {
   readonly unreadable: number;
 }
 
-/** After a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY: every secret under the previous key is sealed again under the current one. */
+/**
+ * After a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY: every secret under the previous key is sealed
+ * again under the current one.
+ */
 export async function resealSecrets(
   store: Pick<WebhookStore, 'sealedSecrets' | 'replaceSealed'>,
   seal: SecretSeal,

@@ -9,7 +9,10 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Posts to addresses that customers name. Follows nothing, reads no answer but its status, never throws. */
+/**
+ * Posts to addresses that customers name. Follows nothing, reads no answer but its status, never
+ * throws.
+ */
 export interface WebhookSender {
   post(
     request: WebhookRequest,
@@ -22,7 +25,10 @@ const TIMEOUT_MS = 10_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 
 export interface WebhookSenderOptions {
-  /** Connections to private and loopback addresses are made. Otherwise they are refused, literal or looked up. */
+  /**
+   * Connections to private and loopback addresses are made. Otherwise they are refused, literal or
+   * looked up.
+   */
   readonly privateAllowed: boolean;
   /** TIMEOUT_MS when absent. */
   readonly timeoutMs?: number;
@@ -31,9 +37,10 @@ export interface WebhookSenderOptions {
 }
 
 /**
- * Each request has a connection of its own, closed when the status is known: the name is looked up for every request, the
- * addresses found are judged, and the socket connects to these and no others. So a name that changes its address
- * after it was checked gains nothing. Redirects are not followed; the answer's body is not read.
+ * Each request has a connection of its own, closed when the status is known: the name is looked up
+ * for every request, the addresses found are judged, and the socket connects to these and no
+ * others. So a name that changes its address after it was checked gains nothing. Redirects are not
+ * followed; the answer's body is not read.
  */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { privateAllowed, timeoutMs = TIMEOUT_MS, lookup = systemLookup } = options;

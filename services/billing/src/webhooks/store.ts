@@ -45,7 +45,10 @@ export function createWebhookStore(pool: Pool) {
       const row = await readWebhook(queries, account);
       return row && webhookFromRow(row);
     },
-    /** Another address is tried at once for what waits; disabling drops what waits. Null: the account is closed. */
+    /**
+     * Another address is tried at once for what waits; disabling drops what waits. Null: the
+     * account is closed.
+     */
     putWebhook: (request: PutWebhookRequest): Promise<PutWebhookResult | null> =>
       inTransaction(pool, (tx) => putWebhook(tx, request)),
     /** Drops what waits. False: there is none. */

@@ -7,7 +7,10 @@ export interface Resealed {
   readonly unreadable: readonly string[];
 }
 
-/** After a rotation of the key pair: every credential that another key opens is sealed again to the current one. */
+/**
+ * After a rotation of the key pair: every credential that another key opens is sealed again to the
+ * current one.
+ */
 export async function resealCredentials(store: CatalogStore, keys: OpeningKeys): Promise<Resealed> {
   return store.change(async (tx) => {
     const resealed: string[] = [];

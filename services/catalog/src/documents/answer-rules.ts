@@ -58,7 +58,10 @@ export function nameOf({ kind, id }: Named): string {
 
 type AnyView = Partial<ModelView & SourceView>;
 
-/** Ids are made when a version is written: in a dry run they would name versions that never come to be. */
+/**
+ * Ids are made when a version is written: in a dry run they would name versions that never come to
+ * be.
+ */
 function withoutVersionIds(view: object): Record<string, unknown> {
   const { priceVersion: _price, costVersion: _cost, upcomingPrices, upcomingCosts, ...fields }: AnyView = view;
   return {

@@ -29,7 +29,9 @@ export interface Applied {
 /** What refers comes after what it refers to. */
 const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source'];
 
-/** All objects of a document in one transaction, or none. A dry run does the same and takes it back. */
+/**
+ * All objects of a document in one transaction, or none. A dry run does the same and takes it back.
+ */
 export async function apply(
   deps: ApplyDeps,
   request: Apply,
@@ -48,7 +50,8 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
   const revisionBefore = tx.revision();
   const named = new Set(objects.map(nameOf));
   const surplus = prune ? tx.names().filter((object) => !named.has(nameOf(object))) : [];
-  // Sources first: what is put may need their places. Models and providers last: what is put may have left them.
+  // Sources first: what is put may need their places. Models and providers last: what is put may
+  // have left them.
   const sourcesGone = await removeAll(tx, surplus, ['source'], actor);
   if (isRefusal(sourcesGone)) return sourcesGone;
   const saved = await saveAll(tx, rules, request);
@@ -64,7 +67,10 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
   return { changes, unchanged: objects.length - changed.length, revision };
 }
 
-/** In the order of the document. How many there are is judged when all are saved: one may have made room for another. */
+/**
+ * In the order of the document. How many there are is judged when all are saved: one may have made
+ * room for another.
+ */
 async function saveAll(
   tx: CatalogTx,
   rules: SourceRules,

@@ -13,7 +13,10 @@ export interface SourceReports {
   all(nowMs: number): SourceReport[];
 }
 
-/** What the edges last reported of the sources that they have tried, as each replica of this service receives it for itself. */
+/**
+ * What the edges last reported of the sources that they have tried, as each replica of this service
+ * receives it for itself.
+ */
 export function createSourceReports(): SourceReports {
   const reports = new Map<string, SourceReport>();
   let sweptAtMs = 0;

@@ -13,7 +13,10 @@ export interface PutModel {
   readonly actor: string;
 }
 
-/** Makes or replaces a model; other prices than those in force become a new version, never a changed one. */
+/**
+ * Makes or replaces a model; other prices than those in force become a new version, never a changed
+ * one.
+ */
 export function putModel(deps: SaveDeps, request: PutModel): Promise<Saved<ModelView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveModel(tx, request);

@@ -9,8 +9,8 @@ export interface BaseUrlRules {
 }
 
 /**
- * The base address of a source as it is kept: normalised by the URL parser, without a slash at the end. Names are judged
- * by their text only; what they resolve to is the edge's to check.
+ * The base address of a source as it is kept: normalised by the URL parser, without a slash at the
+ * end. Names are judged by their text only; what they resolve to is the edge's to check.
  */
 export function checkBaseUrl(
   text: string,

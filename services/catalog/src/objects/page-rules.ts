@@ -1,6 +1,9 @@
 import { refuseCursor, type ManagementRefusal } from '@gateway/contracts/operator';
 
-/** Where a list goes on: the list's name, so that a cursor of another list is recognised, and the last entry's place. */
+/**
+ * Where a list goes on: the list's name, so that a cursor of another list is recognised, and the
+ * last entry's place.
+ */
 export function writeCursor(list: string, place: readonly string[]): string {
   return Buffer.from(JSON.stringify([list, ...place])).toString('base64url');
 }
@@ -21,7 +24,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** JSON bytes of one page; the bus carries messages of 1,000,000. A page that would be larger ends earlier. */
+/**
+ * JSON bytes of one page; the bus carries messages of 1,000,000. A page that would be larger ends
+ * earlier.
+ */
 const PAGE_BYTES_MAX = 800_000;
 
 export interface PageRequest {
@@ -34,7 +40,10 @@ export interface PageOf<Entry> {
   readonly nextCursor: string | null;
 }
 
-/** Where a list goes on, or null for its beginning. A text that is no cursor of this list is refused. */
+/**
+ * Where a list goes on, or null for its beginning. A text that is no cursor of this list is
+ * refused.
+ */
 export function placeOf(
   list: string,
   { cursor }: PageRequest,
@@ -46,8 +55,8 @@ export function placeOf(
 }
 
 /**
- * The page of what was found behind the cursor: at most `limit` entries and so many bytes, at least one entry. `found`
- * has one more than the limit when there are more.
+ * The page of what was found behind the cursor: at most `limit` entries and so many bytes, at least
+ * one entry. `found` has one more than the limit when there are more.
  */
 export function pageOf<Entry>(
   list: string,

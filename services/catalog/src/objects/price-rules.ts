@@ -2,7 +2,10 @@ import { convertFigures, formatUsd, parseUsd, type PriceFigures, type TokenPrice
 import type { WirePriceFigures } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type PricesSpec } from '@gateway/contracts/operator';
 
-/** What the least cost divides prompt bytes by (metering): the bytes that no more than one token is expected to cover. */
+/**
+ * What the least cost divides prompt bytes by (metering): the bytes that no more than one token is
+ * expected to cover.
+ */
 const LEAST_COST_BYTES_PER_TOKEN = 8;
 
 /**
@@ -16,7 +19,9 @@ export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFig
   return convertFigures({ ...spec, perCall: spec.perCall ?? '0', tiers }, parseUsd);
 }
 
-/** Prices in the form in which they are put, without a time: put again they are the same figures. */
+/**
+ * Prices in the form in which they are put, without a time: put again they are the same figures.
+ */
 export function toSpec(figures: PriceFigures): PricesSpec {
   return convertFigures(figures, formatUsd);
 }
@@ -26,16 +31,18 @@ export function toWireFigures(figures: PriceFigures): WirePriceFigures {
   return convertFigures(figures, Number);
 }
 
-/** Equal figures, tiers in the same order; a null price differs from the same number written out. */
+/**
+ * Equal figures, tiers in the same order; a null price differs from the same number written out.
+ */
 export function sameFigures(a: PriceFigures | null, b: PriceFigures | null): boolean {
   if (a === null || b === null) return a === b;
   return JSON.stringify(toWireFigures(a)) === JSON.stringify(toWireFigures(b));
 }
 
 /**
- * Whether the least cost of some call would exceed its worst case (metering's least cost takes 8 bytes per token and the
- * cheapest input price of any tier; the worst case the model's bytes per token and, for a short prompt, the dearest
- * base price). No call of such a model could be judged.
+ * Whether the least cost of some call would exceed its worst case (metering's least cost takes 8
+ * bytes per token and the cheapest input price of any tier; the worst case the model's bytes per
+ * token and, for a short prompt, the dearest base price). No call of such a model could be judged.
  */
 export function leastExceedsWorst(bytesPerToken: number, figures: PriceFigures): boolean {
   const cheapest = inputPrices(figures)

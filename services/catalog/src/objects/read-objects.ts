@@ -12,7 +12,10 @@ import type { CatalogStore } from './store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
 import type { Kind } from './rules.js';
 
-/** One page of objects in the order of their ids. `name` is that of the list, which its cursors carry. */
+/**
+ * One page of objects in the order of their ids. `name` is that of the list, which its cursors
+ * carry.
+ */
 export async function listObjects<View extends { readonly id: string }>(
   store: CatalogStore,
   name: string,

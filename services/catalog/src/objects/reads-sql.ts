@@ -13,7 +13,10 @@ import {
 import { placeOf, readVersions, type VersionsByOwner, type Priced } from './versions-sql.js';
 import type { Model, Source, DatedFigures, Provider } from './rules.js';
 
-/** One page: objects behind `after` in the order of their ids (null: from the first), at most `limit`. */
+/**
+ * One page: objects behind `after` in the order of their ids (null: from the first), at most
+ * `limit`.
+ */
 export interface Page<After> {
   readonly after: After | null;
   readonly limit: number;
@@ -23,7 +26,10 @@ export type CatalogReads = ReturnType<typeof createCatalogReads>;
 /** Objects as they are at one instant; deleted ones are not there. */
 export type ObjectReads = Pick<CatalogReads, 'nowMs' | 'provider' | 'model' | 'source' | 'versions'>;
 
-/** Queries of one transaction. Ids are ordered byte by byte, so that a page goes on where the one before ended. */
+/**
+ * Queries of one transaction. Ids are ordered byte by byte, so that a page goes on where the one
+ * before ended.
+ */
 export function createCatalogReads(tx: Tx, nowMs: number) {
   return {
     /** The database's time, epoch milliseconds: one clock for all replicas. */

@@ -2,7 +2,10 @@ import type { PriceFigures } from '@gateway/metering';
 import type { SourceView } from '@gateway/contracts/operator';
 import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
 
-/** Objects of the catalog as they are compared and stored: complete, in one order of fields, without their history. */
+/**
+ * Objects of the catalog as they are compared and stored: complete, in one order of fields, without
+ * their history.
+ */
 export type Provider = Omit<CatalogProvider, 'v'>;
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
 export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth' | 'betas' | 'betasRefused' | 'totalExtra'> & {
@@ -20,14 +23,19 @@ export interface Named {
   readonly id: string;
 }
 
-/** Prices of a model or costs of a source from `effectiveFrom` (epoch milliseconds) on; `figures` null: unpriced. */
+/**
+ * Prices of a model or costs of a source from `effectiveFrom` (epoch milliseconds) on; `figures`
+ * null: unpriced.
+ */
 export interface DatedFigures {
   readonly version: string;
   readonly effectiveFrom: number;
   readonly figures: PriceFigures | null;
 }
 
-/** The whole catalog at one revision; versions of the past are left out, except the one in force. */
+/**
+ * The whole catalog at one revision; versions of the past are left out, except the one in force.
+ */
 export interface CatalogSnapshot {
   readonly revision: number;
   /** Time of the database, epoch milliseconds. */

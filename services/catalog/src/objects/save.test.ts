@@ -27,7 +27,10 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** A replica that tells its revision at every interval, as long as the test runs. Its last word is said at the end. */
+/**
+ * A replica that tells its revision at every interval, as long as the test runs. Its last word is
+ * said at the end.
+ */
 function follow(bus: Bus, from: number) {
   const replica = `${bus.service}.r${(names += 1)}`;
   let revision = from;

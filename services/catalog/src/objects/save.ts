@@ -30,7 +30,10 @@ export async function saveAlone<View>(
   return { change: result.change, revision, inForce: await awaitInForce(deps, revision), view: result.after };
 }
 
-/** How long an answer waits until the change is in the bucket; after that it is answered all the same. */
+/**
+ * How long an answer waits until the change is in the bucket; after that it is answered all the
+ * same.
+ */
 export const PUBLISHED_WAIT_MS = 2_000;
 /** The same for a document of up to a thousand objects. */
 export const DOCUMENT_PUBLISHED_WAIT_MS = 5_000;
@@ -46,12 +49,18 @@ export interface AwaitDeps {
     published(revision: number, timeoutMs: number): Promise<boolean>;
   };
   readonly followers: {
-    /** Whether all that are alive decide by this revision or a later one, or do within the time. Never rejects. */
+    /**
+     * Whether all that are alive decide by this revision or a later one, or do within the time.
+     * Never rejects.
+     */
     haveAll(revision: number, timeoutMs: number): Promise<boolean>;
   };
 }
 
-/** Announces a committed revision and answers whether it is in force everywhere; false: it will be, without a hand. */
+/**
+ * Announces a committed revision and answers whether it is in force everywhere; false: it will be,
+ * without a hand.
+ */
 export async function awaitInForce(
   { announcer, followers }: AwaitDeps,
   revision: number,
@@ -75,7 +84,10 @@ export async function checkRoom(
   return refuse('state_conflict', `the catalog holds ${OBJECTS_MAX} objects, which is its largest size`);
 }
 
-/** After saves: refuses a source whose model has no place for it. Null for one that was unchanged: its place is old. */
+/**
+ * After saves: refuses a source whose model has no place for it. Null for one that was unchanged:
+ * its place is old.
+ */
 export async function checkPlaces(
   tx: CatalogTx,
 ): Promise<(model: string, result: { readonly change: string }) => ManagementRefusal | null> {

@@ -9,8 +9,8 @@ export function defaultAuth(format: Provider['format'] | undefined): Auth {
 }
 
 /**
- * What is kept of a source's `auth`. A view shows the default where none is kept: that default put again keeps none, so
- * that a source put as it was read is unchanged.
+ * What is kept of a source's `auth`. A view shows the default where none is kept: that default put
+ * again keeps none, so that a source put as it was read is unchanged.
  */
 export function keptAuth(
   wanted: Source['auth'],
@@ -20,7 +20,10 @@ export function keptAuth(
   return before?.auth === null && sameContent(wanted, defaultAuth(format)) ? null : wanted;
 }
 
-/** Beginnings of betas that make a call dearer than the model's price: a source passes them on only if it names them. */
+/**
+ * Beginnings of betas that make a call dearer than the model's price: a source passes them on only
+ * if it names them.
+ */
 const PRICE_CHANGING_BETAS = ['fast-mode-'];
 
 type Betas = NonNullable<Source['betas']>;
@@ -30,7 +33,10 @@ export function defaultBetas(format: Provider['format'] | undefined): Betas {
   return format === 'anthropic' ? 'standard' : [];
 }
 
-/** What is kept of a source's `betas`: the default put again as a view showed it keeps none, as with `auth`. */
+/**
+ * What is kept of a source's `betas`: the default put again as a view showed it keeps none, as with
+ * `auth`.
+ */
 export function keptBetas(
   wanted: Source['betas'],
   before: Pick<Source, 'betas'> | null,

@@ -10,14 +10,23 @@ import {
 import { checkBaseUrl } from './base-url-rules.js';
 import type { Model, Provider, Source } from './rules.js';
 
-/** Largest source without its costs, as JSON in bytes: with them it still fits an entry of the bucket (64 KiB). */
+/**
+ * Largest source without its costs, as JSON in bytes: with them it still fits an entry of the
+ * bucket (64 KiB).
+ */
 export const SOURCE_BYTES_MAX = 32 * 1024;
 
-/** The operator API shows something else at `/sources/<this>`, so that such a source could never be read. */
+/**
+ * The operator API shows something else at `/sources/<this>`, so that such a source could never be
+ * read.
+ */
 const TAKEN_ID = 'health';
 /** Headers of the connection and the body, which the relay sets itself. */
 const RELAY_HEADERS = new Set([...CONNECTION_HEADERS, 'accept-encoding', 'content-encoding', 'content-type']);
-/** Headers whose values are credentials, which answers would show: `auth` and `credential` are the place for them. */
+/**
+ * Headers whose values are credentials, which answers would show: `auth` and `credential` are the
+ * place for them.
+ */
 const CREDENTIAL_HEADERS = new Set([
   'api-key',
   'authorization',
@@ -44,7 +53,9 @@ export function modelOf(id: string, spec: ModelSpec): Model {
   };
 }
 
-/** The source as it is kept, or why it cannot be. `sealedCredential` is the text that it will have. */
+/**
+ * The source as it is kept, or why it cannot be. `sealedCredential` is the text that it will have.
+ */
 export function sourceOf(
   id: string,
   spec: SourceSpec,

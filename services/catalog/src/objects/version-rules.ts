@@ -4,12 +4,15 @@ import { sameFigures, figuresOf } from './price-rules.js';
 import type { DatedFigures } from './rules.js';
 
 /**
- * Versions that may wait for their time, of one model or source. With the one in force and the one before it they fit an
- * entry of the bucket (64 KiB), each with eight tiers.
+ * Versions that may wait for their time, of one model or source. With the one in force and the one
+ * before it they fit an entry of the bucket (64 KiB), each with eight tiers.
  */
 export const VERSIONS_AHEAD_MAX = 12;
 
-/** What a PUT asks for. `effectiveFrom` (epoch milliseconds) null: from now on. `figures` null: unpriced. */
+/**
+ * What a PUT asks for. `effectiveFrom` (epoch milliseconds) null: from now on. `figures` null:
+ * unpriced.
+ */
 export interface WantedFigures {
   readonly figures: PriceFigures | null;
   readonly effectiveFrom: number | null;
@@ -18,14 +21,18 @@ export interface WantedFigures {
 /** A version to be written. */
 export type NewFigures = Omit<DatedFigures, 'version'>;
 
-/** The version that counts at a time. `versions` ascend by time, those of one time in the order of writing. */
+/**
+ * The version that counts at a time. `versions` ascend by time, those of one time in the order of
+ * writing.
+ */
 export function versionAt<V extends NewFigures>(versions: readonly V[], atMs: number): V | null {
   return versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs) ?? null;
 }
 
 /**
- * The version that a PUT makes, or null when what it requests already holds at that time. A time that has passed is
- * refused, unless the figures in force have held since then: so that the same document can be applied again later.
+ * The version that a PUT makes, or null when what it requests already holds at that time. A time
+ * that has passed is refused, unless the figures in force have held since then: so that the same
+ * document can be applied again later.
  */
 export function planVersion(
   versions: readonly DatedFigures[],
@@ -55,8 +62,9 @@ export function withVersion<V extends NewFigures>(versions: readonly V[], added:
 }
 
 /**
- * What admission and edges get: the versions shown, and before them the one that was in force until then. Their clocks are
- * others than the database's, and calls that are running began earlier: the time that they need may lie before the one in force.
+ * What admission and edges get: the versions shown, and before them the one that was in force until
+ * then. Their clocks are others than the database's, and calls that are running began earlier: the
+ * time that they need may lie before the one in force.
  */
 export function publishedVersions<V extends NewFigures>(versions: readonly V[], nowMs: number): V[] {
   const inForce = versionAt(versions, nowMs);
@@ -64,7 +72,10 @@ export function publishedVersions<V extends NewFigures>(versions: readonly V[], 
   return before ? [before, ...shownVersions(versions, nowMs)] : shownVersions(versions, nowMs);
 }
 
-/** The version in force and those to come, one for each time: of two with one time the later written counts. */
+/**
+ * The version in force and those to come, one for each time: of two with one time the later written
+ * counts.
+ */
 export function shownVersions<V extends NewFigures>(versions: readonly V[], nowMs: number): V[] {
   const inForce = versionAt(versions, nowMs);
   const ahead = versions.filter(
@@ -73,7 +84,9 @@ export function shownVersions<V extends NewFigures>(versions: readonly V[], nowM
   return inForce ? [inForce, ...ahead] : ahead;
 }
 
-/** The version that a PUT's `prices` or `costs` make: null for none (absent, or as it is already). */
+/**
+ * The version that a PUT's `prices` or `costs` make: null for none (absent, or as it is already).
+ */
 export function planFigures(
   spec: PricesSpec | null | undefined,
   versions: readonly DatedFigures[],

@@ -45,7 +45,9 @@ export async function readVersions(
   return versionsByOwner(rows);
 }
 
-/** `$1` is now. One index look-up per owner finds the version in force, however long its history is. */
+/**
+ * `$1` is now. One index look-up per owner finds the version in force, however long its history is.
+ */
 function shownText({ table, owner, owners }: VersionTable, condition = ''): string {
   return `SELECT v.${owner} AS owner, v.version, v.effective_from, v.figures
     FROM ${table} v JOIN ${owners} o ON o.id = v.${owner} AND v.ordinal > o.versions_after

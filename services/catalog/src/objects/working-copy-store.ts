@@ -26,8 +26,9 @@ export interface WorkingCopy extends DocumentTx {
 }
 
 /**
- * The whole catalog in memory for a change of many objects, which would hold the lock for seconds with a few queries for
- * each. The caller holds the lock of the state row; `snapshot` was read under it.
+ * The whole catalog in memory for a change of many objects, which would hold the lock for seconds
+ * with a few queries for each. The caller holds the lock of the state row; `snapshot` was read
+ * under it.
  */
 export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCopy {
   const { nowMs } = snapshot;
@@ -92,7 +93,9 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
 
 const KINDS: readonly Kind[] = ['source', 'model', 'provider'];
 
-/** Objects of one kind, and which of them were changed. One object is saved or removed, not both. */
+/**
+ * Objects of one kind, and which of them were changed. One object is saved or removed, not both.
+ */
 function tracked<T extends { readonly id: string }>(present: readonly T[]) {
   const objects = new Map(present.map((object) => [object.id, object]));
   const saved = new Map<string, T>();

@@ -3,7 +3,10 @@ import { decideInForce, goneAtMs } from './in-force-rules.js';
 
 /** Edges and admissions that are kept; with more alive nothing counts as in force. */
 export const FOLLOWERS_MAX = 2_000;
-/** When this process was held up for so many intervals, others seem silent for longer than they were. */
+/**
+ * When this process was held up for so many intervals, others seem silent for longer than they
+ * were.
+ */
 const HELD_UP_INTERVALS = 2;
 
 export interface FollowersOptions {
@@ -15,7 +18,10 @@ export interface FollowersOptions {
 
 /** Which revision each edge and admission decides by. */
 export interface Followers {
-  /** Whether all that are alive decide by this revision or a later one, or do within the time. Never rejects. */
+  /**
+   * Whether all that are alive decide by this revision or a later one, or do within the time. Never
+   * rejects.
+   */
   haveAll(revision: number, timeoutMs: number): Promise<boolean>;
   receive(message: Pick<ReceivedOf<typeof catalogMirrored>, 'replica' | 'revision' | 'last'>): void;
   /** The bus is there (again): from now on reports of everybody who is alive arrive. */
@@ -28,7 +34,10 @@ export interface Followers {
   stop(): void;
 }
 
-/** Which revision each edge and admission decides by, as each replica of this service receives it for itself. */
+/**
+ * Which revision each edge and admission decides by, as each replica of this service receives it
+ * for itself.
+ */
 export function followReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
   const replicas = new Map<string, { readonly revision: number; readonly receivedAtMs: number }>();
   const waiting = new Set<() => void>();

@@ -1,6 +1,9 @@
 /** A replica that was silent for so many of its intervals is gone. */
 export const SILENT_INTERVALS = 3;
-/** After so many everybody who is alive has reported: one, and a quarter for late timers and messages. */
+/**
+ * After so many everybody who is alive has reported: one, and a quarter for late timers and
+ * messages.
+ */
 export const LISTEN_INTERVALS = 1.25;
 
 /** The state of those who decide by the catalog. Times are of one monotonic clock, milliseconds. */
@@ -18,8 +21,8 @@ export type InForce =
   | { readonly inForce: false; readonly checkAgainAtMs: number | null };
 
 /**
- * Whether all who are alive decide by `revision` or a later one. Who listens for less than an interval knows nothing yet;
- * with nobody there it is true.
+ * Whether all who are alive decide by `revision` or a later one. Who listens for less than an
+ * interval knows nothing yet; with nobody there it is true.
  */
 export function decideInForce(facts: FollowerState, revision: number, nowMs: number): InForce {
   const { listeningSinceMs, replicas, everyMs } = facts;

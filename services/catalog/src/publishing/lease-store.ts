@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { onPool, type Pool } from '@gateway/postgres';
 
-/** Longer than a publication takes; a replica that dies in one keeps the others waiting for so long. */
+/**
+ * Longer than a publication takes; a replica that dies in one keeps the others waiting for so long.
+ */
 const LEASE_MS = 5_000;
 
 export type PublicationLease = ReturnType<typeof createPublicationLease>;
 
-/** Lets one replica at a time write the bucket, without a connection that is held meanwhile. The lease is that of one process, which has it once at a time itself; a restarted process is another holder. */
+/**
+ * Lets one replica at a time write the bucket, without a connection that is held meanwhile. The
+ * lease is that of one process, which has it once at a time itself; a restarted process is another
+ * holder.
+ */
 export function createPublicationLease(pool: Pool) {
   const holder = randomUUID();
   const queries = onPool(pool);

@@ -12,14 +12,16 @@ export interface PublishDeps {
 }
 
 /**
- * Writes the newest committed catalog to the bucket and answers its revision; null while another replica has the lease.
- * Rejects when it is not stored.
+ * Writes the newest committed catalog to the bucket and answers its revision; null while another
+ * replica has the lease. Rejects when it is not stored.
  */
 export async function publishCatalog(deps: PublishDeps): Promise<number | null> {
   return underLease(deps.lease, () => publishNewest(deps));
 }
 
-/** Whether the bucket is missing or older than the database; false while another replica publishes. */
+/**
+ * Whether the bucket is missing or older than the database; false while another replica publishes.
+ */
 export async function isStale({ store, bucket, lease }: Omit<PublishDeps, 'onOlderDatabase'>): Promise<boolean> {
   const stale = await underLease(lease, async () => {
     const published = await bucket.publishedRevision();
@@ -29,8 +31,8 @@ export async function isStale({ store, bucket, lease }: Omit<PublishDeps, 'onOld
 }
 
 /**
- * The bucket is touched by one replica at a time: a late writer would write an older catalog over a newer one, and
- * NATS 2.9.10 ends with a fault when a stream is read while it is being made.
+ * The bucket is touched by one replica at a time: a late writer would write an older catalog over a
+ * newer one, and NATS 2.9.10 ends with a fault when a stream is read while it is being made.
  */
 async function underLease<T>(lease: PublicationLease, work: () => Promise<T>): Promise<T | null> {
   if (!(await lease.take())) return null;
@@ -42,7 +44,8 @@ async function underLease<T>(lease: PublicationLease, work: () => Promise<T>): P
 }
 
 async function publishNewest({ store, bucket, onOlderDatabase }: PublishDeps): Promise<number> {
-  // In this order: a bucket that is ahead of a database read after it means that the database lost changes.
+  // In this order: a bucket that is ahead of a database read after it means that the database lost
+  // changes.
   const published = await bucket.publishedRevision();
   let snapshot = await store.snapshot();
   if (published !== null && published > snapshot.revision) {

@@ -14,7 +14,10 @@ export class PublishedWaiters {
     return this.#revision;
   }
 
-  /** Resolves when that revision is published, or with false after the time or when the publisher stops. Never rejects. */
+  /**
+   * Resolves when that revision is published, or with false after the time or when the publisher
+   * stops. Never rejects.
+   */
   published(awaited: number, timeoutMs: number): Promise<boolean> {
     if (this.#revision !== null && this.#revision >= awaited) return Promise.resolve(true);
     return new Promise((resolve) => {

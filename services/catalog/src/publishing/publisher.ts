@@ -8,7 +8,10 @@ export type Outcome = 'published' | 'waited' | 'failed';
 type Tried = number | Exclude<Outcome, 'published'>;
 
 export interface PublisherDeps {
-  /** Publishes the newest catalog; answers its revision, or null while another replica does. Repeating does no harm. */
+  /**
+   * Publishes the newest catalog; answers its revision, or null while another replica does.
+   * Repeating does no harm.
+   */
   readonly publish: () => Promise<number | null>;
   /** Whether what is published is older than the database, or gone. */
   readonly isStale: () => Promise<boolean>;
@@ -22,7 +25,9 @@ export interface PublisherDeps {
 export interface PublisherTimes {
   /** Between two checks whether the head is missing or old. */
   readonly checkMs: number;
-  /** Between two publications without a reason: they repair what a crashed writer left half written. */
+  /**
+   * Between two publications without a reason: they repair what a crashed writer left half written.
+   */
   readonly verifyMs: number;
 }
 
@@ -41,13 +46,17 @@ export interface Publisher {
 export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_000 };
 
 /**
- * One publication at a time. Changes that are announced while one runs are covered by the next one, which reads the
- * database anew; a failed one is repeated until it succeeds, so that no change is lost.
+ * One publication at a time. Changes that are announced while one runs are covered by the next one,
+ * which reads the database anew; a failed one is repeated until it succeeds, so that no change is
+ * lost.
  */
 export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
   const waiters = new PublishedWaiters();
   let wanted = true;
-  /** A try is under way; what is announced meanwhile is published after it, or after the pause that it needs. */
+  /**
+   * A try is under way; what is announced meanwhile is published after it, or after the pause that
+   * it needs.
+   */
   let isTrying = false;
   let failures = 0;
   let verifiedAt = performance.now();

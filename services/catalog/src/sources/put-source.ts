@@ -72,7 +72,10 @@ export async function saveSource(
   return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
 }
 
-/** A credential in clear, or in a form that no edge reads, is refused. Whether it opens, only the edges' key shows. */
+/**
+ * A credential in clear, or in a form that no edge reads, is refused. Whether it opens, only the
+ * edges' key shows.
+ */
 function acceptCredential({
   sealedCredential,
 }: PutSource): { readonly sealed: string | null } | null | ManagementRefusal {

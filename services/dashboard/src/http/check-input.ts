@@ -5,7 +5,10 @@ const PATH_CHARS_MAX = 200;
 
 type Checked<T> = { readonly value: T } | ManagementRefusal;
 
-/** What the schema makes of the input, or `invalid_request` with the place of the first thing that is wrong. */
+/**
+ * What the schema makes of the input, or `invalid_request` with the place of the first thing that
+ * is wrong.
+ */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): Checked<z.output<S>> {
   const parsed = schema.safeParse(input);
   if (!parsed.success) {
@@ -50,7 +53,10 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** A place in a body as people write it: `prices.tiers[0].inputPerMillion`; null for the body as a whole. */
+/**
+ * A place in a body as people write it: `prices.tiers[0].inputPerMillion`; null for the body as a
+ * whole.
+ */
 function paramPath(path: readonly PropertyKey[]): string | null {
   let text = '';
   for (const step of path) {
@@ -61,8 +67,8 @@ function paramPath(path: readonly PropertyKey[]): string | null {
 }
 
 /**
- * The place of the first field of `input` that its validated form does not have, or null. Schemas drop what they do not
- * know; an operator who misspells a field must hear of it.
+ * The place of the first field of `input` that its validated form does not have, or null. Schemas
+ * drop what they do not know; an operator who misspells a field must hear of it.
  */
 function unknownField(input: unknown, validated: unknown, path: PropertyKey[] = []): PropertyKey[] | null {
   if (typeof input !== 'object' || input === null || typeof validated !== 'object' || validated === null) return null;

@@ -11,7 +11,10 @@ export function isIdempotencyKey(text: string): boolean {
   return IDEMPOTENCY_KEY_FORM.test(text);
 }
 
-/** JSON with sorted members: one text for one value. The depth is bounded by the schema that the value has passed. */
+/**
+ * JSON with sorted members: one text for one value. The depth is bounded by the schema that the
+ * value has passed.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -14,7 +14,10 @@ import { RequestPlace, type ListenerPlaces } from './request-place.js';
 /** Requests that are worked on at once. */
 export const REQUESTS_OPEN_MAX = 128;
 const CONNECTIONS_MAX = 512;
-/** With a trusted proxy, whose connections are nobody's: one that passes heads on as they come opens many. */
+/**
+ * With a trusted proxy, whose connections are nobody's: one that passes heads on as they come opens
+ * many.
+ */
 const PROXY_CONNECTIONS_MAX = 4_096;
 /** Files and streams of one listener: they last, and have places of their own. */
 const FILES_MAX = 32;
@@ -27,7 +30,9 @@ const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 const BODIES_SHARE = 8;
 /** A whole request with its body. */
 export const REQUEST_MS_MAX = 30_000;
-/** An answer of which the client takes no byte for so long is given up, and its connection with it. */
+/**
+ * An answer of which the client takes no byte for so long is given up, and its connection with it.
+ */
 const STALLED_MS_MAX = 60_000;
 const HTTP_BOUNDS = {
   keepAliveMs: 75_000,
@@ -53,8 +58,8 @@ export interface ListenerParts {
   readonly port: number;
   readonly perClient: ClientBounds;
   /**
-   * Trusted proxies before the listener that append to X-Forwarded-For. With any of them a connection is the proxy's, and only requests
-   * are counted by client.
+   * Trusted proxies before the listener that append to X-Forwarded-For. With any of them a
+   * connection is the proxy's, and only requests are counted by client.
    */
   readonly proxies: number;
   /** STALLED_MS_MAX when absent, for tests. */
@@ -151,7 +156,10 @@ function boundConnections(server: Server, max: number): void {
   });
 }
 
-/** Silence while the answer is made, or between two pieces of it, is no stall: only bytes that wait for the client are one. */
+/**
+ * Silence while the answer is made, or between two pieces of it, is no stall: only bytes that wait
+ * for the client are one.
+ */
 function endWhenStalled(response: ServerResponse, stalledMsMax: number): void {
   response.setTimeout(stalledMsMax, () => {
     if (response.writableLength > 0) response.destroy();

@@ -17,8 +17,9 @@ interface Waiter {
 }
 
 /**
- * Places for work that is done at a time, under a bound for each client. Whoever has all of its places waits for one of its own for a
- * moment: a page asks for many things at once. Nobody waits for the places of others.
+ * Places for work that is done at a time, under a bound for each client. Whoever has all of its
+ * places waits for one of its own for a moment: a page asks for many things at once. Nobody waits
+ * for the places of others.
  */
 export class Places {
   readonly #bounds: PlaceBounds;

@@ -9,12 +9,16 @@ export interface BodyBounds {
 }
 
 /**
- * The bytes of a body. `too_large`: as soon as that is known; `too_slow`: it was not there in time; `no_room`: bodies of others hold the
- * memory. The rest is then left in the request. `aborted`: the client has gone.
+ * The bytes of a body. `too_large`: as soon as that is known; `too_slow`: it was not there in time;
+ * `no_room`: bodies of others hold the memory. The rest is then left in the request. `aborted`: the
+ * client has gone.
  */
 export type BodyRead = { readonly bytes: Buffer } | 'too_large' | 'too_slow' | 'no_room' | 'aborted';
 
-/** Reads a body, announced or counted. What it holds is counted until the request is answered. Never rejects. */
+/**
+ * Reads a body, announced or counted. What it holds is counted until the request is answered. Never
+ * rejects.
+ */
 export function readBody(request: IncomingMessage, { bytesMax, msMax }: BodyBounds): Promise<BodyRead> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > bytesMax) return Promise.resolve('too_large');

@@ -4,8 +4,9 @@ import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from 'y
 /** Uses of anchors in one document, so that a small text cannot become a large value. */
 const ALIASES_MAX = 100;
 /**
- * Open constructs, the document itself among them; objects need about a dozen. The composer calls itself for each: far
- * beyond, V8 was seen to end the process when it had to compile an expression at the end of its stack.
+ * Open constructs, the document itself among them; objects need about a dozen. The composer calls
+ * itself for each: far beyond, V8 was seen to end the process when it had to compile an expression
+ * at the end of its stack.
  */
 const DEPTH_MAX = 64;
 
@@ -21,8 +22,9 @@ const OPTIONS = {
 } as const;
 
 /**
- * The objects of a YAML text: `{objects: […]}`, a plain list, one object with a kind, and several documents of these.
- * YAML 1.2 without tags of its own, merges or keys that are no strings; a number stays a number, so money needs quotes.
+ * The objects of a YAML text: `{objects: […]}`, a plain list, one object with a kind, and several
+ * documents of these. YAML 1.2 without tags of its own, merges or keys that are no strings; a
+ * number stays a number, so money needs quotes.
  */
 export function readDocument(text: string): { value: unknown } | ManagementRefusal {
   const values = parse(text);
@@ -48,7 +50,8 @@ function parse(text: string): { found: unknown[] } | { line: number | null } {
     for (const document of new Composer({ ...OPTIONS, customTags: [] }).compose(tokens)) {
       const problem = problemOf(document);
       if (problem !== null) return { line: lines.linePos(problem).line };
-      // Through JSON, so that what follows is plain data: an alias inside of what it names would go round for ever.
+      // Through JSON, so that what follows is plain data: an alias inside of what it names would go
+      // round for ever.
       const value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: ALIASES_MAX }))) as unknown;
       if (value !== null) found.push(value);
     }
@@ -59,7 +62,10 @@ function parse(text: string): { found: unknown[] } | { line: number | null } {
   }
 }
 
-/** Null: nested too deeply. The parser is a machine with a stack of its own and can be stopped in time. */
+/**
+ * Null: nested too deeply. The parser is a machine with a stack of its own and can be stopped in
+ * time.
+ */
 function tokensOf(text: string, lines: LineCounter): CST.Token[] | null {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);

@@ -3,7 +3,9 @@ import { refuse } from '@gateway/contracts/operator';
 import type { PageErrorCode } from '@gateway/contracts/pages';
 import type { Logger } from '@gateway/service-kit';
 
-/** A refusal as either API answers it; those of the services have the same form, and fewer codes. */
+/**
+ * A refusal as either API answers it; those of the services have the same form, and fewer codes.
+ */
 export interface Refusal {
   readonly refused: { readonly code: PageErrorCode; readonly message: string; readonly param: string | null };
   /** Sent as `Retry-After`: refused at this moment only. */
@@ -51,8 +53,9 @@ export function brokenRequestAnswer(requestId: string): string {
 const MISTAKES = new Set(['invalid_message', 'fault', 'forbidden']);
 
 /**
- * What a fault becomes for people and operators; nothing of its text leaves. A value that a database cannot take is the request's own
- * fault. A message of ours that a service refused, or a handler that failed, is a mistake of ours, which no repeat mends.
+ * What a fault becomes for people and operators; nothing of its text leaves. A value that a
+ * database cannot take is the request's own fault. A message of ours that a service refused, or a
+ * handler that failed, is a mistake of ours, which no repeat mends.
  */
 export function refusalOfFault(log: Logger, err: unknown, requestId: string): Refusal {
   if (err instanceof BusFault && err.code === 'too_large') {

@@ -16,7 +16,10 @@ export interface ListenerPlaces {
 
 const PLACES = new WeakMap<IncomingMessage, RequestPlace>();
 
-/** What one request takes of its listener. All of it is given back when the answer is complete, or its client has gone. */
+/**
+ * What one request takes of its listener. All of it is given back when the answer is complete, or
+ * its client has gone.
+ */
 export class RequestPlace {
   /** The network that it comes from. */
   readonly client: string;
@@ -37,7 +40,10 @@ export class RequestPlace {
     PLACES.set(request, this);
   }
 
-  /** Whether there is a place to work on the request; waits for it at most as the bounds say. `gone`: the client has left. */
+  /**
+   * Whether there is a place to work on the request; waits for it at most as the bounds say.
+   * `gone`: the client has left.
+   */
   async take(): Promise<boolean | 'gone'> {
     const { requests } = this.#places;
     if (this.#taken !== null) return true;

@@ -79,7 +79,8 @@ export function routeDefiner<Caller, Callers extends Record<string, Caller>, Ext
       Partial<Pick<RouteSpec<A, Callers[A], P, Q, B>, Optional>> &
       Extra,
   ): Route<keyof Callers & string, Caller> & Extra {
-    // Whoever calls `handle` has validated with the schemas of this very route, and has looked up what its access needs.
+    // Whoever calls `handle` has validated with the schemas of this very route, and has looked up
+    // what its access needs.
     return { params: nothing, query: nothing, body: null, bodyForm: 'json', ...spec };
   };
 }

@@ -1,10 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What is still read of a request that is answered before its end, so that its client gets to see the answer. */
+/**
+ * What is still read of a request that is answered before its end, so that its client gets to see
+ * the answer.
+ */
 const REST_BYTES_MAX = 1024 * 1024;
 const REST_MS_MAX = 2_000;
 
-/** Ends the response with a JSON text, or without a body. Answers may hold secrets: nobody may keep them. */
+/**
+ * Ends the response with a JSON text, or without a body. Answers may hold secrets: nobody may keep
+ * them.
+ */
 export function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -33,7 +39,10 @@ function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
-/** Closing a connection on which the client still sends would reset it, and the answer would be lost. */
+/**
+ * Closing a connection on which the client still sends would reset it, and the answer would be
+ * lost.
+ */
 function endAfterRest(request: IncomingMessage, response: ServerResponse): void {
   let left = REST_BYTES_MAX;
   const end = (): void => {

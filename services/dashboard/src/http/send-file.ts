@@ -9,14 +9,17 @@ export interface TextFile {
   readonly pages: AsyncIterable<string>;
 }
 
-/** Trailer with the SHA-256 of all bytes of the body, hexadecimal: without it the file is not whole. */
+/**
+ * Trailer with the SHA-256 of all bytes of the body, hexadecimal: without it the file is not whole.
+ */
 export const CONTENT_SHA256 = 'x-content-sha256';
 /** A client that takes nothing for so long is given up: it holds one of the places for requests. */
 const STALLED_MS_MAX = 60_000;
 
 /**
- * Sends a file as fast as its client takes it, with one page in memory. Whole: it ends with its checksum as a trailer. Else the
- * connection is broken off, so that nobody takes a part for the whole. Never rejects.
+ * Sends a file as fast as its client takes it, with one page in memory. Whole: it ends with its
+ * checksum as a trailer. Else the connection is broken off, so that nobody takes a part for the
+ * whole. Never rejects.
  * @returns what went wrong; null when all was sent, or the client has gone
  */
 export async function sendFile(request: IncomingMessage, response: ServerResponse, file: TextFile): Promise<unknown> {

@@ -46,8 +46,8 @@ export interface Api<R extends Route, C extends Caller> {
 }
 
 /**
- * Serves the routes of an API at their paths; null: this deployment does not serve the route. Statuses are counted by
- * class: routes times statuses would be more series than a metric may have.
+ * Serves the routes of an API at their paths; null: this deployment does not serve the route.
+ * Statuses are counted by class: routes times statuses would be more series than a metric may have.
  */
 export function addRoutes<R extends Route, C extends Caller>(
   app: Express,
@@ -93,7 +93,10 @@ export function addFallbacks<R extends Route, C extends Caller>(
   });
 }
 
-/** One request from its head to its answer: who asks, may they, is it well-formed, the verb, answer, log. */
+/**
+ * One request from its head to its answer: who asks, may they, is it well-formed, the verb, answer,
+ * log.
+ */
 async function serveRoute<R extends Route, C extends Caller>(
   api: Api<R, C>,
   route: R,
@@ -157,7 +160,10 @@ async function outcomeOf<R extends Route, C extends Caller>(
   }
 }
 
-/** The parameters that the route reads. Wildcards come in pieces, because an id of a model holds slashes. */
+/**
+ * The parameters that the route reads. Wildcards come in pieces, because an id of a model holds
+ * slashes.
+ */
 function paramsOf({ params }: Route, request: Request): Record<string, string> {
   const known = Object.entries(request.params).filter(([name]) => Object.hasOwn(params.shape, name));
   return Object.fromEntries(

@@ -4,8 +4,8 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { REQUEST_ID_HEADER } from './refusals.js';
 
 /**
- * An Express application that adds nothing of its own and takes paths as they are written. Each request has an id, in
- * `response.locals.requestId` and as a header of its answer.
+ * An Express application that adds nothing of its own and takes paths as they are written. Each
+ * request has an id, in `response.locals.requestId` and as a header of its answer.
  */
 export function createStrictApp(clock: Clock): Express {
   const app = express();

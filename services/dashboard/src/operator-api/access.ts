@@ -14,9 +14,10 @@ export interface Operator {
 export const ROOT: Operator = { id: 'root', name: 'root', role: 'admin' };
 
 /**
- * Rights. `money`: wallets, plans, subscriptions, limits, prices. `keys`: making and rotating keys of accounts, which shows their
- * secrets. `credentials`: sending a stored credential to another host. `catalog`: objects of the catalog and plans, as far as each change has the
- * right that it needs (`judgeChanges`).
+ * Rights. `money`: wallets, plans, subscriptions, limits, prices. `keys`: making and rotating keys
+ * of accounts, which shows their secrets. `credentials`: sending a stored credential to another
+ * host. `catalog`: objects of the catalog and plans, as far as each change has the right that it
+ * needs (`judgeChanges`).
  */
 export type Access = 'read' | 'write' | 'catalog' | 'money' | 'keys' | 'credentials' | 'operators';
 

@@ -82,7 +82,10 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
   };
 }
 
-/** Who asks; an attempt with a token that is not valid is counted. A request without one is no attempt. */
+/**
+ * Who asks; an attempt with a token that is not valid is counted. A request without one is no
+ * attempt.
+ */
 async function identify(context: Context, request: Request, response: Response): Promise<Operator | Refusal> {
   const operator = await whoAsks(context, request, response);
   if (isRefused(operator) && request.headers.authorization !== undefined) {

@@ -82,7 +82,8 @@ test('wrong tokens are counted before a service is asked, and a token that was r
     const last = refused.at(-1);
     expect(last && [last.status, errorOf(last).code]).toEqual([429, 'too_many_attempts']);
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
-    // Nor is the deployment's own token guessed faster, or taken from whoever uses one that is known.
+    // Nor is the deployment's own token guessed faster, or taken from whoever uses one that is
+    // known.
     expect((await get(ROOT_TOKEN)).status).toBe(429);
     expect((await get(TOKEN)).status).toBe(200);
   } finally {

@@ -25,8 +25,9 @@ export async function whoAsks(context: Known, request: Request, response: Respon
 }
 
 /**
- * Who holds the presented token. Named operators are asked for each time, so that a deleted one is refused at once. A token that was
- * not right lately is counted before anybody is asked, also the deployment's own: guessing is slow whatever is guessed.
+ * Who holds the presented token. Named operators are asked for each time, so that a deleted one is
+ * refused at once. A token that was not right lately is counted before anybody is asked, also the
+ * deployment's own: guessing is slow whatever is guessed.
  * @param client the network that it comes from
  */
 export async function authenticate(

@@ -137,7 +137,10 @@ function errors(route: OperatorRoute, components: Json): Json {
   );
 }
 
-/** One status may stand for several codes: what only some of them have beside `error` need not be there. */
+/**
+ * One status may stand for several codes: what only some of them have beside `error` need not be
+ * there.
+ */
 function errorSchema({ refusedWith = {} }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
   const beside = codes.flatMap((code) => refusedWith[code] ?? []);
   return beside.reduce((schema, fields) => schema.extend(fields.partial().shape), operatorError as z.ZodObject);
@@ -154,8 +157,9 @@ function plainSchema(schema: z.ZodType): Json {
 }
 
 /**
- * The schema with everything that has a name of its own moved to the components. What is sent and what is answered differ
- * (defaults, unknown fields), so the names of what is sent end with `Input`.
+ * The schema with everything that has a name of its own moved to the components. What is sent and
+ * what is answered differ (defaults, unknown fields), so the names of what is sent end with
+ * `Input`.
  */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const suffix = io === 'input' ? 'Input' : '';

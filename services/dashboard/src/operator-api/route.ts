@@ -47,7 +47,10 @@ export interface Documented {
   readonly refusedWith?: Readonly<Partial<Record<OperatorErrorCode, z.ZodObject>>>;
 }
 
-/** A route of the operator API, below `/operator/v1`: Express and the OpenAPI document are made of it. */
+/**
+ * A route of the operator API, below `/operator/v1`: Express and the OpenAPI document are made of
+ * it.
+ */
 export type OperatorRoute = Route<Access, OperatorRequest> & Documented;
 
 export const defineRoute = routeDefiner<OperatorRequest, Record<Access, OperatorRequest>, Documented>();
@@ -80,7 +83,10 @@ export function answerGone(answer: object | ManagementRefusal): Handled {
   return isRefusal(answer) ? answer : { status: 204 };
 }
 
-/** Asks only for an account that exists: other services know an account by what they keep of it, which may be nothing. */
+/**
+ * Asks only for an account that exists: other services know an account by what they keep of it,
+ * which may be nothing.
+ */
 export async function ofAccount(services: Services, account: string, ask: () => Promise<Handled>): Promise<Handled> {
   const found = await services.request(accountsGetAccount, { account });
   return isRefusal(found) ? found : ask();

@@ -20,8 +20,9 @@ export interface OnceRequest {
 }
 
 /**
- * Does what a request with an idempotency key asks once: begin, the verb under the stored command, end. A dashboard that dies
- * in between repeats the verb under the same command, and the verbs make nothing twice. Faults and 503 are not kept.
+ * Does what a request with an idempotency key asks once: begin, the verb under the stored command,
+ * end. A dashboard that dies in between repeats the verb under the same command, and the verbs make
+ * nothing twice. Faults and 503 are not kept.
  */
 export async function runOnce(
   { secrets, services, log }: Pick<Context, 'secrets' | 'services' | 'log'>,

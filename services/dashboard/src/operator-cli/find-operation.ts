@@ -30,8 +30,9 @@ const METHOD_OF_VERB: Readonly<Record<string, string>> = {
 };
 
 /**
- * The operation that `keys rotate key_1`, `accounts list` or `members create acc_1` means: the fixed parts of a path (or
- * its last ones), a verb for its method unless the path has the verb, then its ids. Null: none.
+ * The operation that `keys rotate key_1`, `accounts list` or `members create acc_1` means: the
+ * fixed parts of a path (or its last ones), a verb for its method unless the path has the verb,
+ * then its ids. Null: none.
  */
 export function findOperation(document: OpenApi, words: readonly string[]): Found | null {
   const found = Object.entries(document.paths).flatMap(([template, methods]) =>
@@ -70,7 +71,10 @@ function matches(
   return { path: `/${path.join('/')}`, missing };
 }
 
-/** A value of the command line in the type of its field: a text stays one, also when it looks like a number. */
+/**
+ * A value of the command line in the type of its field: a text stays one, also when it looks like a
+ * number.
+ */
 export function typedValue(document: OpenApi, schema: Schema | undefined, field: string, text: string): unknown {
   const own = field.split('.').reduce<Schema | undefined>((at, name) => propertyOf(document, at, name), schema);
   if (text === 'null' || !takesText(document, own)) {

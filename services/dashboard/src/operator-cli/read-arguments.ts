@@ -19,7 +19,10 @@ const OPTIONS: Readonly<Record<string, OptionName>> = {
 };
 const SPELLINGS: Readonly<Record<string, string>> = { 'dry-run': 'dryRun' };
 
-/** Throws on an option without its value. A value may begin with a minus sign and a digit: `--amountUsd -5`. */
+/**
+ * Throws on an option without its value. A value may begin with a minus sign and a digit:
+ * `--amountUsd -5`.
+ */
 export function readArguments(line: readonly string[]): Arguments {
   const words: string[] = [];
   const fields: [string, string][] = [];

@@ -27,7 +27,10 @@ interface Question {
   readonly type?: string;
 }
 
-/** One command against the operator API. Answers the exit code: 0 done, 1 refused or unreachable, 2 not understood. */
+/**
+ * One command against the operator API. Answers the exit code: 0 done, 1 refused or unreachable, 2
+ * not understood.
+ */
 export async function runOperatorCommand(line: readonly string[], env: NodeJS.ProcessEnv, to: Output): Promise<number> {
   try {
     const given = readArguments(line);

@@ -28,7 +28,10 @@ export interface PagesParts {
   readonly operatorApp: Express;
 }
 
-/** The pages' listener as an Express application: their API, the operator API by a cookie, and the built pages. */
+/**
+ * The pages' listener as an Express application: their API, the operator API by a cookie, and the
+ * built pages.
+ */
 export function createPagesApp({ context, routes, web, operatorApp }: PagesParts): Express {
   const { settings } = context;
   const app = createStrictApp(context.clock);
@@ -94,7 +97,10 @@ function pageRequest(context: PagesContext, request: Request, response: Response
   };
 }
 
-/** The operator API below the pages: the operator of the session takes the place of an Authorization header. */
+/**
+ * The operator API below the pages: the operator of the session takes the place of an Authorization
+ * header.
+ */
 function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: PagesContext, operatorApp: Express): void {
   app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
     const taken = await placeOf(request).take();

@@ -11,7 +11,10 @@ const TEXT_CHARS_MAX = 200;
 const LOGGED_MAX = 20;
 const LOGGED_WINDOW_MS = 60_000;
 
-/** Takes what browsers report of a page that broke its policy. Never more of it is logged than which rule, and what was blocked. */
+/**
+ * Takes what browsers report of a page that broke its policy. Never more of it is logged than which
+ * rule, and what was blocked.
+ */
 export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | 'clock'>) {
   const reports = counter('gateway_dashboard_csp_reports_total', 'Reports of broken content security policies');
   let logged = { since: 0, count: 0 };

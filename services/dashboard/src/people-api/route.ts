@@ -47,9 +47,9 @@ export interface OperatorPageRequest extends PageRequest {
 }
 
 /**
- * Who may use a route, and what its handler gets. `anyone`: no session is looked at. `user`: everybody who is signed in.
- * `member`: every member of the account `{account}` of the path; `manager`: its owner and admins. `operator`: everybody
- * who has an operator's session.
+ * Who may use a route, and what its handler gets. `anyone`: no session is looked at. `user`:
+ * everybody who is signed in. `member`: every member of the account `{account}` of the path;
+ * `manager`: its owner and admins. `operator`: everybody who has an operator's session.
  */
 type Callers = {
   readonly anyone: PageRequest;

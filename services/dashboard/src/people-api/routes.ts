@@ -12,7 +12,10 @@ import { SHARED_PAGE_ROUTES } from './account/shared.js';
 import { TEAM_ROUTES } from './account/team.js';
 import { STATEMENT_ROUTES, USAGE_PAGE_ROUTES } from './usage/records.js';
 
-/** The API of the pages, below `/api`. Rows below `/operator/` are served where operators are switched on. */
+/**
+ * The API of the pages, below `/api`. Rows below `/operator/` are served where operators are
+ * switched on.
+ */
 export const PAGE_TABLE: readonly PageRoute[] = [
   ...PEOPLE_ROUTES,
   ...SESSION_ROUTES,

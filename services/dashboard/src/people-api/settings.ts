@@ -54,7 +54,10 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_NAMES.includes(host) || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** Origins of the dashboard's own pages. On this machine its names mean the same: people type `localhost`. */
+/**
+ * Origins of the dashboard's own pages. On this machine its names mean the same: people type
+ * `localhost`.
+ */
 export function ownOrigins(dashboardUrl: string): ReadonlySet<string> {
   const url = new URL(dashboardUrl);
   if (!isLoopbackHost(url.hostname)) return new Set([url.origin]);

@@ -45,7 +45,10 @@ export interface WebFiles {
   readonly files: ReadonlyMap<string, WebFile>;
 }
 
-/** The built pages, read into memory once. `index` null: they are not built. Source maps stay where they are. */
+/**
+ * The built pages, read into memory once. `index` null: they are not built. Source maps stay where
+ * they are.
+ */
 export function loadWebFiles(directory: string): WebFiles {
   const files = new Map<string, WebFile>();
   let index: string | null = null;
@@ -83,7 +86,10 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** A file, or the page for every other path: which page that is, it finds by itself. HEAD has the same head. */
+/**
+ * A file, or the page for every other path: which page that is, it finds by itself. HEAD has the
+ * same head.
+ */
 export function sendWebFile(
   { index, files }: WebFiles,
   path: string,
@@ -123,7 +129,10 @@ function send(request: IncomingMessage, response: ServerResponse, status: number
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** On every answer: whatever it is, it is shown in no frame, sniffed by nobody and referred to nowhere. */
+/**
+ * On every answer: whatever it is, it is shown in no frame, sniffed by nobody and referred to
+ * nowhere.
+ */
 export function setCommonHeaders(response: ServerResponse, secure: boolean): void {
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('referrer-policy', 'no-referrer');
@@ -134,7 +143,10 @@ export function setCommonHeaders(response: ServerResponse, secure: boolean): voi
   if (secure) response.setHeader('strict-transport-security', HSTS);
 }
 
-/** Of the pages: their own files, nothing from anywhere else; styles that the page adds must carry the nonce. */
+/**
+ * Of the pages: their own files, nothing from anywhere else; styles that the page adds must carry
+ * the nonce.
+ */
 function pagePolicy(nonce: string): string {
   return [
     "default-src 'none'",

@@ -1,6 +1,7 @@
-// `npm run pictures`: every page over the fixtures, at three widths, light and dark, empty, small and with 50,000 calls;
-// then one sheet of all of them, which is committed. Names whatever is wider than its screen. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large` take fewer;
-// `--missing` goes on with a run that was ended.
+// `npm run pictures`: every page over the fixtures, at three widths, light and dark, empty, small
+// and with 50,000 calls; then one sheet of all of them, which is committed. Names whatever is wider
+// than its screen. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large`
+// take fewer; `--missing` goes on with a run that was ended.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -13,7 +14,10 @@ const HEIGHTS = { 390: 844, 1280: 900, 1920: 1080 };
 const PICTURE_HEIGHT_MAX = 2_400;
 /** From this width on a table that scrolls sideways hides what a reader does not look for there. */
 const TABLES_FIT_FROM = 1_280;
-/** On the sheet: pixels, so that words of the larger kind can be read, and few enough for a repository. */
+/**
+ * On the sheet: pixels, so that words of the larger kind can be read, and few enough for a
+ * repository.
+ */
 const SHEET_PICTURE_HEIGHT = 260;
 const SHEET_QUALITY = 72;
 /** Hundreds of pictures are read for it. */
@@ -158,7 +162,10 @@ async function askModel(page) {
   await page.getByText(/ in, .* out/).waitFor();
 }
 
-/** All pictures on one page, small: a row for each page and scenario, a column for each width and scheme. */
+/**
+ * All pictures on one page, small: a row for each page and scenario, a column for each width and
+ * scheme.
+ */
 async function makeSheet() {
   const rows = new Map();
   const order = ({ name, scenario, scheme, width }) =>

@@ -1,4 +1,5 @@
-// Before the first paint, so that nobody in the dark sees a white page. Not a module: modules run later.
+// Before the first paint, so that nobody in the dark sees a white page. Not a module: modules run
+// later.
 (function () {
   var chosen = null;
   try {

@@ -36,7 +36,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The world of each scenario is one that the dashboard can show: nothing that pages ask for is refused or breaks it. */
+/**
+ * The world of each scenario is one that the dashboard can show: nothing that pages ask for is
+ * refused or breaks it.
+ */
 test.each(SCENARIOS.filter((scenario) => scenario !== 'visitor'))(
   '%s answers as the contract has it',
   async (scenario) => {

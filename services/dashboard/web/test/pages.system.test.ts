@@ -59,7 +59,10 @@ async function open(scenario: Scenario, path: string, options: Partial<PageOptio
   return watched.page;
 }
 
-/** In the usual browser, which has forgotten who was signed in; a page that was open for another scenario is over. */
+/**
+ * In the usual browser, which has forgotten who was signed in; a page that was open for another
+ * scenario is over.
+ */
 async function usualPage(scenario: Scenario): Promise<WatchedPage> {
   await Promise.all(usual.pages().map((page) => page.close()));
   await usual.clearCookies();
@@ -660,7 +663,10 @@ async function visit(page: Page, paths: readonly string[], look: (path: string) 
   }
 }
 
-/** How many pixels a page is wider than its window, once charts and tables have followed a change of size. */
+/**
+ * How many pixels a page is wider than its window, once charts and tables have followed a change of
+ * size.
+ */
 async function overflow(page: Page): Promise<number> {
   const fits = () => document.documentElement.scrollWidth <= window.innerWidth;
   await page.waitForFunction(fits, null, { timeout: 10_000 }).catch(() => undefined);

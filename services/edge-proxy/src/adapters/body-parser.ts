@@ -5,8 +5,8 @@ import type { BodyParser, RequestBody } from '../ports.js';
 import type { ParseAnswer, ParseQuestion } from './parse-thread.js';
 
 /**
- * Bytes of a body that is read by the event loop itself: at 40 ms for each MiB of the dearest JSON (tiny objects), 8 ms for
- * 10 MB of text.
+ * Bytes of a body that is read by the event loop itself: at 40 ms for each MiB of the dearest JSON
+ * (tiny objects), 8 ms for 10 MB of text.
  */
 export const INLINE_BYTES_MAX = 512 * 1024;
 const THREAD_HEAP_MIB_MAX = 512;
@@ -25,8 +25,9 @@ export interface BodyParserOptions {
 }
 
 /**
- * Reads small bodies at once and large ones in a thread of its own, one after the other: however many come, and however they
- * are made, no running stream waits for them. The bytes are handed over and back, never copied.
+ * Reads small bodies at once and large ones in a thread of its own, one after the other: however
+ * many come, and however they are made, no running stream waits for them. The bytes are handed over
+ * and back, never copied.
  */
 export class ThreadedBodyParser implements BodyParser {
   readonly #options: BodyParserOptions;

@@ -11,7 +11,10 @@ export interface CatalogMirror extends Catalog {
   /** Called after each change with the new copy in force. */
   onChange(listener: () => void): void;
   ageMs(nowMs: number): number;
-  /** Sources left out because no key at hand opens their credential, as far as that is known: see {@link SourceEntries}. */
+  /**
+   * Sources left out because no key at hand opens their credential, as far as that is known: see
+   * {@link SourceEntries}.
+   */
   unreadable(): number;
   /** Sources whose credential needs the previous key, or that of earlier releases. */
   outdated(): number;
@@ -19,8 +22,8 @@ export interface CatalogMirror extends Catalog {
 }
 
 /**
- * Follows the bucket `catalog`. Entries are parsed once per change, credentials opened at their first use. An entry that cannot be used
- * is logged and left out: the others still serve.
+ * Follows the bucket `catalog`. Entries are parsed once per change, credentials opened at their
+ * first use. An entry that cannot be used is logged and left out: the others still serve.
  */
 export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger, open?: typeof openSealed): CatalogMirror {
   const models = new Map<string, CatalogModel>();

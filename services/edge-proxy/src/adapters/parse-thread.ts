@@ -11,7 +11,9 @@ export interface ParseQuestion {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** What it answers: the bytes are handed back. The endpoint's row stays where it is: it is no data. */
+/**
+ * What it answers: the bytes are handed back. The endpoint's row stays where it is: it is no data.
+ */
 export interface ParseAnswer {
   readonly number: number;
   readonly bytes: Uint8Array<ArrayBuffer>;

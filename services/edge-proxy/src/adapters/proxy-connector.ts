@@ -10,7 +10,9 @@ const HTTP_OK = 200;
 export interface UpstreamProxy {
   /** `http:` or `https:`; with user and password where the proxy wants them. */
   readonly url: URL;
-  /** Hosts that are reached without it; one that begins with a dot is a domain with all below it. */
+  /**
+   * Hosts that are reached without it; one that begins with a dot is a domain with all below it.
+   */
   readonly exceptions: readonly string[];
 }
 
@@ -23,8 +25,9 @@ export function goesThrough(proxy: UpstreamProxy, hostname: string): boolean {
 }
 
 /**
- * Connects to a provider through a tunnel of the proxy (CONNECT), also to one without TLS: the proxy sees no request. Each
- * connection is a tunnel of its own; when it cannot be had the source counts as unreachable.
+ * Connects to a provider through a tunnel of the proxy (CONNECT), also to one without TLS: the
+ * proxy sees no request. Each connection is a tunnel of its own; when it cannot be had the source
+ * counts as unreachable.
  */
 export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.connector): buildConnector.connector {
   const { origin } = proxy.url;

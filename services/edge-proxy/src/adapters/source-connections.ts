@@ -9,10 +9,16 @@ import { Exchange, type SourceConnection, type ConnectionOwner } from './source-
 /** Connections to one origin, idle ones included. Above, the source counts as unreachable. */
 const CONNECTIONS_PER_ORIGIN_MAX = 16_384;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** An idle connection is closed after this time, or earlier when the provider's Keep-Alive header says so. */
+/**
+ * An idle connection is closed after this time, or earlier when the provider's Keep-Alive header
+ * says so.
+ */
 const IDLE_MS = 30_000;
 const IDLE_MS_MAX = 600_000;
-/** Closed this much earlier than the provider announced, so that no request meets a closing connection. */
+/**
+ * Closed this much earlier than the provider announced, so that no request meets a closing
+ * connection.
+ */
 const IDLE_MARGIN_MS = 2_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const TLS_SESSIONS_MAX = 100;
@@ -22,13 +28,17 @@ export interface SourceConnectionsOptions {
   readonly privateAllowed: boolean;
   /** The resolver of names; the system's unless stated. */
   readonly lookup?: LookupFunction;
-  /** Providers are reached through it. It looks names up itself, and has to refuse private addresses itself. */
+  /**
+   * Providers are reached through it. It looks names up itself, and has to refuse private addresses
+   * itself.
+   */
   readonly proxy?: UpstreamProxy | null;
 }
 
 /**
- * Connections to sources. One undici client is one connection here: the set of idle ones is known, so taking one costs
- * the same whatever runs, the most recently used is taken first, and a request can ask for a fresh one.
+ * Connections to sources. One undici client is one connection here: the set of idle ones is known,
+ * so taking one costs the same whatever runs, the most recently used is taken first, and a request
+ * can ask for a fresh one.
  */
 export class SourceConnections implements SourceSender {
   readonly #options: SourceConnectionsOptions;
@@ -138,7 +148,8 @@ class OriginConnections implements ConnectionOwner {
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS_MAX,
       keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
-      // The call watches its own limits: one sweep for all calls instead of timers on each connection.
+      // The call watches its own limits: one sweep for all calls instead of timers on each
+      // connection.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: HEADER_BYTES_MAX,

@@ -15,8 +15,9 @@ interface Credential {
 }
 
 /**
- * The sources of the catalog. Opening a credential takes 0.13 ms, so 20,000 at once would hold the process for seconds: each is opened at
- * the first use of its source, and again only when its sealed text has changed. Whether a key for it is at hand is seen at once.
+ * The sources of the catalog. Opening a credential takes 0.13 ms, so 20,000 at once would hold the
+ * process for seconds: each is opened at the first use of its source, and again only when its
+ * sealed text has changed. Whether a key for it is at hand is seen at once.
  */
 export class SourceEntries {
   readonly #parts: SourceEntriesParts;
@@ -40,7 +41,10 @@ export class SourceEntries {
     return this.#outdated.size;
   }
 
-  /** Takes the place of what was known of it, even when it cannot be read. @throws SealError when no key for its credential is at hand */
+  /**
+   * Takes the place of what was known of it, even when it cannot be read. @throws SealError when no
+   * key for its credential is at hand
+   */
   take(id: string, text: string): void {
     this.#forget(id);
     const source = catalogSource.parse(JSON.parse(text));
@@ -67,7 +71,10 @@ export class SourceEntries {
     return this.#entries.get(id);
   }
 
-  /** Opens the credential at the first use; undefined when there is no such source, or it is unusable. */
+  /**
+   * Opens the credential at the first use; undefined when there is no such source, or it is
+   * unusable.
+   */
   opened(id: string): OpenedSource | undefined {
     const known = this.#opened.get(id);
     const source = this.#entries.get(id);

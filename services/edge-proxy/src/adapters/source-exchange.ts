@@ -4,12 +4,16 @@ import type { Client, Dispatcher } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
 
 /**
- * Larger bodies, and those of streamed calls, are sent piece by piece and freed with the last piece.
- * A smaller body is sent in one write, which is cheaper, but undici keeps it until the answer ends.
+ * Larger bodies, and those of streamed calls, are sent piece by piece and freed with the last
+ * piece. A smaller body is sent in one write, which is cheaper, but undici keeps it until the
+ * answer ends.
  */
 const WHOLE_BODY_BYTES_MAX = 16 * 1024;
 
-/** One connection that serves one request at a time; it connects at its first request and again when it was closed. */
+/**
+ * One connection that serves one request at a time; it connects at its first request and again when
+ * it was closed.
+ */
 export interface SourceConnection {
   readonly client: Client;
   /** Number of answers on the present connection. */
@@ -117,7 +121,9 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     this.#reader.failed({ kind, reused: this.#isReused, reason });
   }
 
-  /** A finished generator keeps no piece. undici takes the next one when the connection has room. */
+  /**
+   * A finished generator keeps no piece. undici takes the next one when the connection has room.
+   */
   #handOver(pieces: Buffer[]): Readable {
     // undici takes every iterable, which its types leave out.
     return this.#piecesOf(pieces) as unknown as Readable;

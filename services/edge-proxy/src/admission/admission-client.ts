@@ -24,8 +24,8 @@ const WAIT_MS_MAX = 2_000;
 /** The client ignores an older answer: its hold may have lapsed. */
 const ANSWER_AGE_MS_MAX = 5_000;
 /**
- * After each silence the client tries another replica. The first try names none, so the replica that
- * hangs may also be the one that answered last. One retry could therefore meet it again.
+ * After each silence the client tries another replica. The first try names none, so the replica
+ * that hangs may also be the one that answered last. One retry could therefore meet it again.
  */
 const TRIES_MAX = 4;
 /** Above these bounds of one edge, calls are answered `admission_error`. */
@@ -182,7 +182,8 @@ export class AdmissionClient {
   #resolveOne(message: SentBatch, answer: BatchAnswer, now: number): void {
     const question = this.#questions.get(answer.id);
     if (question === undefined) return;
-    // The answer to another try of the *open* before it: it says nothing of the admission, which is still to come.
+    // The answer to another try of the *open* before it: it says nothing of the admission, which is
+    // still to come.
     if (question.isAdmit && message.opened.has(answer.id)) return;
     switch (answer.kind) {
       case 'admitted':
@@ -239,8 +240,8 @@ export class AdmissionClient {
 
   /**
    * A replica that has left does not listen on its own subject any more, but others may. If no
-   * replica listens on the shared subject either, that may be a gap between two replicas. The client
-   * tries again after each silence until the call's time is over.
+   * replica listens on the shared subject either, that may be a gap between two replicas. The
+   * client tries again after each silence until the call's time is over.
    */
   #goOnWithout(replica: string, batch: AdmissionBatch): void {
     this.#parts.replicas.forget(replica);

@@ -1,6 +1,9 @@
 import type { Clock } from '@gateway/service-kit';
 
-/** An answer that took longer says little about the other clock; it is used only while nothing better is known. */
+/**
+ * An answer that took longer says little about the other clock; it is used only while nothing
+ * better is known.
+ */
 const ROUND_TRIP_MS_MAX = 500;
 
 /**

@@ -5,7 +5,9 @@ const OTHERS_MIN = 2;
 /** For so long after a replica announced its stop, its late answers do not make it known again. */
 const LEAVING_MS = 10_000;
 
-/** Tracks the replicas of admission by their answers. A retry goes to the subject of another one. */
+/**
+ * Tracks the replicas of admission by their answers. A retry goes to the subject of another one.
+ */
 export class KnownReplicas {
   readonly #heardAt = new Map<string, number>();
   readonly #leftAt = new Map<string, number>();
@@ -36,8 +38,9 @@ export class KnownReplicas {
   }
 
   /**
-   * Gives the replica that answered last among those not yet `asked`; one that hangs has been silent
-   * longest. Undefined, which means any replica, if fewer than two are known or all were asked.
+   * Gives the replica that answered last among those not yet `asked`; one that hangs has been
+   * silent longest. Undefined, which means any replica, if fewer than two are known or all were
+   * asked.
    */
   other(asked: readonly string[], nowMs: number): string | undefined {
     for (const [replica, at] of this.#heardAt) if (nowMs - at > FORGET_MS) this.#heardAt.delete(replica);

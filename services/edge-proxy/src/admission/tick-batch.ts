@@ -54,7 +54,9 @@ export function emptyBatch(edge: string): AdmissionBatch {
   return { edge, opens: [], admits: [], releases: [] };
 }
 
-/** Splits a batch by the bound on entries: one message except after a burst, none if it is empty. */
+/**
+ * Splits a batch by the bound on entries: one message except after a burst, none if it is empty.
+ */
 export function splitBatch(batch: AdmissionBatch): AdmissionBatch[] {
   const most = Math.max(batch.opens.length, batch.admits.length, batch.releases.length);
   if (most === 0) return [];

@@ -41,7 +41,10 @@ afterAll(async () => {
   await provider.stop();
 }, 60_000);
 
-/** Opens streams and leaves them: some when the call is with the provider, some when their first event has come. */
+/**
+ * Opens streams and leaves them: some when the call is with the provider, some when their first
+ * event has come.
+ */
 async function round(): Promise<void> {
   for (let done = 0; done < STREAMS; done += AT_ONCE) {
     const clients = Array.from({ length: AT_ONCE }, (_, at) => {

@@ -24,7 +24,10 @@ import { presentedKey } from './present-key.js';
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
 const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;
 
-/** Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its call. */
+/**
+ * Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its
+ * call.
+ */
 const ID_AGE_MS_MAX = 15_000;
 
 /** A call is admitted, refused with an error, or its client has gone. */
@@ -55,8 +58,8 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
 }
 
 /**
- * Reads the body and asks admission: once for a small announced body; for others *open* comes before reading, so that
- * nobody without a key makes the edge read much.
+ * Reads the body and asks admission: once for a small announced body; for others *open* comes
+ * before reading, so that nobody without a key makes the edge read much.
  */
 export function admitCall(edge: Edge, call: Call): Promise<Admission> {
   const lookUp = lookUpOf(edge, call, call.begunAtMs);

@@ -8,7 +8,10 @@ export interface LimitFacts {
   readonly source: CatalogSource['limits'];
   /** Monotonic end of the call's time to the response head, of a plain answer to its end. */
   readonly deadlineAtMs: number;
-  /** Longest silence inside an answer, where the source states none; longest pause of a client that does not read. */
+  /**
+   * Longest silence inside an answer, where the source states none; longest pause of a client that
+   * does not read.
+   */
   readonly silenceMs: number;
   readonly expired: (limit: Limit) => void;
 }
@@ -45,8 +48,9 @@ export class AttemptLimits {
   }
 
   /**
-   * From the head of a stream to its first event. The source's own limit runs from the start of the attempt. Without one the call's
-   * deadline ends it, whatever else is heard: comments are no answer.
+   * From the head of a stream to its first event. The source's own limit runs from the start of the
+   * attempt. Without one the call's deadline ends it, whatever else is heard: comments are no
+   * answer.
    */
   watchFirstEvent(): void {
     const { source, deadlineAtMs, expired } = this.#facts;
@@ -60,7 +64,9 @@ export class AttemptLimits {
     this.#watchSilence(Infinity);
   }
 
-  /** Looks again when something was heard meanwhile: hearing costs no more than to note the time. */
+  /**
+   * Looks again when something was heard meanwhile: hearing costs no more than to note the time.
+   */
   #watchSilence(untilMs: number): void {
     const { source, silenceMs, expired } = this.#facts;
     const limitMs = source.silenceTimeoutMs ?? silenceMs;
@@ -71,14 +77,16 @@ export class AttemptLimits {
     });
   }
 
-  /** While the client reads slower than the source writes: the source's silence is not its own then. */
+  /**
+   * While the client reads slower than the source writes: the source's silence is not its own then.
+   */
   watchClient(gaveUp: () => void): void {
     this.in(this.#facts.silenceMs, gaveUp);
   }
 
   /**
-   * For a client that has left: to that time (monotonic) at most. A stream that has begun ends this by its silence, all else
-   * by the call's deadline.
+   * For a client that has left: to that time (monotonic) at most. A stream that has begun ends this
+   * by its silence, all else by the call's deadline.
    */
   watchReadOn(untilMs: number, isStream: boolean, over: () => void): void {
     const { deadlineAtMs, source, silenceMs } = this.#facts;

@@ -12,23 +12,32 @@ import type { AnswerRelay, BodyFailure, Delivery, RelayEvents } from './delivery
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
 
-/** How one try of one source has ended: with an answer that was relayed, or with a judgement only. */
+/**
+ * How one try of one source has ended: with an answer that was relayed, or with a judgement only.
+ */
 export interface Tried {
   readonly judged: JudgedAttempt;
   readonly delivery: Delivery | null;
 }
 
-/** After an answer was judged, so much of its rest is read to keep the connection; then it is closed. */
+/**
+ * After an answer was judged, so much of its rest is read to keep the connection; then it is
+ * closed.
+ */
 const REST_BYTES_MAX = 64 * 1024;
 const REST_MS_MAX = 5_000;
 /** How long the text of a refusal is waited for: what came until then is enough. */
 const ERROR_BODY_MS_MAX = 2_000;
 /**
- * So long a stream may say nothing of an answer before its beginning goes to the client: proxies and clients give up a silent connection
- * after a minute. No other source is asked from then on. At most half of the call's own deadline.
+ * So long a stream may say nothing of an answer before its beginning goes to the client: proxies
+ * and clients give up a silent connection after a minute. No other source is asked from then on. At
+ * most half of the call's own deadline.
  */
 const COMMIT_AFTER_MS = 12_000;
-/** Where a cancel stops the billing, a stream of which text was seen is read on for so long: its usage may be on its way. */
+/**
+ * Where a cancel stops the billing, a stream of which text was seen is read on for so long: its
+ * usage may be on its way.
+ */
 const CANCEL_READ_ON_MS = 2_000;
 
 export interface TryFacts {
@@ -39,8 +48,8 @@ export interface TryFacts {
 }
 
 /**
- * One try of one source. A usable answer is relayed while it comes; the promise resolves when nothing but its last piece
- * is left, or when the try has failed. Never rejects.
+ * One try of one source. A usable answer is relayed while it comes; the promise resolves when
+ * nothing but its last piece is left, or when the try has failed. Never rejects.
  */
 export function attemptSource(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
   return new Promise((resolve) => new Attempt(edge, call, opened, facts, resolve).start());
@@ -208,7 +217,10 @@ class Attempt implements SourceReader, RelayEvents {
     return true;
   }
 
-  /** A provider's own error goes to the client once the answer has begun, where it is final, and plain also from the last source. */
+  /**
+   * A provider's own error goes to the client once the answer has begun, where it is final, and
+   * plain also from the last source.
+   */
   #passes({ step }: JudgedAttempt): boolean {
     if (this.#call.request.answer.isGone || this.#relay?.hasBegun === true) return this.#relay?.hasBegun === true;
     return step === 'final' || (this.#facts.isLastSource && !this.#call.parsed.stream);
@@ -341,7 +353,10 @@ class Attempt implements SourceReader, RelayEvents {
     this.#resolve({ judged, delivery });
   }
 
-  /** Lets the provider finish what it is sending, within bounds, so that the connection can be used again. */
+  /**
+   * Lets the provider finish what it is sending, within bounds, so that the connection can be used
+   * again.
+   */
   #readRest(): void {
     if (this.#exchange === null) return this.#hangUp();
     this.#restBytes = 0;

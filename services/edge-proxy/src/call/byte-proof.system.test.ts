@@ -116,7 +116,10 @@ describe('the usage that a stream is asked for', () => {
   });
 });
 
-/** Streams whose every byte must arrive: line ends, comments, names, several data lines, characters of four bytes. */
+/**
+ * Streams whose every byte must arrive: line ends, comments, names, several data lines, characters
+ * of four bytes.
+ */
 const oddly = (text: string, lineEnd: string): string =>
   [
     '\ufeff: comment before the first event',

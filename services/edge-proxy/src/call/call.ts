@@ -34,7 +34,10 @@ export interface Edge {
   readonly running: RunningCalls;
   readonly sources: SourceSender;
   readonly health: SourceHealths;
-  /** Counts and logs sources that were not connected to because their address, which `reason` names, is private. */
+  /**
+   * Counts and logs sources that were not connected to because their address, which `reason` names,
+   * is private.
+   */
   readonly privateSources: { refused(source: string, reason: string): void };
   readonly providerTexts: ProviderTexts;
   readonly load: Pick<LoadWatch, 'shedding'>;
@@ -49,11 +52,19 @@ export interface EdgeSettings {
   readonly messagesEnabled: boolean;
   /** Share of the calls that are traced. */
   readonly traceRatio: number;
-  /** Clients' traceparent is taken: a sampled one traces its call. Anybody can send one, so only from behind trusted proxies. */
+  /**
+   * Clients' traceparent is taken: a sampled one traces its call. Anybody can send one, so only
+   * from behind trusted proxies.
+   */
   readonly tracesClients: boolean;
-  /** From admission to the response head, of a plain answer to its end; then the longest silence. */
+  /**
+   * From admission to the response head, of a plain answer to its end; then the longest silence.
+   */
   readonly upstreamDeadlineMs: number;
-  /** Longest reading on for a client that left; null: to the end of the answer, within the call's own limits. */
+  /**
+   * Longest reading on for a client that left; null: to the end of the answer, within the call's
+   * own limits.
+   */
   readonly readOnMs: number | null;
   /** A client that takes no byte for so long is ended like one that leaves. */
   readonly stalledMs: number;
@@ -62,7 +73,10 @@ export interface EdgeSettings {
 /** One call to a model endpoint: everything that its phases know of it. */
 export interface Call {
   readonly request: ClientRequest;
-  /** Of the request; renewed once when its body took long to arrive, before admission knows the call. */
+  /**
+   * Of the request; renewed once when its body took long to arrive, before admission knows the
+   * call.
+   */
   id: string;
   readonly row: EndpointRow;
   /** Of the presented key: under the current pepper, then under the previous one. */
@@ -103,7 +117,10 @@ export function freeBody(call: AdmittedCall): void {
   call.body = null;
 }
 
-/** Redis time of this moment, at least `startedAt`: a correction of the clock meanwhile changes no duration. */
+/**
+ * Redis time of this moment, at least `startedAt`: a correction of the clock meanwhile changes no
+ * duration.
+ */
 export function callTime(edge: Pick<Edge, 'deadlines'>, call: Call): number {
   return call.startedAt + Math.round(edge.deadlines.nowMs() - call.begunAtMs);
 }

@@ -9,7 +9,10 @@ import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 2_000;
 const { first, delta, usage, done } = FORMATS[0] as Format;
-/** What a body of these tests is estimated as, at 3 bytes a token: its messages, and nothing of an answer. */
+/**
+ * What a body of these tests is estimated as, at 3 bytes a token: its messages, and nothing of an
+ * answer.
+ */
 const INPUT_TOKENS = Math.ceil(Buffer.byteLength('[{"role":"user","content":"Say something."}]') / 3);
 const INPUT_NANO_USD = INPUT_TOKENS * 1_000;
 
@@ -29,7 +32,10 @@ interface Left {
   goOn(): void;
 }
 
-/** A call whose client leaves when the provider has it, of a stream when the client has its first event. */
+/**
+ * A call whose client leaves when the provider has it, of a stream when the client has its first
+ * event.
+ */
 async function leave(steps: Steps, fields: { stream?: boolean } = {}): Promise<Left> {
   const model = await publishOwnModel(world, { url: world.provider.urls[0] });
   const own = steps.map((step) => ('waitFor' in step ? { waitFor: model.model } : step));

@@ -1,13 +1,20 @@
 /** A pause as long as this is one that a provider may answer by giving up. */
 export const LONG_PAUSE_MS = 10_000;
-/** A shorter pause is none: a write of some size waits for a moment also when its client reads as fast as it can. */
+/**
+ * A shorter pause is none: a write of some size waits for a moment also when its client reads as
+ * fast as it can.
+ */
 export const FELT_PAUSE_MS = 250;
-/** So many times as long the break that a pause has caused may stay behind what lay in buffers and is read first. */
+/**
+ * So many times as long the break that a pause has caused may stay behind what lay in buffers and
+ * is read first.
+ */
 const AFTERMATH = 6;
 
 /**
- * When the client has held an answer up by not reading it. What such an answer ends by is the client's doing: it had what
- * was delivered, and pays for it as one that left. Times are monotonic milliseconds.
+ * When the client has held an answer up by not reading it. What such an answer ends by is the
+ * client's doing: it had what was delivered, and pays for it as one that left. Times are monotonic
+ * milliseconds.
  */
 export class ClientPauses {
   readonly #longMs: number;
@@ -37,13 +44,19 @@ export class ClientPauses {
     if (pausedMs >= this.#longMs) this.#longEndedAtMs = nowMs;
   }
 
-  /** Whether a provider whose giving up shows now has waited for the client: in a long pause, or soon after one. */
+  /**
+   * Whether a provider whose giving up shows now has waited for the client: in a long pause, or
+   * soon after one.
+   */
   madeProviderWait(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= this.#longMs) return true;
     return nowMs - this.#longEndedAtMs <= this.#longMs * AFTERMATH;
   }
 
-  /** Whether an answer that is late waits for the client: in a pause that is felt, or soon after one. */
+  /**
+   * Whether an answer that is late waits for the client: in a pause that is felt, or soon after
+   * one.
+   */
   areWaitedFor(nowMs: number): boolean {
     if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= FELT_PAUSE_MS) return true;
     return nowMs - this.#feltEndedAtMs <= this.#longMs;

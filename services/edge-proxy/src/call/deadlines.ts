@@ -22,8 +22,9 @@ class Entry implements Deadline {
 }
 
 /**
- * All time limits of all calls: one timer looks at them, no call has one of its own (performance). A cancelled one is only
- * marked and goes with the next look: taking each out at once costs more than all looks together.
+ * All time limits of all calls: one timer looks at them, no call has one of its own (performance).
+ * A cancelled one is only marked and goes with the next look: taking each out at once costs more
+ * than all looks together.
  */
 export class Deadlines {
   readonly #monotonicMs: () => number;

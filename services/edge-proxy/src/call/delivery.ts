@@ -8,18 +8,26 @@ import type { SaidError } from '../domain/said-error.js';
 export interface Delivery {
   readonly ended: CallEnd;
   readonly meter: MeterResult | null;
-  /** A whole answer in which the provider says that it has failed: it ends as any other, and is not billed. */
+  /**
+   * A whole answer in which the provider says that it has failed: it ends as any other, and is not
+   * billed.
+   */
   readonly failed?: true;
   /**
-   * Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut answer. Read when it is
-   * sent: what follows a stream's final marker meanwhile belongs to it.
+   * Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut
+   * answer. Read when it is sent: what follows a stream's final marker meanwhile belongs to it.
    */
   readonly lastPiece: Buffer | null;
-  /** Called when the last piece was sent, or will not be: what counts as held for it is given back. */
+  /**
+   * Called when the last piece was sent, or will not be: what counts as held for it is given back.
+   */
   readonly over?: () => void;
   /** Why the answer was cut, null when the provider has said so itself or it was not cut. */
   readonly error: GatewayError | null;
-  /** A cut stream's last event, which tells the client the error; absent when there is nothing more to say. */
+  /**
+   * A cut stream's last event, which tells the client the error; absent when there is nothing more
+   * to say.
+   */
   readonly cutEnding?: Buffer;
 }
 
@@ -33,11 +41,17 @@ export interface AnswerRelay {
   readonly deliveredBytes: number;
   /** Also after `ended` of a complete answer. */
   data(chunk: Buffer): void;
-  /** The provider ended its answer as HTTP says; `openEnded`: by the end of the connection alone, which proves nothing. */
+  /**
+   * The provider ended its answer as HTTP says; `openEnded`: by the end of the connection alone,
+   * which proves nothing.
+   */
   end(openEnded: boolean): void;
   /** Nothing of the answer was sent, and nothing will be. */
   drop(): void;
-  /** The answer stops here. `client_left`: nobody reads it any more; `cut`: with the error that tells the client why. */
+  /**
+   * The answer stops here. `client_left`: nobody reads it any more; `cut`: with the error that
+   * tells the client why.
+   */
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
 }
 
@@ -51,17 +65,24 @@ export interface RelayEvents {
   begun(): void;
   /** The first event of a stream was seen; comments are none. */
   firstEvent(): void;
-  /** The beginning of a stream is kept back, until it shows an answer, an error, or `commit` is called. */
+  /**
+   * The beginning of a stream is kept back, until it shows an answer, an error, or `commit` is
+   * called.
+   */
   keptBack(commit: () => void): void;
   /** The first generated text of a stream was seen. */
   firstToken(): void;
   /** Called once. */
   ended(delivery: Delivery): void;
-  /** The body is no complete answer. The client gets an error: as its answer, or as the ending of what it has got. */
+  /**
+   * The body is no complete answer. The client gets an error: as its answer, or as the ending of
+   * what it has got.
+   */
   incomplete(result: BodyFailure): void;
   /**
-   * The provider says that it has failed. True: the relay sends that on in the provider's form, and ends; false: the attempt has ended,
-   * or the relay was stopped. @param canPass there is such a form
+   * The provider says that it has failed. True: the relay sends that on in the provider's form, and
+   * ends; false: the attempt has ended, or the relay was stopped. @param canPass there is such a
+   * form
    */
   providerFailed(said: SaidError | null, canPass: boolean): boolean;
   /** The client reads slower than the provider writes. */

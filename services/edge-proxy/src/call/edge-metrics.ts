@@ -6,11 +6,17 @@ import { makeModelMetrics, type ModelMetrics } from './model-metrics.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
 const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
-/** Sources that have series of their own, the first that this process tries; the rest are `other`. Series: outcomes × sources. */
+/**
+ * Sources that have series of their own, the first that this process tries; the rest are `other`.
+ * Series: outcomes × sources.
+ */
 const NAMED_SOURCES_MAX = 64;
 const ERROR_CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
 
-/** What the edge counts. Labels come from closed lists and the catalog: nothing that a client sends becomes one. */
+/**
+ * What the edge counts. Labels come from closed lists and the catalog: nothing that a client sends
+ * becomes one.
+ */
 export interface EdgeMetrics extends ModelMetrics {
   /** `status` null: the client got none. */
   callEnded(endpoint: Endpoint, status: number | null): void;
@@ -28,7 +34,10 @@ export interface EdgeMetrics extends ModelMetrics {
   heartbeatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
   callShed(reason: LoadReason): void;
-  /** Nobody has the key that a client presented, or it was not looked up, for its network presented many such. */
+  /**
+   * Nobody has the key that a client presented, or it was not looked up, for its network presented
+   * many such.
+   */
   unknownKey(outcome: 'refused' | 'unasked'): void;
   /** A connection was closed at once: its client has as many as it may have. */
   connectionRefused(): void;

@@ -251,7 +251,10 @@ async function endlessProvider(): Promise<{ provider: RawProvider; sentBytes: ()
   return { provider, sentBytes: () => sentBytes };
 }
 
-/** What lies between a provider and a client that does not read: buffers of the kernel and of two connections. */
+/**
+ * What lies between a provider and a client that does not read: buffers of the kernel and of two
+ * connections.
+ */
 const IN_FLIGHT_BYTES_MAX = 32 * 1024 * 1024;
 
 test('a client that does not read stops the provider, and is given up after the longest silence', async () => {

@@ -5,10 +5,15 @@ import type { Deadline } from './deadlines.js';
 import type { Delivery } from './delivery.js';
 import type { Settlement } from './finish-call.js';
 
-/** How long the ending of a cut answer waits to be read before its connection is destroyed anyway. */
+/**
+ * How long the ending of a cut answer waits to be read before its connection is destroyed anyway.
+ */
 const CUT_UNREAD_MS_MAX = 10_000;
 
-/** The last piece of an answer that was begun, and a bound on how long its bytes wait for a client that does not read. */
+/**
+ * The last piece of an answer that was begun, and a bound on how long its bytes wait for a client
+ * that does not read.
+ */
 export async function endAnswer(
   edge: Edge,
   call: AdmittedCall,

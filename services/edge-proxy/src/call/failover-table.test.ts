@@ -399,7 +399,10 @@ function expectError({ failure, format }: Cell, answer: Awaited<ReturnType<typeo
   expect(answer.headers['location']).toBeUndefined();
 }
 
-/** The slot and the hold go back as they were; a heartbeat may repeat a release that is not answered yet. */
+/**
+ * The slot and the hold go back as they were; a heartbeat may repeat a release that is not answered
+ * yet.
+ */
 async function expectOneRelease(id: string, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
   await until('the hold is given back', () => world.admission.releases.some((release) => release.id === id));
   for (const release of world.admission.releases.filter((each) => each.id === id)) {

@@ -16,7 +16,10 @@ const COMPLETE: CallEnding = {
 const FAILED: CallEnding = { ended: 'failed', meter: null, status: 502, source: null };
 const ATTEMPT = { source: 'src', provider: 'p', outcome: 'failed', status: 500, possiblyPaid: false } as const;
 
-/** What the edge has done, in its order; the stream has the event when `stored` is called, admission answers at once. */
+/**
+ * What the edge has done, in its order; the stream has the event when `stored` is called, admission
+ * answers at once.
+ */
 function play(ending: CallEnding, attempts: readonly object[]) {
   const done: string[] = [];
   let stored = (): void => undefined;

@@ -19,8 +19,8 @@ import { writeError } from './write-error.js';
 const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
 
 /**
- * One call, from its head to its last piece. The phases stand here in their order; what was admitted is always settled,
- * whatever happens between.
+ * One call, from its head to its last piece. The phases stand here in their order; what was
+ * admitted is always settled, whatever happens between.
  */
 export async function handleModelCall(edge: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
   const begunAtMs = edge.deadlines.nowMs();
@@ -152,7 +152,10 @@ function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
   }
 }
 
-/** Of a call that was sent and whose client did not wait for the answer: its provider charges the input at least. */
+/**
+ * Of a call that was sent and whose client did not wait for the answer: its provider charges the
+ * input at least.
+ */
 const NOTHING_DELIVERED: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 0, finished: false };
 
 function answerError(edge: Edge, call: AdmittedCall, error: GatewayError): void {
@@ -188,7 +191,10 @@ function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Sp
   });
 }
 
-/** A client that got no answer has no status; what the client did wrong is no fault of the server's span. */
+/**
+ * A client that got no answer has no status; what the client did wrong is no fault of the server's
+ * span.
+ */
 function endCallSpan(span: Span, status: number | null): void {
   if (status !== null) span.set({ 'http.response.status_code': status });
   if (status !== null && status >= 500) span.fail(String(status));

@@ -15,9 +15,14 @@ import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } fro
 const PATH = '/v1/chat/completions';
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 2_000;
-/** What lies in buffers of the kernel and of connections between a provider and the edge's decision. */
+/**
+ * What lies in buffers of the kernel and of connections between a provider and the edge's decision.
+ */
 const IN_FLIGHT_BYTES_MAX = 32 * MIB;
-/** What a hostile answer may hold of memory while it runs: the bytes of its bound, and what is in flight. */
+/**
+ * What a hostile answer may hold of memory while it runs: the bytes of its bound, and what is in
+ * flight.
+ */
 const GROWTH_BYTES_MAX = 64 * MIB;
 /** Worst case of every hold of these tests. */
 const HOLD_NANO_USD = 50_000_000;
@@ -91,7 +96,10 @@ async function play(hostile: Hostile, format: Format = CHAT, stream = true): Pro
   return { answer, event, sentBytes: sentBytes(), connections: provider.connections() };
 }
 
-/** A call that the edge does not admit, because its events wait for a slow machine, is made again as clients do. */
+/**
+ * A call that the edge does not admit, because its events wait for a slow machine, is made again as
+ * clients do.
+ */
 async function answerTo(request: string): Promise<RawAnswer> {
   return until('a call is admitted', async () => {
     const client = rawClient(world.edge.port, request);
@@ -112,7 +120,10 @@ function requestOf(path: string, body: string): string {
 
 const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
 
-/** What was held more at most while `run` was under way. Looking takes a tenth of the time, however slow the machine is. */
+/**
+ * What was held more at most while `run` was under way. Looking takes a tenth of the time, however
+ * slow the machine is.
+ */
 async function growthOf(run: () => Promise<unknown>): Promise<number> {
   const before = liveBytes();
   let most = before;

@@ -19,8 +19,9 @@ type Outcome =
   | { readonly kind: 'admitted' | 'opened' | 'authorized' | 'usage'; readonly account: string };
 
 /**
- * Whether admission may be asked for a key: always for one that it confirmed lately; else 429 when the key's network presented too many
- * that nobody has. The key may be good, so the client is told to try again, and nothing is broken, so it is no 500.
+ * Whether admission may be asked for a key: always for one that it confirmed lately; else 429 when
+ * the key's network presented too many that nobody has. The key may be good, so the client is told
+ * to try again, and nothing is broken, so it is no 500.
  */
 export function lookUpOf(
   { knownKeys, unknownKeys, metrics }: Pick<Edge, 'knownKeys' | 'unknownKeys' | 'metrics'>,

@@ -2,9 +2,9 @@
 const DIGESTS_MAX = 10_000;
 
 /**
- * The keys that admission confirmed last, by their digests, and whose they are. A hint only: it decides how much is read of a body
- * before admission is asked, where that is counted, and that admission is asked whatever else the key's network presents; never
- * whether a call may be made.
+ * The keys that admission confirmed last, by their digests, and whose they are. A hint only: it
+ * decides how much is read of a body before admission is asked, where that is counted, and that
+ * admission is asked whatever else the key's network presents; never whether a call may be made.
  */
 export class KnownKeys {
   #recent = new Map<string, string>();

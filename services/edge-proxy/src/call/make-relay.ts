@@ -8,8 +8,8 @@ import { PlainRelay } from './relay-plain.js';
 import { StreamRelay } from './relay-stream.js';
 
 /**
- * With more running calls a complete plain body is sent in one piece, when its record is stored: the first byte comes a
- * little later, and the edge saves a tenth of its work.
+ * With more running calls a complete plain body is sent in one piece, when its record is stored:
+ * the first byte comes a little later, and the edge saves a tenth of its work.
  */
 const EARLY_CALLS_MAX = 8;
 

@@ -21,7 +21,10 @@ const ERROR_TYPES = {
 
 /** What models were used for. Models and providers are no labels: both grow with the catalog. */
 export interface ModelMetrics {
-  /** A call that was admitted has ended; seconds from its arrival. `usage` null: the provider told none. */
+  /**
+   * A call that was admitted has ended; seconds from its arrival. `usage` null: the provider told
+   * none.
+   */
   operationEnded(row: EndpointRow, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
   /** The first generated text of a stream has come, so many seconds after the call. */
   firstToken(row: EndpointRow, seconds: number): void;

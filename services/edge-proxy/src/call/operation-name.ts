@@ -1,6 +1,9 @@
 import type { EndpointRow } from '../domain/endpoints.js';
 
-/** What the endpoints do, in the words of the semantic conventions for generative AI; counting has no word there. */
+/**
+ * What the endpoints do, in the words of the semantic conventions for generative AI; counting has
+ * no word there.
+ */
 export const OPERATIONS = ['chat', 'text_completion', 'embeddings', 'count_tokens'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 

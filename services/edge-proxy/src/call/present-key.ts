@@ -9,8 +9,8 @@ export type PresentedKey =
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
 /**
- * The key that a request presents (specification, Authentication): a Bearer wins over x-api-key; another scheme is ignored
- * and an empty Bearer counts as absent.
+ * The key that a request presents (specification, Authentication): a Bearer wins over x-api-key;
+ * another scheme is ignored and an empty Bearer counts as absent.
  */
 export function presentedKey(headers: ClientHeaders): PresentedKey {
   if (headers.hasTwoAuthorizations) return { kind: 'ambiguous' };

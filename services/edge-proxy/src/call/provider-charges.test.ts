@@ -136,7 +136,9 @@ function countsOf(answer: ProviderAnswer): string[] {
   return [...paths];
 }
 
-/** The same answer with one less of that count, wherever it is reported; where it is zero, one more. */
+/**
+ * The same answer with one less of that count, wherever it is reported; where it is zero, one more.
+ */
 function withOtherCount(answer: ProviderAnswer, path: string): ProviderAnswer {
   const names = path.split('.');
   const last = names.pop() as string;

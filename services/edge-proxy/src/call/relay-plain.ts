@@ -11,7 +11,10 @@ import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './d
  * bound.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
-/** Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is estimated. */
+/**
+ * Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is
+ * estimated.
+ */
 const METERED_BYTES_MAX = 32 * 1024 * 1024;
 
 export interface PlainRelayParts {
@@ -28,8 +31,9 @@ export interface PlainRelayParts {
 }
 
 /**
- * Takes a plain answer. Nothing goes to the client before the body is complete or has become too large to be held, so that
- * a break is an error and no truncated 200. The last byte is the last piece: it waits for the record.
+ * Takes a plain answer. Nothing goes to the client before the body is complete or has become too
+ * large to be held, so that a break is an error and no truncated 200. The last byte is the last
+ * piece: it waits for the record.
  */
 export class PlainRelay implements AnswerRelay {
   readonly #parts: PlainRelayParts;
@@ -94,7 +98,9 @@ export class PlainRelay implements AnswerRelay {
     this.#parts.events.ended(failed === null ? delivery : { ...delivery, failed: true });
   }
 
-  /** What goes to the client of an answer that is none; null: nothing does, and the attempt knows. */
+  /**
+   * What goes to the client of an answer that is none; null: nothing does, and the attempt knows.
+   */
   #failedBody({ failure }: MeterResult): Buffer | null {
     const { events } = this.#parts;
     if (failure === undefined) {

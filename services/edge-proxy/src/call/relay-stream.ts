@@ -6,7 +6,10 @@ import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 
-/** What comes before an event that shows an answer is kept back up to this size: of such a beginning a response is repeated whole. */
+/**
+ * What comes before an event that shows an answer is kept back up to this size: of such a beginning
+ * a response is repeated whole.
+ */
 const BEGINNING_BYTES_MAX = 256 * 1024;
 /** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
@@ -29,20 +32,26 @@ export interface StreamRelayParts {
 }
 
 /**
- * Relays a stream event by event: what arrives together is written together, nothing waits. The final marker is held back
- * as the last piece, and with it every event that follows before it is sent; the usage chunk that only the gateway asked
- * for is taken out. An event behind the first event that is too long to be held passes unread: what it repeats of the answer
- * was delivered before it, and shall not be lost with it.
+ * Relays a stream event by event: what arrives together is written together, nothing waits. The
+ * final marker is held back as the last piece, and with it every event that follows before it is
+ * sent; the usage chunk that only the gateway asked for is taken out. An event behind the first
+ * event that is too long to be held passes unread: what it repeats of the answer was delivered
+ * before it, and shall not be lost with it.
  */
 export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
   readonly #splitter = new EventSplitter();
   readonly #meter: StreamMeter;
-  /** Events that were not sent yet: comments and early events. Their bytes are this stream's part of {@link HELD_BEGINNINGS}. */
+  /**
+   * Events that were not sent yet: comments and early events. Their bytes are this stream's part of
+   * {@link HELD_BEGINNINGS}.
+   */
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #hasEvent = false;
-  /** The answer goes to the client: an event has shown one, or too much or too long was kept back. */
+  /**
+   * The answer goes to the client: an event has shown one, or too much or too long was kept back.
+   */
   #isDecided = false;
   /** The final marker and the events that followed it; null before it came. */
   #lastPiece: Buffer[] | null = null;
@@ -83,7 +92,8 @@ export class StreamRelay implements AnswerRelay {
     if (rest !== null) this.#relay([rest]);
     if (this.#isOver) return;
     if (!this.#hasEvent) return this.#parts.events.incomplete(UNUSABLE);
-    // A proper end proves nothing either: what has neither marker nor finish reason stopped in the middle.
+    // A proper end proves nothing either: what has neither marker nor finish reason stopped in the
+    // middle.
     if (this.#meter.result().finished) this.#finish('complete', null);
     else this.#parts.events.incomplete(BROKEN);
   }
@@ -144,7 +154,10 @@ export class StreamRelay implements AnswerRelay {
     this.#finish('cut', null);
   }
 
-  /** What goes to the client of an event. The LF of a CRLF that was cut in two before it goes with the event before. */
+  /**
+   * What goes to the client of an event. The LF of a CRLF that was cut in two before it goes with
+   * the event before.
+   */
   #passingOf({ bytes }: SseEvent, pass: boolean): Buffer {
     const beginsLate = this.#endedInCr && bytes[0] === LF;
     const hasPassed = this.#hasPassed;
@@ -185,7 +198,10 @@ export class StreamRelay implements AnswerRelay {
     }
   }
 
-  /** So many bytes of this stream are part of {@link PARTIAL_SSE_EVENTS} now; false when they do not fit. */
+  /**
+   * So many bytes of this stream are part of {@link PARTIAL_SSE_EVENTS} now; false when they do not
+   * fit.
+   */
   #count(bytes: number): boolean {
     const more = bytes - this.#countedBytes;
     if (more === 0) return true;

@@ -24,7 +24,10 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 afterEach(() => Promise.all(raw.splice(0).map((provider) => provider.stop())));
 
-/** One call to a provider that does with its connection what `serve` does, by a client that reads nothing of itself. */
+/**
+ * One call to a provider that does with its connection what `serve` does, by a client that reads
+ * nothing of itself.
+ */
 async function callOf(stream: boolean, serve: (socket: Socket) => void): Promise<RawClient> {
   const provider = await startRawProvider((socket) => onRequest(socket, () => serve(socket)));
   raw.push(provider);

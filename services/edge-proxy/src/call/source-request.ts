@@ -8,15 +8,21 @@ import type { AdmittedCall } from './call.js';
 const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
 
 /**
- * The version of the messages protocol for clients that name none: the contract asks none of them, providers do. A source whose
- * provider has another names it among its headers.
+ * The version of the messages protocol for clients that name none: the contract asks none of them,
+ * providers do. A source whose provider has another names it among its headers.
  */
 const ANTHROPIC_VERSION_DEFAULT = '2023-06-01';
 
-/** Who asks: firewalls of providers refuse requests of nobody. A source's own headers may name another. */
+/**
+ * Who asks: firewalls of providers refuse requests of nobody. A source's own headers may name
+ * another.
+ */
 const USER_AGENT = 'model-gateway/1';
 
-/** What is sent to a source: the allow-listed headers, the source's own, and the body with its model replaced. */
+/**
+ * What is sent to a source: the allow-listed headers, the source's own, and the body with its model
+ * replaced.
+ */
 export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): SourceRequest {
   const { source, origin, headers } = opened;
   const addStreamUsage = addsStreamUsage(call.parsed, source.streamUsage);
@@ -43,7 +49,8 @@ function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: s
  * its key first of all.
  */
 function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source }: OpenedSource): string[] {
-  // Not the client's own content type: a character set or another parameter could make the provider read another body than was checked.
+  // Not the client's own content type: a character set or another parameter could make the provider
+  // read another body than was checked.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', USER_AGENT];
   if (client.accept !== undefined) headers.push('accept', client.accept);
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);

@@ -4,7 +4,9 @@ import { UnknownKeys } from './unknown-keys.js';
 const make = (): UnknownKeys =>
   new UnknownKeys({ GATEWAY_EDGE_UNKNOWN_KEYS: 3, GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: 2 });
 
-/** Three keys of network `a` were asked for; what came of them, and what the network may do then. */
+/**
+ * Three keys of network `a` were asked for; what came of them, and what the network may do then.
+ */
 const CASES: readonly [name: string, after: (keys: UnknownKeys) => void, waits: (number | null)[]][] = [
   ['nothing is known of them yet', () => undefined, [30, 30]],
   ['one is presented again and again', (keys) => again(keys, 'k1', 100), [30, 30]],

@@ -2,7 +2,8 @@ import { field, RateByClient, type ConfigOf } from '@gateway/service-kit';
 
 /** What one client network may present of keys that nobody has. */
 export const UNKNOWN_KEY_FIELDS = {
-  // Fewer than the 256 look-ups that one replica of accounts does at a time: one network cannot take them all.
+  // Fewer than the 256 look-ups that one replica of accounts does at a time: one network cannot
+  // take them all.
   GATEWAY_EDGE_UNKNOWN_KEYS: field.integer({
     doc: 'different keys that nobody has which one client network may present before more of its keys that this edge does not know are answered 429',
     min: 1,
@@ -25,13 +26,16 @@ const DIGESTS_MAX = 20_000;
 const WAIT_SECONDS_MAX = 60;
 
 /**
- * Bounds how often admission is asked for keys that somebody invents: anybody can make one of the right form. A key takes a token
- * of its network when it is asked for the first time, and gives it back when it turns out to be somebody's. However often it is
- * presented afterwards, it takes none: secrets that were rotated away are presented for long.
+ * Bounds how often admission is asked for keys that somebody invents: anybody can make one of the
+ * right form. A key takes a token of its network when it is asked for the first time, and gives it
+ * back when it turns out to be somebody's. However often it is presented afterwards, it takes none:
+ * secrets that were rotated away are presented for long.
  */
 export class UnknownKeys {
   readonly #rate: RateByClient;
-  /** Digests that were asked for, in that order, and the network whose token each has; null: none. */
+  /**
+   * Digests that were asked for, in that order, and the network whose token each has; null: none.
+   */
   readonly #asked = new Map<string, string | null>();
 
   constructor(config: ConfigOf<typeof UNKNOWN_KEY_FIELDS>) {
@@ -47,7 +51,10 @@ export class UnknownKeys {
     return this.#asked.size;
   }
 
-  /** Null: admission may be asked; else after how many seconds the client may try again, from 1 to 60. Times are monotonic. */
+  /**
+   * Null: admission may be asked; else after how many seconds the client may try again, from 1 to
+   * 60. Times are monotonic.
+   */
   ask(network: string, digest: string, nowMs: number): number | null {
     if (this.#asked.has(digest)) return null;
     if (this.#rate.take(network, nowMs)) {

@@ -2,7 +2,9 @@ import type { PromptForm } from './endpoints.js';
 import type { Span } from './json-scanner.js';
 import { JsonText } from './json-text.js';
 
-/** Parts of a message that are no text. Other types count as text: too much rather than too little. */
+/**
+ * Parts of a message that are no text. Other types count as text: too much rather than too little.
+ */
 const ATTACHMENT_PARTS: ReadonlySet<string> = new Set([
   'image_url',
   'input_image',
@@ -18,11 +20,17 @@ const ATTACHMENT_PARTS: ReadonlySet<string> = new Set([
   'video',
   'computer_screenshot',
 ]);
-/** A data URL with base64 content. Text that comes in one stays text, or a prompt could be passed off as a picture. */
+/**
+ * A data URL with base64 content. Text that comes in one stays text, or a prompt could be passed
+ * off as a picture.
+ */
 const DATA_URL = /^data:(?!text\/|application\/(?:json|xml|javascript)\b)[^,"\\]{0,100};base64,/i;
 const DATA_URL_HEAD_BYTES = 128;
 const TEXT_MEDIA_TYPE = /^(?:text\/|application\/(?:json|xml|javascript)\b)/i;
-/** `messages` → message → `content` → part, or `input` → item → `output`: with fewer levels there is no part. */
+/**
+ * `messages` → message → `content` → part, or `input` → item → `output`: with fewer levels there is
+ * no part.
+ */
 const LEVELS_WITH_PARTS: Readonly<Record<Holder, number>> = { messages: 4, items: 3 };
 /** Parts within parts that are looked into: a tool's result holds pictures, a document too. */
 const NESTED_PARTS_MAX = 2;
@@ -52,7 +60,10 @@ export function attachmentsIn(body: Buffer, holder: Holder, array: Span & { leve
 const MESSAGE_PARTS: ReadonlySet<string> = new Set(['content']);
 const ITEM_PARTS: ReadonlySet<string> = new Set(['content', 'output']);
 
-/** One walk through an array of messages. Texts directly in a message are never taken for attachments. */
+/**
+ * One walk through an array of messages. Texts directly in a message are never taken for
+ * attachments.
+ */
 class AttachmentSearch implements Attachments {
   count = 0;
   base64Bytes = 0;
@@ -108,7 +119,10 @@ class AttachmentSearch implements Attachments {
     return end;
   }
 
-  /** Base64 in an object inside a part: data URLs, the data of `input_audio`, that of a `source` of type base64. */
+  /**
+   * Base64 in an object inside a part: data URLs, the data of `input_audio`, that of a `source` of
+   * type base64.
+   */
   #innerBase64(holder: string, start: number): { base64Bytes: number; end: number } {
     const text = this.#text;
     let urlBytes = 0;

@@ -2,12 +2,18 @@ import { estimateUsage, rate } from '@gateway/metering';
 import type { BoundFigures, CallBounds, NanoUsd, PriceFigures, TokenUsage } from '@gateway/metering';
 import type { MeterResult } from './formats/meter.js';
 
-/** How a dispatched call ended. `client_left`: before its end; `cut`: by provider or network; `failed`: no answer. */
+/**
+ * How a dispatched call ended. `client_left`: before its end; `cut`: by provider or network;
+ * `failed`: no answer.
+ */
 export type CallEnd = 'complete' | 'client_left' | 'cut' | 'failed';
 
 export interface ChargeFacts {
   readonly ended: CallEnd;
-  /** Null when no usable response head arrived, unless the client of a call that was sent left before. */
+  /**
+   * Null when no usable response head arrived, unless the client of a call that was sent left
+   * before.
+   */
   readonly meter: MeterResult | null;
   readonly bounds: CallBounds;
   readonly figures: BoundFigures;
@@ -24,7 +30,10 @@ export interface Charge {
   readonly evidence: 'reported' | 'estimated' | 'none';
   /** Exactly what `usage` costs at the price; 0 when voided. */
   readonly amountNanoUsd: NanoUsd;
-  /** What the provider probably counts, for the attempt's record, also of a voided call; null if no answer began. */
+  /**
+   * What the provider probably counts, for the attempt's record, also of a voided call; null if no
+   * answer began.
+   */
   readonly probableUsage: TokenUsage | null;
 }
 
@@ -52,9 +61,10 @@ export function chargeOf(facts: ChargeFacts): Charge {
 const VOIDED = { outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0n } as const;
 
 /**
- * An estimate whose price is at most the hold. It always is when admission and edge know the same figures of the model;
- * when they differ for a moment, the estimate shrinks, and not only its amount: whoever rates it again gets the same.
- * Input that the provider has counted already is not estimated.
+ * An estimate whose price is at most the hold. It always is when admission and edge know the same
+ * figures of the model; when they differ for a moment, the estimate shrinks, and not only its
+ * amount: whoever rates it again gets the same. Input that the provider has counted already is not
+ * estimated.
  */
 function estimateWithinHold({ bounds, figures, price, hold }: ChargeFacts, meter: MeterResult): TokenUsage {
   const whole = estimateUsage(bounds, figures, meter.deliveredBytes);
@@ -68,7 +78,10 @@ function estimateWithinHold({ bounds, figures, price, hold }: ChargeFacts, meter
   return { ...estimate, input: input ?? 0, output: 0 };
 }
 
-/** A count up to `most` that fits, the largest if a smaller one always fits too; null if 0 does not fit. */
+/**
+ * A count up to `most` that fits, the largest if a smaller one always fits too; null if 0 does not
+ * fit.
+ */
 function largest(most: number, fits: (count: number) => boolean): number | null {
   if (!fits(0)) return null;
   let low = 0;

@@ -5,8 +5,8 @@ export interface ClassRule {
   /** Another source is asked; false: the answer is final. */
   readonly next: boolean;
   /**
-   * `cool_down`: as long as the provider says. `refused`: 30 s, doubling; if a client could have made the provider say so, only when
-   * several accounts met it.
+   * `cool_down`: as long as the provider says. `refused`: 30 s, doubling; if a client could have
+   * made the provider say so, only when several accounts met it.
    */
   readonly rest: 'none' | 'cool_down' | 'refused';
   /** Counts toward the source's breaker: never what a client can cause. */

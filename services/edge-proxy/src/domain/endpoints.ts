@@ -37,7 +37,10 @@ export interface EndpointRow {
   readonly format: AnswerFormat;
   /** The kind of model that it is for. */
   readonly kind: 'chat' | 'embedding';
-  /** The answer is generated text: its length has a bound, and where there is a field `stream`, it can be a stream. */
+  /**
+   * The answer is generated text: its length has a bound, and where there is a field `stream`, it
+   * can be a stream.
+   */
   readonly generates: boolean;
   /** The member that holds the prompt, and what it is made of. */
   readonly prompt: { readonly name: string; readonly holds: PromptForm };
@@ -49,18 +52,24 @@ export interface EndpointRow {
 }
 
 /**
- * `messages`: an array of messages. `texts`: a text, tokens as integers, or an array of either: each element is a prompt of
- * its own. `items`: a text or an array of messages and other items.
+ * `messages`: an array of messages. `texts`: a text, tokens as integers, or an array of either:
+ * each element is a prompt of its own. `items`: a text or an array of messages and other items.
  */
 export type PromptForm = 'messages' | 'texts' | 'items';
 
 /** Choices in one answer (libs/contracts/specification/model-gateway-api.md#limits). */
 export const CHOICES_MAX = 4;
 
-/** Fields that bound an answer's length: read on every endpoint, since any of them may reach a provider that obeys it. */
+/**
+ * Fields that bound an answer's length: read on every endpoint, since any of them may reach a
+ * provider that obeys it.
+ */
 const OUTPUT_FIELDS = ['n', 'best_of', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
 
-/** These fields, each by the type that the endpoint lists for it; those that it does not list are forwarded whatever they are. */
+/**
+ * These fields, each by the type that the endpoint lists for it; those that it does not list are
+ * forwarded whatever they are.
+ */
 function outputFields(listed: Partial<Record<(typeof OUTPUT_FIELDS)[number], FieldType>>): FieldRule[] {
   return OUTPUT_FIELDS.map((name) => ({ name, type: listed[name] ?? 'unlisted', required: false }));
 }
@@ -139,7 +148,8 @@ const ROWS: readonly EndpointRow[] = [
     generates: false,
     prompt: { name: 'messages', holds: 'messages' },
     fields: [MODEL, MESSAGES],
-    // Clients send the body of the call that they count for; providers refuse what is only for its answer.
+    // Clients send the body of the call that they count for; providers refuse what is only for its
+    // answer.
     cut: new Set([
       'max_tokens',
       'stream',

@@ -1,11 +1,13 @@
 import { plainCode, type SaidError } from './said-error.js';
 
 /**
- * What an error of a provider is about. It decides what follows (class-rules); the status decides only where nothing tells more.
- * `body`: this request, at any source. `content`: this prompt was moderated. `credential`, `funds`: ours at this provider. `model`: this
- * provider does not have it, or not for us. `forbidden`: a 403 that says nothing. `not_found`: a 404 that says nothing. `item`: a stored
- * thing that this source does not have. `quota`: its limit on our rate. `overload`: it fails. `late`: it gave up waiting.
- * `unexpected`: a status of a client's fault that no class has. `foreign`: an answer that is none of a model's provider.
+ * What an error of a provider is about. It decides what follows (class-rules); the status decides
+ * only where nothing tells more. `body`: this request, at any source. `content`: this prompt was
+ * moderated. `credential`, `funds`: ours at this provider. `model`: this provider does not have it,
+ * or not for us. `forbidden`: a 403 that says nothing. `not_found`: a 404 that says nothing.
+ * `item`: a stored thing that this source does not have. `quota`: its limit on our rate.
+ * `overload`: it fails. `late`: it gave up waiting. `unexpected`: a status of a client's fault that
+ * no class has. `foreign`: an answer that is none of a model's provider.
  */
 export type ErrorClass =
   | 'body'
@@ -36,7 +38,9 @@ export interface ClassifiedError {
   readonly class: ErrorClass;
   /** Nothing that a client sends can have made the provider say so. */
   readonly certain: boolean;
-  /** Of the answer, else what the error names or is usually answered with; null when nothing tells. */
+  /**
+   * Of the answer, else what the error names or is usually answered with; null when nothing tells.
+   */
   readonly status: number | null;
 }
 

@@ -1,8 +1,8 @@
 /** Bytes of one event that is read. Room for an event that carries a whole image. */
 export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Bytes of one event that passes unread. Room for an answer of 128,000 tokens that is repeated at its end with twenty log
- * probabilities each.
+ * Bytes of one event that passes unread. Room for an answer of 128,000 tokens that is repeated at
+ * its end with twenty log probabilities each.
  */
 export const LONG_SSE_EVENT_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -11,12 +11,17 @@ const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const BOM_BYTES = 3;
-/** Pieces of an event that are joined at a time: tiny chunks must not cost many times their bytes. */
+/**
+ * Pieces of an event that are joined at a time: tiny chunks must not cost many times their bytes.
+ */
 const PIECES_MAX = 1_024;
 
 /** One event of a server-sent event stream with its exact bytes. */
 export interface SseEvent {
-  /** As received, with line ends and the blank line: the bytes of all events together are those of the stream. */
+  /**
+   * As received, with line ends and the blank line: the bytes of all events together are those of
+   * the stream.
+   */
   readonly bytes: Buffer;
   /** The last `event` field; null when there is none. */
   readonly event: string | null;
@@ -36,10 +41,11 @@ export class EventOverflow extends Error {
 }
 
 /**
- * Splits the bytes of a server-sent event stream into events, however they are cut into chunks. An event is given out
- * as soon as its blank line is complete: when a CRLF is cut in two there, its LF becomes the first byte of the next
- * event, where it means nothing. Bytes are not copied while an event lies in one chunk. An event that is too long to be read
- * is given out in pieces, as they come, once that was allowed.
+ * Splits the bytes of a server-sent event stream into events, however they are cut into chunks. An
+ * event is given out as soon as its blank line is complete: when a CRLF is cut in two there, its LF
+ * becomes the first byte of the next event, where it means nothing. Bytes are not copied while an
+ * event lies in one chunk. An event that is too long to be read is given out in pieces, as they
+ * come, once that was allowed.
  */
 export class EventSplitter {
   /** Earlier chunks' bytes of the event that has begun. */
@@ -54,7 +60,10 @@ export class EventSplitter {
   private isFirst = true;
   /** Bytes given out of the event that has begun; 0 unless it is given out in pieces. */
   private givenBytes = 0;
-  /** Whether an event beyond its bound is given out in pieces; it is a {@link EventOverflow} otherwise. */
+  /**
+   * Whether an event beyond its bound is given out in pieces; it is a {@link EventOverflow}
+   * otherwise.
+   */
   passesLong = false;
 
   constructor(
@@ -73,8 +82,9 @@ export class EventSplitter {
   }
 
   /**
-   * The LF at the start of the chunk, where the last event ended in a CR with which the chunk before ended: it belongs to
-   * that event, and what is left of the chunk is pushed without it. Empty where there is none.
+   * The LF at the start of the chunk, where the last event ended in a CR with which the chunk
+   * before ended: it belongs to that event, and what is left of the chunk is pushed without it.
+   * Empty where there is none.
    */
   takeLf(chunk: Buffer): Buffer {
     if (!this.afterCr || this.pendingBytes > 0 || this.isInsideLong || chunk[0] !== LF) return chunk.subarray(0, 0);
@@ -82,7 +92,10 @@ export class EventSplitter {
     return chunk.subarray(0, 1);
   }
 
-  /** The events that the chunk completes. @throws EventOverflow, after which nothing more may be pushed */
+  /**
+   * The events that the chunk completes. @throws EventOverflow, after which nothing more may be
+   * pushed
+   */
   push(chunk: Buffer): SseEvent[] {
     const sseEvents: SseEvent[] = [];
     let eventStart = 0;
@@ -118,7 +131,8 @@ export class EventSplitter {
   }
 
   /**
-   * What is held of the event that has begun; the rest of it follows in pieces. For a process that can hold no more.
+   * What is held of the event that has begun; the rest of it follows in pieces. For a process that
+   * can hold no more.
    * @throws EventOverflow unless long events pass
    */
   letGo(): SseEvent {
@@ -127,8 +141,8 @@ export class EventSplitter {
   }
 
   /**
-   * What came after the last blank line, if anything. Of a stream that ended properly it is read as an event, as clients
-   * do; of a broken one it is a fragment, not to be relayed.
+   * What came after the last blank line, if anything. Of a stream that ended properly it is read as
+   * an event, as clients do; of a broken one it is a fragment, not to be relayed.
    */
   end(): SseEvent | null {
     return this.pendingBytes === 0 ? null : this.take(NOTHING);
@@ -172,7 +186,10 @@ export class EventSplitter {
   }
 }
 
-/** Of empty lines, one of which ends at `end`, the last byte: an event for each would cost a thousand times its bytes. */
+/**
+ * Of empty lines, one of which ends at `end`, the last byte: an event for each would cost a
+ * thousand times its bytes.
+ */
 function endOfEmptyLines(chunk: Buffer, end: number): number {
   let last = end;
   while (chunk[last + 1] === LF || chunk[last + 1] === CR) last += 1;

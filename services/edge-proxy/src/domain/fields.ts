@@ -25,9 +25,14 @@ export interface Fields {
   readonly stream: boolean;
   /** Null when absent. */
   readonly streamOptions: StreamOptions | null;
-  /** `n`, `best_of` and the token limits; those that are absent or null are missing, and those in `unread`. */
+  /**
+   * `n`, `best_of` and the token limits; those that are absent or null are missing, and those in
+   * `unread`.
+   */
   readonly counts: ReadonlyMap<string, number>;
-  /** Fields that the endpoint does not list and whose value says nothing that can be counted with. */
+  /**
+   * Fields that the endpoint does not list and whose value says nothing that can be counted with.
+   */
   readonly unread: ReadonlySet<string>;
 }
 
@@ -141,7 +146,10 @@ function isCount(rule: FieldRule): boolean {
   return rule.type === 'choices' || rule.type === 'limit' || rule.type === 'unlisted';
 }
 
-/** A count as a provider might read it, from a text too; null: nothing that bounds anything, as -1 for "no limit". */
+/**
+ * A count as a provider might read it, from a text too; null: nothing that bounds anything, as -1
+ * for "no limit".
+ */
 function looseCount(body: Buffer, member: Member): number | null {
   if (member.kind === 'string') {
     const text = member.end - member.start <= COUNT_BYTES_MAX ? textOf(body, member).trim() : '';
@@ -155,8 +163,8 @@ function looseCount(body: Buffer, member: Member): number | null {
 const COUNT_BYTES_MAX = 64;
 
 /**
- * Reads the one option that decides which events the client gets. It must not occur twice either: the provider's
- * parser might read the other one. @returns what is wrong, as a text
+ * Reads the one option that decides which events the client gets. It must not occur twice either:
+ * the provider's parser might read the other one. @returns what is wrong, as a text
  */
 function readStreamOptions(body: Buffer, options: Member): StreamOptions | string {
   const { start, end } = options;

@@ -13,7 +13,8 @@ interface Splice {
 }
 
 /**
- * Whether the gateway asks for the usage chunk on the client's behalf, and takes it out again (`dropUsageChunk`).
+ * Whether the gateway asks for the usage chunk on the client's behalf, and takes it out again
+ * (`dropUsageChunk`).
  * @param sourceCan the source's `streamUsage`
  */
 export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {

@@ -33,9 +33,9 @@ export type ScanResult =
 export const MEMBERS_MAX = 4_096;
 
 /**
- * The members of a body that is one strict JSON object (RFC 8259) in UTF-8 without byte order mark, in their order,
- * repeated names included. Values nest at most {@link NESTING_MAX} levels below the top. One pass without decoding:
- * half of what `JSON.parse` of the body costs.
+ * The members of a body that is one strict JSON object (RFC 8259) in UTF-8 without byte order mark,
+ * in their order, repeated names included. Values nest at most {@link NESTING_MAX} levels below the
+ * top. One pass without decoding: half of what `JSON.parse` of the body costs.
  */
 export function scanObject(body: Buffer): ScanResult {
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return { ok: false, problem: 'bom', at: 0 };

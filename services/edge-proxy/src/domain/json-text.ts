@@ -9,19 +9,26 @@ const CLOSE_BRACE = 0x7d;
 
 /** Nesting levels within one value that is read. */
 export const NESTING_MAX = 1_000;
-/** What a reading method returns when the text is not JSON; {@link JsonText.problem} and `at` say what and where. */
+/**
+ * What a reading method returns when the text is not JSON; {@link JsonText.problem} and `at` say
+ * what and where.
+ */
 export const NOT_JSON = -1;
 
 /**
- * Bytes read as JSON (RFC 8259) in place: no text is decoded, no value is made. Methods take the position of a token
- * and return the position after it, or {@link NOT_JSON}. They loop instead of recurring, so that no depth of nesting
- * can exhaust the stack. The bytes must be valid UTF-8: that is checked once, elsewhere and faster.
+ * Bytes read as JSON (RFC 8259) in place: no text is decoded, no value is made. Methods take the
+ * position of a token and return the position after it, or {@link NOT_JSON}. They loop instead of
+ * recurring, so that no depth of nesting can exhaust the stack. The bytes must be valid UTF-8: that
+ * is checked once, elsewhere and faster.
  */
 export class JsonText {
   problem: 'syntax' | 'depth' = 'syntax';
   /** Position of the problem. */
   at = 0;
-  /** Of the value that {@link valueEnd} read last, if an array: its elements, and whether all are objects. */
+  /**
+   * Of the value that {@link valueEnd} read last, if an array: its elements, and whether all are
+   * objects.
+   */
   elements = 0;
   onlyObjects = false;
   /** Levels of nesting in it: 0 for a scalar. */
@@ -84,7 +91,10 @@ export class JsonText {
     }
   }
 
-  /** Visits each member of the object at `start`; `visit` gets name and value positions and returns the value's end. */
+  /**
+   * Visits each member of the object at `start`; `visit` gets name and value positions and returns
+   * the value's end.
+   */
   eachMember(start: number, visit: (nameStart: number, nameEnd: number, valueStart: number) => number): number {
     if (this.bytes[start] !== OPEN_BRACE) return this.fail(start);
     let i = this.spaceEnd(start + 1);
@@ -190,8 +200,9 @@ export class JsonText {
   }
 
   /**
-   * The next quote, backslash or control character. Four bytes at a time: `(x - k) & ~x & 0x80` marks the bytes of x
-   * below k; a borrow marks a byte wrongly only above one that is marked rightly, so that every marked word has a hit.
+   * The next quote, backslash or control character. Four bytes at a time: `(x - k) & ~x & 0x80`
+   * marks the bytes of x below k; a borrow marks a byte wrongly only above one that is marked
+   * rightly, so that every marked word has a hit.
    */
   private plainEnd(start: number): number {
     const { bytes, words, wordsStart } = this;

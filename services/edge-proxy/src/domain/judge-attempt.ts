@@ -29,14 +29,17 @@ export type AttemptResult =
       readonly contentEncoding: string | undefined;
       /** A header that names the error. */
       readonly errorType?: string | undefined;
-      /** Of answers other than 200, and of a 200 that is no stream although one was asked for: the first {@link ERROR_BODY_BYTES_MAX} bytes; otherwise may be empty. */
+      /**
+       * Of answers other than 200, and of a 200 that is no stream although one was asked for: the
+       * first {@link ERROR_BODY_BYTES_MAX} bytes; otherwise may be empty.
+       */
       readonly bodyStart: Buffer;
     }
   /** Refused, DNS, TLS, connect time-out: nothing was sent. */
   | { readonly kind: 'unreachable' }
   /**
-   * `headers`, `first_event`: the source's own limit, nothing went to the client yet. `silence`: inside the body.
-   * `deadline`: the 600 s. Not `sent`: the connection was still being made.
+   * `headers`, `first_event`: the source's own limit, nothing went to the client yet. `silence`:
+   * inside the body. `deadline`: the 600 s. Not `sent`: the connection was still being made.
    */
   | {
       readonly kind: 'timed_out';
@@ -49,11 +52,17 @@ export type AttemptResult =
   | { readonly kind: 'broken_in_body' }
   /** A provider's error inside a stream, or as a whole answer with status 200. */
   | { readonly kind: 'provider_error'; readonly said: SaidError | null }
-  /** No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without events, an event too long. */
+  /**
+   * No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without
+   * events, an event too long.
+   */
   | { readonly kind: 'unusable_body' }
   /** The client left. `sent`: the request had gone to the source. */
   | { readonly kind: 'abandoned'; readonly sent: boolean }
-  /** The gateway ends the call: the account is suspended, or this process stops. The source has no part in it. */
+  /**
+   * The gateway ends the call: the account is suspended, or this process stops. The source has no
+   * part in it.
+   */
   | { readonly kind: 'stopped'; readonly sent: boolean; readonly error: GatewayError };
 
 export interface AttemptFacts {
@@ -67,7 +76,10 @@ export interface AttemptFacts {
 }
 
 export interface JudgedAttempt {
-  /** As long as nothing went to the client. `final` with `error` null: the answer is usable, or nobody waits for it. */
+  /**
+   * As long as nothing went to the client. `final` with `error` null: the answer is usable, or
+   * nobody waits for it.
+   */
   readonly step: 'next_source' | 'fresh_connection' | 'final';
   readonly outcome: AttemptRecord['outcome'];
   /** The provider's status, null if none came. */
@@ -83,8 +95,8 @@ export interface JudgedAttempt {
   /** A provider was reached: its word goes before `upstream_unreachable`. */
   readonly reached: boolean;
   /**
-   * The source cannot serve us: it rests for long, and its operator is told. `unclear`: a client may have caused it by what it sent, so
-   * that several accounts have to meet it first.
+   * The source cannot serve us: it rests for long, and its operator is told. `unclear`: a client
+   * may have caused it by what it sent, so that several accounts have to meet it first.
    */
   readonly refusal: 'certain' | 'unclear' | null;
   /** What the provider said that it is about; null when it said nothing. */
@@ -148,8 +160,9 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
 }
 
 /**
- * The answer when no source is left, or the last one was final: the word of the last, if that is final; else the most useful one, which
- * may be repeated (429, 5xx), before one that may not; of its kind the last. `upstream_unreachable` only if none was reached.
+ * The answer when no source is left, or the last one was final: the word of the last, if that is
+ * final; else the most useful one, which may be repeated (429, 5xx), before one that may not; of
+ * its kind the last. `upstream_unreachable` only if none was reached.
  */
 export function finalError(attempts: readonly JudgedAttempt[]): GatewayError {
   const reached = attempts.filter(({ reached, error }) => reached && error !== null);
@@ -178,7 +191,10 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
   return { ...NOTHING, ...failed, step: 'next_source', error: unusable(), countsAsFailure: true };
 }
 
-/** What follows from a provider's error, by its class. @param status of the answer; null inside a stream, and of a 200 */
+/**
+ * What follows from a provider's error, by its class. @param status of the answer; null inside a
+ * stream, and of a 200
+ */
 function judgeError(
   said: SaidError | null,
   status: number | null,

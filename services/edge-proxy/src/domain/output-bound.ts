@@ -2,7 +2,10 @@ import { outputTokensMax, type CallBounds } from '@gateway/metering';
 import { CHOICES_MAX } from './endpoints.js';
 import type { Fields } from './fields.js';
 
-/** Output tokens of one answer where the request cannot be read and the catalog knows neither maximum nor context. */
+/**
+ * Output tokens of one answer where the request cannot be read and the catalog knows neither
+ * maximum nor context.
+ */
 export const OUTPUT_TOKENS_UNKNOWN = 131_072;
 
 const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
@@ -11,11 +14,17 @@ const ANSWER_COUNTS = ['n', 'best_of'];
 export interface OutputBound {
   /** Tokens, as far as the request can be read. */
   readonly tokens: number;
-  /** Answers of which each may be as long as the model can make it, since a field that bounds them cannot be read. */
+  /**
+   * Answers of which each may be as long as the model can make it, since a field that bounds them
+   * cannot be read.
+   */
   readonly unboundedAnswers: number;
 }
 
-/** @param prompts how many answers the body asks for before `n` multiplies them; 0: none is generated */
+/**
+ * @param prompts how many answers the body asks for before `n` multiplies them; 0: none is
+ * generated
+ */
 export function outputBound({ counts, unread }: Fields, prompts: number): OutputBound {
   const n = counts.get('n') ?? null;
   const bestOf = counts.get('best_of') ?? null;

@@ -31,11 +31,16 @@ export interface SpliceSpans {
   readonly model: Span;
   /** Null: the body has no `stream_options`. */
   readonly streamOptions: StreamOptions | null;
-  /** What is cut out, with the commas that would be left: in order, apart from each other and from the other spans. */
+  /**
+   * What is cut out, with the commas that would be left: in order, apart from each other and from
+   * the other spans.
+   */
   readonly cuts: readonly Span[];
 }
 
-/** A request body that is not refused. It refers to the body by position and keeps no bytes of it. */
+/**
+ * A request body that is not refused. It refers to the body by position and keeps no bytes of it.
+ */
 export interface ParsedCall {
   readonly row: EndpointRow;
   readonly model: string;
@@ -117,7 +122,10 @@ function scanText(problem: ScanProblem, at: number): string {
   }
 }
 
-/** The members of those names, each with the comma before it; at the beginning of the object with the one after it. */
+/**
+ * The members of those names, each with the comma before it; at the beginning of the object with
+ * the one after it.
+ */
 function cutSpans(names: ReadonlySet<string>, members: readonly Member[]): readonly Span[] {
   if (names.size === 0) return NO_SPANS;
   const spans: Span[] = [];

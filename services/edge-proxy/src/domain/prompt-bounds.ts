@@ -59,7 +59,10 @@ function promptSize(holds: PromptForm, body: Buffer, member: Member): PromptSize
   return { promptBytes, arrayElements: 0, attachments: found.count, prompts: 1 };
 }
 
-/** An array of texts and of token arrays: a prompt each. Integers directly in it are the tokens of one prompt. */
+/**
+ * An array of texts and of token arrays: a prompt each. Integers directly in it are the tokens of
+ * one prompt.
+ */
 function sizeOfTexts(text: JsonText, member: Member): PromptSize {
   let promptBytes = 0;
   let tokens = 0;

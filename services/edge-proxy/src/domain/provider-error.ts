@@ -13,14 +13,17 @@ const CANNOT_PASS = "The model's provider sent an answer that cannot be passed o
 /** Answers whose body tells no more than their status: nobody waits for it. */
 const TELLS_NOTHING: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
-/** Whether the body of an answer of this status is read for its error: it may change what follows. */
+/**
+ * Whether the body of an answer of this status is read for its error: it may change what follows.
+ */
 export function readsErrorText(status: number): boolean {
   return status >= 400 && status <= 599 && !TELLS_NOTHING.has(status);
 }
 
 /**
- * What the client gets for a provider's error, if it gets it as an answer. The texts are ours, one per class; only what a provider says of
- * a body (400, 422) is repeated on chat-style endpoints, cleaned.
+ * What the client gets for a provider's error, if it gets it as an answer. The texts are ours, one
+ * per class; only what a provider says of a body (400, 422) is repeated on chat-style endpoints,
+ * cleaned.
  * @param retryAfterSeconds of a limited rate, if the provider sent one
  */
 export function clientError(

@@ -126,7 +126,10 @@ function leastCpuUs(text: string): number {
   return Math.min(...tries);
 }
 
-/** Four times the text: linear work is 4 times as much, quadratic 16 times. A least time, since a clock is coarse. */
+/**
+ * Four times the text: linear work is 4 times as much, quadratic 16 times. A least time, since a
+ * clock is coarse.
+ */
 const GROWTH_MAX = 10;
 const NOTICED_US = 4_000;
 

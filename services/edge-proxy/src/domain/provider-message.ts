@@ -4,7 +4,9 @@ export const PROVIDER_MESSAGE_LENGTH_MAX = 2_000;
 const CLEANED_LENGTH_MAX = 4_000;
 /** Characters that are read of a text before its runs of spaces are one. */
 const KNOWN_LENGTH_MAX = 64 * 1024;
-/** A run of characters of that length, with a part of that length, is taken for a secret or an id. */
+/**
+ * A run of characters of that length, with a part of that length, is taken for a secret or an id.
+ */
 const OPAQUE_LENGTH_MIN = 24;
 const OPAQUE_PART_MIN = 12;
 
@@ -37,14 +39,18 @@ const REMOVALS: readonly RegExp[] = [
   /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
 ];
 
-/** Prefixes of ids and keys that are also beginnings of ordinary names (`user_location`): only what looks random goes. */
+/**
+ * Prefixes of ids and keys that are also beginnings of ordinary names (`user_location`): only what
+ * looks random goes.
+ */
 const PREFIXED =
   /\b(?:org|organi[sz]ation|proj|project|user|acct|account|tenant|team|workspace|ws|cus|req|request|key|tok|pk|rk|r8|fw|csk|sess|ek|live|test)[-_]([a-z0-9_*-]{6,})/gi;
 
 /**
- * A provider's text without what must not leave the gateway: credentials, addresses, organisation ids, control characters; at
- * most {@link PROVIDER_MESSAGE_LENGTH_MAX} characters. Rather too much is removed than too little. Takes time that grows with
- * the text's length only: runs of spaces are one space before anything is looked for, and every expression is bounded.
+ * A provider's text without what must not leave the gateway: credentials, addresses, organisation
+ * ids, control characters; at most {@link PROVIDER_MESSAGE_LENGTH_MAX} characters. Rather too much
+ * is removed than too little. Takes time that grows with the text's length only: runs of spaces are
+ * one space before anything is looked for, and every expression is bounded.
  */
 export function cleanMessage(message: string): string {
   const known = message.slice(0, KNOWN_LENGTH_MAX);

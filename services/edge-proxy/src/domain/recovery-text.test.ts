@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { recoveryText } from './recovery-text.js';
 
 /**
- * What a provider says, what the client gets, and what Claude Code looks for in it (its published bundle, as read in public repositories of
- * gateways and agents that match the same words).
+ * What a provider says, what the client gets, and what Claude Code looks for in it (its published
+ * bundle, as read in public repositories of gateways and agents that match the same words).
  */
 test.each<[string, string | null, RegExp | null]>([
   [

@@ -3,8 +3,8 @@ const COUNT = String.raw`(\d{1,9})`;
 const PROMPT_TOO_LONG = 'prompt is too long for this model';
 
 /**
- * What coding tools look for in the refusal of a body, to mend it themselves: to compact, to lower `max_tokens`, to drop an image or a
- * file. The texts are ours, with the words that they match.
+ * What coding tools look for in the refusal of a body, to mend it themselves: to compact, to lower
+ * `max_tokens`, to drop an image or a file. The texts are ours, with the words that they match.
  */
 const RECOVERIES: readonly (readonly [says: RegExp, text: string | ((...counts: string[]) => string)])[] = [
   [

@@ -2,8 +2,9 @@
 export const RETRY_AFTER_SECONDS_MAX = 7 * 86_400;
 
 /**
- * Whole seconds of a Retry-After header, in seconds (fractions are rounded up) or as an HTTP date; at least 1 and at
- * most {@link RETRY_AFTER_SECONDS_MAX}. Undefined when absent or neither of the two.
+ * Whole seconds of a Retry-After header, in seconds (fractions are rounded up) or as an HTTP date;
+ * at least 1 and at most {@link RETRY_AFTER_SECONDS_MAX}. Undefined when absent or neither of the
+ * two.
  */
 export function retryAfterSeconds(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';

@@ -11,7 +11,10 @@ const COMPLAINTS_MAX = 5;
 export interface SaidError {
   /** As it came: not to be shown before it was cleaned. */
   readonly message: string | null;
-  /** Codes, types, reasons: letters and digits only, in lower case. Only providers write them, never a client. */
+  /**
+   * Codes, types, reasons: letters and digits only, in lower case. Only providers write them, never
+   * a client.
+   */
   readonly codes: readonly string[];
   /** The HTTP status that the body itself names; null when it names none. */
   readonly status: number | null;
@@ -29,9 +32,10 @@ export function readErrorBody(body: Buffer): SaidError | null {
 }
 
 /**
- * The error that a parsed body or event is: `{error: {…}}` (most), in an array (Gemini), `{error: "…"}` (xAI), `{message}` (vLLM,
- * Bedrock, Mistral, whose message may be an object), `{detail}` (FastAPI), `{base_resp}` (MiniMax), `{response: {error}}` (a failed
- * response in a stream).
+ * The error that a parsed body or event is: `{error: {…}}` (most), in an array (Gemini),
+ * `{error: "…"}` (xAI), `{message}` (vLLM, Bedrock, Mistral, whose message may be an object),
+ * `{detail}` (FastAPI), `{base_resp}` (MiniMax), `{response: {error}}` (a failed response in a
+ * stream).
  */
 export function readError(value: unknown): SaidError | null {
   const body = Array.isArray(value) ? (value[0] as unknown) : value;
@@ -63,7 +67,9 @@ export function readError(value: unknown): SaidError | null {
   return said.message === null && said.codes.length === 0 && said.status === null ? null : said;
 }
 
-/** A code as it is compared: `API_KEY_INVALID`, `apiKeyInvalid` and `api-key-invalid` are the same. */
+/**
+ * A code as it is compared: `API_KEY_INVALID`, `apiKeyInvalid` and `api-key-invalid` are the same.
+ */
 export function plainCode(code: string): string {
   return code
     .slice(0, CODE_LENGTH_MAX)

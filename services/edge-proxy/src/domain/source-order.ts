@@ -8,10 +8,16 @@ import type { JudgedAttempt } from './judge-attempt.js';
  */
 export const BREAKER_FAILURES = 5;
 export const BREAKER_OPEN_MS = 30_000;
-/** First rest of a source that cannot serve us; each further refusal after a rest doubles it, up to the longest. */
+/**
+ * First rest of a source that cannot serve us; each further refusal after a rest doubles it, up to
+ * the longest.
+ */
 export const REFUSED_MS = 30_000;
 export const REFUSED_MS_MAX = 600_000;
-/** Accounts that have to meet a refusal which one of them could have caused. No more are remembered of a source. */
+/**
+ * Accounts that have to meet a refusal which one of them could have caused. No more are remembered
+ * of a source.
+ */
 export const REFUSED_ACCOUNTS = 3;
 
 /** What an edge remembers of a source. None: nothing bad. */
@@ -65,15 +71,18 @@ export function orderSources(
   return drawn.slice(0, SOURCES_PER_MODEL_MAX).map(({ source }) => source);
 }
 
-/** Whether a source is cooling down, its breaker is open, or it cannot serve us: it is tried last. */
+/**
+ * Whether a source is cooling down, its breaker is open, or it cannot serve us: it is tried last.
+ */
 export function isResting(health: SourceHealth | undefined, nowMs: number): boolean {
   if (health === undefined) return false;
   return health.coolUntilMs > nowMs || health.openUntilMs > nowMs || health.refusedUntilMs > nowMs;
 }
 
 /**
- * To be noted when an attempt starts. The first one after an open breaker's time is the probe: it opens the breaker for
- * another while, so that no second call probes beside it, and its success closes it.
+ * To be noted when an attempt starts. The first one after an open breaker's time is the probe: it
+ * opens the breaker for another while, so that no second call probes beside it, and its success
+ * closes it.
  */
 export function noteStart(health: SourceHealth | undefined, nowMs: number): SourceHealth {
   if (health === undefined) return HEALTHY;
@@ -82,9 +91,10 @@ export function noteStart(health: SourceHealth | undefined, nowMs: number): Sour
 }
 
 /**
- * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429, a refusal and a client that left say
- * nothing of the source's failures; any other answer ends the row and closes the breaker. A rest ends by its time
- * alone: an answer that began before it is no word against it.
+ * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429, a refusal
+ * and a client that left say nothing of the source's failures; any other answer ends the row and
+ * closes the breaker. A rest ends by its time alone: an answer that began before it is no word
+ * against it.
  * @param account whose call it was; null: it is not known
  */
 export function noteOutcome(

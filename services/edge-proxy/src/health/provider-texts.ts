@@ -20,8 +20,9 @@ export interface HeardText {
 }
 
 /**
- * Shows the operator what providers say of calls that they refuse, since clients see little of it: a sample, cleaned of credentials and
- * addresses, in the log alone. It remembers one entry for each source that refused something lately.
+ * Shows the operator what providers say of calls that they refuse, since clients see little of it:
+ * a sample, cleaned of credentials and addresses, in the log alone. It remembers one entry for each
+ * source that refused something lately.
  */
 export class ProviderTexts {
   readonly #log: ProviderTextsParts['log'];

@@ -14,8 +14,9 @@ export interface HealthReportParts {
 }
 
 /**
- * Tells the catalog what this edge remembers of its sources, for operators to see: at once when one begins or ceases to
- * rest, else every 5 s. Sources that the catalog has no longer are forgotten here.
+ * Tells the catalog what this edge remembers of its sources, for operators to see: at once when one
+ * begins or ceases to rest, else every 5 s. Sources that the catalog has no longer are forgotten
+ * here.
  */
 export class HealthReport {
   readonly #parts: HealthReportParts;

@@ -19,7 +19,9 @@ export interface TriedBy {
   readonly entry: CatalogSource;
 }
 
-/** What this edge remembers of the sources that it has tried. An unknown one has shown nothing bad. */
+/**
+ * What this edge remembers of the sources that it has tried. An unknown one has shown nothing bad.
+ */
 export class SourceHealths {
   readonly #known = new Map<string, KnownSource>();
   readonly #coolDownChanged: () => void;
@@ -61,7 +63,10 @@ export class SourceHealths {
     return judged.refusal === 'certain' || (judged.refusal === 'unclear' && began);
   }
 
-  /** The catalog has changed: a source that refused us under another entry (a new credential, a mended path) may serve us now. */
+  /**
+   * The catalog has changed: a source that refused us under another entry (a new credential, a
+   * mended path) may serve us now.
+   */
   renew(entryOf: (source: string) => CatalogSource | undefined, nowMs: number): void {
     for (const [source, known] of this.#known) {
       if (known.entry === null || known.entry === entryOf(source)) continue;

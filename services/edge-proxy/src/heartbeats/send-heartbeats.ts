@@ -47,7 +47,9 @@ export class Heartbeats {
     this.#timer = setInterval(() => void this.send(), parts.everyMs).unref();
   }
 
-  /** Resolves when all chunks are stored or have failed. The next heartbeat makes up for a failure. */
+  /**
+   * Resolves when all chunks are stored or have failed. The next heartbeat makes up for a failure.
+   */
   async send(): Promise<void> {
     const { parts, chunks } = this.#compose();
     const stores = parts.map((part) => this.#parts.bus.storeHeartbeat(part).catch(() => this.#parts.onFailed()));
@@ -73,7 +75,9 @@ export class Heartbeats {
     this.#parts.admissionClient.releasesAnswered(reply.released);
   }
 
-  /** Sends the last heartbeat. It is marked `last` only if no call runs and no release is pending. */
+  /**
+   * Sends the last heartbeat. It is marked `last` only if no call runs and no release is pending.
+   */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#isLast = true;

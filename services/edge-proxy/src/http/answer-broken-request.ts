@@ -27,9 +27,9 @@ export interface HeadlessAnswering {
 }
 
 /**
- * Answers bytes that are no acceptable HTTP request, or that did not come in time: in the shape of the request's path, in the
- * chat envelope where no path is known. What is wrong behind a complete request harms neither it nor those before it: their
- * answers end first, and then the connection.
+ * Answers bytes that are no acceptable HTTP request, or that did not come in time: in the shape of
+ * the request's path, in the chat envelope where no path is known. What is wrong behind a complete
+ * request harms neither it nor those before it: their answers end first, and then the connection.
  * @param connection the requests of this connection; undefined when none has come yet
  */
 export function answerBrokenRequest(
@@ -51,7 +51,10 @@ export function answerBrokenRequest(
   else last.endUnread(status, Buffer.from(errorBody(problem, last.ids[1] ?? '', last.style)));
 }
 
-/** With what the client sent of its id and path, as far as it can be read; a method or path that no endpoint has is `unsupported_endpoint`. */
+/**
+ * With what the client sent of its id and path, as far as it can be read; a method or path that no
+ * endpoint has is `unsupported_endpoint`.
+ */
 function answerHeadless(
   socket: Duplex,
   error: Error,
@@ -65,8 +68,9 @@ function answerHeadless(
 }
 
 /**
- * A whole answer with its ids on a connection that node:http does not answer on; then closes it. A client that does not close
- * its side is waited for {@link HALF_CLOSED_MS_MAX}: closing both at once could take the answer from one that still sends.
+ * A whole answer with its ids on a connection that node:http does not answer on; then closes it. A
+ * client that does not close its side is waited for {@link HALF_CLOSED_MS_MAX}: closing both at
+ * once could take the answer from one that still sends.
  */
 export function writeRaw(socket: Duplex, status: number, body: string, ids: readonly string[]): void {
   const head = [

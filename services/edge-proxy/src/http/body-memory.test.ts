@@ -37,7 +37,10 @@ beforeAll(async () => {
 });
 afterAll(() => http.close(100));
 
-/** Sends a body of this many one-byte chunks but for its end, and waits until the server has read them all. */
+/**
+ * Sends a body of this many one-byte chunks but for its end, and waits until the server has read
+ * them all.
+ */
 async function drip(chunks: number): Promise<Socket> {
   const at = sockets.length;
   const client = connect((http.server.address() as AddressInfo).port, '127.0.0.1');

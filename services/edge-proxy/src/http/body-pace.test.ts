@@ -3,7 +3,10 @@ import { BodyPace, RATE_AFTER_MS } from './body-pace.js';
 
 const LIMITS = { bodyIdleMsMax: 60_000, bodyBytesPerSecondMin: 1_024 };
 
-/** When the looks at a body that has read so many bytes after so many milliseconds end it; null: they do not. */
+/**
+ * When the looks at a body that has read so many bytes after so many milliseconds end it; null:
+ * they do not.
+ */
 function endedAtMs(bytesAt: (ms: number) => number, forMs: number): number | null {
   const [beganAtMs, headBytes] = [5_000, 300];
   const pace = new BodyPace({}, beganAtMs, headBytes);

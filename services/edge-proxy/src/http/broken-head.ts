@@ -23,7 +23,8 @@ const METHOD_AND_PATH = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ +([^ ?\r\n]+)/;
 const RTSP_METHOD = 'Invalid method for HTTP/x.x request';
 
 /**
- * Reads the head in the packet at which the parser stopped; of one that began in an earlier packet only what this one holds.
+ * Reads the head in the packet at which the parser stopped; of one that began in an earlier packet
+ * only what this one holds.
  * @param error node's: with `rawPacket` and `bytesParsed`, unless nothing was parsed
  */
 export function readBrokenHead(error: Error): BrokenHead {
@@ -47,7 +48,10 @@ interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** From the end of what was served before it in its packet up to its own end, or as far as is looked. */
+/**
+ * From the end of what was served before it in its packet up to its own end, or as far as is
+ * looked.
+ */
 function headText(packet: Buffer, bytesParsed: number): string {
   const served = bytesParsed < BLANK_LINE.length ? -1 : packet.lastIndexOf(BLANK_LINE, bytesParsed - BLANK_LINE.length);
   const start = served < 0 ? 0 : served + BLANK_LINE.length;

@@ -1,4 +1,7 @@
-/** Bytes of a chunk that are copied to stand between its size and its end; a larger one is better written in pieces. */
+/**
+ * Bytes of a chunk that are copied to stand between its size and its end; a larger one is better
+ * written in pieces.
+ */
 export const FRAMED_BYTES_MAX = 16 * 1024;
 
 /** What stands behind the bytes of a chunk. */
@@ -12,7 +15,10 @@ const LF = 0x0a;
 const DIGITS = Buffer.from('0123456789abcdef');
 const BITS_OF_DIGIT = 4;
 
-/** What stands in front of the bytes of a chunk. There must be some: an empty chunk would end the body. */
+/**
+ * What stands in front of the bytes of a chunk. There must be some: an empty chunk would end the
+ * body.
+ */
 export function chunkSize(bytes: Buffer): Buffer {
   return Buffer.from(`${bytes.length.toString(16)}\r\n`);
 }

@@ -15,7 +15,10 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.closeAllConnections();
 });
 
-/** All that a client of this text reads before the connection ends, and what the server gave the connection, piece by piece. */
+/**
+ * All that a client of this text reads before the connection ends, and what the server gave the
+ * connection, piece by piece.
+ */
 async function exchange(
   text: string,
   serve: (answer: HttpAnswer, nth: number) => void,

@@ -36,7 +36,9 @@ export class HttpAnswer implements ClientAnswer {
   #closesConnection = false;
   /** The body goes out in chunks, which are framed here and not by node. */
   #isChunked = false;
-  /** Takes the chunks past node:http, once the head is out and no other answer is before this one. */
+  /**
+   * Takes the chunks past node:http, once the head is out and no other answer is before this one.
+   */
   #chunkSocket: Socket | null = null;
   #onGone: (() => void) | null = null;
   #onClosed: (() => void) | null = null;
@@ -96,8 +98,8 @@ export class HttpAnswer implements ClientAnswer {
   }
 
   /**
-   * Asks for the body, if the client waits to be asked. Not behind another answer: node would write it between the head and the
-   * body of this one.
+   * Asks for the body, if the client waits to be asked. Not behind another answer: node would write
+   * it between the head and the body of this one.
    */
   sendContinue(): void {
     if (this.#awaitsContinue && this.#response.socket !== null && !this.isGone) this.#response.writeContinue();
@@ -143,19 +145,25 @@ export class HttpAnswer implements ClientAnswer {
     else this.#response.end(ending);
   }
 
-  /** A whole JSON answer to a request whose rest cannot be read, behind those before it on its connection; then closes that. */
+  /**
+   * A whole JSON answer to a request whose rest cannot be read, behind those before it on its
+   * connection; then closes that.
+   */
   endUnread(status: number, body: Buffer): void {
     if (this.isGone) return;
     this.closeConnection();
     this.begin(status, ['content-type', 'application/json', 'content-length', String(body.length)]);
     this.#response.end(body);
-    // To whoever serves the request its client has gone: nothing more is written, and none of its body comes. node tells so
-    // only of requests that are not answered yet.
+    // To whoever serves the request its client has gone: nothing more is written, and none of its
+    // body comes. node tells so only of requests that are not answered yet.
     this.isGone = true;
     this.#request.socket.once('close', () => this.#request.destroy());
   }
 
-  /** The rest of the request cannot be read: an answer that only waited for it ends, any other is destroyed. */
+  /**
+   * The rest of the request cannot be read: an answer that only waited for it ends, any other is
+   * destroyed.
+   */
   endAtOnce(): void {
     if (this.#endDraining === null) this.destroy();
     else this.#endDraining();
@@ -193,8 +201,9 @@ export class HttpAnswer implements ClientAnswer {
   }
 
   /**
-   * The head of an answer that may last for minutes goes out as a text of its own, in one write with what is written in this
-   * turn: put together with the first bytes, node would keep it as the thirty texts that it was made of (1 KB for each stream).
+   * The head of an answer that may last for minutes goes out as a text of its own, in one write
+   * with what is written in this turn: put together with the first bytes, node would keep it as the
+   * thirty texts that it was made of (1 KB for each stream).
    */
   #sendHead(): void {
     const { socket } = this.#response;

@@ -12,7 +12,10 @@ const ENV = {
   GATEWAY_HTTP_BODY_IDLE_MS: String(BODY_IDLE_MS),
 };
 
-/** A connection from this address that asks something at once; what it was answered, empty when it was closed. */
+/**
+ * A connection from this address that asks something at once; what it was answered, empty when it
+ * was closed.
+ */
 function asked(port: number, localAddress: string): { socket: Socket; answer: Promise<string> } {
   const socket = connect({ port, host: '127.0.0.1', localAddress });
   const answer = new Promise<string>((resolve) => {

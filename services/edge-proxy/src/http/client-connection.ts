@@ -4,13 +4,19 @@ import { BodyPace } from './body-pace.js';
 import type { HttpAnswer } from './client-answer.js';
 import type { HttpLimits } from './http-limits.js';
 
-/** One connection of a client, and those of its requests whose answers have not ended, in their order. */
+/**
+ * One connection of a client, and those of its requests whose answers have not ended, in their
+ * order.
+ */
 export class ClientConnection {
   readonly socket: Socket;
   /** The address of its other end, and its network. */
   readonly peer: string | undefined;
   readonly client: string;
-  /** A few at most; not a Set, whose tables would keep answers in memory long after their ends (see EphemeralMap). */
+  /**
+   * A few at most; not a Set, whose tables would keep answers in memory long after their ends (see
+   * EphemeralMap).
+   */
   #answers: HttpAnswer[] = [];
   #last: HttpAnswer | null = null;
   /** Of the request whose body was coming at the last look. */
@@ -47,7 +53,10 @@ export class ClientConnection {
     });
   }
 
-  /** A look from time to time: whether a body comes too slowly. One that is answered already has bounds of its own. */
+  /**
+   * A look from time to time: whether a body comes too slowly. One that is answered already has
+   * bounds of its own.
+   */
   isBodyTooSlow(nowMs: number, limits: Pick<HttpLimits, 'bodyIdleMsMax' | 'bodyBytesPerSecondMin'>): boolean {
     const { last } = this;
     if (last === null || last.isRequestComplete || last.hasBegun) {

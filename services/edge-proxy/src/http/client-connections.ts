@@ -4,7 +4,9 @@ import type { Duplex } from 'node:stream';
 import { ClientConnection } from './client-connection.js';
 import type { HttpLimits } from './http-limits.js';
 
-/** How often bodies are looked at, and the part of their idle time that their end may be late by. */
+/**
+ * How often bodies are looked at, and the part of their idle time that their end may be late by.
+ */
 const LOOK_MS_MAX = 2_500;
 const LOOK_PART = 4;
 

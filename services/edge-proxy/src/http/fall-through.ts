@@ -6,8 +6,9 @@ import type { ClientRequest } from '../ports.js';
 type Answer = (request: ClientRequest, style: EndpointStyle) => void;
 
 /**
- * Express serves what the table of routes does not know. It has no routes: every path is an unsupported endpoint, also one
- * that Express itself cannot read. Management routes would be mounted here.
+ * Express serves what the table of routes does not know. It has no routes: every path is an
+ * unsupported endpoint, also one that Express itself cannot read. Management routes would be
+ * mounted here.
  */
 export function makeFallThrough(
   answer: Answer,

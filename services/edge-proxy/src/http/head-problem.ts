@@ -7,8 +7,9 @@ export interface HeadProblem {
 const NAME_LENGTHS = { host: 4, transferEncoding: 17 } as const;
 
 /**
- * What node's strict parser lets pass, and what a proxy in front may read in another way: each could make two requests of
- * one. Transfer codings other than `chunked` are also refused because their bodies would have to be decoded.
+ * What node's strict parser lets pass, and what a proxy in front may read in another way: each
+ * could make two requests of one. Transfer codings other than `chunked` are also refused because
+ * their bodies would have to be decoded.
  * @param rawHeaders name, value, name, value; more than `headersMax` of them may have been left out
  */
 export function headProblem(

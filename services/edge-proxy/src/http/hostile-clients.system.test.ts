@@ -47,7 +47,10 @@ const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body
 const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
 const callsSeen = (): number => world.provider.calls({}).length;
 
-/** One answer with this status and `invalid_request`, nothing after it, and nobody was asked anything. */
+/**
+ * One answer with this status and `invalid_request`, nothing after it, and nobody was asked
+ * anything.
+ */
 async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawAnswer> {
   const [admits, calls] = [world.admission.admits.length, callsSeen()];
   const answers = await answersTo(world.edge.port, bytes);

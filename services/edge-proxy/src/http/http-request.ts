@@ -72,7 +72,10 @@ export class HttpRequest implements ClientRequest {
   }
 }
 
-/** On every answer; on those of the messages paths also under the name that their client library reads. */
+/**
+ * On every answer; on those of the messages paths also under the name that their client library
+ * reads.
+ */
 export function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
   const ids = ['x-gateway-request-id', own, 'x-request-id', clients];
   if (style === 'messages') ids.push('request-id', own);

@@ -7,14 +7,17 @@ export interface BodyReading {
   /** Bytes that the body announces; null when it is chunked. */
   readonly announced: number | null;
   readonly bytesMax: number;
-  /** Whose key it came with; null while nobody has confirmed that: the body is counted as it is announced, before it comes. */
+  /**
+   * Whose key it came with; null while nobody has confirmed that: the body is counted as it is
+   * announced, before it comes.
+   */
   readonly account: string | null;
 }
 
 /**
- * Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is `too_large`; one that
- * does not fit among those that are held is `overload`. A body is counted by the memory that it takes, from its first byte until
- * it is freed.
+ * Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is
+ * `too_large`; one that does not fit among those that are held is `overload`. A body is counted by
+ * the memory that it takes, from its first byte until it is freed.
  */
 export function readBody(request: IncomingMessage, reading: BodyReading, pools?: BodyPools): Promise<BodyRead> {
   // A request that was closed before tells nobody any more.

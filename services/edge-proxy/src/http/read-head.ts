@@ -16,7 +16,10 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['anthropic-version', 'anthropicVersion'],
   ['anthropic-beta', 'anthropicBeta'],
 ]);
-/** Most names of a client library have another length than all of these, and cost nothing more than that look. */
+/**
+ * Most names of a client library have another length than all of these, and cost nothing more than
+ * that look.
+ */
 const NAME_LENGTHS: ReadonlySet<number> = new Set(
   [...FIELDS.keys(), 'content-length', 'transfer-encoding'].map((name) => name.length),
 );

@@ -17,7 +17,10 @@ import { HttpRequest, idHeadersOf } from './http-request.js';
 import { readHead } from './read-head.js';
 import type { Route, RouteTable } from './routes.js';
 
-/** With this room the edge always sees that there are too many headers; node drops those above its own maximum silently. */
+/**
+ * With this room the edge always sees that there are too many headers; node drops those above its
+ * own maximum silently.
+ */
 const HEADERS_ROOM = 64;
 
 export interface ServeParts {
@@ -123,7 +126,8 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     connectionsOpen: () => connections.size,
     beginDrain: () => {
       answering.isDraining = true;
-      // Not node:http's own close, which would close idle connections and end the check of overdue requests.
+      // Not node:http's own close, which would close idle connections and end the check of overdue
+      // requests.
       NetServer.prototype.close.call(server);
     },
     closeIdle: () => server.closeIdleConnections(),

@@ -71,7 +71,8 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
   async (spool) => {
     const log = recordingLog();
     expect(await leaveUsage(journalTaken(Infinity), spool, log, 10_000)).toBe('logged');
-    // As a collector hands logs out: prefixed, among other lines, once cut short, one of a newer form.
+    // As a collector hands logs out: prefixed, among other lines, once cut short, one of a newer
+    // form.
     const lines = log.lines.map(
       ({ level, facts, text }) => `edge-proxy-1  | ${JSON.stringify({ level, ...facts, text })}`,
     );

@@ -10,9 +10,10 @@ const AT_ONCE_MS = 500;
 export type Left = 'stored' | 'kept' | 'logged';
 
 /**
- * Waits until the stream has every event, but not longer than `waitMs`. What it does not have by then stays in the spool's file, which the next
- * edge stores; without one, or if it cannot be written, in the log, a line for each event, which `npm run replay-usage` stores.
- * The file is written before the wait already, so that a kill during it loses nothing.
+ * Waits until the stream has every event, but not longer than `waitMs`. What it does not have by
+ * then stays in the spool's file, which the next edge stores; without one, or if it cannot be
+ * written, in the log, a line for each event, which `npm run replay-usage` stores. The file is
+ * written before the wait already, so that a kill during it loses nothing.
  */
 export async function leaveUsage(
   journal: Pick<UsageJournal, 'idle' | 'unstoredEvents'>,

@@ -17,7 +17,10 @@ export interface Replayed {
   readonly problems: readonly string[];
 }
 
-/** Stores the usage events that stand in the lines of a log or of a file that an edge left. Rejects when the stream does not take them. */
+/**
+ * Stores the usage events that stand in the lines of a log or of a file that an edge left. Rejects
+ * when the stream does not take them.
+ */
 export async function replayUsage(
   lines: AsyncIterable<string> | Iterable<string>,
   journal: Pick<UsageJournal, 'appendFrozen' | 'idle' | 'unstored'>,

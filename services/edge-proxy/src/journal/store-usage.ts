@@ -37,7 +37,10 @@ interface Shard {
 export interface JournalParts {
   readonly bus: Pick<BusClient, 'storeUsage'>;
   readonly tickEnd: TickEnd;
-  /** Of the events that wait; above, nothing more is admitted. {@link UNSTORED_BYTES_MAX} unless stated. */
+  /**
+   * Of the events that wait; above, nothing more is admitted. {@link UNSTORED_BYTES_MAX} unless
+   * stated.
+   */
   readonly bytesMax?: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
@@ -46,9 +49,9 @@ export interface JournalParts {
 }
 
 /**
- * Hands usage events to the stream and never lets one go before it is stored. Per shard one message is on its way; what
- * ends meanwhile, or in the same tick of the event loop, is collected (docs/protocol.md#r4). The
- * bytes are made once: a repeated message is the same message.
+ * Hands usage events to the stream and never lets one go before it is stored. Per shard one message
+ * is on its way; what ends meanwhile, or in the same tick of the event loop, is collected
+ * (docs/protocol.md#r4). The bytes are made once: a repeated message is the same message.
  */
 export class UsageJournal {
   readonly #parts: JournalParts;
@@ -80,7 +83,10 @@ export class UsageJournal {
     return this.#shards.flatMap(({ inFlight, waiting }) => [...(inFlight ?? []), ...waiting]);
   }
 
-  /** `stored` is called once, when the stream has the event; the event must not be changed afterwards. */
+  /**
+   * `stored` is called once, when the stream has the event; the event must not be changed
+   * afterwards.
+   */
   append(shard: number, event: UsageEvent, stored: () => void): void {
     this.appendFrozen({ shard, json: Buffer.from(JSON.stringify(event)) }, stored);
   }
@@ -95,7 +101,10 @@ export class UsageJournal {
     this.#storeSoon(shard);
   }
 
-  /** False while an event waits for longer than 2 s, and after that until none waits; also at the limits of memory. */
+  /**
+   * False while an event waits for longer than 2 s, and after that until none waits; also at the
+   * limits of memory.
+   */
   mayAdmit(): boolean {
     if (this.#events === 0) this.#isLate = false;
     else if (this.oldestAgeMs() > UNSTORED_AGE_MS_MAX) this.#isLate = true;
@@ -133,7 +142,9 @@ export class UsageJournal {
     return this.#events;
   }
 
-  /** At the end of the tick, with the release of the same call and the messages of the other shards. */
+  /**
+   * At the end of the tick, with the release of the same call and the messages of the other shards.
+   */
   #storeSoon(shard: Shard): void {
     if (shard.isDue || shard.inFlight !== null || shard.waiting.length === 0) return;
     shard.isDue = true;
@@ -179,7 +190,10 @@ export class UsageJournal {
   }
 }
 
-/** The next message's events, in the order of their ends: at most 100, at most 256 KB, at least one if any waits. */
+/**
+ * The next message's events, in the order of their ends: at most 100, at most 256 KB, at least one
+ * if any waits.
+ */
 function takeBatch(shard: Shard): FrozenEvent[] {
   let bytes = MESSAGE_START.length + MESSAGE_END.length;
   let count = 0;

@@ -1,7 +1,10 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { usageEvent } from '@gateway/contracts/messages';
 
-/** A usage event that no stream has, in the bytes in which it was frozen: a record is told from another by them. */
+/**
+ * A usage event that no stream has, in the bytes in which it was frozen: a record is told from
+ * another by them.
+ */
 export interface UnstoredEvent {
   readonly shard: number;
   readonly json: Buffer;
@@ -26,7 +29,10 @@ export function lineOf({ shard, json }: UnstoredEvent): Readonly<Record<string, 
   return { [MARK]: LINE_VERSION, shard, event: json.toString('utf8') };
 }
 
-/** Reads one line of a file or a log, also behind what a collector of logs puts before it. Never throws. */
+/**
+ * Reads one line of a file or a log, also behind what a collector of logs puts before it. Never
+ * throws.
+ */
 export function readLine(text: string): ReadLine {
   if (!text.includes(`"${MARK}"`)) return { kind: 'other' };
   let line: unknown;

@@ -2,7 +2,10 @@ import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { lineOf, readLine, type UnstoredEvent } from './unstored-line.js';
 
-/** What one edge can leave: its journal's 64 MiB as texts in texts, every byte escaped at worst, and room for the rest of 20,000 lines. */
+/**
+ * What one edge can leave: its journal's 64 MiB as texts in texts, every byte escaped at worst, and
+ * room for the rest of 20,000 lines.
+ */
 const FILE_BYTES_MAX = 160 * 1024 * 1024;
 /** Files that are read at one start; what is more waits for the next one. */
 const FILES_MAX = 1_000;
@@ -12,15 +15,17 @@ const FILE_NAME = /^unstored-[A-Za-z0-9_-]+\.jsonl$/;
 export interface LeftUsage {
   readonly file: string;
   readonly events: readonly UnstoredEvent[];
-  /** Lines that are cut short or not in their form; an empty one ends a file that was written whole. */
+  /**
+   * Lines that are cut short or not in their form; an empty one ends a file that was written whole.
+   */
   readonly broken: number;
   /** Lines of a form that this program does not know. */
   readonly unknown: number;
 }
 
 /**
- * A directory in which edges leave usage events that no stream has, one file for each edge. Written beside and renamed after it has
- * reached the disk: a file that has its name is whole.
+ * A directory in which edges leave usage events that no stream has, one file for each edge. Written
+ * beside and renamed after it has reached the disk: a file that has its name is whole.
  */
 export class UsageSpool {
   readonly #own: string;
@@ -70,7 +75,10 @@ export class UsageSpool {
     return names.slice(0, FILES_MAX).map((name) => join(this.directory, name));
   }
 
-  /** Null when the file is gone: another edge was quicker. Rejects for one that no edge can have written. */
+  /**
+   * Null when the file is gone: another edge was quicker. Rejects for one that no edge can have
+   * written.
+   */
   async read(file: string): Promise<LeftUsage | null> {
     const size = await stat(file).then(({ size }) => size, goneAsNull);
     if (size === null) return null;
@@ -79,7 +87,10 @@ export class UsageSpool {
     return text === null ? null : { file, ...readLines(text) };
   }
 
-  /** The stream has every event of the file. What is broken in it is kept for a person, what is unknown for a program that knows it. */
+  /**
+   * The stream has every event of the file. What is broken in it is kept for a person, what is
+   * unknown for a program that knows it.
+   */
   async settled({ file, broken, unknown }: LeftUsage): Promise<void> {
     if (unknown > 0) return;
     if (broken === 0) await rm(file, { force: true });

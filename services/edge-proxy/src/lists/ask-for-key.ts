@@ -4,7 +4,9 @@ import type { Edge } from '../call/call.js';
 import { lookUpOf, noteKey } from '../call/key-look-up.js';
 import type { TargetReplica, AuthorizeAnswer, AuthorizeQuestion, ClientRequest, UsageAnswer } from '../ports.js';
 
-/** What admission answers about the key of a list, or why it was not asked; null: nobody answered. */
+/**
+ * What admission answers about the key of a list, or why it was not asked; null: nobody answered.
+ */
 export async function askForKey<Answer extends AuthorizeAnswer | UsageAnswer>(
   edge: Edge,
   request: ClientRequest,

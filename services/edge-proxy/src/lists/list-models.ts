@@ -13,8 +13,8 @@ import { askForKey } from './ask-for-key.js';
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
 
 /**
- * GET /v1/models: whether the key may call, then what the key may call (docs/behaviour.md#models). Counts toward
- * nothing.
+ * GET /v1/models: whether the key may call, then what the key may call (docs/behaviour.md#models).
+ * Counts toward nothing.
  */
 export async function listModels(edge: Edge, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {

@@ -11,8 +11,8 @@ type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
 
 /**
- * GET /v1/gateway/usage: whether the key may call, then the settled numbers of the state that decides
- * (docs/behaviour.md#usage).
+ * GET /v1/gateway/usage: whether the key may call, then the settled numbers of the state that
+ * decides (docs/behaviour.md#usage).
  */
 export async function showUsage(edge: Edge, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {

@@ -12,7 +12,9 @@ export interface LoadLimits {
   readonly delayMsRecovered: number;
   readonly memoryShareMax: number;
   readonly memoryShareRecovered: number;
-  /** Readings in a row that begin it: one alone may be a pause of the machine or of the collector. */
+  /**
+   * Readings in a row that begin it: one alone may be a pause of the machine or of the collector.
+   */
   readonly readingsToBegin: number;
   /** Readings in a row that end it. */
   readonly readingsToEnd: number;

@@ -11,7 +11,10 @@ export interface LoadWatchParts {
   readonly log: Logger;
 }
 
-/** Reads how busy this process is and says whether it takes new calls. Running ones are never touched. */
+/**
+ * Reads how busy this process is and says whether it takes new calls. Running ones are never
+ * touched.
+ */
 export class LoadWatch {
   readonly #parts: LoadWatchParts;
   readonly #timer: NodeJS.Timeout;

@@ -3,7 +3,9 @@ import type { HeldBytes } from './held-bytes.js';
 /** What any account may hold, however small the pool: three of the largest bodies. */
 const SHARE_BYTES_MIN = 32 * 1024 * 1024;
 
-/** What each account holds of a pool while its bodies come in: none may have more than a part of it. */
+/**
+ * What each account holds of a pool while its bodies come in: none may have more than a part of it.
+ */
 export class AccountShares {
   readonly #pool: HeldBytes;
   readonly #part: number;
@@ -21,7 +23,10 @@ export class AccountShares {
     return this.#held.size;
   }
 
-  /** Counts so many more of this account; false, with nothing counted, when they are more than its part. */
+  /**
+   * Counts so many more of this account; false, with nothing counted, when they are more than its
+   * part.
+   */
   take(account: string, bytes: number): boolean {
     const held = (this.#held.get(account) ?? 0) + bytes;
     if (held > Math.max(SHARE_BYTES_MIN, this.#pool.bytesMax * this.#part)) return false;

@@ -39,7 +39,8 @@ export class CountedBody implements RequestBody {
   }
 
   /**
-   * Counts it as so many bytes of memory, if that is more than before; false when they do not fit, or are more than one account may have.
+   * Counts it as so many bytes of memory, if that is more than before; false when they do not fit,
+   * or are more than one account may have.
    * @param isWhole it is complete with them: it is not one that is still coming in
    */
   growTo(bytes: number, isWhole: boolean): boolean {

@@ -31,19 +31,33 @@ export class HeldBytes {
   }
 }
 
-/** Request bodies, from their first byte until no source can need them; a request above is answered as overload. */
+/**
+ * Request bodies, from their first byte until no source can need them; a request above is answered
+ * as overload.
+ */
 export const REQUEST_BODIES = new HeldBytes(512 * MIB);
 
-/** Those of them that nobody has admitted or opened yet and whose keys are not known; one above waits unread for its key. */
+/**
+ * Those of them that nobody has admitted or opened yet and whose keys are not known; one above
+ * waits unread for its key.
+ */
 export const UNOPENED_BODIES = new HeldBytes(64 * MIB);
 
-/** Plain answers that are not sent before they are complete; one that does not fit is relayed while it comes. */
+/**
+ * Plain answers that are not sent before they are complete; one that does not fit is relayed while
+ * it comes.
+ */
 export const HELD_ANSWERS = new HeldBytes(256 * MIB);
 
-/** Relayed plain answers that are kept for their usage; of one that does not fit the usage is estimated. */
+/**
+ * Relayed plain answers that are kept for their usage; of one that does not fit the usage is
+ * estimated.
+ */
 export const METERED_ANSWERS = new HeldBytes(256 * MIB);
 
-/** Events of streams that have begun and are not complete; a stream whose event does not fit is cut. */
+/**
+ * Events of streams that have begun and are not complete; a stream whose event does not fit is cut.
+ */
 export const PARTIAL_SSE_EVENTS = new HeldBytes(256 * MIB);
 
 /** Beginnings of streams that show no answer yet; one that does not fit goes to its client. */

@@ -10,7 +10,10 @@ import {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A bound of bytes, and its part of a container that has too little for all of them: see {@link memoryBoundsOf}. */
+/**
+ * A bound of bytes, and its part of a container that has too little for all of them: see
+ * {@link memoryBoundsOf}.
+ */
 function bytesField(what: string, mebibytes: number, part: number) {
   return field.integer({
     doc: `most bytes of ${what}; ${mebibytes} MiB, or ${part * 100} % of the container's memory if that is less, when not set`,
@@ -20,7 +23,10 @@ function bytesField(what: string, mebibytes: number, part: number) {
   });
 }
 
-/** What each kind may be at most, and its part of the container: together a little more than half, since streams, code and garbage need the rest. */
+/**
+ * What each kind may be at most, and its part of the container: together a little more than half,
+ * since streams, code and garbage need the rest.
+ */
 const KINDS = {
   bodies: { mebibytes: 512, part: 0.2 },
   unopened: { mebibytes: 64, part: 0.04 },

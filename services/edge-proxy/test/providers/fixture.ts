@@ -12,7 +12,9 @@ export interface QuotedPrice {
 /** One answer in the shape of a real provider, and what it costs, worked out by hand. */
 export interface ProviderAnswer {
   readonly name: string;
-  /** Where the shape and the counts were published, and when; or that the counts were chosen here. */
+  /**
+   * Where the shape and the counts were published, and when; or that the counts were chosen here.
+   */
   readonly published: string;
   readonly endpoint: Endpoint;
   /** What the operator sets at the source beyond the defaults. */

@@ -1,7 +1,9 @@
 import { CHAT, DONE, chunk, completion, text } from './fixture.js';
 import type { ProviderAnswer } from './fixture.js';
 
-/** Thinking is charged as output, and reported nowhere but in the total: the source has to say so. */
+/**
+ * Thinking is charged as output, and reported nowhere but in the total: the source has to say so.
+ */
 const SOURCE = {
   endpoint: CHAT,
   settings: { totalExtra: 'output' },

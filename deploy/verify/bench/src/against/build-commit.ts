@@ -25,7 +25,8 @@ const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
 const LINES_SHOWN = 20;
 
 /**
- * Builds a commit once; a later run takes what is there. A build that was broken off is begun again.
+ * Builds a commit once; a later run takes what is there. A build that was broken off is begun
+ * again.
  * @param name as git takes it: a hash, a branch, `HEAD~3`
  * @throws Error when there is no such commit, or with the last lines when it cannot be built
  */
@@ -53,14 +54,18 @@ export async function buildCommit(name: string, { log, signal }: BenchContext): 
       throw new Error(`${commit} cannot be built: "${command} ${args.join(' ')}" failed:\n${lastLines(error)}`);
     });
   }
-  // The servers that were fetched for this checkout: the same programs, and nothing to fetch in the middle of a run.
+  // The servers that were fetched for this checkout: the same programs, and nothing to fetch in the
+  // middle of a run.
   await mkdir(PLACES.debian, { recursive: true });
   await symlink(PLACES.debian, `${directory}/.infra`);
   await writeFile(mark, '');
   return { commit, directory };
 }
 
-/** Without what npm tells its scripts, which names this checkout, and with development packages: the compiler is one. */
+/**
+ * Without what npm tells its scripts, which names this checkout, and with development packages: the
+ * compiler is one.
+ */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => {
     return name !== 'NODE_ENV' && name !== 'npm_config_local_prefix' && !/^npm_(package|lifecycle)_/.test(name);

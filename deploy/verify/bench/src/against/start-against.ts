@@ -23,8 +23,9 @@ export type HostCommand =
 export type GatewayFacts = Omit<GatewayPeer, 'settle' | 'audit'>;
 
 /**
- * The gateway of another commit: its own code starts its servers and services, prepares accounts and reads its books, in a
- * process of its own. @throws Error when that commit has no bench, or its gateway does not start
+ * The gateway of another commit: its own code starts its servers and services, prepares accounts
+ * and reads its books, in a process of its own. @throws Error when that commit has no bench, or its
+ * gateway does not start
  */
 export async function startAgainst(
   { commit, directory }: BuiltCommit,

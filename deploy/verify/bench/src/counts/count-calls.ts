@@ -26,7 +26,8 @@ const QUIET_MS = 1_500;
 const IDLE_MS = 5_000;
 
 /**
- * Counts what calls cause, outside of what is timed: readings before the first call and after the last is settled.
+ * Counts what calls cause, outside of what is timed: readings before the first call and after the
+ * last is settled.
  * @throws Error when a call of this build fails
  */
 export async function countCalls(

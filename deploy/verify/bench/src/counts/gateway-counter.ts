@@ -30,7 +30,10 @@ export interface Counted {
   readonly wakeUps: Readonly<Record<string, number>>;
 }
 
-/** Counts at a gateway's processes and servers, from outside. What cannot be read there is left out, and `missing` says why. */
+/**
+ * Counts at a gateway's processes and servers, from outside. What cannot be read there is left out,
+ * and `missing` says why.
+ */
 export class GatewayCounter {
   readonly missing: string[] = [];
 

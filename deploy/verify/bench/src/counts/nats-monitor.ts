@@ -11,8 +11,8 @@ export interface NatsMonitor {
 }
 
 /**
- * Where the program is that the local start takes: NATS is started for a moment, because only then it has been fetched.
- * Null: it is no program of this machine.
+ * Where the program is that the local start takes: NATS is started for a moment, because only then
+ * it has been fetched. Null: it is no program of this machine.
  */
 export async function findNatsProgram(directory: string): Promise<string | null> {
   const { nats } = await startServers(['nats'], { stateDirectory: `${directory}/nats-found`, durable: false });
@@ -23,7 +23,9 @@ export async function findNatsProgram(directory: string): Promise<string | null>
   }
 }
 
-/** Writes a program `<name>` that runs NATS as it is told, and with a monitoring port of its own. */
+/**
+ * Writes a program `<name>` that runs NATS as it is told, and with a monitoring port of its own.
+ */
 export async function writeMonitoredNats(program: string, directory: string, name: string): Promise<NatsMonitor> {
   const port = await freePort();
   const file = `${directory}/${name}`;

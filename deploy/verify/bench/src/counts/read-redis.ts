@@ -8,7 +8,10 @@ const ANSWER_CHARACTERS_MAX = 1_000_000;
 const encode = (words: readonly string[]): string =>
   `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 
-/** What Redis has counted since its start, asked with the user of the address. @throws Error when it refuses */
+/**
+ * What Redis has counted since its start, asked with the user of the address. @throws Error when it
+ * refuses
+ */
 export async function readRedis(address: string): Promise<Counters> {
   const { hostname, port, username, password } = new URL(address);
   const socket = connect({ host: hostname, port: Number(port) });

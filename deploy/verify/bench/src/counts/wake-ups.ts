@@ -26,7 +26,9 @@ export function wakeUpsOf(after: Waits, before: Waits): Record<string, number> {
   );
 }
 
-/** The pure part: what `/proc/<pid>/task/<thread>/status` says. @throws RangeError for another text */
+/**
+ * The pure part: what `/proc/<pid>/task/<thread>/status` says. @throws RangeError for another text
+ */
 export function voluntaryWaits(status: string): number {
   const count = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1];
   if (count === undefined) throw new RangeError('no voluntary context switches in the status of a thread');

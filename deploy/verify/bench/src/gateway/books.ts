@@ -3,11 +3,17 @@ import pg from 'pg';
 /** What the ledger says about all calls so far. */
 export interface BookFacts {
   readonly records: number;
-  /** Records of calls that were charged by the provider's reported usage; every call of the benchmark is one. */
+  /**
+   * Records of calls that were charged by the provider's reported usage; every call of the
+   * benchmark is one.
+   */
   readonly charged: number;
   /** Events that could not become a record. */
   readonly deadLetters: number;
-  /** Accounts, those given and all with a charge or a wallet, whose wallet is not the credit less the charges, by balance snapshot or by ledger entries. */
+  /**
+   * Accounts, those given and all with a charge or a wallet, whose wallet is not the credit less
+   * the charges, by balance snapshot or by ledger entries.
+   */
   readonly wrongWallets: number;
   /** Sum of all ledger entries, in nano-USD. */
   readonly trialBalance: bigint;
@@ -97,8 +103,10 @@ interface FactsRow {
 }
 
 /**
- * What is wrong with the books after `answered` complete answers; empty when every call is billed exactly once.
- * @param unanswered calls without a complete answer: each may have left a record, charged or not, or none
+ * What is wrong with the books after `answered` complete answers; empty when every call is billed
+ * exactly once.
+ * @param unanswered calls without a complete answer: each may have left a record, charged or not,
+ * or none
  */
 export function problemsOf(facts: BookFacts, answered: number, unanswered = 0): string[] {
   const problems: string[] = [];

@@ -3,10 +3,15 @@ import type { ProcessGroups } from '../machine/read-cpu.js';
 
 const ANSWER_MS_MAX = 30_000;
 
-/** A request to the operator API that must succeed. @throws Error with its answer when it does not */
+/**
+ * A request to the operator API that must succeed. @throws Error with its answer when it does not
+ */
 export type AskOperator = <T>(method: 'POST' | 'PUT', path: string, body: object) => Promise<T>;
 
-/** The operator API of a running gateway, of any commit: its address and token are those of its dashboard's process. */
+/**
+ * The operator API of a running gateway, of any commit: its address and token are those of its
+ * dashboard's process.
+ */
 export function operatorOf(processes: ProcessGroups): AskOperator {
   const read = (variable: string): string => {
     const value = variableOf(processes, 'dashboard', variable);

@@ -5,7 +5,9 @@ import type { LocalSystem } from '@gateway/local';
 /** Who did it, in the services' records. */
 export const ACTOR = 'bench';
 
-/** The bus with the rights of the dashboard: everything is prepared through the services' own verbs. */
+/**
+ * The bus with the rights of the dashboard: everything is prepared through the services' own verbs.
+ */
 export function connectOperator(system: LocalSystem): Promise<Bus> {
   const silent = () => undefined;
   return connectBus({

@@ -3,7 +3,10 @@ import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gat
 import { accountsCreateAccount, accountsCreateKey, billingAddWalletEntry } from '@gateway/contracts/messages';
 import { ACTOR, accepted } from './operator-bus.js';
 
-/** Accounts that are being prepared at the same time; with more, requests time out on a busy machine. */
+/**
+ * Accounts that are being prepared at the same time; with more, requests time out on a busy
+ * machine.
+ */
 const PARALLEL = 6;
 export const CREDIT_USD = '10.00';
 export const CREDIT_NANO_USD = 10_000_000_000n;

@@ -11,8 +11,8 @@ export const HOT_CALLS_PER_MINUTE_MAX = 60_000;
 const HOT_CALLS_AT_A_TIME_MAX = 1_000;
 
 /**
- * Prepares what the start of another commit may not know, over the operator API, which is the same at every commit: the model
- * with long streams, and accounts with raised limits.
+ * Prepares what the start of another commit may not know, over the operator API, which is the same
+ * at every commit: the model with long streams, and accounts with raised limits.
  * @returns keys of these accounts
  * @throws Error when the API refuses
  */

@@ -21,15 +21,19 @@ export interface GatewayPeer extends Peer {
   /** The process that started and supervises it; its CPU is not the gateway's. */
   readonly starter: number;
   readonly secrets: readonly string[];
-  /** Of few accounts with raised limits; absent: neither these nor the model with long streams were prepared. */
+  /**
+   * Of few accounts with raised limits; absent: neither these nor the model with long streams were
+   * prepared.
+   */
   readonly hotSecrets?: readonly string[];
   /** @throws Error unless every answered call has its record and every wallet is exact. */
   audit(): Promise<void>;
 }
 
 /**
- * The whole system on servers of its own, everything on, with accounts that have a credit and a key each. The bench of
- * a later commit starts this one by it (`--against`): parameters and what is read of the answer stay.
+ * The whole system on servers of its own, everything on, with accounts that have a credit and a key
+ * each. The bench of a later commit starts this one by it (`--against`): parameters and what is
+ * read of the answer stay.
  * @param env for all services, beside what a benchmark needs
  */
 export async function startGateway(
@@ -100,7 +104,10 @@ export async function startGateway(
   };
 }
 
-/** All processes but the starter, which supervises, and the system's own simulator, which gets no call. */
+/**
+ * All processes but the starter, which supervises, and the system's own simulator, which gets no
+ * call.
+ */
 function groupsOf(system: LocalSystem): ProcessGroups {
   const { pids } = system.running();
   const { starter: _starter, 'provider-simulator': _simulator, ...groups } = pids;

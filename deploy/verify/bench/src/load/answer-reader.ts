@@ -13,9 +13,9 @@ const NOTHING = Buffer.alloc(0);
 type State = 'head' | 'sized' | 'size-line' | 'chunk' | 'chunk-end' | 'trailer' | 'complete';
 
 /**
- * Reads one HTTP/1.1 answer after the other from a connection, without keeping the body unless it is encoded. Written for the
- * load: a client library would cost more CPU than some of the programs that are measured. @throws Error when the bytes are no
- * such answer.
+ * Reads one HTTP/1.1 answer after the other from a connection, without keeping the body unless it
+ * is encoded. Written for the load: a client library would cost more CPU than some of the programs
+ * that are measured. @throws Error when the bytes are no such answer.
  */
 export class AnswerReader {
   status = 0;

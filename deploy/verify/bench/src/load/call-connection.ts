@@ -12,7 +12,10 @@ export interface CallOutcome {
   readonly endedAt: number;
 }
 
-/** One keep-alive connection with one call at a time; it connects again after a failure or when the server closed it. */
+/**
+ * One keep-alive connection with one call at a time; it connects again after a failure or when the
+ * server closed it.
+ */
 export class CallConnection {
   readonly #port: number;
   #expected: Expected = { bytesMin: 0, endsWith: '' };

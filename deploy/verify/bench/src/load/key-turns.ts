@@ -1,9 +1,9 @@
 const MINUTE_MS = 60_000;
 
 /**
- * Whose turn it is: keys are used one after the other, never two calls of one key at a time, and never more calls in a clock
- * minute than the gateway admits. A call that ends in another minute than it began counts in both, because the gateway
- * may have counted it in either.
+ * Whose turn it is: keys are used one after the other, never two calls of one key at a time, and
+ * never more calls in a clock minute than the gateway admits. A call that ends in another minute
+ * than it began counts in both, because the gateway may have counted it in either.
  */
 export class KeyTurns {
   readonly #keysTotal: number;
@@ -20,8 +20,8 @@ export class KeyTurns {
   }
 
   /**
-   * The next key of one connection out of `connections`, each of which has its own share; null when all are used up. Of more
-   * connections than keys several share one.
+   * The next key of one connection out of `connections`, each of which has its own share; null when
+   * all are used up. Of more connections than keys several share one.
    */
   take(connection: number, connections: number, nowMs: number): number | null {
     const minute = Math.floor(nowMs / MINUTE_MS);

@@ -17,10 +17,16 @@ export interface LoadJob extends Question {
   readonly headers: readonly (readonly [string, string])[];
   /** Asked by this share of the calls in its place, evenly spread; absent: by none. */
   readonly among?: Question & { readonly share: number };
-  /** Calls carry the keys that the load was given under this name, in turn; null: all carry the same made-up one. */
+  /**
+   * Calls carry the keys that the load was given under this name, in turn; null: all carry the same
+   * made-up one.
+   */
   readonly keysOf: string | null;
   readonly connections: number;
-  /** Calls begin at this rate on whichever connection is free; null: on each connection one after the other. */
+  /**
+   * Calls begin at this rate on whichever connection is free; null: on each connection one after
+   * the other.
+   */
   readonly perSecond: number | null;
   /** The first calls of the connections are spread over these milliseconds; 0: all at once. */
   readonly rampMs: number;

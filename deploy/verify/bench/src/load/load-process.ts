@@ -5,7 +5,10 @@ export type LoadCommand =
   | { readonly kind: 'keys'; readonly of: string; readonly secrets: readonly string[]; readonly perMinuteMax: number }
   | { readonly kind: 'job'; readonly job: LoadJob };
 
-/** The load in a process of its own, so that its CPU is not the measuring's and can be put on a core. */
+/**
+ * The load in a process of its own, so that its CPU is not the measuring's and can be put on a
+ * core.
+ */
 export interface LoadProcess {
   readonly pid: number;
   /** Keys for jobs whose `keysOf` is `of`. */

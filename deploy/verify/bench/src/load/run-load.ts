@@ -22,7 +22,10 @@ export interface LoadKeys {
   readonly turns: KeyTurns;
 }
 
-/** Runs one job to its end. @throws Error when keys are asked for and used up: waiting would spoil the figures. */
+/**
+ * Runs one job to its end. @throws Error when keys are asked for and used up: waiting would spoil
+ * the figures.
+ */
 export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<LoadResult> {
   if (job.keysOf !== null && keys === null) throw new Error('the load was given no keys');
   const used = job.keysOf === null ? null : keys;
@@ -161,7 +164,10 @@ function spreadOf(values: readonly number[]): Spread {
   return { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
 }
 
-/** What the official JavaScript client sends beside the key, length and host. Every server has to read it, and most keep it. */
+/**
+ * What the official JavaScript client sends beside the key, length and host. Every server has to
+ * read it, and most keep it.
+ */
 const CLIENT_HEADERS = [
   ['connection', 'keep-alive'],
   ['accept', 'application/json'],

@@ -2,22 +2,30 @@
 const TICK_MS = 1;
 /** Calls that wait for a free connection; more mean that the peer does not follow. */
 const WAITING_MAX = 5_000;
-/** Times are sums of doubles: a call that is due at the very end must not be missed by a rounding. */
+/**
+ * Times are sums of doubles: a call that is due at the very end must not be missed by a rounding.
+ */
 const ROUNDING = 1e-6;
 
 export interface Pace {
   readonly connections: number;
   readonly perSecond: number;
-  /** When the first call begins and when no further one does, milliseconds of `performance.now()`. */
+  /**
+   * When the first call begins and when no further one does, milliseconds of `performance.now()`.
+   */
   readonly startedAt: number;
   readonly endAt: number;
-  /** Makes one call on a free connection; `ended` is called once. Waiting for the connection counts from `dueAt`. */
+  /**
+   * Makes one call on a free connection; `ended` is called once. Waiting for the connection counts
+   * from `dueAt`.
+   */
   readonly call: (connection: number, dueAt: number, ended: () => void) => void;
 }
 
 /**
- * An open loop: calls begin when they are due and not when others have ended, so that a slow answer does not keep later calls
- * from being counted. Resolves with the last answer. @throws Error when the peer does not follow
+ * An open loop: calls begin when they are due and not when others have ended, so that a slow answer
+ * does not keep later calls from being counted. Resolves with the last answer. @throws Error when
+ * the peer does not follow
  */
 export function runPaced({ connections, perSecond, startedAt, endAt, call }: Pace): Promise<void> {
   return new Promise((resolve, reject) => {

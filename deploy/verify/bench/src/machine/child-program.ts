@@ -1,12 +1,18 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** What a child program sends: a line for the log, or the answer to the question that it was asked last. */
+/**
+ * What a child program sends: a line for the log, or the answer to the question that it was asked
+ * last.
+ */
 export type ChildReply<R> = { readonly log: string } | { readonly result: R } | { readonly fault: string };
 
 const LEAVE_MS_MAX = 30_000;
 
-/** A module of the benchmark in a process of its own, which answers one question at a time. Ctrl-C does not reach it. */
+/**
+ * A module of the benchmark in a process of its own, which answers one question at a time. Ctrl-C
+ * does not reach it.
+ */
 export class ChildProgram<Command extends object> {
   readonly #child;
   readonly #exited: Promise<void>;

@@ -21,15 +21,19 @@ export function examinePinning(): Pinning {
   }
 }
 
-/** Puts processes with all threads, and their descendants, on one core; what they start later inherits it. */
+/**
+ * Puts processes with all threads, and their descendants, on one core; what they start later
+ * inherits it.
+ */
 export function pin(pinning: Pinning, roots: readonly number[], place: Place): void {
   if (!pinning.pinned) return;
   for (const pid of pidsOf(roots)) move(pid, place);
 }
 
 /**
- * Puts a process on one core, without those that it has started. What it starts from then on is born there: some programs
- * make as many threads as they may use cores, and these would get in each other's way on one.
+ * Puts a process on one core, without those that it has started. What it starts from then on is
+ * born there: some programs make as many threads as they may use cores, and these would get in each
+ * other's way on one.
  */
 export function pinAlone(pinning: Pinning, pid: number, place: Place): void {
   if (pinning.pinned) move(pid, place);

@@ -8,14 +8,20 @@ export interface ProcessStat {
   readonly endedChildrenTicks: number;
 }
 
-/** Microseconds of one clock tick: Linux shows times to programs in 1/100 s on every machine (USER_HZ). */
+/**
+ * Microseconds of one clock tick: Linux shows times to programs in 1/100 s on every machine
+ * (USER_HZ).
+ */
 export const TICK_MICROS = 10_000;
 
 const PARENT_FIELD = 1;
 const OWN_FIELDS = [11, 12] as const;
 const ENDED_CHILDREN_FIELDS = [13, 14] as const;
 
-/** @throws RangeError for another text. The name may hold spaces and brackets: fields are counted after its last bracket. */
+/**
+ * @throws RangeError for another text. The name may hold spaces and brackets: fields are counted
+ * after its last bracket.
+ */
 export function parseProcessStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const numberAt = (index: number): number => Number(fields[index] ?? Number.NaN);

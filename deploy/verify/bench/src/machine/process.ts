@@ -8,7 +8,10 @@ export interface ProcessOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** What the kernel sends it when this process dies; a program with children of its own needs a signal that it can handle. */
+  /**
+   * What the kernel sends it when this process dies; a program with children of its own needs a
+   * signal that it can handle.
+   */
   readonly deathSignal: 'KILL' | 'TERM';
 }
 
@@ -16,8 +19,8 @@ export interface ProcessOptions {
 export interface BenchProcess {
   readonly pid: number;
   /**
-   * Resolves when something accepts connections on the port; rejects with the last log lines when the process ends before, and
-   * after `withinMs` (30 s).
+   * Resolves when something accepts connections on the port; rejects with the last log lines when
+   * the process ends before, and after `withinMs` (30 s).
    */
   listening(port: number, withinMs?: number): Promise<void>;
   /** SIGTERM, after a grace SIGKILL to the whole group. */

@@ -9,8 +9,9 @@ export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
 export type CpuByGroup = Readonly<Record<string, number>>;
 
 /**
- * CPU time of each group since its processes began: the roots, their living descendants and the ended ones. `except` are
- * processes that serve the measuring only. @throws Error when a root has ended: its time would be missing unseen.
+ * CPU time of each group since its processes began: the roots, their living descendants and the
+ * ended ones. `except` are processes that serve the measuring only. @throws Error when a root has
+ * ended: its time would be missing unseen.
  */
 export function readCpu(groups: ProcessGroups, except: readonly number[] = []): CpuByGroup {
   return sumCpu(groups, readAllStats(), except);

@@ -4,7 +4,10 @@ import type { ProcessGroups } from './read-cpu.js';
 
 const KIB = 1_024;
 
-/** Resident bytes of each group's processes, pages that several share counted once (their proportional set size). */
+/**
+ * Resident bytes of each group's processes, pages that several share counted once (their
+ * proportional set size).
+ */
 export function readMemory(groups: ProcessGroups): Record<string, number> {
   return Object.fromEntries(
     Object.entries(groups).map(([name, roots]) => [name, pidsOf(roots).reduce((sum, pid) => sum + bytesOf(pid), 0)]),

@@ -11,8 +11,9 @@ export interface NginxProgram {
 const SYSTEM_PATH = '/usr/sbin/nginx';
 
 /**
- * The system's nginx, or Debian's package with the libraries that it misses here, unpacked once into the cache directory: needs
- * no root and installs nothing. @throws Error when neither can be had.
+ * The system's nginx, or Debian's package with the libraries that it misses here, unpacked once
+ * into the cache directory: needs no root and installs nothing. @throws Error when neither can be
+ * had.
  */
 export async function findNginx(log: (line: string) => void): Promise<NginxProgram> {
   if (await exists(SYSTEM_PATH)) return { path: SYSTEM_PATH, env: {} };

@@ -1,6 +1,9 @@
 import { PROVIDER_MODELS } from './peer.js';
 
-/** The configuration of LiteLLM's proxy: the provider's models under their own names, no key, no database. */
+/**
+ * The configuration of LiteLLM's proxy: the provider's models under their own names, no key, no
+ * database.
+ */
 export function litellmConfig(providerUrl: string): string {
   const models = [...new Set(Object.values(PROVIDER_MODELS))].map((model) => [
     `  - model_name: ${model}`,

@@ -6,7 +6,10 @@ export type ListedPeer = (typeof PEER_IDS)[number];
 /** `against`: the gateway of another commit. */
 export type PeerId = ListedPeer | 'against';
 
-/** The kinds of calls that are measured; `large` sends a large body, `long` is a longer stream, `open` one that lasts. */
+/**
+ * The kinds of calls that are measured; `large` sends a large body, `long` is a longer stream,
+ * `open` one that lasts.
+ */
 export type CallKind = 'plain' | 'streamed' | 'large' | 'long' | 'open';
 
 /** Something between the client and the provider, running and ready. */
@@ -27,8 +30,8 @@ export interface Peer {
   /** Processes within these that only serve the measuring. */
   readonly except: readonly number[];
   /**
-   * Notes calls since the last time, answered and failed ones, and waits until all work that the answered ones caused is
-   * done. A failed call may leave a record behind, or none.
+   * Notes calls since the last time, answered and failed ones, and waits until all work that the
+   * answered ones caused is done. A failed call may leave a record behind, or none.
    */
   settle(answered: number, failed?: number): Promise<void>;
 }

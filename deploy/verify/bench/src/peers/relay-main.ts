@@ -4,8 +4,8 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
 /**
- * The least that a gateway on Node has to do: read the body, look at the model, send it on, pass the answer on as it comes
- * and read the usage out of it. No key, no limit, no money, no failover.
+ * The least that a gateway on Node has to do: read the body, look at the model, send it on, pass
+ * the answer on as it comes and read the usage out of it. No key, no limit, no money, no failover.
  */
 const UPSTREAM_CONNECTIONS_MAX = 8_192;
 const USAGE_MARK = '"usage":{';

@@ -22,7 +22,8 @@ const START = 'from litellm import run_server; run_server()';
 const run = promisify(execFile);
 
 /**
- * LiteLLM's proxy with one worker and without a database: the gateway that Python users would take otherwise.
+ * LiteLLM's proxy with one worker and without a database: the gateway that Python users would take
+ * otherwise.
  * @returns a line for the reader when Python or the package cannot be had
  * @throws Error when it is installed and does not start
  */
@@ -84,7 +85,10 @@ async function untilHealthy(url: string): Promise<void> {
   }
 }
 
-/** An environment of its own beside the project; the directory gets its name only when it is complete. */
+/**
+ * An environment of its own beside the project; the directory gets its name only when it is
+ * complete.
+ */
 async function installOnce(log: (line: string) => void): Promise<string> {
   const place = `${PLACES.peers}/litellm-${VERSION}`;
   if (existsSync(place)) return place;

@@ -12,7 +12,10 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** Two for each open stream, with room. */
 const CONNECTIONS_MAX = 16_384;
 
-/** nginx as a plain reverse proxy: one worker, kept connections on both sides, chunks passed on as they come. */
+/**
+ * nginx as a plain reverse proxy: one worker, kept connections on both sides, chunks passed on as
+ * they come.
+ */
 export async function startNginx(
   provider: Provider,
   directory: string,

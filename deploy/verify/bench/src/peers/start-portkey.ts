@@ -14,7 +14,9 @@ const PACKAGE = '@portkey-ai/gateway';
 const VERSION = '1.15.2';
 const INSTALL_TIMEOUT_MS = 180_000;
 
-/** The gateway that Node users would take otherwise: it routes, without accounts, limits or money. */
+/**
+ * The gateway that Node users would take otherwise: it routes, without accounts, limits or money.
+ */
 export async function startPortkey(
   provider: Provider,
   directory: string,
@@ -50,7 +52,10 @@ export async function startPortkey(
   };
 }
 
-/** Installed beside the project, without scripts; the directory gets its name only when it is complete. */
+/**
+ * Installed beside the project, without scripts; the directory gets its name only when it is
+ * complete.
+ */
 async function installOnce(log: (line: string) => void): Promise<string> {
   const place = `${PLACES.peers}/portkey-${VERSION}`;
   if (existsSync(place)) return place;

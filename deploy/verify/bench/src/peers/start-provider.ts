@@ -9,10 +9,15 @@ export interface Provider extends BenchProcess {
   readonly url: string;
 }
 
-/** Between the events of a stream, in milliseconds: without it several chunks travel in one packet. */
+/**
+ * Between the events of a stream, in milliseconds: without it several chunks travel in one packet.
+ */
 export const CHUNK_DELAY_MS = 1;
 
-/** The provider simulator in a process of its own, not recording: every row of the table is measured against this one. */
+/**
+ * The provider simulator in a process of its own, not recording: every row of the table is measured
+ * against this one.
+ */
 export async function startProvider(logs: string): Promise<Provider> {
   const port = await freePort();
   const simulator = startProcess({

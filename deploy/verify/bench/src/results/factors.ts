@@ -14,7 +14,10 @@ export interface Factor {
   /** Medians over the rounds, in the unit that `what` says. */
   readonly ours: number;
   readonly theirs: number;
-  /** Of the quotients within each round, so that a machine which slows down between rounds changes nothing. */
+  /**
+   * Of the quotients within each round, so that a machine which slows down between rounds changes
+   * nothing.
+   */
   readonly factor: { readonly median: number; readonly min: number; readonly max: number };
   /** Rounds in which both were measured. */
   readonly rounds: number;
@@ -26,7 +29,10 @@ export interface Factor {
 
 /** Fewer say nothing about how far they spread. */
 export const ROUNDS_MIN = 5;
-/** The middle half of the rounds may span this share of the median: a difference of 5 % can then be told. */
+/**
+ * The middle half of the rounds may span this share of the median: a difference of 5 % can then be
+ * told.
+ */
 export const SPAN_MAX = 0.1;
 const QUARTILES = [25, 75] as const;
 
@@ -85,7 +91,10 @@ const ROWS: readonly (readonly [what: string, aims: Aims, value: Value])[] = [
   ],
 ];
 
-/** This build against the other commit: one factor for each row that both have in at least one round. */
+/**
+ * This build against the other commit: one factor for each row that both have in at least one
+ * round.
+ */
 export function factorsOf(samples: readonly Sample[], idle: readonly IdleReading[]): Factor[] {
   const rounds = [...new Set([...samples, ...idle].map(({ round }) => round))];
   return ROWS.flatMap(([what, aims, value]) => {

@@ -25,7 +25,10 @@ const OPEN_FEW = 1_000;
 export const OPEN_MANY = 5_000;
 const KB = 1_000;
 
-/** What one of many open streams takes in our edge: with all that the process has grown by since its start, and alone. */
+/**
+ * What one of many open streams takes in our edge: with all that the process has grown by since its
+ * start, and alone.
+ */
 export function memoryRatios(openStreams: readonly OpenStreams[]): Ratio[] {
   const bytesAt = (count: number): number => {
     const ours = openStreams.find(({ peer, streams }) => peer === 'gateway' && streams === count);

@@ -6,7 +6,10 @@ import type { OwnUnit } from './own-units.js';
 
 const UNKNOWN = '–';
 
-/** The section of what is wanted in its own unit. @param commit that this build was measured beside; null: none */
+/**
+ * The section of what is wanted in its own unit. @param commit that this build was measured beside;
+ * null: none
+ */
 export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null): string {
   const shown = (value: number): string => (Number.isFinite(value) ? whole(value) : UNKNOWN);
   const beside = commit === null ? [] : [commit];

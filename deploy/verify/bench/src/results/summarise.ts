@@ -11,7 +11,10 @@ export interface Summary {
   readonly calls: number;
   readonly failed: number;
   readonly callsPerSecond: number;
-  /** Microseconds per call of all processes together, with the least and the greatest round; null for the direct call. */
+  /**
+   * Microseconds per call of all processes together, with the least and the greatest round; null
+   * for the direct call.
+   */
   readonly cpuPerCall: { readonly median: number; readonly min: number; readonly max: number } | null;
   /** Microseconds per call by process. */
   readonly cpuByProcess: Readonly<Record<string, number>>;

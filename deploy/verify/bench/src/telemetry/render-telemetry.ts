@@ -7,7 +7,10 @@ import { AIM, percentOf, SHARES, type Share } from './shares.js';
 
 type Side = 'edgeMicros' | 'allMicros';
 
-/** The page for people: CPU per call by share, and its ratio to a gateway that traces no call, in one run. */
+/**
+ * The page for people: CPU per call by share, and its ratio to a gateway that traces no call, in
+ * one run.
+ */
 export function renderTelemetry({ facts, samples }: TelemetryReport): string {
   const scenarios = SCENARIOS.filter(({ id }) => samples.some(({ scenario }) => scenario === id));
   const rows = scenarios.flatMap(({ id, title, kind }) =>

@@ -41,7 +41,10 @@ interface Leg {
 /** What is measured: a plain call and a stream, both under load. */
 const MEASURED = SCENARIOS.filter(({ id }) => id === FULL_LOAD || id === STREAMS);
 
-/** Interleaved rounds over gateways that differ in GATEWAY_TRACE_RATIO only. @throws Error when a call fails or the books are wrong */
+/**
+ * Interleaved rounds over gateways that differ in GATEWAY_TRACE_RATIO only. @throws Error when a
+ * call fails or the books are wrong
+ */
 export async function runTelemetry(
   options: BenchArguments,
   command: string,

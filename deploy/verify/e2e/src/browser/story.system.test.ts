@@ -1,4 +1,5 @@
-// From sign-up to a revoked key, in a real browser on the whole system; then what else needs more than the fixtures.
+// From sign-up to a revoked key, in a real browser on the whole system; then what else needs more
+// than the fixtures.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -72,7 +73,10 @@ interface Ran {
   readonly complained: string;
 }
 
-/** A program with a key in its environment; the provider answers from this very process, so nothing may block it. */
+/**
+ * A program with a key in its environment; the provider answers from this very process, so nothing
+ * may block it.
+ */
 function run(program: string, args: readonly string[], secret: string): Promise<Ran> {
   const env = { ...process.env, GATEWAY_API_KEY: secret };
   return new Promise((resolve) => {
@@ -90,7 +94,10 @@ async function createKey(name: string): Promise<string> {
   return takeSecret();
 }
 
-/** Chooses the story's model. When the list of models comes, the page fills in another one over what was typed before. */
+/**
+ * Chooses the story's model. When the list of models comes, the page fills in another one over what
+ * was typed before.
+ */
 async function chooseModel(label: string): Promise<void> {
   const box = watched.page.getByRole('combobox', { name: label });
   await until('the models are there', async () => (await box.inputValue()) !== '', LIST_MS_MAX);

@@ -1,4 +1,5 @@
-// The official client of the messages protocol, unchanged: its methods, its error classes, its retries.
+// The official client of the messages protocol, unchanged: its methods, its error classes, its
+// retries.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Anthropic, {
   APIConnectionError,

@@ -1,5 +1,5 @@
-// Every row of the specification, and every rule of the protocol, is proven by a test. What a row's tests are stands
-// with them; here is only compared, and docs/proofs.md written.
+// Every row of the specification, and every rule of the protocol, is proven by a test. What a row's
+// tests are stands with them; here is only compared, and docs/proofs.md written.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { AUTHENTICATION_CASES } from '../../test/contract-authentication-cases.js';

@@ -1,4 +1,5 @@
-// A call that is refused before its body is read: the official client gets the refusal, not a broken connection.
+// A call that is refused before its body is read: the official client gets the refusal, not a
+// broken connection.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import OpenAI from 'openai';

@@ -1,5 +1,6 @@
-// The order of refusals over HTTP (docs/behaviour.md#order-of-refusals). services/admission tests it
-// pair by pair. `anthropic_protocol_disabled` needs another deployment: services/edge-proxy tests it.
+// The order of refusals over HTTP (docs/behaviour.md#order-of-refusals). services/admission tests
+// it pair by pair. `anthropic_protocol_disabled` needs another deployment: services/edge-proxy
+// tests it.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL, REFUSAL_RANKS } from '@gateway/contracts/errors';
 import { jsonOf } from '../../test/contract-call.js';

@@ -1,6 +1,9 @@
 import type { ModelOfRun } from './evidence.js';
 
-/** What the provider does with the first request of a call; a later one of the same call is answered. */
+/**
+ * What the provider does with the first request of a call; a later one of the same call is
+ * answered.
+ */
 export type ProviderPart =
   | 'answers'
   /** 503: the next source is asked. */
@@ -13,7 +16,9 @@ export type ProviderPart =
 /** When the client goes away: before the answer, or after so many pieces of it. */
 export type Leaving = 'half_sent' | 'at_once' | 'midway';
 
-/** One call as it is going to be, for client and provider; the same for the same seed and number. */
+/**
+ * One call as it is going to be, for client and provider; the same for the same seed and number.
+ */
 export interface CallPlan {
   readonly n: number;
   readonly client: 'openai' | 'anthropic' | 'raw';

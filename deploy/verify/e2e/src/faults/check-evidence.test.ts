@@ -1,4 +1,5 @@
-// The checker finds what is planted: logs of a run in which all went well, forged in one place each.
+// The checker finds what is planted: logs of a run in which all went well, forged in one place
+// each.
 import { expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { tokensOf } from './call-plan.js';

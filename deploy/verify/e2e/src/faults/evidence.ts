@@ -1,4 +1,5 @@
-// What a run under faults leaves behind: the logs of everybody who saw a call, as plain data. The checker reads nothing else.
+// What a run under faults leaves behind: the logs of everybody who saw a call, as plain data. The
+// checker reads nothing else.
 
 /** How a call ended for its client. */
 export type Ending =
@@ -42,7 +43,10 @@ export interface Tokens {
 export interface ProviderCall {
   readonly n: number;
   readonly source: string;
-  /** `whole`: everything was written. `failed`: an error status on purpose. `cut`: broken on purpose. `left`: the gateway went away. */
+  /**
+   * `whole`: everything was written. `failed`: an error status on purpose. `cut`: broken on
+   * purpose. `left`: the gateway went away.
+   */
   readonly ending: 'whole' | 'failed' | 'cut' | 'left' | 'running';
   readonly usage: Tokens | null;
   readonly begunAt: number;
@@ -109,7 +113,9 @@ export interface FaultDone {
   readonly what: FaultKind;
   /** A process (`billing-1`), a server (`nats`) or a link (`admission to redis`). */
   readonly target: string;
-  /** From its beginning until every edge had answered calls that began after it, epoch milliseconds. */
+  /**
+   * From its beginning until every edge had answered calls that began after it, epoch milliseconds.
+   */
   readonly from: number;
   readonly until: number;
 }

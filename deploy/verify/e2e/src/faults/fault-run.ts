@@ -18,13 +18,15 @@ import { readEvidence } from './read-evidence.js';
 
 const LEASE_MS = 8_000;
 /**
- * Lease and expiry outlive every silence that a fault makes, also on a busy machine: no call loses slot or hold but with its
- * edge. A call that settled after its expiry could overstep a limit, as the design has it.
+ * Lease and expiry outlive every silence that a fault makes, also on a busy machine: no call loses
+ * slot or hold but with its edge. A call that settled after its expiry could overstep a limit, as
+ * the design has it.
  */
 const DURATIONS = {
   GATEWAY_LEASE_MS: String(LEASE_MS),
   GATEWAY_EXPIRY_MS: '30000',
-  // An edge that is stopped while NATS is away waits for it no longer than this and the least of its stop.
+  // An edge that is stopped while NATS is away waits for it no longer than this and the least of
+  // its stop.
   GATEWAY_DRAIN_MS: '2000',
   GATEWAY_BEAT_MS: '400',
   GATEWAY_SWEEP_MS: '300',

@@ -16,7 +16,9 @@ interface Piece {
   readonly dueAt: number;
 }
 
-/** One direction of a connection: what comes is passed on in its order, when the passage lets it. */
+/**
+ * One direction of a connection: what comes is passed on in its order, when the passage lets it.
+ */
 export class Flow {
   readonly #from: Socket;
   readonly #to: Socket;

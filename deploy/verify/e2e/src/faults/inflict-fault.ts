@@ -8,7 +8,10 @@ import { isServer } from './fault-plan.js';
 import type { FaultServer, PlannedFault, Targets } from './fault-plan.js';
 import type { Links } from './links.js';
 
-/** A killed process is another one again within this time; its supervisor waits longer from time to time. */
+/**
+ * A killed process is another one again within this time; its supervisor waits longer from time to
+ * time.
+ */
 const AGAIN_WITHIN_MS = 40_000;
 const RESTARTS_MAX = 3;
 const UNSTORED_FOR_MS = 500;
@@ -65,7 +68,10 @@ async function killServer(system: LocalSystem, name: FaultServer): Promise<void>
   await until(`${name} runs again`, () => server.pid !== null && server.pid !== pid, AGAIN_WITHIN_MS);
 }
 
-/** What it cannot store by the end of its grace it leaves in a file; when it starts again, NATS is there. */
+/**
+ * What it cannot store by the end of its grace it leaves in a file; when it starts again, NATS is
+ * there.
+ */
 async function stopWithoutNats(system: LocalSystem, target: string): Promise<void> {
   const child = childNamed(system, target);
   await until(`${target} runs`, () => child.pid, AGAIN_WITHIN_MS);
@@ -116,7 +122,10 @@ function pidsOf(system: LocalSystem, target: string): number[] {
   return pid === null ? [] : [pid, ...childrenOf(pid)];
 }
 
-/** PostgreSQL has a process for each connection. Known on Linux only: elsewhere the first process alone hangs. */
+/**
+ * PostgreSQL has a process for each connection. Known on Linux only: elsewhere the first process
+ * alone hangs.
+ */
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>

@@ -8,8 +8,8 @@ export interface JoinedLogs {
 }
 
 /**
- * Whose record is whose: by the id that the client read; else by the tokens, which are the call's number; else, where an
- * answer broke off before its head, by account and time.
+ * Whose record is whose: by the id that the client read; else by the tokens, which are the call's
+ * number; else, where an answer broke off before its head, by account and time.
  */
 export function joinLogs({ calls, provider, records }: Evidence): JoinedLogs {
   const joined = new Map(calls.map((call) => [call.n, { call, provider: [], records: [] } as Joining]));
@@ -26,7 +26,9 @@ export function joinLogs({ calls, provider, records }: Evidence): JoinedLogs {
   return { calls: [...joined.values()], foreign: matchRecords(unmatched, unknown) };
 }
 
-/** The number of the call that a record's tokens are; 0, which no call has, where they tell nothing. */
+/**
+ * The number of the call that a record's tokens are; 0, which no call has, where they tell nothing.
+ */
 function callNumberOf({ evidence, tokens }: UsageRecord): number {
   return evidence === 'reported' ? (tokens?.output ?? 0) : 0;
 }

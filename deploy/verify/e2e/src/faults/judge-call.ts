@@ -42,8 +42,9 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
 }
 
 /**
- * What remains by design: an edge that dies together with its limit store takes along the calls that were in none of its heartbeats.
- * Together means that the limit store was lost before the calls had expired.
+ * What remains by design: an edge that dies together with its limit store takes along the calls
+ * that were in none of its heartbeats. Together means that the limit store was lost before the
+ * calls had expired.
  */
 export function isLostWithLimitStore({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
   if (records.length > 0 || (call.ending !== 'cut' && call.ending !== 'left')) return false;
@@ -72,7 +73,10 @@ export function losesLimitStore({ what, target }: Pick<FaultDone, 'what' | 'targ
   return target === 'redis' && (what === 'restart' || what === 'kill' || what === 'flush');
 }
 
-/** A complete answer: complete at the provider too, one settled record, the provider's usage, the exact charge. */
+/**
+ * A complete answer: complete at the provider too, one settled record, the provider's usage, the
+ * exact charge.
+ */
 function judgeWhole(joined: JoinedCall): string | null {
   const { call, provider, records } = joined;
   const [record] = records;
@@ -91,7 +95,10 @@ function judgeWhole(joined: JoinedCall): string | null {
   return record.chargedNanoUsd === charge ? null : `costs ${charge} and was charged ${record.chargedNanoUsd}`;
 }
 
-/** A client that left: the reported usage if there is one, else at most the worst case, and never a whole answer free. */
+/**
+ * A client that left: the reported usage if there is one, else at most the worst case, and never a
+ * whole answer free.
+ */
 function judgeLeft(joined: JoinedCall, mustPay: boolean): string | null {
   const { call, records } = joined;
   const [record] = records;

@@ -38,7 +38,10 @@ function judgeMoney(terms: Terms, { records, accounts }: Evidence): string[] {
   return wrong;
 }
 
-/** Never more at the provider than there are slots, unless an edge was silent for longer than a lease. */
+/**
+ * Never more at the provider than there are slots, unless an edge was silent for longer than a
+ * lease.
+ */
 function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseMs }: Evidence): string[] {
   const own = new Set(calls.filter((call) => call.account === account).map(({ n }) => n));
   const silences = faults.filter(

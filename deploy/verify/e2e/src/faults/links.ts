@@ -6,7 +6,10 @@ import type { TcpProxy } from './tcp-proxy.js';
 type LedgerService = Parameters<Addresses['postgresUrlOf']>[0];
 const LEDGER_SERVICES: readonly LedgerService[] = ['billing', 'accounts', 'catalog'];
 
-/** The ways between the processes of a system, each through a proxy of its own: `edge-proxy to nats`, `edge-proxy to a`. */
+/**
+ * The ways between the processes of a system, each through a proxy of its own:
+ * `edge-proxy to nats`, `edge-proxy to a`.
+ */
 export class Links {
   readonly #proxies = new Map<string, TcpProxy>();
 

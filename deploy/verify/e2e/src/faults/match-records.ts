@@ -8,11 +8,12 @@ const ADMITTED_WITHIN_MS = 10_000;
 type Unmatched = JoinedCall & { readonly records: UsageRecord[] };
 
 /**
- * Gives each record to a call that has none and may be its own, and returns those for which there is none. Which record is
- * whose is not known, only whether there is a way to give them all: the nearest in time are tried first, and a record moves
- * on to another of its calls wherever that matches one more. The calls that reached the provider come first, as only
- * they must have one: none of them is left without a record, and no record without a call, while there is a way (a largest
- * matching, grown along augmenting paths).
+ * Gives each record to a call that has none and may be its own, and returns those for which there
+ * is none. Which record is whose is not known, only whether there is a way to give them all: the
+ * nearest in time are tried first, and a record moves on to another of its calls wherever that
+ * matches one more. The calls that reached the provider come first, as only they must have one:
+ * none of them is left without a record, and no record without a call, while there is a way (a
+ * largest matching, grown along augmenting paths).
  */
 export function matchRecords(records: readonly UsageRecord[], calls: readonly Unmatched[]): UsageRecord[] {
   const empty = calls.filter((call) => call.records.length === 0);
@@ -52,12 +53,17 @@ function mayBeOf(unmatched: Unmatched, record: UsageRecord): boolean {
   );
 }
 
-/** Pairs of calls and records. One way of looking serves both sides: each knows with whom it fits. */
+/**
+ * Pairs of calls and records. One way of looking serves both sides: each knows with whom it fits.
+ */
 class Matching {
   readonly #partners = new Map<object, object>();
   readonly #fitting = new Map<object, object[]>();
 
-  /** Pairs those that fit, the first ones first, as long as both are free and the call is one of these. */
+  /**
+   * Pairs those that fit, the first ones first, as long as both are free and the call is one of
+   * these.
+   */
   constructor(fits: readonly Fit[], isEarly: (call: Unmatched) => boolean) {
     for (const { call, record } of fits) {
       this.#listOf(call).push(record);

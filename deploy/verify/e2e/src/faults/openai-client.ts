@@ -4,7 +4,10 @@ import type { ClientRequest, Reading } from './reading.js';
 
 const clients = new Map<string, OpenAI>();
 
-/** The official client of the chat protocol, unchanged but for its retries: a call here is one request. */
+/**
+ * The official client of the chat protocol, unchanged but for its retries: a call here is one
+ * request.
+ */
 export async function callWithOpenai(
   { plan, place, prompt, maxTokens }: ClientRequest,
   reading: Reading,

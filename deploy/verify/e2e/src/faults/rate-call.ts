@@ -3,7 +3,10 @@ import type { ClientCall, ModelOfRun, Tokens } from './evidence.js';
 
 export const CENT_NANO_USD = 10_000_000n;
 
-/** As the operator API takes them. Odd enough that a sum has to be rounded, and that no two mistakes give the same. */
+/**
+ * As the operator API takes them. Odd enough that a sum has to be rounded, and that no two mistakes
+ * give the same.
+ */
 export const RUN_PRICES = {
   rated: { inputPerMillion: '0.0037', outputPerMillion: '0.000691', perCall: '0.000001' },
   cancelled: { inputPerMillion: '0.0037', outputPerMillion: '0.000691', perCall: '0.000001' },

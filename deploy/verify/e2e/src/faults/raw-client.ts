@@ -8,7 +8,10 @@ const SLOW_PAUSE_MS = 25;
 const HEAD_END = '\r\n\r\n';
 const DONE = 'data: [DONE]';
 
-/** A connection of its own with nothing between it and the bytes: what no client library does is done here. */
+/**
+ * A connection of its own with nothing between it and the bytes: what no client library does is
+ * done here.
+ */
 export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest, reading: Reading): Promise<void> {
   const body = JSON.stringify({
     model: place.modelId,
@@ -126,6 +129,7 @@ function bodyOf(rest: string, head: string): { body: string; isEnded: boolean } 
 
 function headerOf(head: string, name: string): string | null {
   const value = new RegExp(`\\r\\n${name}: ([^\\r]*)`, 'i').exec(head)?.[1];
-  // A copy: a part of a text keeps all of it in memory, and a long run remembers the ids of its calls.
+  // A copy: a part of a text keeps all of it in memory, and a long run remembers the ids of its
+  // calls.
   return value === undefined ? null : Buffer.from(value, 'latin1').toString('latin1');
 }

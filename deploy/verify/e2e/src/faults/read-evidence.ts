@@ -70,7 +70,10 @@ async function connectFinance({ local }: OwnSystem): Promise<pg.Client> {
   return client;
 }
 
-/** The records when those of all calls that reached the provider have come, or as they are after the time for it. */
+/**
+ * The records when those of all calls that reached the provider have come, or as they are after the
+ * time for it.
+ */
 async function recordsOf(
   operator: TestOperator,
   accounts: readonly string[],

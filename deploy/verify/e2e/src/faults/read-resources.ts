@@ -23,7 +23,10 @@ const SOCKETS = ['TCPSocketWrap', 'TLSWrap', 'PipeWrap'];
 const TIMERS = ['Timeout', 'Immediate'];
 const WRITTEN_WITHIN_MS = 20_000;
 
-/** Asks every process of a system that was started with `test/resource-counts.mjs` before its services. */
+/**
+ * Asks every process of a system that was started with `test/resource-counts.mjs` before its
+ * services.
+ */
 export async function readResources(system: LocalSystem, directory: string): Promise<Resources[]> {
   const all: Resources[] = [];
   for (const name of SERVICES) {

@@ -11,7 +11,10 @@ export interface CallPlace {
   readonly modelId: string;
 }
 
-/** What a client has read so far; the client writes it as it reads, so that nothing is lost when it throws. */
+/**
+ * What a client has read so far; the client writes it as it reads, so that nothing is lost when it
+ * throws.
+ */
 export interface Reading {
   requestId: string | null;
   status: number | null;
@@ -39,7 +42,10 @@ export class Going {
   readonly #plan: CallPlan;
   readonly #reading: Reading;
   readonly #abort = new AbortController();
-  /** Cleared when the call is over: a signal of its own for the time would keep each call in memory until then. */
+  /**
+   * Cleared when the call is over: a signal of its own for the time would keep each call in memory
+   * until then.
+   */
   readonly #limit: NodeJS.Timeout;
   readonly #timer: NodeJS.Timeout | undefined;
   #read = 0;

@@ -9,7 +9,9 @@ export interface TcpProxy {
   readonly connections: number;
   /** Breaks every connection in both directions, as a machine between would that forgot them. */
   reset(): void;
-  /** Nothing passes until {@link TcpProxy.restore}; connections stay open and new ones are taken. */
+  /**
+   * Nothing passes until {@link TcpProxy.restore}; connections stay open and new ones are taken.
+   */
   stall(): void;
   /** Every byte arrives so much later, in its order, until {@link TcpProxy.restore}. */
   delay(milliseconds: number): void;
@@ -23,7 +25,10 @@ interface Pair {
   readonly flows: readonly Flow[];
 }
 
-/** Listens on a free port of the loopback address and passes every connection on to another port there. */
+/**
+ * Listens on a free port of the loopback address and passes every connection on to another port
+ * there.
+ */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const passage: Passage = { delayMs: 0, isStalled: false };
   const pairs = new Set<Pair>();
@@ -69,7 +74,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   };
 }
 
-/** A reset where that is possible: one that has been told to end, or is not open yet, would never be closed. */
+/**
+ * A reset where that is possible: one that has been told to end, or is not open yet, would never be
+ * closed.
+ */
 function breakOff(socket: Socket): void {
   if (socket.connecting || socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();

@@ -12,7 +12,9 @@ export type OptionsOf<Name extends string, Text extends string> = Readonly<
   Record<Name, number> & Partial<Record<Text, string>>
 >;
 
-/** `--name N` and `--name TEXT` from the command line; null, and told on stderr, when one is wrong. */
+/**
+ * `--name N` and `--name TEXT` from the command line; null, and told on stderr, when one is wrong.
+ */
 export function optionsFrom<Name extends string, Text extends string = never>(
   integers: Readonly<Record<Name, IntegerOption>>,
   texts: readonly Text[] = [],
@@ -34,7 +36,10 @@ export function optionsFrom<Name extends string, Text extends string = never>(
   }
 }
 
-/** Drops the caller's settings: a proof runs on servers of its own. Gives what prints a line with the seconds since. */
+/**
+ * Drops the caller's settings: a proof runs on servers of its own. Gives what prints a line with
+ * the seconds since.
+ */
 export function beginVerification(): (line: string) => void {
   for (const name of Object.keys(process.env)) if (name.startsWith('GATEWAY_')) delete process.env[name];
   const startedAt = performance.now();

@@ -3,7 +3,10 @@ import { until } from '@gateway/testkit';
 import type { UsageRecordView } from '@gateway/contracts/operator';
 import type { TestOperator } from '../../test/operator.js';
 
-/** What a client knows of one call: the charge is null when it was not admitted, as far as the client can tell. */
+/**
+ * What a client knows of one call: the charge is null when it was not admitted, as far as the
+ * client can tell.
+ */
 export interface ClientCall {
   readonly requestId: string;
   readonly chargeNanoUsd: bigint | null;
@@ -20,8 +23,9 @@ export interface Comparison {
 const RECORDED_WITHIN_MS = 30_000;
 
 /**
- * The ledger of an account against what its clients saw: each answered call has one settled record with its exact charge,
- * any other none or one that charges nothing; there is no further record; the wallet is the credit less the charges.
+ * The ledger of an account against what its clients saw: each answered call has one settled record
+ * with its exact charge, any other none or one that charges nothing; there is no further record;
+ * the wallet is the credit less the charges.
  */
 export async function compareLedger(
   operator: TestOperator,

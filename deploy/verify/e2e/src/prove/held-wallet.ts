@@ -28,7 +28,10 @@ export class HeldWallet {
     private readonly streams: readonly OpenStream[],
   ) {}
 
-  /** Opens the streams over all edges. `caller` has {@link HELD_CREDIT_USD}, `model` costs a {@link CENT} a call. */
+  /**
+   * Opens the streams over all edges. `caller` has {@link HELD_CREDIT_USD}, `model` costs a
+   * {@link CENT} a call.
+   */
   static async open(
     system: OwnSystem,
     simulator: ProviderSimulator,

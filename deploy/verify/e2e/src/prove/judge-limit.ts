@@ -46,7 +46,10 @@ export interface Judgement {
   readonly differences: readonly string[];
 }
 
-/** The calls, the provider's count, the ledger and the usage endpoint against what the limit promises. */
+/**
+ * The calls, the provider's count, the ledger and the usage endpoint against what the limit
+ * promises.
+ */
 export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
   const records = await recordsOf(pressed, operator);
   const expired = records.filter(({ outcome }) => outcome === 'expired').length;
@@ -87,8 +90,8 @@ function judgeCounts(pressed: PressedLimit): string[] {
       const fits = minutes.reduce((sum, count) => sum + Math.min(count, fit), 0);
       const counted = minutes.reduce((sum, count) => sum + count, 0);
       const faults = faultsOf(seen);
-      // A call that was answered 500 may have its place. One that was refused, and asked for again because the answer took
-      // long, has two.
+      // A call that was answered 500 may have its place. One that was refused, and asked for again
+      // because the answer took long, has two.
       if (admitted > fits || admitted < fits - faults) wrong.push(`${admitted} were admitted and ${fits} fit`);
       if (counted < seen.length - faults) wrong.push(`${seen.length} calls took ${counted} places`);
       break;
@@ -152,7 +155,10 @@ async function recordsOf({ account, seen }: PressedLimit, operator: TestOperator
   return records;
 }
 
-/** Every answered call has one settled record of a cent, every other one none that charges; the balance follows. */
+/**
+ * Every answered call has one settled record of a cent, every other one none that charges; the
+ * balance follows.
+ */
 async function judgeMoney(
   { account, seen }: PressedLimit,
   records: readonly UsageRecordView[],

@@ -1,17 +1,23 @@
 import type { Resources } from '../faults/read-resources.js';
 
-/** What may come between two rests without being a leak: a cache that fills, an idle connection more. */
+/**
+ * What may come between two rests without being a leak: a cache that fills, an idle connection
+ * more.
+ */
 const HEAP_GROWTH_MAX = 0.15;
 const HEAP_BYTES_MAX = 6 * 1024 * 1024;
-/** What grows from each rest to the next will go on doing so, however little it is: so much from the second to the last. */
+/**
+ * What grows from each rest to the next will go on doing so, however little it is: so much from the
+ * second to the last.
+ */
 const STEADY_BYTES_MAX = 1024 * 1024;
 const STEADY_RESTS_MIN = 4;
 const SOCKETS_MAX = 10;
 const TIMERS_MAX = 5;
 
 /**
- * Sentences about what grew from the second rest to the last: before it caches fill, connections are made and code is
- * compiled. Empty when everything is flat.
+ * Sentences about what grew from the second rest to the last: before it caches fill, connections
+ * are made and code is compiled. Empty when everything is flat.
  */
 export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
   const [, first = [], ...later] = rests;

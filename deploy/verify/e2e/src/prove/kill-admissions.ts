@@ -5,7 +5,10 @@ import type { Harm } from './limit-verification.js';
 /** From one replica's being ready again to the next kill. */
 const PAUSE_MS = { min: 200, span: 1_500 };
 
-/** Kills one replica of admission after the other, any of them, and starts it again; the others go on meanwhile. */
+/**
+ * Kills one replica of admission after the other, any of them, and starts it again; the others go
+ * on meanwhile.
+ */
 export function killAdmissions({ local }: OwnSystem, next: () => number): Harm {
   return async (isOver) => {
     for (let kills = 0; ; kills += 1) {

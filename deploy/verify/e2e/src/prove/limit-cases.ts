@@ -18,7 +18,10 @@ export interface LimitPlace {
   readonly storeNowMs: number;
 }
 
-/** What a limit promises under parallel calls: `fit` are answered; or `fit` and the slots at most; or so many at a time. */
+/**
+ * What a limit promises under parallel calls: `fit` are answered; or `fit` and the slots at most;
+ * or so many at a time.
+ */
 export type LimitPromise = 'exact' | 'overshoot' | 'at_once' | 'per_minute';
 
 /** One limit, and the account whose only bound it is. */

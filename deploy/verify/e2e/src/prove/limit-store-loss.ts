@@ -25,9 +25,15 @@ export interface LossFigures {
   readonly faultsMs: number;
   /** From Redis' answer to the last of them. */
   readonly faultsSinceMs: number;
-  /** From Redis' answer until every account had read a whole answer of a call that began since, and after the last 500. */
+  /**
+   * From Redis' answer until every account had read a whole answer of a call that began since, and
+   * after the last 500.
+   */
   readonly servedMs: number;
-  /** Of this loss' calls those answered with 200; the settled records that these accounts have more than before. */
+  /**
+   * Of this loss' calls those answered with 200; the settled records that these accounts have more
+   * than before.
+   */
   readonly admitted: number;
   readonly settled: number;
   /** Records of calls that were not answered: nothing was charged for them. */
@@ -38,7 +44,10 @@ export interface LossFigures {
 
 const ACCOUNTS = 4;
 const CREDIT_USD = '1000.00';
-/** Far above what the load takes at once: a call that ended under the old epoch may count until its release is repeated. */
+/**
+ * Far above what the load takes at once: a call that ended under the old epoch may count until its
+ * release is repeated.
+ */
 const SLOTS = 200;
 const REQUESTS_PER_MINUTE = 1_000_000;
 const LOAD = { atOnce: 3, pauseMs: 120 };
@@ -52,7 +61,10 @@ const SERVED_WITHIN_MS = 45_000;
 const EMPTY_WITHIN_MS = 45_000;
 const ANSWERED_WITHIN_MS = 30_000;
 
-/** A running system under load whose limit store is lost again and again; nobody lends a hand after a loss. */
+/**
+ * A running system under load whose limit store is lost again and again; nobody lends a hand after
+ * a loss.
+ */
 export class LimitStoreLoss {
   readonly #seen: Seen[] = [];
   /** The accounts under load keep their records from loss to loss. */
@@ -79,7 +91,10 @@ export class LimitStoreLoss {
     await this.simulator.close();
   }
 
-  /** Loses the limit store once in the midst of calls and compares everything when the calls have ended. */
+  /**
+   * Loses the limit store once in the midst of calls and compares everything when the calls have
+   * ended.
+   */
   async lose(loss: Loss, random: () => number): Promise<LossFigures> {
     const { edgeUrls } = this.system.local.running();
     const spender = await accountOf(this.system, HELD_CREDIT_USD);
@@ -106,7 +121,10 @@ export class LimitStoreLoss {
     await until('clients notice', () => faultsOf(seen, lostAt).length > 0, ANSWERED_WITHIN_MS);
   }
 
-  /** When the last of the accounts was served again; the one whose wallet is held is served when it is refused. */
+  /**
+   * When the last of the accounts was served again; the one whose wallet is held is served when it
+   * is refused.
+   */
   #served(seen: readonly Seen[], spent: readonly Seen[], backAt: number): Promise<number> {
     return until(
       'every account is served again',
@@ -160,7 +178,9 @@ export class LimitStoreLoss {
     }
   }
 
-  /** The ledger of all accounts against what clients saw; counts are what came since the last loss. */
+  /**
+   * The ledger of all accounts against what clients saw; counts are what came since the last loss.
+   */
   async #compare(wallet: HeldWallet, spent: readonly Seen[]): Promise<Comparison> {
     const { operator } = this.system;
     const own = await wallet.compare(spent);

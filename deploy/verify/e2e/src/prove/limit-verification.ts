@@ -15,7 +15,10 @@ import { Clients } from './press-limit.js';
 /** Three replicas decide, two edges ask. */
 export const REPLICAS = { 'edge-proxy': 2, admission: 3 } as const;
 export const IN_FLIGHT = 200;
-/** So that what a kill leaves behind ends within the proof; a lease still outlives the pauses of a busy machine. */
+/**
+ * So that what a kill leaves behind ends within the proof; a lease still outlives the pauses of a
+ * busy machine.
+ */
 export const DURATIONS = {
   GATEWAY_LEASE_MS: '10000',
   GATEWAY_EXPIRY_MS: '12000',
@@ -48,7 +51,10 @@ export interface LimitFigures {
 /** Does harm until it is told that the calls are over; gives how often. */
 export type Harm = (isOver: () => boolean) => Promise<number>;
 
-/** One after the other at the end, when nothing runs any more: what others gave back is taken, then all are refused. */
+/**
+ * One after the other at the end, when nothing runs any more: what others gave back is taken, then
+ * all are refused.
+ */
 const REFUSED_AT_LAST = 5;
 const LAST_CALLS_MAX = 2_000;
 const EMPTY_WITHIN_MS = 60_000;

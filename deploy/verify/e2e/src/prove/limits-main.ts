@@ -46,7 +46,10 @@ function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
   return null;
 }
 
-/** Presses the limits of a system of its own; true when each held. The figures of all are written either way. */
+/**
+ * Presses the limits of a system of its own; true when each held. The figures of all are written
+ * either way.
+ */
 async function prove(verification: Verification): Promise<boolean> {
   const { calls, seed, limits } = verification;
   const log = beginVerification();

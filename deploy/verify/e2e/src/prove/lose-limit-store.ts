@@ -1,11 +1,17 @@
 import { Redis } from 'ioredis';
 import type { RunningServer } from '@gateway/servers';
 
-/** Ways to lose the limit store: emptied while it runs; killed, then back with its data; stopped, then back without any. */
+/**
+ * Ways to lose the limit store: emptied while it runs; killed, then back with its data; stopped,
+ * then back without any.
+ */
 export const LOSSES = ['flushed', 'killed', 'replaced'] as const;
 export type Loss = (typeof LOSSES)[number];
 
-/** Loses Redis in one of the ways and brings it back on the same port. `whileAway` runs while no Redis answers. */
+/**
+ * Loses Redis in one of the ways and brings it back on the same port. `whileAway` runs while no
+ * Redis answers.
+ */
 export async function loseLimitStore(
   redis: RunningServer,
   loss: Loss,

@@ -23,7 +23,10 @@ export interface PressOptions {
   readonly backOff: string | null;
 }
 
-/** Of a client that met the limit on slots: far below what the answer asks for, so that freed slots are fought for. */
+/**
+ * Of a client that met the limit on slots: far below what the answer asks for, so that freed slots
+ * are fought for.
+ */
 const BACK_OFF_MS = 60;
 /** Bounds the calls that are not counted, so that a limit that never yields ends the run. */
 const BACK_OFFS_MAX = 400_000;
@@ -47,7 +50,10 @@ export class Clients {
     this.#pools = edgeUrls.map((url) => new Pool(url, settings));
   }
 
-  /** So many calls, so many in flight, over the edges in turn; gives every answer, those not counted too. */
+  /**
+   * So many calls, so many in flight, over the edges in turn; gives every answer, those not counted
+   * too.
+   */
   async press({ secret, model, calls, inFlight, backOff }: PressOptions): Promise<PressedCall[]> {
     const seen: PressedCall[] = [];
     const body = JSON.stringify({ model, messages: HELLO });

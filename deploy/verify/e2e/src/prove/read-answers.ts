@@ -1,6 +1,9 @@
 import type { Seen } from '../../test/load.js';
 
-/** What clients may read while the limit store is away and shortly after (docs/protocol.md#failures). */
+/**
+ * What clients may read while the limit store is away and shortly after
+ * (docs/protocol.md#failures).
+ */
 const FAULT_CODES: readonly string[] = ['admission_error', 'lookup_failed'];
 
 /** When the answers of the 500 class came, of calls that ended since, epoch ms. */
@@ -11,7 +14,10 @@ export function faultsOf(seen: readonly Seen[], sinceMs: number): number[] {
   });
 }
 
-/** Sentences about answers that are neither as expected nor one of the faults that a lost limit store may show. */
+/**
+ * Sentences about answers that are neither as expected nor one of the faults that a lost limit
+ * store may show.
+ */
 export function wrongAnswers(seen: readonly Seen[], expected: readonly string[]): string[] {
   const faults = FAULT_CODES.map((code) => `500 ${code}`);
   return seen.flatMap((call) => {

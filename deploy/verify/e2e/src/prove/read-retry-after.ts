@@ -9,14 +9,18 @@ interface Span {
 
 const SLOT_RETRY_SECONDS = 2;
 
-/** Those of a limit's refusals whose Retry-After is not the time to its reset, or that have one where there is no reset. */
+/**
+ * Those of a limit's refusals whose Retry-After is not the time to its reset, or that have one
+ * where there is no reset.
+ */
 export function wrongRetryAfters(
   { resets }: LimitCase,
   account: LimitedAccount,
   seen: readonly PressedCall[],
   refusals: readonly PressedCall[],
 ): PressedCall[] {
-  // The session opened with some call after the first begin, and before the first answered one had ended.
+  // The session opened with some call after the first begin, and before the first answered one had
+  // ended.
   const opened: Span = {
     from: earliest(seen.map(({ begunAtMs }) => begunAtMs)),
     until: earliest(seen.filter(({ answer }) => answer === '200').map(({ endedAtMs }) => endedAtMs)),
@@ -33,7 +37,10 @@ export function earliest(times: readonly number[]): number {
   return times.reduce((least, time) => Math.min(least, time), Infinity);
 }
 
-/** Whole seconds, rounded up, between which Retry-After must lie: it was decided between begin and end of the call. */
+/**
+ * Whole seconds, rounded up, between which Retry-After must lie: it was decided between begin and
+ * end of the call.
+ */
 function secondsOf(
   resets: LimitCase['resets'],
   { period }: LimitedAccount,

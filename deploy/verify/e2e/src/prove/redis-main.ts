@@ -24,7 +24,10 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given.losses, given.seed)) ? 0 : 1;
 
-/** Loses the limit store of a system of its own so often in each way; true when no loss left a difference. */
+/**
+ * Loses the limit store of a system of its own so often in each way; true when no loss left a
+ * difference.
+ */
 async function prove(losses: number, seed: number): Promise<boolean> {
   const log = beginVerification();
   log(`${losses} losses of each kind, seed ${seed}`);

@@ -33,7 +33,9 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given)) ? 0 : 1;
 
-/** Rounds of load with a rest after each; true when nothing has grown and the checker found nothing. */
+/**
+ * Rounds of load with a rest after each; true when nothing has grown and the checker found nothing.
+ */
 async function prove({ minutes, seed }: { minutes: number; seed: number }): Promise<boolean> {
   const log = beginVerification();
   log(`${minutes} minutes, seed ${seed}`);

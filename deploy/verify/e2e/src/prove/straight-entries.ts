@@ -18,9 +18,14 @@ export interface StraightAnswers {
 }
 
 const EDGE = 'straight-edge';
-/** Messages under way: each replica has several, and none waits as long as the time of its entries. */
+/**
+ * Messages under way: each replica has several, and none waits as long as the time of its entries.
+ */
 const MESSAGES_AT_ONCE = 9;
-/** Each so many-th message is sent twice at once, as after a silence; so are the first ones, in which is what fits. */
+/**
+ * Each so many-th message is sent twice at once, as after a silence; so are the first ones, in
+ * which is what fits.
+ */
 const SENT_TWICE_EVERY = 2;
 const REPEATS_MAX = 5;
 const TIMEOUT_MS = 10_000;
@@ -48,8 +53,8 @@ export class StraightSender {
   }
 
   /**
-   * Asks for so many calls at once; rejects when an entry stays without an answer. One that was not decided in time, on a busy
-   * machine, is asked for again as an edge does, five times at most.
+   * Asks for so many calls at once; rejects when an entry stays without an answer. One that was not
+   * decided in time, on a busy machine, is asked for again as an edge does, five times at most.
    */
   async admit(secret: string, model: string, count: number): Promise<StraightAnswers> {
     const digests = [digestOfSecret(secret, this.#pepper)];

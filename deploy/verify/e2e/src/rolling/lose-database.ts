@@ -15,7 +15,10 @@ export interface EnteredAfter {
 }
 
 export interface Restored {
-  /** Calls that had ended when the backup was made, when the database was lost, and when it served again. */
+  /**
+   * Calls that had ended when the backup was made, when the database was lost, and when it served
+   * again.
+   */
   readonly endedAt: { readonly backup: number; readonly loss: number; readonly back: number };
   readonly backupMs: number;
   /** Of the command alone, and from the loss until the services with tables were ready. */
@@ -32,8 +35,9 @@ const WITH_TABLES = ['billing', 'accounts', 'catalog'] as const;
 const STOP_MS = 30_000;
 
 /**
- * Backs up in the midst of a load, lets so many calls more end, kills the database and deletes its files, restores and starts
- * the services with tables again. Edges and admissions go on all the time.
+ * Backs up in the midst of a load, lets so many calls more end, kills the database and deletes its
+ * files, restores and starts the services with tables again. Edges and admissions go on all the
+ * time.
  * @param directory for the backup; not there yet
  */
 export async function loseDatabase(run: RollingRun, directory: string, callsAfter: number): Promise<Restored> {
@@ -63,7 +67,10 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
   return { endedAt, backupMs, restoreMs, outageMs, settledAgain, ...output, entered };
 }
 
-/** Sentences; empty when exactly what was entered by hand after the backup is gone, and can be entered again. */
+/**
+ * Sentences; empty when exactly what was entered by hand after the backup is gone, and can be
+ * entered again.
+ */
 export async function checkEntered({ operator }: OwnSystem, entered: EnteredAfter): Promise<string[]> {
   const { account, entry, key, unknown } = entered;
   const wrong: string[] = [];

@@ -19,7 +19,10 @@ export interface Replaced {
   readonly open: number;
   /** Calls of the old process, an edge, that were under way then. */
   readonly carried: readonly number[];
-  /** From the start of the new process until it was ready, and from the stop signal until the old one had ended. */
+  /**
+   * From the start of the new process until it was ready, and from the stop signal until the old
+   * one had ended.
+   */
   readonly readyMs: number;
   readonly endedMs: number;
   /** The old one's last words. */
@@ -40,7 +43,10 @@ const CALLS_WITHIN_MS = 3_600_000;
 const ACCOUNTS = 2;
 const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 } as const;
 
-/** A system under a steady load, whose processes are replaced one after the other as a rolling upgrade does it. */
+/**
+ * A system under a steady load, whose processes are replaced one after the other as a rolling
+ * upgrade does it.
+ */
 export class RollingRun {
   readonly #replaced: Replaced[] = [];
   readonly #seen: ClientCall[] = [];
@@ -109,8 +115,9 @@ export class RollingRun {
   }
 
   /**
-   * Starts another process beside the one at `index`; when it is ready, clients are sent to it, and when the calls of the old
-   * one are under way that one is told to stop. Resolves when it has ended.
+   * Starts another process beside the one at `index`; when it is ready, clients are sent to it, and
+   * when the calls of the old one are under way that one is told to stop. Resolves when it has
+   * ended.
    */
   async replace(service: LocalService, index: number, load: SteadyLoad): Promise<Replaced> {
     const startedAt = performance.now();
@@ -145,7 +152,10 @@ export class RollingRun {
     await this.provider.close();
   }
 
-  /** As a balancer does it before a process is told to stop. Gives the calls that are left to the old edge. */
+  /**
+   * As a balancer does it before a process is told to stop. Gives the calls that are left to the
+   * old edge.
+   */
   async #sendElsewhere(index: number, load: SteadyLoad): Promise<readonly number[]> {
     const old = this.#edges[index];
     const url = this.system.local.running().edgeUrls[index];

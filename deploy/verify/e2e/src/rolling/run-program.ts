@@ -18,7 +18,10 @@ const PROGRAMS = {
 /** The root, seen from this file: compiled it lies one directory deeper. */
 const ROOT = import.meta.url.includes('/dist/') ? '../../../../../../' : '../../../../../';
 
-/** Runs a command as an operator of this system does: addresses and passwords come by the environment. */
+/**
+ * Runs a command as an operator of this system does: addresses and passwords come by the
+ * environment.
+ */
 export async function runProgram(
   program: keyof typeof PROGRAMS,
   args: readonly string[],

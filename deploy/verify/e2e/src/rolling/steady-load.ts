@@ -16,7 +16,10 @@ export interface SteadyLoadOptions {
   readonly streams: number;
   /** Between two pieces of a stream of 12 to 20. */
   readonly pieceMs: number;
-  /** Of earlier loads of the run: what this one sees is added, and its calls are numbered after them. */
+  /**
+   * Of earlier loads of the run: what this one sees is added, and its calls are numbered after
+   * them.
+   */
   readonly seen: ClientCall[];
   /** The edges that take calls now, in turn. */
   readonly edges: () => readonly EdgeTarget[];
@@ -37,7 +40,10 @@ const STREAM_PIECES = { min: 12, span: 9 };
 const PIECE_BYTES = 40;
 const CLIENTS = ['openai', 'anthropic', 'raw'] as const;
 
-/** Keeps so many streams open, and plain calls coming, until told to stop. Nothing in it is meant to fail. */
+/**
+ * Keeps so many streams open, and plain calls coming, until told to stop. Nothing in it is meant to
+ * fail.
+ */
 export function startSteadyLoad({ accounts, modelId, streams, pieceMs, seen, edges }: SteadyLoadOptions): SteadyLoad {
   const underWay = new Map<number, number>();
   let stopped = false;

@@ -54,7 +54,8 @@ export async function attackInTurn(world: StrangersWorld, options: TurnOptions):
       const figures = await runAttack({ kind, target: world.attacked, seconds, connectionsMax });
       const seen = { kind, fromMs, toMs: performance.now() - beganMs, figures, good: tally.counts };
       attacks.push(seen);
-      // What good requests meet in a rest is counted nowhere: it is for what an attack has left behind.
+      // What good requests meet in a rest is counted nowhere: it is for what an attack has left
+      // behind.
       if (restMs > 0) load.countIn(new Tally());
       await delay(restMs);
       onAttack?.(seen);

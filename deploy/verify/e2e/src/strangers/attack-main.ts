@@ -7,7 +7,10 @@ export interface AttackOrder extends AttackBounds {
   readonly target: AttackTarget;
 }
 
-/** An attacker is a process of its own, so that its work delays nobody who counts good calls. It ends with whoever started it. */
+/**
+ * An attacker is a process of its own, so that its work delays nobody who counts good calls. It
+ * ends with whoever started it.
+ */
 const { kind, target, ...bounds } = JSON.parse(process.argv[2] ?? '') as AttackOrder;
 const attack = ATTACKS[kind](target, bounds);
 process.once('disconnect', () => attack.stop());

@@ -23,7 +23,9 @@ export interface AttackFigures {
   readonly connections: number;
   /** Most of them at one time. */
   readonly connectionsMost: number;
-  /** Requests that were answered, by status; of attacks that hold connections: what those were told. */
+  /**
+   * Requests that were answered, by status; of attacks that hold connections: what those were told.
+   */
   readonly answers: Readonly<Record<string, number>>;
 }
 

@@ -31,7 +31,9 @@ const ADDRESSES = 40;
 const STREAMED = 3;
 const DONE = 'data: [DONE]';
 
-/** Good callers and readers of pages, each request on a connection of its own, until told to stop. */
+/**
+ * Good callers and readers of pages, each request on a connection of its own, until told to stop.
+ */
 export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<GoodLoad> {
   const cookie = await signIn(target);
   let tally = first;
@@ -46,7 +48,8 @@ export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<G
   const worker = async (kind: GoodKind): Promise<void> => {
     const beganMs = performance.now();
     for (let n = 0; !stopped; n += 1) {
-      // Those that are overdue go out at once: a load that waits for its answers would spare what it measures.
+      // Those that are overdue go out at once: a load that waits for its answers would spare what
+      // it measures.
       await delay(Math.max(0, beganMs + n * EVERY_MS[kind] - performance.now()));
       const { counted } = tally.begin(kind);
       const one = ways[kind](`127.0.0.${2 + (n % ADDRESSES)}`, n)

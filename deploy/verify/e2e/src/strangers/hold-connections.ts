@@ -15,7 +15,10 @@ export interface HeldGroup {
   readonly reads: boolean;
 }
 
-/** The same bytes again and again, as far as the connection takes them, and silence after `bytesMax`. */
+/**
+ * The same bytes again and again, as far as the connection takes them, and silence after
+ * `bytesMax`.
+ */
 export interface SlowBytes {
   readonly bytes: Buffer;
   readonly everyMs: number;
@@ -30,7 +33,10 @@ interface Held {
 }
 
 const TICK_MS = 100;
-/** In a tick, until as many as wanted were made once; later only those that were closed are made again. */
+/**
+ * In a tick, until as many as wanted were made once; later only those that were closed are made
+ * again.
+ */
 const FIRST_PER_TICK = 200;
 const AGAIN_PER_TICK = 1;
 const STATUS = /^HTTP\/1\.1 (\d{3})/;

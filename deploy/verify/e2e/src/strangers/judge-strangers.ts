@@ -38,7 +38,10 @@ export function judgeStrangers(seen: StrangersSeen): string[] {
   return all;
 }
 
-/** Sentences about a load that was less than what is promised: whoever counted or attacked had no time for it. */
+/**
+ * Sentences about a load that was less than what is promised: whoever counted or attacked had no
+ * time for it.
+ */
 export function judgeRate({ attacks }: Pick<StrangersSeen, 'attacks'>): string[] {
   const calls = attacks.reduce((sum, { good }) => sum + good.calls.asked, 0);
   const seconds = attacks.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs), 0) / 1_000;

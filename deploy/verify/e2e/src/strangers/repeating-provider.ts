@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A prompt that begins with it is refused with 400, and the rest of it is the message of the error. */
+/**
+ * A prompt that begins with it is refused with 400, and the rest of it is the message of the error.
+ */
 export const REPEAT = 'repeat: ';
 /** This prompt is answered with a text that no buffers on the way take as a whole. */
 export const LARGE = 'a large answer';

@@ -28,7 +28,10 @@ export interface CallTruth {
   reported: Tokens;
   /** It was recorded as expired and settled after that. */
   settledLate: boolean;
-  /** The limit store was lost and opened again while its edge had been silent for longer than edges are waited for. */
+  /**
+   * The limit store was lost and opened again while its edge had been silent for longer than edges
+   * are waited for.
+   */
   isUnguarded: boolean;
 }
 

@@ -55,7 +55,10 @@ function checkDispatched(world: World, call: CallTruth, record: UsageRecord | un
   checkAmount(world, call, record);
 }
 
-/** The amount is what the provider reported at the pinned price, else a marked estimate within the hold. */
+/**
+ * The amount is what the provider reported at the pinned price, else a marked estimate within the
+ * hold.
+ */
 function checkAmount({ truth }: World, { id, reported: usage, hold }: CallTruth, record: UsageRecord): void {
   if (record.outcome !== 'settled') {
     if (record.chargedNanoUsd !== 0n) truth.broke('only settled calls cost', `${id}: ${record.chargedNanoUsd}`);
@@ -79,14 +82,20 @@ function isEarlyEnd(record: UsageRecord): boolean {
   return record.attempts.at(-1)?.outcome === 'abandoned';
 }
 
-/** What remains: an edge that died with its limit store, and calls that no heartbeat of it had named. */
+/**
+ * What remains: an edge that died with its limit store, and calls that no heartbeat of it had
+ * named.
+ */
 function mayBeLost({ server, streams }: World, { id, edge, hold, isStored }: CallTruth): boolean {
   if (isStored || edge.host.isAlive || id === null) return false;
   const lostSince = server.lostAt >= (hold?.admittedAt ?? 0);
   return lostSince && !streams.listed.has(id);
 }
 
-/** What remains: the last piece went out after two seconds without the stream's answer, and then the edge was killed. */
+/**
+ * What remains: the last piece went out after two seconds without the stream's answer, and then the
+ * edge was killed.
+ */
 function mayBeUnrecorded({ edge, isStored }: CallTruth): boolean {
   return !edge.host.isAlive && !isStored;
 }

@@ -13,12 +13,16 @@ export async function finalChecks(world: World): Promise<void> {
   await checkReplay(world);
 }
 
-/** What the limit store believes of money is what the ledger says, row by row as far as it knows them. */
+/**
+ * What the limit store believes of money is what the ledger says, row by row as far as it knows
+ * them.
+ */
 function checkMirrors({ server, scenario, ledger, truth }: World): void {
   for (const { name } of scenario.accounts) {
     const keys = bucketKeys(bucketOfAccount(name));
     const fields = server.hash(keys.accounts + name);
-    // Of an account that nobody has asked for since the limit store was lost nothing is believed yet.
+    // Of an account that nobody has asked for since the limit store was lost nothing is believed
+    // yet.
     if (!server.isLoaded(keys.token, fields['t'])) continue;
     for (const [field, value] of Object.entries(fields)) {
       if (!field.startsWith('v:') || field.startsWith('v:w:session')) continue;
@@ -34,7 +38,10 @@ function checkMirrors({ server, scenario, ledger, truth }: World): void {
   }
 }
 
-/** When the period of a row began (ms); what belongs to no period of the calendar began before every load. */
+/**
+ * When the period of a row began (ms); what belongs to no period of the calendar began before every
+ * load.
+ */
 function startOf(name: string): number {
   const row = parseRowName(name);
   if (row?.kind === 'key_month' || row?.kind === 'member_month') return monthStart(row.month);

@@ -13,9 +13,10 @@ interface Taken {
 const NOTHING: Taken = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
 
 /**
- * Whether a call that is sent to a source stays within every limit of its account, by what is true and not by what the limit store
- * believes (docs/protocol.md#i6). Left out are calls that nothing could have held: expired while
- * they ran and settled late, or of an edge that was cut off while the limit store was lost.
+ * Whether a call that is sent to a source stays within every limit of its account, by what is true
+ * and not by what the limit store believes (docs/protocol.md#i6). Left out are calls that nothing
+ * could have held: expired while they ran and settled late, or of an edge that was cut off while
+ * the limit store was lost.
  */
 export function overAdmission(world: World, call: CallTruth): void {
   const { truth } = world;
@@ -71,7 +72,8 @@ function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallT
     ({ id, hold, dispatchedAt, released, event, edge }) =>
       id !== null &&
       dispatchedAt !== null &&
-      // Its edge has ended it: billing may close the hold before the edge says that it gives the slot back.
+      // Its edge has ended it: billing may close the hold before the edge says that it gives the
+      // slot back.
       released === null &&
       event === null &&
       edge.host.isAlive &&

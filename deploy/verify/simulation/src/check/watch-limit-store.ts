@@ -14,7 +14,10 @@ import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
 
 const FIRST_LEASE_MS = 10_000;
-/** Edges with an older heartbeat are not waited for; clocks of a run are less than the difference apart. */
+/**
+ * Edges with an older heartbeat are not waited for; clocks of a run are less than the difference
+ * apart.
+ */
 const SILENT_MS = 7_000;
 
 /** Places of arguments, as `lua/admit.lua` numbers them less the three before the first. */
@@ -101,8 +104,8 @@ export class LimitStoreWatch {
 }
 
 /**
- * What remains (docs/protocol.md#remains): calls of an edge that was cut off when the limit store was
- * lost.
+ * What remains (docs/protocol.md#remains): calls of an edge that was cut off when the limit store
+ * was lost.
  */
 function markUnguarded({ truth, streams, time, server }: World): void {
   for (const call of truth.calls) {

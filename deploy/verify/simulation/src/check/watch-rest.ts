@@ -11,7 +11,9 @@ const REST_AFTER_CRASH_MS = 180_000;
 const ASKED_AGAIN_MS = 60_000;
 /** A provider that says nothing more is given up after 20 s; two tries. */
 const LONGEST_CALL_MS = 45_000;
-/** Shorter than the expiry of a run: where only messages were lost nobody may have to wait for that. */
+/**
+ * Shorter than the expiry of a run: where only messages were lost nobody may have to wait for that.
+ */
 const UNOWNED_MS = 20_000;
 
 /** Sees to it that a run comes to rest in time (docs/protocol.md#i7). */
@@ -43,7 +45,8 @@ export class RestWatch {
     if (busy !== null) this.#idleSince = null;
     else this.#idleSince ??= now;
     const held = heldSomewhere(this.world);
-    // Of the last messages one may still be on its way, as long as usual: only the next look sees what it did.
+    // Of the last messages one may still be on its way, as long as usual: only the next look sees
+    // what it did.
     if (held === null && this.#idleSince !== null) return this.#idleSince < now;
     this.#requireOwner(held);
     this.#requireRest(this.#quietSince, busy ?? held?.what ?? '');

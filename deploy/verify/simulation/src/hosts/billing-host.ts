@@ -140,7 +140,8 @@ export class BillingHost implements Hosted {
             time.in(host, 0, look);
           });
       });
-      // A batch that the network lost is nobody's: the next look comes when it may be delivered again.
+      // A batch that the network lost is nobody's: the next look comes when it may be delivered
+      // again.
       time.in(host, LOOK_MS, () => {
         isBusy = isBusy && hasArrived;
         hasArrived = true;

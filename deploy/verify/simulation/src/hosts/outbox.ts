@@ -8,7 +8,10 @@ import { anyOf, type RunParts } from './run-parts.js';
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
 
-/** Billing's commands, and corrections: money and terms. What they change goes to admission until it has it, in the order of the changes. */
+/**
+ * Billing's commands, and corrections: money and terms. What they change goes to admission until it
+ * has it, in the order of the changes.
+ */
 export class Outbox {
   readonly host = new Host('outbox');
   readonly #rows: { readonly snapshot: BalanceSnapshot; readonly taken: () => void }[] = [];

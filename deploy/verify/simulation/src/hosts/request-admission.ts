@@ -6,7 +6,10 @@ import { anyOf, type RunParts } from './run-parts.js';
 type On = Parameters<BusClient['requestAdmission']>[1];
 type To = Parameters<BusClient['requestAdmission']>[2];
 
-/** Sends a batch and brings its answers, as many as there are, until it is closed or its time is over. */
+/**
+ * Sends a batch and brings its answers, as many as there are, until it is closed or its time is
+ * over.
+ */
 export function requestAdmission(
   world: RunParts,
   host: Host,

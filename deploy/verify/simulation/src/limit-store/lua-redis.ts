@@ -15,7 +15,10 @@ interface LuaCalls {
   lua_settop(state: number, index: number): void;
 }
 
-/** The limit store's own scripts on a Redis of this process (`lua/redis.lua`). Runs of one thread share it, one after the other. */
+/**
+ * The limit store's own scripts on a Redis of this process (`lua/redis.lua`). Runs of one thread
+ * share it, one after the other.
+ */
 export class LuaRedis {
   private constructor(
     private readonly state: number,

@@ -104,7 +104,10 @@ export class ReplicaLimitStore implements LimitStore {
     return Promise.resolve([this.#parts.server.hash(accountKey), this.#parts.server.hash(holdsKey)]);
   }
 
-  /** Sends work to the server and gives what it makes of the reply. Rejects when the connection ends before. */
+  /**
+   * Sends work to the server and gives what it makes of the reply. Rejects when the connection ends
+   * before.
+   */
   #exchange<T>(work: (runId: string) => () => T): Promise<T> {
     const { time, network, server, host } = this.#parts;
     const runId = this.#handshaken();

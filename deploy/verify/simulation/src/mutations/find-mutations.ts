@@ -7,14 +7,18 @@ import { MUTATIONS, SEEDS_MAX, type Mutation } from './mutations.js';
 const HUNT = fileURLToPath(new URL('./hunt-main.js', import.meta.url));
 const AT_ONCE = 2;
 
-/** Prints, as the table of the README, how soon each planted mistake is found. @returns whether it is as `mutations.ts` says */
+/**
+ * Prints, as the table of the README, how soon each planted mistake is found. @returns whether it
+ * is as `mutations.ts` says
+ */
 export async function findMutations(): Promise<boolean> {
   const rows = new Map<Mutation, string>();
   let isAsSaid = true;
   const waiting = [...MUTATIONS];
   const hunter = async (): Promise<void> => {
     for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
-      // One that cannot be planted any more, because its text has changed, is not as it says either.
+      // One that cannot be planted any more, because its text has changed, is not as it says
+      // either.
       const { seeds, rule } = await hunt(mutation).catch(() => ({ seeds: 0, rule: null }));
       isAsSaid &&= seeds > 0 && (rule === null) === (mutation.unseen !== undefined);
       rows.set(mutation, rowOf(mutation, { seeds, rule }));

@@ -1,4 +1,7 @@
-/** A mistake planted into the services: a text of a script, or of a compiled module, that is replaced. */
+/**
+ * A mistake planted into the services: a text of a script, or of a compiled module, that is
+ * replaced.
+ */
 export interface Mutation {
   readonly name: string;
   /** End of the file's path; a script is named by its file. */
@@ -7,7 +10,10 @@ export interface Mutation {
   readonly to: string;
   /** Within how many seeds it has to be found, if not within {@link SEEDS_MAX}. */
   readonly seedsMax?: number;
-  /** It is not found, and why: another rule makes up for it, or what it opens is too short for these scenarios. */
+  /**
+   * It is not found, and why: another rule makes up for it, or what it opens is too short for these
+   * scenarios.
+   */
   readonly unseen?: string;
 }
 

@@ -8,7 +8,8 @@ export interface RequestParts {
 }
 
 /**
- * A question with one answer. `serve` runs in the host that it is sent to; its answer or fault travels back.
+ * A question with one answer. `serve` runs in the host that it is sent to; its answer or fault
+ * travels back.
  * @param to null: nobody serves it
  */
 export function request<A>(

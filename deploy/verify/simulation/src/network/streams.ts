@@ -43,7 +43,10 @@ export class Streams {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Messages that may be delivered now; they are somebody's until the wait for their acknowledgement is over. */
+  /**
+   * Messages that may be delivered now; they are somebody's until the wait for their
+   * acknowledgement is over.
+   */
   take(shard: number, max: number): StoredUsage[] {
     const free = this.usage.filter(
       (message) => message.shard === shard && !message.acknowledged && message.notBefore <= this.time.now,
@@ -64,7 +67,10 @@ export class Streams {
     };
   }
 
-  /** An edge's connection keeps its order: a heartbeat that the network made late never replaces one that was sent after it. */
+  /**
+   * An edge's connection keeps its order: a heartbeat that the network made late never replaces one
+   * that was sent after it.
+   */
   storeHeartbeat(heartbeat: Heartbeat): void {
     const part = `${heartbeat.edge}.${heartbeat.chunk}`;
     if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)

@@ -30,7 +30,10 @@ export const NO_TOTALS: Totals = {
   limitStoreLosses: 0,
 };
 
-/** Plays seeds one after the other; stops after the first that breaks a rule, and tells of it as small as it gets. */
+/**
+ * Plays seeds one after the other; stops after the first that breaks a rule, and tells of it as
+ * small as it gets.
+ */
 export async function runSeeds(
   redis: LuaRedis,
   seeds: Iterable<number>,

@@ -5,7 +5,10 @@ import { play } from './play.js';
 /** Runs that one failing seed is worth. */
 const PLAYS_MAX = 250;
 
-/** The smallest scenario found that still breaks the same rule: faults are left out first, then what people do. */
+/**
+ * The smallest scenario found that still breaks the same rule: faults are left out first, then what
+ * people do.
+ */
 export async function shrink(scenario: Scenario, rule: string, redis: LuaRedis): Promise<Scenario> {
   let plays = 0;
   const breaks = async (smaller: Scenario): Promise<boolean> => {

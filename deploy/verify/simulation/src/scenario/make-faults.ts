@@ -10,7 +10,10 @@ const PROCESSES = HOSTS.slice(0, 6);
 const OUTAGES_MS = [80, 700, 3_000, 8_000];
 const LONG_OUTAGE_MS = 45_000;
 
-/** What goes wrong in a run of so many milliseconds; in some runs hardly anything, in some nearly everything. */
+/**
+ * What goes wrong in a run of so many milliseconds; in some runs hardly anything, in some nearly
+ * everything.
+ */
 export function makeFaults(random: Random, lengthMs: number): Fault[] {
   const messages = Math.ceil((lengthMs / 1_000) * MESSAGES_PER_SECOND);
   const rate = random.pick([0, 0.01, 0.04, 0.1]);

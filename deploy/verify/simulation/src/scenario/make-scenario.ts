@@ -12,7 +12,10 @@ const UNIT_NANO_USD = 10_000;
 const SKEW_MS_MAX = 1_000;
 const LENGTHS_MS = [2_000, 4_000, 9_000];
 
-/** A run of its own for each seed: few accounts with little money, many calls at once, and most of it going wrong. */
+/**
+ * A run of its own for each seed: few accounts with little money, many calls at once, and most of
+ * it going wrong.
+ */
 export function makeScenario(seed: number): Scenario {
   const random = new Random(seed);
   const plans = Array.from({ length: 2 }, () => planSeed(random));

@@ -46,7 +46,10 @@ export type Fault =
       readonly how: 'drop' | 'double' | 'delay';
       readonly ms: number;
     }
-  /** The nth message's sender dies when it has sent it, or its receiver before or after it has taken it. */
+  /**
+   * The nth message's sender dies when it has sent it, or its receiver before or after it has taken
+   * it.
+   */
   | {
       readonly kind: 'kill';
       readonly n: number;

@@ -25,8 +25,9 @@ class Handle {
 }
 
 /**
- * Puts virtual time in the place of the platform's timers and clocks, and `random` in the place of Math.random, for all code
- * of this thread. Each timer belongs to the host whose code sets it, and ends with it.
+ * Puts virtual time in the place of the platform's timers and clocks, and `random` in the place of
+ * Math.random, for all code of this thread. Each timer belongs to the host whose code sets it, and
+ * ends with it.
  * @returns takes it all back
  */
 export function installTime(time: VirtualTime, random: () => number): () => void {

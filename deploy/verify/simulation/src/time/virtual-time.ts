@@ -10,8 +10,8 @@ const LATENESS_MS_MAX = 150;
 const realSetImmediate = setImmediate;
 
 /**
- * Time that passes from event to event. What a host's code awaits is done before the next event happens, so a run
- * depends on nothing but its events.
+ * Time that passes from event to event. What a host's code awaits is done before the next event
+ * happens, so a run depends on nothing but its events.
  */
 export class VirtualTime {
   readonly #queue = new EventQueue();
@@ -65,7 +65,8 @@ export class VirtualTime {
   }
 
   /**
-   * Lets events happen until `until` says so or none is left. `after` sees the world after each step.
+   * Lets events happen until `until` says so or none is left. `after` sees the world after each
+   * step.
    * @throws Error when time stands still
    */
   async run(until: () => boolean, after: () => void): Promise<void> {

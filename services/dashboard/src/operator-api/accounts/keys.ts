@@ -111,7 +111,10 @@ export const KEY_ROUTES = [
   stateRoute('reinstate', 'Takes a suspension back'),
 ];
 
-/** The old secret is gone from the database: without the new one in this answer nobody would have any. */
+/**
+ * The old secret is gone from the database: without the new one in this answer nobody would have
+ * any.
+ */
 function rotatedNotInForce(): ManagementRefusal {
   return refuse(
     'not_in_force',

@@ -50,8 +50,9 @@ const NO_CATALOG: CatalogAnswer = { changes: [], unchanged: 0, revision: 0, inFo
 const NO_PLANS: PlansAnswer = { changes: [], unchanged: 0 };
 
 /**
- * Applies a document that two services keep. Both are asked for a dry run first, so that nothing is changed unless both
- * accept all of it and whoever asks has the right to each change; then the catalog, then the plans, each in one transaction.
+ * Applies a document that two services keep. Both are asked for a dry run first, so that nothing is
+ * changed unless both accept all of it and whoever asks has the right to each change; then the
+ * catalog, then the plans, each in one transaction.
  */
 async function applyObjects(
   { services, secrets }: Pick<Context, 'services' | 'secrets'>,

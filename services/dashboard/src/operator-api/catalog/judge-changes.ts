@@ -5,7 +5,10 @@ import { ROLES_BY_ACCESS, type Access, type May } from '../access.js';
 /** Fields of a model that are money. */
 const PRICES = ['prices', 'upcomingPrices'];
 
-/** The first of these changes, as a dry run answers them, that whoever asks has no right to make; null: all may be made. */
+/**
+ * The first of these changes, as a dry run answers them, that whoever asks has no right to make;
+ * null: all may be made.
+ */
 export function judgeChanges(changes: readonly ApplyChange[], may: May): ManagementRefusal | null {
   for (const change of changes) {
     const missing = rightsFor(change).find(([right]) => !may(right));

@@ -4,7 +4,9 @@ import type { Secrets } from '../../secrets.js';
 import { specOf } from '../parameters.js';
 import { sealCredential } from './seal-credential.js';
 
-/** The objects of a document by the service that keeps them, with the place of each in the document. */
+/**
+ * The objects of a document by the service that keeps them, with the place of each in the document.
+ */
 export interface SplitObjects {
   readonly catalog: CatalogObject[];
   readonly catalogPlaces: number[];

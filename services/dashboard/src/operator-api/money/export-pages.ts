@@ -10,9 +10,10 @@ export interface ExportPage {
 }
 
 /**
- * The texts of a file, each asked for when the one before has been taken, so that one page is in memory. The first page
- * is asked for at once: a refusal or a fault can still be an answer. Rejects later when a page cannot be had or has
- * been damaged on its way: the file must then not end like a whole one.
+ * The texts of a file, each asked for when the one before has been taken, so that one page is in
+ * memory. The first page is asked for at once: a refusal or a fault can still be an answer. Rejects
+ * later when a page cannot be had or has been damaged on its way: the file must then not end like a
+ * whole one.
  */
 export async function exportPages(
   ask: (after: string | null) => Promise<ExportPage | ManagementRefusal>,

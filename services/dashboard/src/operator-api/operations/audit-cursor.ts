@@ -5,8 +5,9 @@ export const AUDITED = ['accounts', 'catalog', 'billing'] as const;
 export type Audited = (typeof AUDITED)[number];
 
 /**
- * Where the list of one service is read on: the page that its last shown entry was on, and the number of that entry.
- * Entries with a higher number, which came meanwhile, are left out. `page` null: its first page; `done`: nothing left.
+ * Where the list of one service is read on: the page that its last shown entry was on, and the
+ * number of that entry. Entries with a higher number, which came meanwhile, are left out. `page`
+ * null: its first page; `done`: nothing left.
  */
 const position = z.object({
   page: z.string().max(1_000).nullable(),

@@ -10,7 +10,10 @@ interface Entry {
   at: string;
 }
 
-/** Records that are read by pages, newest first, the way the services answer them: a cursor names the last entry. */
+/**
+ * Records that are read by pages, newest first, the way the services answer them: a cursor names
+ * the last entry.
+ */
 function makeRecords(): { services: Services; add(service: string, atMs: number): string; asked: string[] } {
   const records = new Map<string, Entry[]>([
     ['accounts', []],

@@ -41,10 +41,16 @@ interface Ahead {
   readonly at: AuditPosition;
 }
 
-/** Pages read of one service for one answer: more only if many entries came since the cursor was made. */
+/**
+ * Pages read of one service for one answer: more only if many entries came since the cursor was
+ * made.
+ */
 const PAGES_MAX = 20;
 
-/** The records of all services as one list, newest first. With an account, the catalog has nothing to say. */
+/**
+ * The records of all services as one list, newest first. With an account, the catalog has nothing
+ * to say.
+ */
 export async function listAudit(services: Services, question: AuditQuestion): Promise<Handled> {
   const start = { accounts: AUDIT_START, catalog: AUDIT_START, billing: AUDIT_START };
   const from = question.cursor === null ? start : readAuditCursor(question.cursor);
@@ -64,7 +70,8 @@ function merge(ahead: Record<Audited, Ahead>, from: AuditPositions, limit: numbe
       const next = ahead[service].entries[taken[service]];
       return next === undefined ? [] : [{ service, entry: next.entry }];
     });
-    // A service whose pages held nothing new to show yet may have newer entries than the others: stop before them.
+    // A service whose pages held nothing new to show yet may have newer entries than the others:
+    // stop before them.
     if (AUDITED.some((service) => taken[service] === ahead[service].entries.length && !ahead[service].exhausted)) break;
     const newest = heads.reduce<(typeof heads)[number] | null>(
       (best, head) => (best === null || Date.parse(head.entry.at) > Date.parse(best.entry.at) ? head : best),

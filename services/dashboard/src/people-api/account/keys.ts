@@ -74,7 +74,8 @@ export const KEY_PAGE_ROUTES = [
         const { secret, ...stored } = secrets.makeKey();
         const answer = await services.request(accountsRotateKey, { key: id, ...stored, actor });
         if (isRefusal(answer)) return answer;
-        // The old secret is gone, so the new one is answered also when admission does not have it yet.
+        // The old secret is gone, so the new one is answered also when admission does not have it
+        // yet.
         const body = { ...answer.key, secret, inForce: answer.inForce };
         return { status: 200, body: body satisfies PageKeyCreated };
       }),
@@ -150,8 +151,9 @@ async function ofOwnKey(
 }
 
 /**
- * The command of a request with an idempotency key: the same one however often the person repeats it, so that its verb makes
- * nothing twice. No answer is kept: what was refused is asked again. Undefined: the request has no such key.
+ * The command of a request with an idempotency key: the same one however often the person repeats
+ * it, so that its verb makes nothing twice. No answer is kept: what was refused is asked again.
+ * Undefined: the request has no such key.
  */
 async function commandOf(
   { services, secrets, actor, idempotencyKey }: UserRequest,
@@ -165,7 +167,10 @@ async function commandOf(
   return refusePage('invalid_request', `the ${IDEMPOTENCY_KEY} came with another request`, IDEMPOTENCY_KEY);
 }
 
-/** What the keys of a page were charged for in this calendar month (UTC); those that were charged nothing are not named. */
+/**
+ * What the keys of a page were charged for in this calendar month (UTC); those that were charged
+ * nothing are not named.
+ */
 async function monthSpendOf(
   { services, clock, account }: AccountRequest,
   keys: readonly string[],

@@ -6,7 +6,10 @@ type Names = AnswerOf<typeof accountsNames>;
 /** What people call keys and members. */
 export interface AccountNames {
   keyName(id: string): string;
-  /** As `keyName`; of several playground keys with whose it is, so that they can be told apart in one list. */
+  /**
+   * As `keyName`; of several playground keys with whose it is, so that they can be told apart in
+   * one list.
+   */
   keyLabel(id: string): string;
   /** Whose key it is; null: not known. */
   keyMember(id: string): string | null;
@@ -14,7 +17,10 @@ export interface AccountNames {
   memberEmail(id: string): string | null;
 }
 
-/** The names of these ids, as far as they are the account's own; also of keys and members that are gone. */
+/**
+ * The names of these ids, as far as they are the account's own; also of keys and members that are
+ * gone.
+ */
 export async function namesOf(
   services: Services,
   account: string,

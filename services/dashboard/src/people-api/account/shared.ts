@@ -22,7 +22,10 @@ const ACCOUNT_PREFIX = '/accounts/{id}';
 
 export const SHARED_PAGE_ROUTES = OPERATOR_ROUTES.filter(({ id }) => SHARED.includes(id)).map(ofAccount);
 
-/** The same verb with the account of the path in place of the parameter, and the person as its actor. */
+/**
+ * The same verb with the account of the path in place of the parameter, and the person as its
+ * actor.
+ */
 function ofAccount(shared: OperatorRoute): PageRoute {
   if (!shared.path.startsWith(`${ACCOUNT_PREFIX}/`)) throw new Error(`${shared.id} is not about one account`);
   const { id: _account, ...others } = shared.params.shape;

@@ -8,7 +8,10 @@ import type { AccountRequest, PagesContext } from '../route.js';
 
 export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'usage' }>;
 
-/** Makes the member's playground key, or gives it the secret that it has under today's session secret. */
+/**
+ * Makes the member's playground key, or gives it the secret that it has under today's session
+ * secret.
+ */
 export async function ensurePlaygroundKey(
   { services, sessions }: Pick<PagesContext, 'services' | 'sessions'>,
   owner: PlaygroundOwner,
@@ -20,8 +23,9 @@ export async function ensurePlaygroundKey(
 }
 
 /**
- * The state under which the next call of the one who asks would be decided, asked with their playground key, which is made when
- * it is first needed. Null: it cannot be read, as when the account is suspended.
+ * The state under which the next call of the one who asks would be decided, asked with their
+ * playground key, which is made when it is first needed. Null: it cannot be read, as when the
+ * account is suspended.
  */
 export async function decidingState(request: AccountRequest): Promise<DecidingState | null> {
   const { services, clock, sessions, account, actor } = request;

@@ -25,7 +25,10 @@ export function createEdgeClient(edgeUrl: string) {
   });
   const address = `${edgeUrl.replace(/\/+$/, '')}/v1/chat/completions`;
   return {
-    /** One chat completion with this key; the body comes as it is sent. Rejects when no edge answers. */
+    /**
+     * One chat completion with this key; the body comes as it is sent. Rejects when no edge
+     * answers.
+     */
     async chat(secret: string, body: object, signal: AbortSignal): Promise<EdgeAnswer> {
       const {
         statusCode,

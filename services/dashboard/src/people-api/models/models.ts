@@ -50,8 +50,9 @@ async function failingModels(services: Services): Promise<ReadonlySet<string>> {
 }
 
 /**
- * Models of which every source that some edge remembers failed when it was tried last, by whichever edge. A call tries all
- * sources before it fails, so a model with a source that works is not among them once it was called.
+ * Models of which every source that some edge remembers failed when it was tried last, by whichever
+ * edge. A call tries all sources before it fails, so a model with a source that works is not among
+ * them once it was called.
  */
 export function failingModelsOf(entries: readonly SourceHealthView[]): ReadonlySet<string> {
   const newest = new Map<string, SourceHealthView>();

@@ -30,7 +30,10 @@ export const PLAYGROUND_ROUTES = [
   }),
 ];
 
-/** The gateway's answer to one message as it comes. A page that goes away ends its call. Never rejects. */
+/**
+ * The gateway's answer to one message as it comes. A page that goes away ends its call. Never
+ * rejects.
+ */
 async function streamAnswer(request: Request, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();

@@ -1,8 +1,9 @@
 const NAME_AND_VALUE = /^ *([^=; ]+)=([^;]*?) *$/;
 
 /**
- * The value of a cookie in a Cookie header; null: it is not there, or more than once. Another site of the same domain can set a
- * cookie of the same name beside ours, and nobody knows which is which.
+ * The value of a cookie in a Cookie header; null: it is not there, or more than once. Another site
+ * of the same domain can set a cookie of the same name beside ours, and nobody knows which is
+ * which.
  */
 export function cookieOf(header: string | undefined, name: string): string | null {
   const values = (header ?? '').split(';').flatMap((part) => {
@@ -13,7 +14,10 @@ export function cookieOf(header: string | undefined, name: string): string | nul
 }
 
 export interface CookieForm {
-  /** The dashboard is reached over TLS: the browser then takes the cookie from nobody else, and sends it nowhere else. */
+  /**
+   * The dashboard is reached over TLS: the browser then takes the cookie from nobody else, and
+   * sends it nowhere else.
+   */
   readonly secure: boolean;
 }
 

@@ -23,7 +23,10 @@ export interface Identified {
   readonly operator: Operator;
 }
 
-/** The session of a cookie that has the form of one; asked each time, so that a sign-out holds at once. */
+/**
+ * The session of a cookie that has the form of one; asked each time, so that a sign-out holds at
+ * once.
+ */
 export async function findSession(
   { sessions, services }: Pick<PagesContext, 'sessions' | 'services'>,
   cookie: string | null,
@@ -33,7 +36,10 @@ export async function findSession(
   return (await services.request(accountsFindSession, { digests })).session;
 }
 
-/** The operator of the cookie; asked each time, so that a sign-out, a deleted operator and a new root token hold at once. */
+/**
+ * The operator of the cookie; asked each time, so that a sign-out, a deleted operator and a new
+ * root token hold at once.
+ */
 export async function findOperator({
   services,
   secrets,
@@ -50,8 +56,9 @@ export async function findOperator({
 }
 
 /**
- * Who asks, whether the request comes from our own pages, and whether the account is theirs: in this order, so that a foreign page
- * learns nothing, and an id of somebody else's account is not known.
+ * Who asks, whether the request comes from our own pages, and whether the account is theirs: in
+ * this order, so that a foreign page learns nothing, and an id of somebody else's account is not
+ * known.
  */
 export async function identify(
   asked: PageRequest,

@@ -1,6 +1,9 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** The cost of new hashes: OWASP's N = 2^17, r = 8, p = 1, which takes 128 MiB and some tenths of a second. */
+/**
+ * The cost of new hashes: OWASP's N = 2^17, r = 8, p = 1, which takes 128 MiB and some tenths of a
+ * second.
+ */
 export const SCRYPT_LOG_N = 17;
 const BLOCK_SIZE = 8;
 const PARALLEL = 1;
@@ -26,8 +29,8 @@ interface Cost {
 export type Passwords = ReturnType<typeof createPasswords>;
 
 /**
- * Hashes of passwords by Node's own scrypt, on its threads and few at a time. `busy`: too many wait, or too many of this
- * client. `logN` is for tests alone.
+ * Hashes of passwords by Node's own scrypt, on its threads and few at a time. `busy`: too many
+ * wait, or too many of this client. `logN` is for tests alone.
  */
 export function createPasswords(logN = SCRYPT_LOG_N) {
   const cost: Cost = { logN, r: BLOCK_SIZE, p: PARALLEL };

@@ -125,8 +125,8 @@ function oldPasswordWrong(): Refusal {
 }
 
 /**
- * Sets a password by a mail's link. The token is looked up before the password is hashed for it: hashing is dear. `session`: the
- * digest of one that begins with it.
+ * Sets a password by a mail's link. The token is looked up before the password is hashed for it:
+ * hashing is dear. `session`: the digest of one that begins with it.
  */
 async function setPassword(
   { services, passwords, client, origin }: PageRequest,

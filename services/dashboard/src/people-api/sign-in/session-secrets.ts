@@ -18,8 +18,8 @@ export interface PlaygroundOwner {
 export type SessionSecrets = ReturnType<typeof createSessionSecrets>;
 
 /**
- * Values of cookies and what follows from them, under the session secret. Nothing of it leaves the dashboard but the
- * digests. Each use has its own name, so that no value can be taken for another.
+ * Values of cookies and what follows from them, under the session secret. Nothing of it leaves the
+ * dashboard but the digests. Each use has its own name, so that no value can be taken for another.
  */
 export function createSessionSecrets(config: SessionSecretsConfig, keyPrefix: string) {
   const { current, previous } = config.GATEWAY_SESSION_SECRET;
@@ -46,8 +46,8 @@ export function createSessionSecrets(config: SessionSecretsConfig, keyPrefix: st
       return expected.map((one) => one.length === presented.length && timingSafeEqual(one, presented)).includes(true);
     },
     /**
-     * Of a member's playground key (docs/behaviour.md#playground): the secret, and its digests under
-     * this and the previous session secret.
+     * Of a member's playground key (docs/behaviour.md#playground): the secret, and its digests
+     * under this and the previous session secret.
      */
     playgroundKey: (owner: PlaygroundOwner) => ({
       secret: playgroundSecret(current, owner),

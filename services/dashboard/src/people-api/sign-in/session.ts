@@ -88,7 +88,10 @@ function signOutRoute(id: string, path: string, everywhere: boolean) {
   });
 }
 
-/** Answers with a session that has just begun. Nobody goes on with what was there before, whoever put it there. */
+/**
+ * Answers with a session that has just begun. Nobody goes on with what was there before, whoever
+ * put it there.
+ */
 export async function enter(request: PageRequest, people: PeopleSession, value: string): Promise<Handled> {
   if (request.cookies.session !== null) await endSession(request, false);
   const operator = await operatorOf(request);

@@ -48,8 +48,8 @@ const CUSTOMER_FILES = { 'usage-records': USAGE_COLUMNS, 'ledger-entries': LEDGE
 export type CustomerFile = keyof typeof CUSTOMER_FILES;
 
 /**
- * The pages of an export in JSON lines as a customer gets them: only the columns above, in either format. `whole`: a CSV begins with
- * its head.
+ * The pages of an export in JSON lines as a customer gets them: only the columns above, in either
+ * format. `whole`: a CSV begins with its head.
  */
 export function customerPages(pages: Pages, file: CustomerFile, format: ExportFormat, whole: boolean): Pages {
   if (isRefusal(pages)) return pages;
@@ -79,7 +79,10 @@ async function* transformed(
   }
 }
 
-/** A cell that begins like this would be run as a formula by a spreadsheet; an apostrophe before it prevents that. */
+/**
+ * A cell that begins like this would be run as a formula by a spreadsheet; an apostrophe before it
+ * prevents that.
+ */
 const ESCAPED_START = /^[=+\-@\t\r\n']/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const QUOTED = /[",\r\n]/;

@@ -9,7 +9,9 @@ export interface Progress {
 /** What a browser tab can hold; more is exported in parts, by a shorter span. */
 const FILE_BYTES_MAX = 500_000_000;
 
-/** Reads an export to its end and hands it to the browser as a file; says meanwhile how far it is. */
+/**
+ * Reads an export to its end and hands it to the browser as a file; says meanwhile how far it is.
+ */
 export async function download(
   path: string,
   query: Query,

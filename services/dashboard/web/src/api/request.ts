@@ -3,7 +3,10 @@ import type { PageError } from '@gateway/contracts/pages';
 /** Every failed request of the pages; `requestId` names it to whoever runs the deployment. */
 export class ApiError extends Error {
   constructor(
-    /** Of the pages' API; a playground turn has those of the public API and of providers; `network`, `unexpected_answer`. */
+    /**
+     * Of the pages' API; a playground turn has those of the public API and of providers; `network`,
+     * `unexpected_answer`.
+     */
     readonly code: string,
     message: string,
     readonly status: number,
@@ -38,7 +41,9 @@ export function keepCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
-/** A request below `/api` whose answer is JSON, or nothing; every failure is an {@link ApiError}. */
+/**
+ * A request below `/api` whose answer is JSON, or nothing; every failure is an {@link ApiError}.
+ */
 export async function request<T>(path: string, options: Options = {}): Promise<T> {
   const limit = AbortSignal.timeout(ANSWER_MS_MAX);
   const response = await send(path, {

@@ -16,8 +16,8 @@ interface Chunk {
 }
 
 /**
- * One turn of the playground, piece by piece. Resolves when the answer ended properly; a refusal, or an answer that broke, is
- * an {@link ApiError}. `signal` stops the call at the gateway.
+ * One turn of the playground, piece by piece. Resolves when the answer ended properly; a refusal,
+ * or an answer that broke, is an {@link ApiError}. `signal` stops the call at the gateway.
  */
 export async function streamChat(
   account: string,

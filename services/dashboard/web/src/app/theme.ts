@@ -1,8 +1,9 @@
 import { Button, Drawer, Menu, Modal, createTheme, defaultVariantColorsResolver } from '@mantine/core';
 
 /**
- * Colours and sizes stand in `styles/tokens.css`: the library writes no style elements, because the content security policy
- * allows none. For the same reason a dialogue does not lock the page's scrolling through one.
+ * Colours and sizes stand in `styles/tokens.css`: the library writes no style elements, because the
+ * content security policy allows none. For the same reason a dialogue does not lock the page's
+ * scrolling through one.
  */
 export const theme = createTheme({
   respectReducedMotion: true,

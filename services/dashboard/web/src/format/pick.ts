@@ -6,7 +6,9 @@ export interface Choice {
   readonly label: string;
 }
 
-/** The first options that hold the text, and a last one that cannot be chosen and counts the others. */
+/**
+ * The first options that hold the text, and a last one that cannot be chosen and counts the others.
+ */
 export function pick<T extends Choice>(options: readonly T[], text: string): (T | (Choice & { disabled: true }))[] {
   const wanted = text.trim().toLowerCase();
   const found = options.filter(({ label }) => label.toLowerCase().includes(wanted));

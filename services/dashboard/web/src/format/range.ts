@@ -16,7 +16,10 @@ export interface Span {
   readonly by: 'day' | 'hour';
 }
 
-/** The span of a range; its bounds change only with the hour, so that a repeated question is the same question. */
+/**
+ * The span of a range; its bounds change only with the hour, so that a repeated question is the
+ * same question.
+ */
 export function spanOf(range: RangeName, nowMs: number): Span {
   const by = range === '24h' ? 'hour' : 'day';
   const step = by === 'hour' ? HOUR_MS : DAY_MS;

@@ -1,4 +1,6 @@
-/** What a snippet is made for. `key` is shown in it only on the page that shows the secret anyway. */
+/**
+ * What a snippet is made for. `key` is shown in it only on the page that shows the secret anyway.
+ */
 export interface SnippetFacts {
   readonly chatBaseUrl: string;
   readonly messagesBaseUrl: string | null;

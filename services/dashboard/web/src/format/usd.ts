@@ -2,7 +2,10 @@
 const PLACES = 9;
 const SCALE = 10n ** BigInt(PLACES);
 
-/** A decimal string of USD as billionths; throws on anything else, so that no page shows a wrong amount. */
+/**
+ * A decimal string of USD as billionths; throws on anything else, so that no page shows a wrong
+ * amount.
+ */
 export function parseNano(text: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
   if (match === null) throw new Error(`not an amount: ${text}`);
@@ -11,7 +14,10 @@ export function parseNano(text: string): bigint {
   return sign === '-' ? -nano : nano;
 }
 
-/** Exact: at least `minPlaces` decimals, and as many more as the amount has. "$1,204.50", "−$0.000135". */
+/**
+ * Exact: at least `minPlaces` decimals, and as many more as the amount has. "$1,204.50",
+ * "−$0.000135".
+ */
 export function formatUsdExact(text: string, minPlaces = 2): string {
   return render(parseNano(text), (fraction) => {
     const trimmed = fraction.replace(/0+$/, '');
@@ -20,8 +26,8 @@ export function formatUsdExact(text: string, minPlaces = 2): string {
 }
 
 /**
- * Short: two decimals, or for an amount below a dollar as many as show two digits that are not zero. Never shows zero for
- * an amount that is none.
+ * Short: two decimals, or for an amount below a dollar as many as show two digits that are not
+ * zero. Never shows zero for an amount that is none.
  */
 export function formatUsd(text: string): string {
   return formatNano(parseNano(text));
@@ -56,7 +62,10 @@ function render(nano: bigint, decimals: (fraction: string) => string): string {
   return `${nano < 0n ? '\u2212' : ''}$${whole}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** The places that show every one of the amounts exactly, at least two: a column of them adds up as it is read. */
+/**
+ * The places that show every one of the amounts exactly, at least two: a column of them adds up as
+ * it is read.
+ */
 export function placesOf(amounts: readonly string[]): number {
   return Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.replace(/0+$/, '').length ?? 0));
 }

@@ -13,7 +13,10 @@ import type { NavEntry } from './shell.js';
 
 const OperatorContext = createContext<OperatorSession | null>(null);
 
-/** Whether the operator's role allows it; the server decides, this only leaves out what would be refused. */
+/**
+ * Whether the operator's role allows it; the server decides, this only leaves out what would be
+ * refused.
+ */
 export function useOperatorMay(access: 'write' | 'money'): boolean {
   const operator = useContext(OperatorContext);
   const roles = access === 'write' ? ['admin', 'operator'] : ['admin', 'finance'];

@@ -1,6 +1,9 @@
 import { ApiError } from '../api/request.js';
 
-/** The message for one field of a form, when the error names it; the form shows the rest above itself. */
+/**
+ * The message for one field of a form, when the error names it; the form shows the rest above
+ * itself.
+ */
 export function fieldError(error: unknown, field: string): string | undefined {
   if (!(error instanceof ApiError) || error.param === null || error.code !== 'invalid_request') return undefined;
   const named = error.param.split(/[.[]/).at(0) === field || error.param === field;

@@ -9,7 +9,10 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ReactNode;
 }
 
-/** What a query answered; until then bones, and its error with a way to ask again. Old data stay when a renewal fails. */
+/**
+ * What a query answered; until then bones, and its error with a way to ask again. Old data stay
+ * when a renewal fails.
+ */
 export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data);
   if (query.isError) {

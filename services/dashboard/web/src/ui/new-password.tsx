@@ -1,6 +1,9 @@
 import { PasswordInput } from '@mantine/core';
 
-/** Characters that a password needs; the API's own bounds, which a page must not import with their checks. */
+/**
+ * Characters that a password needs; the API's own bounds, which a page must not import with their
+ * checks.
+ */
 export const PASSWORD_CHARS_MIN = 10;
 const PASSWORD_CHARS_MAX = 200;
 

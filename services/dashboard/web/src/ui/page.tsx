@@ -8,7 +8,10 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** A page: its only h1, one line about it, what can be done, and the rest. The title is the document's too. */
+/**
+ * A page: its only h1, one line about it, what can be done, and the rest. The title is the
+ * document's too.
+ */
 export function Page({ title, about, actions, children }: PageProps) {
   useDocumentTitle(title);
   return (

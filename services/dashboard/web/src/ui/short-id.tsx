@@ -3,7 +3,10 @@ const WHOLE_MAX = 20;
 const BEGIN = 10;
 const END = 6;
 
-/** An id in a column: the beginning says what it is and when it was made, the end tells it from others. All of it on hover. */
+/**
+ * An id in a column: the beginning says what it is and when it was made, the end tells it from
+ * others. All of it on hover.
+ */
 export function ShortId({ id }: { readonly id: string }) {
   return (
     <span className="code nowrap" title={id}>

@@ -7,11 +7,14 @@ export interface Column {
   /** A column whose cells speak for themselves; the label is for those who do not see. */
   readonly silent?: boolean;
   /**
-   * Left out on a phone, so that what matters is seen without scrolling. `own`: where rows have joined cells, those of the
-   * column say it themselves, by the class `wide-only`.
+   * Left out on a phone, so that what matters is seen without scrolling. `own`: where rows have
+   * joined cells, those of the column say it themselves, by the class `wide-only`.
    */
   readonly wide?: boolean | 'own';
-  /** Stays at the right edge while the others scroll below it; its cells say it themselves, by the class `pinned`. */
+  /**
+   * Stays at the right edge while the others scroll below it; its cells say it themselves, by the
+   * class `pinned`.
+   */
   readonly pinned?: boolean;
 }
 

@@ -29,7 +29,9 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
-/** Time that is left, counted down by the second. It is no live region: it would never be silent. */
+/**
+ * Time that is left, counted down by the second. It is no live region: it would never be silent.
+ */
 export function CountDown({ until }: { readonly until: string }) {
   const now = useNow(1_000);
   return (

@@ -15,7 +15,10 @@ const ToastContext = createContext<(text: string) => void>(() => undefined);
 /** Says a short result, on the screen and aloud. */
 export const useToast = (): ((text: string) => void) => useContext(ToastContext);
 
-/** Keeps the short results of what was done; the region is there before its first text, or it would not be read out. */
+/**
+ * Keeps the short results of what was done; the region is there before its first text, or it would
+ * not be read out.
+ */
 export function Toasts({ children }: { readonly children: ReactNode }) {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const remove = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), []);

@@ -16,8 +16,8 @@ export function isRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * Whether the `error` of an answer says that it is one. Some providers send the member with every answer, empty where there
- * is none: null, false, 0, an empty text, object or array.
+ * Whether the `error` of an answer says that it is one. Some providers send the member with every
+ * answer, empty where there is none: null, false, 0, an empty text, object or array.
  */
 export function saysError(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return Boolean(value);

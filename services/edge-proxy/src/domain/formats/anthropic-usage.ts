@@ -1,14 +1,17 @@
 import { isRecord, type JsonRecord } from './answer-json.js';
 import { isTokens, type ReadUsage } from './read-usage.js';
 
-/** A count as it was last reported; NaN: the last report of it was no count; null: there was none. */
+/**
+ * A count as it was last reported; NaN: the last report of it was no count; null: there was none.
+ */
 type Count = number | null;
 
 /**
- * The usage of the messages protocol, which is reported in parts: `message_start` has the input and a first output,
- * `message_delta` the totals so far. Counts are cumulative: of each the last value wins, and null, zero or absent takes none
- * back. `input_tokens` are those that neither came from the cache nor went into it. What a compaction at the provider used
- * stands among the `iterations` alone: it is added. (Iterations of other kinds are in the totals, or are not charged.)
+ * The usage of the messages protocol, which is reported in parts: `message_start` has the input and
+ * a first output, `message_delta` the totals so far. Counts are cumulative: of each the last value
+ * wins, and null, zero or absent takes none back. `input_tokens` are those that neither came from
+ * the cache nor went into it. What a compaction at the provider used stands among the `iterations`
+ * alone: it is added. (Iterations of other kinds are in the totals, or are not charged.)
  */
 export class AnthropicUsage {
   #isReported = false;
@@ -29,7 +32,10 @@ export class AnthropicUsage {
     this.#compactions = compactions.map((each) => new Counts(each));
   }
 
-  /** Input and output must both have been reported: neither is ever read as zero because it is missing. */
+  /**
+   * Input and output must both have been reported: neither is ever read as zero because it is
+   * missing.
+   */
   read(): ReadUsage {
     if (!this.#isReported) return 'absent';
     const all = [this.#totals, ...this.#compactions];

@@ -25,8 +25,8 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
 }
 
 /**
- * Every event is parsed: on a typical one that costs what byte tests for usage, errors, finish reasons and text cost
- * together, under 1 µs, and nothing is guessed.
+ * Every event is parsed: on a typical one that costs what byte tests for usage, errors, finish
+ * reasons and text cost together, under 1 µs, and nothing is guessed.
  */
 function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
   const { dropUsageChunk, choices, totalExtra } = options;
@@ -59,7 +59,10 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
   };
 }
 
-/** Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without an error is not finished. */
+/**
+ * Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without
+ * an error is not finished.
+ */
 function readPlainChoices(textMember: string, body: Buffer, totalExtra?: TotalExtra): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
@@ -75,7 +78,10 @@ function isError(answer: JsonRecord | null): boolean {
   return answer !== null && (saysError(answer['error']) || answer['object'] === 'error');
 }
 
-/** Of an answer or a chunk: at its top; some providers put that of a stream into a choice, or under their own name. */
+/**
+ * Of an answer or a chunk: at its top; some providers put that of a stream into a choice, or under
+ * their own name.
+ */
 function usageIn(answer: JsonRecord): unknown {
   const own = answer['x_groq'];
   const places = [answer, ...choicesOf(answer), ...(isRecord(own) ? [own] : [])];

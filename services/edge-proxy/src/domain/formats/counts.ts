@@ -8,8 +8,8 @@ import { meterResult } from './read-usage.js';
 const OPENING_BRACKET = 0x5b;
 
 /**
- * Reads a complete embeddings answer. It may hold megabytes of numbers, so only its usage is parsed; the rest is scanned.
- * No text is generated.
+ * Reads a complete embeddings answer. It may hold megabytes of numbers, so only its usage is
+ * parsed; the rest is scanned. No text is generated.
  */
 export function readEmbeddings(body: Buffer): MeterResult {
   const scanned = scanObject(body);
@@ -33,7 +33,10 @@ export function readEmbeddings(body: Buffer): MeterResult {
   return withError(result, telling);
 }
 
-/** Reads a complete answer of count_tokens, which is never billed: all that matters is that it is one. */
+/**
+ * Reads a complete answer of count_tokens, which is never billed: all that matters is that it is
+ * one.
+ */
 export function readTokenCount(body: Buffer): MeterResult {
   const answer = parseObject(body);
   const isAnswer = answer !== null && typeof answer['input_tokens'] === 'number' && !saysError(answer['error']);

@@ -4,13 +4,19 @@ import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../said-error.j
 import { isRecord, type JsonRecord } from './answer-json.js';
 import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
 
-/** Texts of one error that are cleaned, and levels of it that are looked at: what is beyond them is left out. */
+/**
+ * Texts of one error that are cleaned, and levels of it that are looked at: what is beyond them is
+ * left out.
+ */
 const TEXTS_MAX = 32;
 const LEVELS_MAX = 6;
 /** Members of an event that tell its error. */
 const TELLING = ['error', 'message', 'detail'] as const;
 
-/** An error event of a format that relays such: what it says, and the event without what must not leave the gateway. */
+/**
+ * An error event of a format that relays such: what it says, and the event without what must not
+ * leave the gateway.
+ */
 export function failedEvent(sseEvent: SseEvent, message: JsonRecord | null): SeenEvent {
   const failure =
     message === null

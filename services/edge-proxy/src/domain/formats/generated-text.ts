@@ -1,4 +1,7 @@
-/** Members beside the generated text that are none of it: kinds, ids, base64, signatures, quotations. */
+/**
+ * Members beside the generated text that are none of it: kinds, ids, base64, signatures,
+ * quotations.
+ */
 const NOT_GENERATED: ReadonlySet<string> = new Set([
   'role',
   'type',
@@ -16,10 +19,16 @@ const NOT_GENERATED: ReadonlySet<string> = new Set([
   'annotations',
   'logprobs',
 ]);
-/** Levels of a message or delta that are looked at: `tool_calls` → call → `function` → `arguments`, and some to spare. */
+/**
+ * Levels of a message or delta that are looked at: `tool_calls` → call → `function` → `arguments`,
+ * and some to spare.
+ */
 const LEVELS_MAX = 8;
 
-/** UTF-8 bytes of the text in a message or a delta: content, reasoning, refusals, names and arguments of tool calls. */
+/**
+ * UTF-8 bytes of the text in a message or a delta: content, reasoning, refusals, names and
+ * arguments of tool calls.
+ */
 export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value !== 'object' || value === null || levels === 0) return 0;

@@ -16,7 +16,10 @@ export const messagesReader: AnswerReader = {
   cutEndsNormally: false,
 };
 
-/** Events are told by the `type` of their data: the `event` field repeats it, and only for some providers. */
+/**
+ * Events are told by the `type` of their data: the `event` field repeats it, and only for some
+ * providers.
+ */
 function messagesStreamMeter(): StreamMeter {
   const usage = new AnthropicUsage();
   let deliveredBytes = 0;
@@ -27,7 +30,8 @@ function messagesStreamMeter(): StreamMeter {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
       if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
-        // On this endpoint an error has the gateway's code and text, also inside a stream (specification, Errors).
+        // On this endpoint an error has the gateway's code and text, also inside a stream
+        // (specification, Errors).
         return { ...PASS, pass: false, failure: { said: readError(message), relayed: null } };
       }
       if (message === null) return event === 'message_stop' ? final() : PASS;
@@ -63,8 +67,9 @@ function messagesStreamMeter(): StreamMeter {
 }
 
 /**
- * Before the stop reason the reported output is that of the first tokens only: it would be far too little for a client
- * that leaves in the middle. The input is right from the start, its cached part too.
+ * Before the stop reason the reported output is that of the first tokens only: it would be far too
+ * little for a client that leaves in the middle. The input is right from the start, its cached part
+ * too.
  */
 function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boolean): MeterResult {
   const read = usage.read();

@@ -6,17 +6,22 @@ import type { SaidError } from '../said-error.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {
-  /** The provider's own count; null if there is none that can be used. An explicit zero is a usage. */
+  /**
+   * The provider's own count; null if there is none that can be used. An explicit zero is a usage.
+   */
   readonly usage: TokenUsage | null;
   /** Why there is none: not sent, or not readable as counts. Null when there is one. */
   readonly problem: 'absent' | 'malformed' | null;
-  /** Without a usage: what the provider had counted before the answer stopped. Its output is a lower bound. */
+  /**
+   * Without a usage: what the provider had counted before the answer stopped. Its output is a lower
+   * bound.
+   */
   readonly begun?: TokenUsage | null;
   /** UTF-8 bytes of generated text in what was seen: an estimate is made of them. */
   readonly deliveredBytes: number;
   /**
-   * Streams: the final marker, or a finish reason of every choice, was seen. Plain: the body is an answer, not an error
-   * object and not something that is no JSON object.
+   * Streams: the final marker, or a finish reason of every choice, was seen. Plain: the body is an
+   * answer, not an error object and not something that is no JSON object.
    */
   readonly finished: boolean;
   /** Of a plain body that is an error, or an answer that has failed. */
@@ -37,7 +42,10 @@ export interface SeenEvent {
   readonly pass: boolean;
   /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
   readonly final: boolean;
-  /** It says nothing of an answer yet (`response.created`): it waits until an event does, so that another source may be asked. */
+  /**
+   * It says nothing of an answer yet (`response.created`): it waits until an event does, so that
+   * another source may be asked.
+   */
   readonly early: boolean;
   /** The provider reports an error inside the stream, which counts as cut. */
   readonly failure: ProviderFailure | null;
@@ -76,8 +84,9 @@ export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
   readonly readPlain: (body: Buffer, totalExtra?: CatalogSource['totalExtra']) => MeterResult;
   /**
-   * After its ending a cut stream of this format ends as HTTP says, also when the provider's own error event was the
-   * ending: its clients lose the last event otherwise. False: the connection is destroyed without the last chunk.
+   * After its ending a cut stream of this format ends as HTTP says, also when the provider's own
+   * error event was the ending: its clients lose the last event otherwise. False: the connection is
+   * destroyed without the last chunk.
    */
   readonly cutEndsNormally: boolean;
 }

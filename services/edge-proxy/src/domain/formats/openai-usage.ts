@@ -25,17 +25,21 @@ const RESPONSES: CountNames = {
   outputDetails: 'output_tokens_details',
 };
 
-/** Input that came from a cache, beside the counts and among the details of the input: all are names of one count. */
+/**
+ * Input that came from a cache, beside the counts and among the details of the input: all are names
+ * of one count.
+ */
 const CACHED_NAMES = ['cached_tokens', 'prompt_cache_hit_tokens', 'num_cached_tokens'];
 const CACHED_DETAILS = ['cached_tokens', 'cache_read_input_tokens'];
 /** Input that was written to a cache, among the details. */
 const WRITTEN_DETAILS = ['cache_write_tokens', 'cache_creation_input_tokens'];
 
 /**
- * The `usage` of a chat or legacy completion: `prompt_tokens` count all input, the cached and cache-writing ones among
- * them. `completion_tokens` count all output, except at providers that report reasoning beside it: see
- * {@link TotalExtra}. Only explicit counts are believed: a usage without one of the two, or with a value that is no safe
- * non-negative integer, is malformed, and never read as zero.
+ * The `usage` of a chat or legacy completion: `prompt_tokens` count all input, the cached and
+ * cache-writing ones among them. `completion_tokens` count all output, except at providers that
+ * report reasoning beside it: see {@link TotalExtra}. Only explicit counts are believed: a usage
+ * without one of the two, or with a value that is no safe non-negative integer, is malformed, and
+ * never read as zero.
  */
 export function readOpenAiUsage(value: unknown, totalExtra?: TotalExtra): ReadUsage {
   return readAs(value, (usage) => usageOf(usage, CHAT, totalExtra));
@@ -69,7 +73,10 @@ function partsOf(usage: JsonRecord, names: CountNames, input: unknown, output: u
   return { input, cachedInput, cacheWrite, cacheWrite1h: 0, output };
 }
 
-/** What the total has more than its parts goes where the source or reported reasoning says; else it is nobody's. */
+/**
+ * What the total has more than its parts goes where the source or reported reasoning says; else it
+ * is nobody's.
+ */
 function withTotal(parts: TokenUsage, usage: JsonRecord, names: CountNames, totalExtra: TotalExtra): TokenUsage {
   const total = usage['total_tokens'];
   const extra = isTokens(total) ? Math.max(0, total - parts.input - parts.output) : 0;

@@ -6,12 +6,16 @@ import type { MeterResult } from './meter.js';
 export type ReadUsage = TokenUsage | 'absent' | 'malformed';
 
 /**
- * What `total_tokens` count beyond input and output. `reasoning`: output as far as it holds all reasoning that the answer
- * reports, the rest is charged to nobody. `output`, `input`: all of it is that, as the source says.
+ * What `total_tokens` count beyond input and output. `reasoning`: output as far as it holds all
+ * reasoning that the answer reports, the rest is charged to nobody. `output`, `input`: all of it is
+ * that, as the source says.
  */
 export type TotalExtra = NonNullable<CatalogSource['totalExtra']>;
 
-/** Hundreds of times what the largest models take in one call: a count above is nobody's, and nobody pays for it. */
+/**
+ * Hundreds of times what the largest models take in one call: a count above is nobody's, and nobody
+ * pays for it.
+ */
 export const TOKENS_MAX = 1_000_000_000;
 
 /** A non-negative integer up to {@link TOKENS_MAX}: the only thing that is believed as a count. */
@@ -19,7 +23,10 @@ export function isTokens(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX;
 }
 
-/** The usage after a later report: its counts replace those before, except that a zero takes no count back. */
+/**
+ * The usage after a later report: its counts replace those before, except that a zero takes no
+ * count back.
+ */
 export function laterUsage(before: ReadUsage, later: ReadUsage): ReadUsage {
   if (typeof before === 'string' || typeof later === 'string') return later;
   return {

@@ -15,7 +15,10 @@ export const responsesReader: AnswerReader = {
   cutEndsNormally: true,
 };
 
-/** What the ending of a cut stream repeats of its beginning: of a whole response too much would have to be kept. */
+/**
+ * What the ending of a cut stream repeats of its beginning: of a whole response too much would have
+ * to be kept.
+ */
 interface Begun {
   readonly id: string;
   readonly createdAt: unknown;
@@ -72,7 +75,10 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
   };
 }
 
-/** Reads a complete response. One that the provider marks as failed is none, but it may go to the client as it is. */
+/**
+ * Reads a complete response. One that the provider marks as failed is none, but it may go to the
+ * client as it is.
+ */
 function readPlainResponse(body: Buffer, totalExtra?: TotalExtra): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
@@ -95,8 +101,8 @@ function nameBytes(item: unknown): number {
 }
 
 /**
- * The response fails under its own id, with the next number; then an error event with the fields flat, as the protocol
- * has them, and nested, as client libraries look for them.
+ * The response fails under its own id, with the next number; then an error event with the fields
+ * flat, as the protocol has them, and nested, as client libraries look for them.
  */
 function cutEnding(error: GatewayError, requestId: string, begun: Begun | null, nextNumber: number): Buffer {
   const { code, message, param } = error;

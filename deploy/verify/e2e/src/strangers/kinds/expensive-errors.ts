@@ -8,7 +8,10 @@ const EVERY_MS = 100;
 /** As much as of a provider's message is looked at. */
 const SPACES = 3_980;
 
-/** Calls whose text a provider repeats in its error: long runs of spaces behind words that are looked for when it is cleaned. */
+/**
+ * Calls whose text a provider repeats in its error: long runs of spaces behind words that are
+ * looked for when it is cleaned.
+ */
 export const expensiveErrors: StartAttack = ({ edgePort, secret, modelId }, bounds) => {
   const content = `${REPEAT}organization${' '.repeat(SPACES)}!`;
   const body = JSON.stringify({ model: modelId, messages: [{ role: 'user', content }] });

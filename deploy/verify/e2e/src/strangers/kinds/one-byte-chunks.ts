@@ -16,7 +16,9 @@ const THEN = {
 };
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** Bodies of one-byte chunks, to the pages without a session and to the edge with an invented key. */
+/**
+ * Bodies of one-byte chunks, to the pages without a session and to the edge with an invented key.
+ */
 export const chunksWithoutKey: StartAttack = (target, bounds) =>
   holdConnections(
     [

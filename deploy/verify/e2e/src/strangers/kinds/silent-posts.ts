@@ -4,7 +4,10 @@ import { bearer, CHAT, PAGES_SIGN_IN, postHead } from '../request-heads.js';
 
 const CONNECTIONS = 400;
 
-/** Posts that announce a body and send none: to the pages without a session, to the edge with the attacker's own key. */
+/**
+ * Posts that announce a body and send none: to the pages without a session, to the edge with the
+ * attacker's own key.
+ */
 export const silentPosts: StartAttack = ({ edgePort, pagesPort, secret }, bounds) =>
   holdConnections(
     [

@@ -9,7 +9,10 @@ const PAGES_CONNECTIONS = 500;
 const EDGE_BYTES = 256 * 1024;
 const PAGES_BYTES = 4_096;
 
-/** Bodies that come as a few bytes each second; those of the edge come with an invented key, and most of them at once. */
+/**
+ * Bodies that come as a few bytes each second; those of the edge come with an invented key, and
+ * most of them at once.
+ */
 export const slowBodies: StartAttack = ({ edgePort, pagesPort }, bounds) => {
   const pages = postHead(PAGES_SIGN_IN, `content-length: ${PAGES_BYTES}`);
   const edge = postHead(CHAT, `content-length: ${EDGE_BYTES}`, bearer(makeSecret('mgw_live_')));

@@ -8,7 +8,10 @@ const PAGES_CONNECTIONS = 600;
 /** So often on one connection: more than the buffers of both sides take. */
 const FILES_EACH = 30;
 
-/** Answers that nobody reads: the largest file of the pages many times on each connection, and long answers of a model. */
+/**
+ * Answers that nobody reads: the largest file of the pages many times on each connection, and long
+ * answers of a model.
+ */
 export const slowReads: StartAttack = ({ edgePort, pagesPort, largeFile, secret, modelId }, bounds) => {
   const call = JSON.stringify({ model: modelId, messages: [{ role: 'user', content: LARGE }] });
   const edge = postHead(CHAT, bearer(secret), `content-length: ${call.length}`) + call;

@@ -3,9 +3,15 @@ import { holdConnections, type HeldGroup } from '../hold-connections.js';
 import { bearer, CHAT, postHead } from '../request-heads.js';
 
 const KIB = 1024;
-/** Of the largest body that a call may have: as many as fit into the 512 MiB of an edge without a share for each account. */
+/**
+ * Of the largest body that a call may have: as many as fit into the 512 MiB of an edge without a
+ * share for each account.
+ */
 const LARGEST = { bytes: 10 * KIB * KIB, connections: 51 };
-/** They take what is left, the next size when the one before has come in, down to less than a good call needs. */
+/**
+ * They take what is left, the next size when the one before has come in, down to less than a good
+ * call needs.
+ */
 const SMALLER = [
   { bytes: 64 * KIB, connections: 34, afterMs: 3_000 },
   { bytes: 4 * KIB, connections: 20, afterMs: 4_000 },

@@ -6,7 +6,10 @@ const AT_ONCE = 300;
 const EVERY_MS = 50;
 const TOKEN_BYTES = 24;
 
-/** Tokens that no operator has, another one each time: at the pages' sign-in, at the API below the pages, and at the operator API. */
+/**
+ * Tokens that no operator has, another one each time: at the pages' sign-in, at the API below the
+ * pages, and at the operator API.
+ */
 export const wrongOperatorTokens: StartAttack = ({ pagesPort, operatorPort }, bounds) => {
   const question = (n: number) => {
     const token = `mgw_op_${randomBytes(TOKEN_BYTES).toString('hex')}`;

@@ -134,7 +134,10 @@ function TransactionRow({
   );
 }
 
-/** What a transaction added to the wallet or the plan's use, or took: their ledger accounts begin with their names. */
+/**
+ * What a transaction added to the wallet or the plan's use, or took: their ledger accounts begin
+ * with their names.
+ */
 function Moved({
   entries,
   of,

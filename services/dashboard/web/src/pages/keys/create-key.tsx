@@ -18,7 +18,9 @@ interface CreateKeyProps {
   readonly onCreated: (key: PageKeyCreated) => void;
 }
 
-/** The form of a new key: what is left blank is explained, and what cannot be changed later is said. */
+/**
+ * The form of a new key: what is left blank is explained, and what cannot be changed later is said.
+ */
 export function CreateKey({ opened, creation, onClose, onCreated }: CreateKeyProps) {
   return (
     <Modal opened={opened} onClose={onClose} title="Create an API key" size={540}>
@@ -135,7 +137,10 @@ function Form({ creation, onClose, onCreated }: FormProps) {
   );
 }
 
-/** The same key for the same content: after an answer that was lost, trying again makes no second one. */
+/**
+ * The same key for the same content: after an answer that was lost, trying again makes no second
+ * one.
+ */
 function useIdempotencyKey(): (content: unknown) => string {
   const last = useRef({ content: '', key: '' });
   return (content) => {

@@ -14,7 +14,9 @@ interface SecretShownProps {
   readonly onClose: () => void;
 }
 
-/** The one moment in which a secret is readable. It lives in this dialogue only and is gone with it. */
+/**
+ * The one moment in which a secret is readable. It lives in this dialogue only and is gone with it.
+ */
 export function SecretShown({ shown, onClose }: SecretShownProps) {
   return (
     <Modal

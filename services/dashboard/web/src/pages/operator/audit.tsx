@@ -24,7 +24,10 @@ const EMPTY: Record<AuditKind | 'all', string> = {
   refused: 'Nobody was refused',
 };
 
-/** Who changed what, who signed in and exported, and who was refused. The filters are in the address. */
+/**
+ * Who changed what, who signed in and exported, and who was refused. The filters are in the
+ * address.
+ */
 export function Component() {
   const [query, setQuery] = useSearchParams();
   const accountId = query.get('account');

@@ -8,7 +8,10 @@ import { keepCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
-/** An operator's token opens a session of at most eight hours; the token itself is not kept in the browser. */
+/**
+ * An operator's token opens a session of at most eight hours; the token itself is not kept in the
+ * browser.
+ */
 export function Component() {
   const client = useQueryClient();
   const config = useConfig();

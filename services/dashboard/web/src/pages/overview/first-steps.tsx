@@ -12,7 +12,10 @@ interface Step {
   readonly link?: { readonly to: string; readonly label: string };
 }
 
-/** The way from a new account to its first call; gone when it is walked. `isFunded` null: funds are no business of who asks. */
+/**
+ * The way from a new account to its first call; gone when it is walked. `isFunded` null: funds are
+ * no business of who asks.
+ */
 export function FirstSteps({ isFunded }: { readonly isFunded: boolean | null }) {
   const { account, user } = useCurrent();
   const keys = useKeys(account.id);

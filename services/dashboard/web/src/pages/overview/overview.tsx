@@ -17,7 +17,10 @@ import { BalanceCards } from './balance-cards.js';
 import { UsageChart } from './usage-chart.js';
 import './overview.css';
 
-/** What the account may still use, what it used, and what was refused; for members what they used themselves. */
+/**
+ * What the account may still use, what it used, and what was refused; for members what they used
+ * themselves.
+ */
 export function Component() {
   const { account, isManager } = useCurrent();
   const [range, setRange] = useState<RangeName>('30d');

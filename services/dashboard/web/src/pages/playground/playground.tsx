@@ -169,7 +169,9 @@ export function Component() {
   );
 }
 
-/** The playground has a key of its own: its limit is neither that of the account nor of another key. */
+/**
+ * The playground has a key of its own: its limit is neither that of the account nor of another key.
+ */
 function adviceOfTurn(error: unknown): Advice | undefined {
   if (!(error instanceof ApiError) || error.code !== 'rate_limited') return undefined;
   return {

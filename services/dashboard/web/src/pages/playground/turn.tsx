@@ -7,7 +7,10 @@ import { Amount } from '../../ui/amount.js';
 import { CopyButton } from '../../ui/copy.js';
 import type { Turn } from './use-conversation.js';
 
-/** A record is there as soon as billing has settled the call; after that long it is looked for no more. */
+/**
+ * A record is there as soon as billing has settled the call; after that long it is looked for no
+ * more.
+ */
 const COST_TRIES_MAX = 40;
 const COST_EVERY_MS = 750;
 const EXACT_PLACES = 6;

@@ -3,7 +3,10 @@ import type { PageModel } from '@gateway/contracts/pages';
 /** What stands in a snippet while no model is known. */
 const NO_MODEL = 'publisher/model';
 
-/** Models for the snippets: cheap ones that may be called and whose providers answer, of the key's list when it has one. */
+/**
+ * Models for the snippets: cheap ones that may be called and whose providers answer, of the key's
+ * list when it has one.
+ */
 export function chooseModels(
   models: readonly PageModel[],
   allowed: readonly string[] | null = null,

@@ -70,14 +70,19 @@ function ChoosePassword({ title, about, path, submit, onDone, spent }: ChoosePas
   );
 }
 
-/** The token of a mail's link. It is in the fragment, which no server sees, and leaves the address bar at once. */
+/**
+ * The token of a mail's link. It is in the fragment, which no server sees, and leaves the address
+ * bar at once.
+ */
 function useMailToken(): string | null {
   const [token] = useState(() => new URLSearchParams(window.location.hash.slice(1)).get('token'));
   if (window.location.hash !== '') window.history.replaceState(window.history.state, '', window.location.pathname);
   return token;
 }
 
-/** Where the link of a verification mail leads: the first password is set, and its person goes in. */
+/**
+ * Where the link of a verification mail leads: the first password is set, and its person goes in.
+ */
 export function Verify() {
   return (
     <ChoosePassword

@@ -10,7 +10,10 @@ interface SendAgainProps {
   readonly email?: string;
 }
 
-/** Asks for another mail that verifies an address. The answer is the same whether or not the address is known. */
+/**
+ * Asks for another mail that verifies an address. The answer is the same whether or not the address
+ * is known.
+ */
 export function SendAgain({ email: known }: SendAgainProps) {
   const [typed, setTyped] = useState('');
   const email = (known ?? typed).trim();

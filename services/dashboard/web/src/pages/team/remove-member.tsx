@@ -16,7 +16,10 @@ interface RemoveMemberProps {
   readonly onClose: () => void;
 }
 
-/** Takes a member out of the team. Keys in use keep them there: nobody shall stop a running program without having looked. */
+/**
+ * Takes a member out of the team. Keys in use keep them there: nobody shall stop a running program
+ * without having looked.
+ */
 export function RemoveMember({ leaving, keys, onClose }: RemoveMemberProps) {
   const { account } = useCurrent();
   const refresh = useRefreshAccount(account.id);

@@ -15,7 +15,10 @@ import { CallDrawer } from './call-drawer.js';
 import { FILTERS, UsageFilters, type FilterName } from './usage-filters.js';
 import { UsageTable } from './usage-table.js';
 
-/** Every call with its cost: found by filters or by its id, and exported. What is chosen stands in the address. */
+/**
+ * Every call with its cost: found by filters or by its id, and exported. What is chosen stands in
+ * the address.
+ */
 export function Component() {
   const { account, isManager } = useCurrent();
   const [query, setQuery] = useSearchParams();
