@@ -312,4 +312,5 @@ redis.call('ZADD', KEYS[2], math.min(lease, due) == lease and lease_text or due_
 if is_renewed then
   redis.call('EXPIRE', KEYS[3], IDLE_SECONDS)
 end
-return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text }
+local slots_left = int(tonumber(ARGV[17]) - slots - 1)
+return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text, slots_left }

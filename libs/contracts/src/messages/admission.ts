@@ -123,6 +123,11 @@ const admittedAnswer = z.object({
   sources: z.array(objectId).min(1).max(64),
   /** A stored answer for a repeated id. */
   repeated: z.boolean(),
+  /**
+   * Slots of the account that were free when this call had taken its own. Absent: not known, as in
+   * a repeated answer and in those of a release before this field.
+   */
+  slotsLeft: count.optional(),
 });
 export type AdmittedAnswer = z.infer<typeof admittedAnswer>;
 

@@ -159,6 +159,17 @@ test('without a catalog a call is a fault, and so is one while a store is almost
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
+test('an admission tells how many slots are left; the answer to another try of it tells none', async () => {
+  const account = makeAccount(world, { wallet: 9 * PRICE, terms: { concurrency: 3 } });
+  const entries = Array.from({ length: 3 }, () => admitEntry(one.clock, [account.digest]));
+  const admitted = [];
+  for (const entry of entries) admitted.push(await mustAdmit(one, entry));
+  expect(admitted.map(({ slotsLeft }) => slotsLeft)).toEqual([2, 1, 0]);
+  expect(await mustAdmit(two, entries[2]!)).not.toHaveProperty('slotsLeft');
+  await batch(two, { releases: [release(admitted[0]!, 'ok', PRICE)] });
+  expect(await mustAdmit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ slotsLeft: 0 });
+});
+
 test('count_tokens takes no slot and no hold, and is not stopped by a full concurrency', async () => {
   const account = makeAccount(world, { wallet: PRICE, terms: { concurrency: 1 } });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));

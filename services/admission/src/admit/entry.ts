@@ -75,6 +75,7 @@ export function answerOf(
         price,
         sources,
         repeated: false,
+        slotsLeft: outcome.slotsLeft,
       };
     }
     case 'counted': {

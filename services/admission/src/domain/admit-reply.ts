@@ -11,7 +11,14 @@ import { readStoredKey, readStoredTerms } from './stored-records.js';
 
 /** What the script found. `now` is Redis time in ms. */
 export type AdmitOutcome =
-  | { readonly kind: 'admitted'; readonly now: number; readonly token: string; readonly hold: HoldFields }
+  | {
+      readonly kind: 'admitted';
+      readonly now: number;
+      readonly token: string;
+      readonly hold: HoldFields;
+      /** Free slots of the account, this call's own taken. */
+      readonly slotsLeft: number;
+    }
   | { readonly kind: 'repeated'; readonly now: number; readonly token: string; readonly hold: HoldFields }
   | { readonly kind: 'opened' | 'counted'; readonly now: number; readonly token: string }
   | {
@@ -54,7 +61,13 @@ export function readAdmitReply(
   const text = (index: number): string => reply[index] ?? '';
   switch (reply[0]) {
     case 'admitted':
-      return { kind: 'admitted', now, token: text(2), hold: admittedHold(reply, keyReference.account, prepared) };
+      return {
+        kind: 'admitted',
+        now,
+        token: text(2),
+        hold: admittedHold(reply, keyReference.account, prepared),
+        slotsLeft: Number(text(7)),
+      };
     case 'repeated':
       return {
         kind: 'repeated',
