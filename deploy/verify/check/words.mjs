@@ -1,5 +1,5 @@
-// Finds words in identifiers, comments and documents that the glossary has retired, and comments that
-// are too wide: `npm run rules` runs it.
+// Finds words in identifiers, comments and documents that the glossary has retired, and comments
+// that are too wide: `npm run rules` runs it.
 import { fileURLToPath } from 'node:url';
 import { trackedFiles } from './citations.mjs';
 
@@ -79,7 +79,8 @@ const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/)/;
 const DIRECTIVE = /eslint-|@typedef/;
 
 /**
- * Lists comments that are too wide to be read beside something else, as `<file>:<line>: <columns> columns`.
+ * Lists comments that are too wide to be read beside something else, as
+ * `<file>:<line>: <columns> columns`.
  * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
  * @returns {string[]}
  */

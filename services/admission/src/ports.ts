@@ -92,8 +92,8 @@ export interface Edges {
 
 /** The stream of usage events. */
 export interface Journal {
-  /** Resolves when the stream has the events; all are of accounts of this shard. */
-  store(shard: number, events: readonly UsageEvent[]): Promise<void>;
+  /** Resolves when the stream has the events, on the subject of this group of shards. */
+  store(group: number, events: readonly UsageEvent[]): Promise<void>;
 }
 
 /** Who is told something and answers nothing. */

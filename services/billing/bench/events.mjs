@@ -1,5 +1,5 @@
 // Usage events as an edge sends them: wallet-funded calls with one attempt whose cost is known.
-import { makeUuidV7, shardOfAccount, SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { makeUuidV7, shardOfAccount, USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import { usageRecorded } from '@gateway/contracts/messages';
 
 const STORES_AT_ONCE = 8;
@@ -25,24 +25,24 @@ export const accountNames = (accounts) => Array.from({ length: accounts }, (_, i
 
 /**
  * Stores events of the accounts in turn, `size` to a message; each message holds events of one
- * shard.
+ * group.
  */
 export async function publish(edge, { events, accounts, size }) {
-  const byShard = Array.from({ length: SHARDS_TOTAL }, () => []);
-  for (const account of accountNames(accounts)) byShard[shardOfAccount(account)].push(account);
-  const shards = byShard.flatMap((ofShard, shard) => (ofShard.length > 0 ? [shard] : []));
+  const byGroup = Array.from({ length: USAGE_GROUPS_TOTAL }, () => []);
+  for (const account of accountNames(accounts)) byGroup[usageGroupOfShard(shardOfAccount(account))].push(account);
+  const groups = byGroup.flatMap((ofGroup, group) => (ofGroup.length > 0 ? [group] : []));
   const messages = Math.ceil(events / size);
-  const places = byShard.map(() => 0);
+  const places = byGroup.map(() => 0);
   let next = 0;
   const send = async () => {
     while (next < messages) {
       const index = next;
       next += 1;
-      const shard = shards[index % shards.length];
-      const of = byShard[shard];
+      const group = groups[index % groups.length];
+      const of = byGroup[group];
       const length = Math.min(size, events - index * size);
-      const body = { events: Array.from({ length }, () => eventOf(of[places[shard]++ % of.length])) };
-      await edge.store(usageRecorded, { shard }, body);
+      const body = { events: Array.from({ length }, () => eventOf(of[places[group]++ % of.length])) };
+      await edge.store(usageRecorded, { shard: group }, body);
     }
   };
   await Promise.all(Array.from({ length: STORES_AT_ONCE }, send));

@@ -16,4 +16,4 @@ export type { SettleStore } from './usage/settle-store.js';
 export { createMonths } from './ledger/months.js';
 export { settleBatch } from './usage/settle-batch.js';
 export { readDelivery } from './usage/read-delivery.js';
-export type { UsageDelivery } from './usage/settle-deliveries.js';
+export type { UsageDelivery } from './usage/read-chunks.js';

@@ -74,8 +74,11 @@ export interface BillingOptions {
 
 /** A hung process gives up the rows that its transactions have locked after this time. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
-/** One for each shard, and for months that are missing. */
-const SETTLE_CONNECTIONS_MAX = 6;
+/**
+ * One for each shard, for what is applied, for subjects of the version before, and for months that
+ * are missing.
+ */
+const SETTLE_CONNECTIONS_MAX = 8;
 /** Connections for all requests; one more keeps the shard locks. */
 const CONNECTIONS_MAX = 20;
 /** How what a server did not take is tried again. */
@@ -217,7 +220,7 @@ interface WorkerParts {
   readonly nudge: () => void;
 }
 
-/** Settles what the stream brings, each shard by one replica. */
+/** Settles what the stream brings, each of its subjects by one replica. */
 function startWorker(parts: WorkerParts): UsageWorker {
   const { options, settlePool, locksPool, bus, stream, ledgerEpoch, months, nudge } = parts;
   const { log, stopping } = options;
@@ -231,7 +234,7 @@ function startWorker(parts: WorkerParts): UsageWorker {
     log,
     stopping,
     locks: createShardLocks(locksPool, () => worker.lost()),
-    consume: (shard, handler) => stream.consume(shard, handler),
+    consume: (subject, handler) => stream.consume(subject, handler),
   });
   return worker;
 }

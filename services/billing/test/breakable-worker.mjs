@@ -21,11 +21,12 @@ import { startUsageWorker } from '../dist/usage/worker.js';
 const {
   natsUrl,
   postgresUrl,
-  shards,
+  subjects,
   point = null,
   nth = 1,
   ackWaitMs = 400,
   silentMs = 1_000,
+  batchEventsMax = 5,
 } = JSON.parse(process.argv[2]);
 const log = { info() {}, warn() {}, error() {} };
 const RETRY_MS = 100;
@@ -94,7 +95,7 @@ const settling = {
 };
 const announcer = createSnapshotPublisher(bus, ledgerEpoch);
 const locks = createShardLocks(locksPool, () => worker.lost(), silentMs);
-const hold = breakable('hold', (shard) => locks.hold(shard));
+const hold = breakable('hold', (subject) => locks.hold(subject));
 const worker = startUsageWorker({
   store: settling,
   months: createMonths(settling),
@@ -102,14 +103,15 @@ const worker = startUsageWorker({
   meter: createSettleMeter(),
   isInfrastructureFault,
   retryDelayMs: () => 100,
+  batchEventsMax,
   log,
   stopping: new AbortController().signal,
-  locks: { hold: async (shard) => shards.includes(shard) && hold(shard), release: () => locks.release() },
-  consume: (shard, handler) =>
+  locks: { hold: async (subject) => subjects.includes(subject) && hold(subject), release: () => locks.release() },
+  consume: (subject, handler) =>
     bus.consume({
       stream: usageRecorded.stream,
-      durable: `billing-${shard}-${ledgerEpoch}`,
-      filterSubject: subjectOf(usageRecorded, { shard }),
+      durable: `billing-${subject}-${ledgerEpoch}`,
+      filterSubject: subjectOf(usageRecorded, { shard: subject }),
       batchMax: 4,
       maxAckPending: 1_000,
       ackWaitMs,

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bus } from '@gateway/bus';
-import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
+import { SHARDS_TOTAL, shardOfAccount, USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import type { Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
@@ -25,11 +25,13 @@ const STREAM_BYTES = 512 * 1024 * 1024;
 const SETTLE_MS = 300_000;
 
 export interface WorkerSettings {
-  readonly shards?: readonly number[];
+  readonly subjects?: readonly number[];
   /** `before <call>` or `after <call>`: where the worker kills itself. */
   readonly point?: string;
   readonly nth?: number;
   readonly ackWaitMs?: number;
+  /** Events in one transaction. */
+  readonly batchEventsMax?: number;
   /** Another ledger than the world's, on the same stream. */
   readonly ledger?: TestDatabase;
 }
@@ -40,7 +42,7 @@ export interface WorkerSettings {
  */
 export class DisturbedWorld {
   /** Everything that was ever stored, in its order. */
-  readonly #stored: { shard: number; events: readonly unknown[] }[] = [];
+  readonly #stored: { subject: number; events: readonly unknown[] }[] = [];
   readonly #running = new Set<ChildProcess>();
 
   private constructor(
@@ -72,32 +74,32 @@ export class DisturbedWorld {
   }
 
   /**
-   * Stores events in messages of at most `size`, each with accounts of one shard; of what has no
-   * account, in shard 0. What the stream did not take is sent again, as an edge does.
+   * Stores events in messages of at most `size`, as edges do, or with a subject for each shard of
+   * accounts as edges did. What the stream did not take is sent again.
    */
-  async store(events: readonly unknown[], size: number): Promise<void> {
-    const byShard = new Map<number, unknown[]>();
+  async store(events: readonly unknown[], size: number, groups = USAGE_GROUPS_TOTAL): Promise<void> {
+    const bySubject = new Map<number, unknown[]>();
     for (const event of events) {
-      const shard = shardOf(event);
-      byShard.set(shard, [...(byShard.get(shard) ?? []), event]);
+      const subject = usageGroupOfShard(shardOf(event), groups);
+      bySubject.set(subject, [...(bySubject.get(subject) ?? []), event]);
     }
-    for (const [shard, ofShard] of byShard)
-      for (let at = 0; at < ofShard.length; at += size) {
-        const message = ofShard.slice(at, at + size);
-        this.#stored.push({ shard, events: message });
+    for (const [subject, ofSubject] of bySubject)
+      for (let at = 0; at < ofSubject.length; at += size) {
+        const message = ofSubject.slice(at, at + size);
+        this.#stored.push({ subject, events: message });
         await until('the stream takes a message', () =>
-          this.edge.store(usageRecorded, { shard }, messageOf(message)).catch(() => null),
+          this.edge.store(usageRecorded, { shard: subject }, messageOf(message)).catch(() => null),
         );
       }
   }
 
   worker({ ledger = this.ledger, ...settings }: WorkerSettings = {}): ChildProcess {
-    const all = Array.from({ length: SHARDS_TOTAL }, (_, shard) => shard);
+    const all = Array.from({ length: SHARDS_TOTAL }, (_, subject) => subject);
     const child = spawn(
       process.execPath,
       [
         WORKER,
-        JSON.stringify({ shards: all, ...settings, natsUrl: this.bus.urlFor('billing'), postgresUrl: ledger.url }),
+        JSON.stringify({ subjects: all, ...settings, natsUrl: this.bus.urlFor('billing'), postgresUrl: ledger.url }),
       ],
       { stdio: ['ignore', 'ignore', 'inherit'] },
     );
@@ -137,7 +139,7 @@ export class DisturbedWorld {
     for (let at = 0; at < this.#stored.length; at += UNDISTURBED_MESSAGES) {
       const read = this.#stored
         .slice(at, at + UNDISTURBED_MESSAGES)
-        .map(({ shard, events }) => readDelivery(messageOf(events), { shard, sequence: 1 }));
+        .map(({ subject, events }) => readDelivery(messageOf(events), { subject, sequence: 1 }));
       await settleBatch(store, months, {
         received: read.flatMap(({ received }) => received),
         deadLetters: read.flatMap(({ deadLetters }) => deadLetters),
@@ -173,6 +175,7 @@ export async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
+/** Of what names no account, the first. */
 function shardOf(event: unknown): number {
   const account = (event as Partial<UsageEvent>).hold?.account;
   return typeof account === 'string' ? shardOfAccount(account) : 0;

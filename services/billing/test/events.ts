@@ -118,7 +118,7 @@ export function expired(event: UsageEvent): UsageEvent {
 }
 
 export function receivedOf(...events: UsageEvent[]): ReceivedEvent[] {
-  return events.map((event) => receivedEventOf(event, event, { shard: 0, sequence: 1 }));
+  return events.map((event) => receivedEventOf(event, event, { subject: 0, sequence: 1 }));
 }
 
 /** A message of the stream as the edge writes it. */

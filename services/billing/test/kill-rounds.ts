@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7, SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { type DisturbedWorld, ended } from './disturbed-world.js';
@@ -31,8 +31,8 @@ export const STATEMENTS = [
 
 const REACH_MS = 120_000;
 /**
- * A worker for each shard at once: a round is mostly waiting, for its start and for what its
- * predecessor had in hand.
+ * A worker for each shard at once, on a subject of its own: a round is mostly waiting, for its
+ * start and for what its predecessor had in hand.
  */
 const WORKERS: readonly (readonly number[])[] = [[0], [1], [2], [3]];
 
@@ -54,7 +54,8 @@ export async function killAtEach(
     traffic: new Traffic(shards, seed + worker),
     rounds: rounds.filter((_, index) => index % WORKERS.length === worker),
   }));
-  for (const { traffic, rounds: ofWorker } of workers) await world.store(traffic.prepared(ofWorker.length), 20);
+  for (const { traffic, rounds: ofWorker } of workers)
+    await world.store(traffic.prepared(ofWorker.length), 20, SHARDS_TOTAL);
   const first = world.worker();
   await world.settled();
   await ended(first);
@@ -62,8 +63,8 @@ export async function killAtEach(
   await Promise.all(
     workers.map(async ({ shards, traffic, rounds: ofWorker }) => {
       for (const point of ofWorker) {
-        await world.store(traffic.round(), 2);
-        await killedAt(world.worker({ shards, point }), point);
+        await world.store(traffic.round(), 2, SHARDS_TOTAL);
+        await killedAt(world.worker({ subjects: shards, point }), point);
         kills += 1;
         killed(kills, rounds.length);
       }

@@ -2,8 +2,14 @@ import { crc32 } from 'node:zlib';
 
 /** Accounts are spread over this many Redis hash tags; each has its own epoch. */
 export const BUCKETS_TOTAL = 256;
-/** Usage events are spread over this many subjects; an account's events all have one. */
+/** Slices of accounts in the ledger; the journal has as many subjects, and all of them are read. */
 export const SHARDS_TOTAL = 4;
+/**
+ * Subjects of the journal that are written: so many groups of shards, 1, 2 or 4. More groups cut
+ * messages and transactions smaller, so there is one until a single process of billing is too slow.
+ * Writers may differ in it while it changes.
+ */
+export const USAGE_GROUPS_TOTAL = 1;
 
 /** CRC32 of the account id's bytes, modulo {@link BUCKETS_TOTAL}. */
 export function bucketOfAccount(account: string): number {
@@ -17,4 +23,12 @@ export function shardOfBucket(bucket: number): number {
 
 export function shardOfAccount(account: string): number {
   return shardOfBucket(bucketOfAccount(account));
+}
+
+/**
+ * The subject on which events of this shard are stored. No reader depends on it: any subject may
+ * hold any account.
+ */
+export function usageGroupOfShard(shard: number, groups = USAGE_GROUPS_TOTAL): number {
+  return Math.floor(shard / (SHARDS_TOTAL / groups));
 }

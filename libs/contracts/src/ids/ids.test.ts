@@ -9,6 +9,7 @@ import {
   secretFrom,
   shardOfAccount,
   shardOfBucket,
+  usageGroupOfShard,
   timeOfUuidV7,
   UUID_PATTERN,
 } from './index.js';
@@ -73,4 +74,12 @@ test('buckets and shards are the CRC32 of the account id (pinned: stored state d
   expect(bucketOfAccount('')).toBe(0);
   expect([0, 63, 64, 255].map(shardOfBucket)).toEqual([0, 0, 1, 3]);
   expect(shardOfAccount('acc_1')).toBe(shardOfBucket(bucketOfAccount('acc_1')));
+});
+
+test.each([
+  [1, [0, 0, 0, 0]],
+  [2, [0, 0, 1, 1]],
+  [4, [0, 1, 2, 3]],
+])('%i groups of shards have the first subjects of the journal', (groups, subjects) => {
+  expect([0, 1, 2, 3].map((shard) => usageGroupOfShard(shard, groups))).toEqual(subjects);
 });

@@ -7,7 +7,15 @@ export {
   SECRET_BODY_CHARS,
   secretFrom,
 } from './key-form.js';
-export { bucketOfAccount, BUCKETS_TOTAL, SHARDS_TOTAL, shardOfAccount, shardOfBucket } from './bucket.js';
+export {
+  bucketOfAccount,
+  BUCKETS_TOTAL,
+  SHARDS_TOTAL,
+  shardOfAccount,
+  shardOfBucket,
+  USAGE_GROUPS_TOTAL,
+  usageGroupOfShard,
+} from './bucket.js';
 export { digestOfMailToken, makeMailToken } from './mail-token.js';
 export { shortHash } from './short-hash.js';
 export { makeUuidV7, timeOfUuidV7 } from './uuid-v7.js';

@@ -58,7 +58,11 @@ export const usageEvent = z.object({
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
 
-/** Events of accounts of one shard. */
+/**
+ * Events of accounts of any shard. The subject's number is that of a group of shards
+ * (`usageGroupOfShard`); it spreads the messages over workers of billing and says nothing about
+ * their accounts.
+ */
 export const usageRecorded = stored({
   name: 'usage.recorded',
   subject: 'usage.recorded.{shard}',

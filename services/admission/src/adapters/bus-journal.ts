@@ -6,8 +6,8 @@ const STORE_MS = 2_000;
 
 export function busJournal(bus: Bus): Journal {
   return {
-    async store(shard, events) {
-      await bus.store(usageRecorded, { shard }, { events: [...events] }, { timeoutMs: STORE_MS });
+    async store(group, events) {
+      await bus.store(usageRecorded, { shard: group }, { events: [...events] }, { timeoutMs: STORE_MS });
     },
   };
 }

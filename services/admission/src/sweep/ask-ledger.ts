@@ -1,4 +1,4 @@
-import { bucketOfAccount, shardOfAccount } from '@gateway/contracts/ids';
+import { bucketOfAccount, shardOfAccount, usageGroupOfShard } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX } from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
@@ -107,10 +107,10 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
 }
 
 async function recordExpired({ journal }: Ports, account: string, events: readonly UsageEvent[]): Promise<void> {
-  const shard = shardOfAccount(account);
+  const group = usageGroupOfShard(shardOfAccount(account));
   for (let from = 0; from < events.length; from += USAGE_EVENTS_MAX) {
     const some = events.slice(from, from + USAGE_EVENTS_MAX);
-    await journal.store(shard, some);
+    await journal.store(group, some);
     holdsExpired.add(some.length);
   }
 }

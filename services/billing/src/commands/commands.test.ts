@@ -25,7 +25,7 @@ beforeAll(async () => {
   ledger = await world.ledger();
   const store = createSettleStore(ledger.pool);
   const read = readDelivery(messageOf([event, { ...settled(holdFor('b'), 5), amountNanoUsd: 6 }]), {
-    shard: 0,
+    subject: 0,
     sequence: 1,
   });
   await settleBatch(store, createMonths(store), { ...read, applied: [] });

@@ -36,7 +36,7 @@ test(`5,000 events that queued while no worker ran (TEST_SEED=${SEED})`, async (
   const queued: unknown[] = [];
   while (queued.length < 5_000) queued.push(...traffic.round());
   await world.store(queued, 50);
-  const worker = world.worker();
+  const worker = world.worker({ batchEventsMax: 50 });
   await expectExact();
   await ended(worker);
 }, 120_000);

@@ -26,7 +26,7 @@ const event = settled(holdFor('a'), 70);
 
 async function deliver(...events: unknown[]): Promise<void> {
   const store = createSettleStore(ledger.pool);
-  const { received, deadLetters } = readDelivery(messageOf(events), { shard: 0, sequence: 1 });
+  const { received, deadLetters } = readDelivery(messageOf(events), { subject: 0, sequence: 1 });
   await settleBatch(store, createMonths(store), { received, deadLetters, applied: [] });
 }
 
@@ -43,7 +43,7 @@ async function whileRefused(work: () => Promise<void>): Promise<void> {
 }
 
 async function refusedByDatabase(): Promise<string> {
-  const { received } = readDelivery(messageOf([event]), { shard: 0, sequence: 1 });
+  const { received } = readDelivery(messageOf([event]), { subject: 0, sequence: 1 });
   const store = createSettleStore(ledger.pool);
   await whileRefused(() =>
     expect(settleBatch(store, createMonths(store), { received, deadLetters: [], applied: [] })).rejects.toThrow(

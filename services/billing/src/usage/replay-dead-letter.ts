@@ -37,7 +37,7 @@ export async function replayDeadLetter(
  * A whole message that could not be read is kept as it was; an event is kept without its message.
  */
 function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'received' | 'deadLetters'> {
-  const origin = { shard: row.shard, sequence: row.sequence };
+  const origin = { subject: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
   if (whole.received.length > 0) return whole;
   const text = `{"events":[${row.event.toString('utf8')}],"v":${usageRecorded.version}}`;

@@ -10,7 +10,8 @@ export interface ReceivedEvent {
 }
 
 export interface EventOrigin {
-  readonly shard: number;
+  /** Number of the stream's subject. */
+  readonly subject: number;
   readonly sequence: number;
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
 import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
@@ -7,7 +8,8 @@ import { holdFor, messageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { createProgressStore } from './progress-store.js';
-import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
+import type { UsageDelivery } from './read-chunks.js';
+import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps } from './settle-deliveries.js';
 import { createSettleMeter } from './settle-meter.js';
 import { isInfrastructureFault, createSettleStore, type SettleStore } from './settle-store.js';
 
@@ -30,7 +32,14 @@ interface Bench {
   readonly deps: SettleDeps;
 }
 
-function bench(changes: { store?: SettleStore; connected?: () => boolean; stopping?: AbortSignal } = {}): Bench {
+interface Changes {
+  readonly store?: SettleStore;
+  readonly connected?: () => boolean;
+  readonly stopping?: AbortSignal;
+  readonly batchEventsMax?: number;
+}
+
+function bench(changes: Changes = {}): Bench {
   const steps: Step[] = [];
   const store = changes.store ?? createSettleStore(ledger.pool);
   const deps: SettleDeps = {
@@ -48,6 +57,7 @@ function bench(changes: { store?: SettleStore; connected?: () => boolean; stoppi
     retryDelayMs: () => 1,
     log: silentLog,
     stopping: changes.stopping ?? new AbortController().signal,
+    ...(changes.batchEventsMax === undefined ? {} : { batchEventsMax: changes.batchEventsMax }),
   };
   return { steps, deps };
 }
@@ -226,3 +236,42 @@ test('many messages are cut into transactions of at most 1,200 events', async ()
   );
   expect(rows[0]?.posts).toBe(4n);
 }, 20_000);
+
+describe('messages with accounts of all shards that are too large for one transaction', () => {
+  const names = Array.from({ length: 40 }, (_, index) => `account-${index}`);
+  const ofShard = (shard: number): string[] => names.filter((name) => shardOfAccount(name) === shard).slice(0, 3);
+  const accounts = Array.from({ length: SHARDS_TOTAL }, (_, shard) => ofShard(shard)).flat();
+  const message = (): UsageEvent[] => accounts.map((account) => event(1, account));
+
+  test('are settled by shard, and acknowledged after all of it', async () => {
+    expect(accounts).toHaveLength(12);
+    const at = bench({ batchEventsMax: 8 });
+    await deliver(at, message(), message(), message());
+    expect(await outcomes()).toEqual(Array.from({ length: 36 }, () => 'settled 1'));
+    const { rows } = await ledger.pool.query<{ accounts: string[] }>(
+      'SELECT array_agg(account) AS accounts FROM ledger_transactions GROUP BY posted_by',
+    );
+    for (const { accounts: together } of rows) expect(new Set(together.map(shardOfAccount)).size).toBe(1);
+    const kinds = at.steps.map((step) => Object.keys(step)[0]);
+    expect(kinds.indexOf('acked')).toBeGreaterThanOrEqual(SHARDS_TOTAL);
+    expect(at.steps.filter((step) => 'acked' in step)).toEqual([{ acked: 1 }, { acked: 2 }, { acked: 3 }]);
+    expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(3);
+    expect(await faultsOf(ledger.pool)).toEqual([]);
+  });
+
+  test('are given back when one shard could not be told, and do not count as settled', async () => {
+    let told = 0;
+    const at = bench({ batchEventsMax: 8, connected: () => (told += 1) !== 2 });
+    const [one, two] = [message(), message()];
+    await deliver(at, one, two);
+    expect(at.steps.filter((step) => !('published' in step))).toEqual(
+      [1, 2].map((givenBack) => ({ givenBack, ms: GIVEN_BACK_MS })),
+    );
+    expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(0);
+    at.steps.length = 0;
+    await deliver(at, one, two);
+    expect(at.steps.filter((step) => 'acked' in step)).toHaveLength(2);
+    expect(await outcomes()).toEqual(Array.from({ length: 24 }, () => 'settled 1'));
+    expect(await faultsOf(ledger.pool)).toEqual([]);
+  });
+});

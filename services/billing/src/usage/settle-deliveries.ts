@@ -1,8 +1,8 @@
+import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { pause } from '@gateway/service-kit';
 import type { BatchDecision } from './batch-ledger-rules.js';
-import type { AppliedMessage } from './progress-store.js';
-import { readDelivery } from './read-delivery.js';
+import { type Chunk, readChunks, type UsageDelivery } from './read-chunks.js';
 import type { ReceivedEvent } from './rules.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
 import { settleInHalves, type SettleInHalvesDeps } from './settle-in-halves.js';
@@ -10,8 +10,13 @@ import type { SettleMeter } from './settle-meter.js';
 import { snapshotMessages } from './snapshot-rules.js';
 import type { SnapshotPublisher } from './stream.js';
 
-/** Events in one database transaction; a message is never split. */
+/** Events in one database transaction. */
 export const BATCH_EVENTS_MAX = 1_200;
+/**
+ * Share of {@link BATCH_EVENTS_MAX} that the shards of a chunk have on average: they are not equal,
+ * and a few events too many would be a transaction of their own.
+ */
+const FILLED = 5 / 6;
 /**
  * How long a batch is tried here while the database cannot work; then its messages are given back.
  */
@@ -19,76 +24,105 @@ export const RETRY_IN_PLACE_MS = 10_000;
 /** Messages given back are delivered again after this. */
 export const GIVEN_BACK_MS = 1_000;
 
-/** A stored message as the bus delivers it. */
-export interface UsageDelivery {
-  readonly data: Uint8Array;
-  readonly sequence: number;
-  readonly storedAtMs: number;
-  ack(): void;
-  retryAfter(ms: number): void;
-}
-
 export interface SettleDeps extends SettleInHalvesDeps {
   readonly announcer: SnapshotPublisher;
   readonly meter: SettleMeter;
   /** Delay before retry number `attempt`, milliseconds. */
   readonly retryDelayMs: (attempt: number) => number;
+  /** {@link BATCH_EVENTS_MAX} unless stated. */
+  readonly batchEventsMax?: number;
   /** Aborted at the stop of the service. */
   readonly stopping: AbortSignal;
 }
 
 /**
- * Settles deliveries of one shard: commit, publish the balance snapshots, acknowledge
+ * Settles deliveries of one subject: commit, publish the balance snapshots, acknowledge
  * (docs/protocol.md#r7). Whatever ends this in between, the message comes again, changes nothing
  * and is told again. Infrastructure errors are retried for ever, here first and then by redelivery;
- * only an event that the database refuses by itself is set aside.
+ * only an event that the database refuses by itself is set aside. The next chunk is read while one
+ * is written.
  */
 export async function settleDeliveries(
   deps: SettleDeps,
-  shard: number,
+  subject: number,
   deliveries: readonly UsageDelivery[],
 ): Promise<void> {
-  let done = 0;
-  for (const chunk of chunksOf(deliveries, shard)) {
-    const decision = await settleWithRetry(deps, chunk);
-    if (decision === null || !announce(deps, decision)) break;
-    for (const { ack } of chunk.deliveries) ack();
-    done += chunk.deliveries.length;
+  const lanes: Lanes = new Map();
+  let last = Promise.resolve(true);
+  let read = 0;
+  for await (const chunk of readChunks(deliveries, subject, Math.ceil(batchEventsMax(deps) * SHARDS_TOTAL * FILLED))) {
+    read += chunk.deliveries.length;
+    const settling = settleChunk(deps, lanes, chunk);
+    // Awaited only when the next chunk has been read.
+    settling.catch(() => undefined);
+    const isSettled = await last;
+    last = settling;
+    if (!isSettled) break;
   }
-  for (const { retryAfter } of deliveries.slice(done)) retryAfter(GIVEN_BACK_MS);
+  await last;
+  for (const { retryAfter } of deliveries.slice(read)) retryAfter(GIVEN_BACK_MS);
 }
 
-interface Chunk {
-  readonly batch: UsageBatch;
-  readonly deliveries: UsageDelivery[];
+/**
+ * What is under way of each shard of accounts; false: the database could not work, and nothing more
+ * is tried.
+ */
+type Lanes = Map<number, Promise<boolean>>;
+
+const batchEventsMax = (deps: SettleDeps): number => deps.batchEventsMax ?? BATCH_EVENTS_MAX;
+
+/**
+ * In one transaction if it is small. Else the shards of its accounts at the same time, which share
+ * no account and no hash chain and so do not wait for each other, and after all of them that its
+ * messages are applied.
+ */
+async function settleChunk(deps: SettleDeps, lanes: Lanes, { batch, deliveries }: Chunk): Promise<boolean> {
+  const isSmall = batch.received.length + batch.deadLetters.length <= batchEventsMax(deps);
+  const parts = isSmall ? [] : settleParts(deps, lanes, batch.received);
+  const areSettled = (await Promise.all(parts)).every(Boolean);
+  const isSettled = areSettled && (await settleOne(deps, isSmall ? batch : { ...batch, received: [] }));
+  for (const { ack, retryAfter } of deliveries) {
+    if (isSettled) ack();
+    else retryAfter(GIVEN_BACK_MS);
+  }
+  return isSettled;
 }
 
-function* chunksOf(deliveries: readonly UsageDelivery[], shard: number): Generator<Chunk> {
-  let chunk: {
-    received: ReceivedEvent[];
-    deadLetters: UsageBatch['deadLetters'][number][];
-    applied: AppliedMessage[];
-    from: UsageDelivery[];
-  } | null = null;
-  for (const delivery of deliveries) {
-    const { sequence, storedAtMs } = delivery;
-    const read = readDelivery(delivery.data, { shard, sequence });
-    const events = read.received.length + read.deadLetters.length;
-    if (chunk !== null && chunk.received.length + chunk.deadLetters.length + events > BATCH_EVENTS_MAX) {
-      yield { batch: chunk, deliveries: chunk.from };
-      chunk = null;
+function settleParts(deps: SettleDeps, lanes: Lanes, received: readonly ReceivedEvent[]): Promise<boolean>[] {
+  const eventsMax = batchEventsMax(deps);
+  const parts: Promise<boolean>[] = [];
+  for (const [shard, ofShard] of byShard(received)) {
+    const size = Math.ceil(ofShard.length / Math.ceil(ofShard.length / eventsMax));
+    for (let from = 0; from < ofShard.length; from += size) {
+      const batch = { received: ofShard.slice(from, from + size), deadLetters: [], applied: [] };
+      const before = lanes.get(shard) ?? Promise.resolve(true);
+      const part = before.then((mayGoOn) => mayGoOn && settleOne(deps, batch));
+      lanes.set(shard, part);
+      parts.push(part);
     }
-    chunk ??= { received: [], deadLetters: [], applied: [], from: [] };
-    chunk.received.push(...read.received);
-    chunk.deadLetters.push(...read.deadLetters);
-    chunk.applied.push({ sequence, storedAtMs });
-    chunk.from.push(delivery);
   }
-  if (chunk !== null) yield { batch: chunk, deliveries: chunk.from };
+  return parts;
+}
+
+function byShard(received: readonly ReceivedEvent[]): Map<number, ReceivedEvent[]> {
+  const shards = new Map<number, ReceivedEvent[]>();
+  for (const one of received) {
+    const shard = shardOfAccount(one.event.hold.account);
+    const ofShard = shards.get(shard);
+    if (ofShard === undefined) shards.set(shard, [one]);
+    else ofShard.push(one);
+  }
+  return shards;
+}
+
+/** True: committed and told. */
+async function settleOne(deps: SettleDeps, batch: UsageBatch): Promise<boolean> {
+  const decision = await settleWithRetry(deps, batch);
+  return decision !== null && announce(deps, decision);
 }
 
 /** Null: the database could not work for too long. */
-async function settleWithRetry(deps: SettleDeps, { batch }: Chunk): Promise<BatchDecision | null> {
+async function settleWithRetry(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision | null> {
   const { meter, log, stopping } = deps;
   const begunMs = performance.now();
   for (let attempt = 0; ; attempt += 1) {

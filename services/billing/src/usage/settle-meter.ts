@@ -29,7 +29,7 @@ export function createSettleMeter(): SettleMeter {
       return {
         settled({ outcomes }) {
           for (const outcome of outcomes) events.of({ outcome }).add(1);
-          sizes.observe(outcomes.length);
+          if (outcomes.length > 0) sizes.observe(outcomes.length);
           seconds.observe((performance.now() - begunMs) / 1_000);
           for (const span of spans) span.end();
         },

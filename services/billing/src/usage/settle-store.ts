@@ -1,3 +1,4 @@
+import { shardOfAccount } from '@gateway/contracts/ids';
 import {
   inTransaction,
   isConnectionFault,
@@ -120,6 +121,7 @@ async function write(
   }
 }
 
+/** The shard is that of the account; of what names none, the number of the subject. */
 export async function insertDeadLetters(tx: Tx, events: readonly DeadLetter[]): Promise<void> {
   for (const event of events) {
     await tx.execute(
@@ -130,7 +132,7 @@ export async function insertDeadLetters(tx: Tx, events: readonly DeadLetter[]): 
         event.contentHash,
         event.requestId,
         event.account,
-        event.origin.shard,
+        event.account === null ? event.origin.subject : shardOfAccount(event.account),
         event.origin.sequence,
         event.reason,
         event.detail,

@@ -18,7 +18,7 @@ export interface SnapshotPublisher {
  * How long a message is kept at most; trimmed earlier once it is settled (docs/protocol.md#r15).
  */
 const AGE_MAX_MS = 14 * 24 * 3_600_000;
-/** Unacknowledged messages of one shard, of all replicas together. */
+/** Unacknowledged messages of one subject, of all replicas together. */
 const ACK_PENDING_MAX = 1_000;
 /** A killed worker's messages are delivered again after this. */
 const ACK_WAIT_MS = 5_000;
@@ -37,13 +37,13 @@ const COLLECT_BYTES = 600 * 1024;
  * Messages handed over at once, as many again are read ahead; a message holds up to 100 events and
  * 256 KiB.
  */
-const BATCH_MESSAGES_MAX = 100;
+const BATCH_MESSAGES_MAX = 250;
 
 /** The stream of usage events, which billing owns: it makes, consumes and trims it. */
 export interface UsageStream extends Stream {
   ensure(): Promise<void>;
-  /** Only the owner of the shard calls it; two owners are slower and no less right. */
-  consume(shard: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
+  /** Only the owner of the subject calls it; two owners are slower and no less right. */
+  consume(subject: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
 }
 
 /**
@@ -53,8 +53,9 @@ export interface UsageStream extends Stream {
 export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, ledgerEpoch: string): UsageStream {
   const { stream } = usageRecorded;
 
-  // One subject per shard and no others: every message is some shard's, so that sequences have no
-  // gaps when all is settled.
+  // These subjects and no others, and each has a consumer, so that sequences have no gaps when all
+  // is settled. Writers use the first ones, as many as there are groups; the others may have
+  // messages of the version before.
   const subjects = Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard }));
 
   let bytesStored = 0;
@@ -87,11 +88,11 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
       return { firstSequence, lastSequence, firstAtMs: firstAt, lastAtMs: lastAt, filled: bytes / bytesMax };
     },
     trim: (upToSequence) => bus.purgeStream(stream, upToSequence),
-    consume: (shard, handler) =>
+    consume: (subject, handler) =>
       bus.consume({
         stream,
-        durable: `billing-${shard}-${ledgerEpoch}`,
-        filterSubject: subjectOf(usageRecorded, { shard }),
+        durable: `billing-${subject}-${ledgerEpoch}`,
+        filterSubject: subjectOf(usageRecorded, { shard: subject }),
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,
         ackWaitMs: ACK_WAIT_MS,

@@ -1,34 +1,38 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
-import { settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
+import type { UsageDelivery } from './read-chunks.js';
+import { settleDeliveries, type SettleDeps } from './settle-deliveries.js';
 
-/** How often a shard that somebody else works on, or nobody, is tried. */
+/** How often a subject that somebody else works on, or nobody, is tried. */
 const POLL_MS = 200;
 
 export interface UsageWorkerDeps extends SettleDeps {
-  readonly locks: { hold(shard: number): Promise<boolean>; release(): Promise<void> };
-  consume(shard: number, handler: (batch: UsageDelivery[]) => Promise<void>): { stop(): Promise<void> };
+  readonly locks: { hold(subject: number): Promise<boolean>; release(): Promise<void> };
+  consume(subject: number, handler: (batch: UsageDelivery[]) => Promise<void>): { stop(): Promise<void> };
 }
 
 export interface UsageWorker {
-  /** The locks were lost: somebody else may work on the shards already. */
+  /** The locks were lost: somebody else may work on the subjects already. */
   lost(): void;
-  /** Shards that this process works on. */
-  shards(): number[];
+  /** Subjects that this process works on. */
+  subjects(): number[];
   stop(): Promise<void>;
 }
 
-/** Works on every shard that this process can get, one batch after the other within a shard. */
+/**
+ * Works on every subject that this process can get, one batch of deliveries after the other within
+ * a subject.
+ */
 export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;
 
   const poll = async (): Promise<void> => {
-    for (let shard = 0; shard < SHARDS_TOTAL && !stopped; shard += 1) {
-      if (consumers.has(shard) || !(await deps.locks.hold(shard)) || stopped) continue;
+    for (let subject = 0; subject < SHARDS_TOTAL && !stopped; subject += 1) {
+      if (consumers.has(subject) || !(await deps.locks.hold(subject)) || stopped) continue;
       consumers.set(
-        shard,
-        deps.consume(shard, (batch) => settleDeliveries(deps, shard, batch)),
+        subject,
+        deps.consume(subject, (batch) => settleDeliveries(deps, subject, batch)),
       );
     }
   };
@@ -41,14 +45,14 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
 
   const polling = every(POLL_MS, poll, {
     atOnce: true,
-    failed: (err) => deps.log.warn({ err }, 'no shard could be taken; it is tried again'),
+    failed: (err) => deps.log.warn({ err }, 'no subject could be taken; it is tried again'),
   });
   return {
     lost() {
-      deps.log.warn({}, 'the locks of the shards were lost');
+      deps.log.warn({}, 'the locks of the subjects were lost');
       void stopConsumers();
     },
-    shards: () => [...consumers.keys()],
+    subjects: () => [...consumers.keys()],
     async stop() {
       stopped = true;
       await polling.stop();

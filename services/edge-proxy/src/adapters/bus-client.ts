@@ -26,8 +26,8 @@ export function makeBusClient(bus: Bus): BusClient {
       ),
     authorize: (question, to) => bus.request(admissionAuthorize, question, optionsOf(to)),
     usage: (question, to) => bus.request(admissionUsage, question, optionsOf(to)),
-    storeUsage: async (shard, message) => {
-      await bus.store(usageRecorded, { shard }, message, { timeoutMs: STORE_USAGE_MS });
+    storeUsage: async (group, message) => {
+      await bus.store(usageRecorded, { shard: group }, message, { timeoutMs: STORE_USAGE_MS });
     },
     storeHeartbeat: async (heartbeat) => {
       await bus.store(edgeHeartbeat, { edge: heartbeat.edge, chunk: heartbeat.chunk }, heartbeat, {

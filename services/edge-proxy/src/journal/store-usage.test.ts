@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
 import { TEST_PRICE } from '../../test/fake-admission.js';
@@ -16,15 +17,20 @@ beforeEach(() => {
   nowMs = 0;
   failures = [];
   busClient = new FakeBusClient();
-  journal = new UsageJournal({
+  journal = journalOf(SHARDS_TOTAL);
+});
+afterEach(() => void jest.useRealTimers());
+
+function journalOf(groups?: number): UsageJournal {
+  return new UsageJournal({
     bus: busClient,
     tickEnd: new TickEnd(),
     monotonicMs: () => nowMs,
     random: () => 0,
     onFailedTry: (code) => void failures.push(code),
+    ...(groups === undefined ? {} : { groups }),
   });
-});
-afterEach(() => void jest.useRealTimers());
+}
 
 /** Two turns: what settles in one sends at its end. */
 async function nextTicks(): Promise<void> {
@@ -37,18 +43,27 @@ const eventsIn = (message: Buffer | undefined): UsageEvent[] => {
   return usageRecorded.body.parse(body).events;
 };
 
-test('the events of one tick of the event loop go at its end, one message for each shard', async () => {
+test('the events of one tick of the event loop go at its end in one message, whatever their accounts', async () => {
+  journal = journalOf();
+  const events = Array.from({ length: SHARDS_TOTAL }, () => event());
+  for (const [shard, one] of events.entries()) journal.append(shard, one, () => undefined);
+  await nextTicks();
+  expect(busClient.stored.map(({ group }) => group)).toEqual([0]);
+  expect(eventsIn(busClient.stored[0]?.message).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+});
+
+test('where shards have groups of their own, the events of one tick go in one message for each', async () => {
   const shards = [1, 2, 1];
   for (const shard of shards) journal.append(shard, event(), () => undefined);
   expect(busClient.stored).toHaveLength(0);
   await nextTicks();
-  expect(busClient.stored.map(({ shard, message }) => [shard, eventsIn(message).length])).toEqual([
+  expect(busClient.stored.map(({ group, message }) => [group, eventsIn(message).length])).toEqual([
     [1, 2],
     [2, 1],
   ]);
 });
 
-test('what ends while a message is on its way is collected into the next message of its shard', async () => {
+test('what ends while a message is on its way is collected into the next message of its group', async () => {
   const done: string[] = [];
   const events = Array.from({ length: 4 }, () => event());
   for (const [at, one] of events.slice(0, 3).entries()) {
@@ -57,7 +72,7 @@ test('what ends while a message is on its way is collected into the next message
   }
   journal.append(2, events[3] as UsageEvent, () => undefined);
   await nextTicks();
-  expect(busClient.stored.map(({ shard, message }) => [shard, eventsIn(message).length])).toEqual([
+  expect(busClient.stored.map(({ group, message }) => [group, eventsIn(message).length])).toEqual([
     [1, 1],
     [2, 1],
   ]);

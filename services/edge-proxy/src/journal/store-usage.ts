@@ -1,4 +1,4 @@
-import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { nextDelayMs, pause } from '@gateway/service-kit';
 import type { TickEnd } from '../admission/tick-end.js';
@@ -26,7 +26,8 @@ interface FrozenEvent extends UnstoredEvent {
   readonly stored: () => void;
 }
 
-interface Shard {
+/** What goes to one subject of the stream. */
+interface Group {
   readonly number: number;
   waiting: FrozenEvent[];
   inFlight: readonly FrozenEvent[] | null;
@@ -42,6 +43,8 @@ export interface JournalParts {
    * stated.
    */
   readonly bytesMax?: number;
+  /** Subjects over which events are spread; {@link USAGE_GROUPS_TOTAL} unless stated. */
+  readonly groups?: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
   /** Told of each failed try with the bus's short code. */
@@ -49,38 +52,35 @@ export interface JournalParts {
 }
 
 /**
- * Hands usage events to the stream and never lets one go before it is stored. Per shard one message
+ * Hands usage events to the stream and never lets one go before it is stored. Per group one message
  * is on its way; what ends meanwhile, or in the same tick of the event loop, is collected
  * (docs/protocol.md#r4). The bytes are made once: a repeated message is the same message.
  */
 export class UsageJournal {
   readonly #parts: JournalParts;
   readonly #bytesMax: number;
-  readonly #shards: Shard[] = Array.from({ length: SHARDS_TOTAL }, (_, number) => ({
-    number,
-    waiting: [],
-    inFlight: null,
-    isDue: false,
-  }));
+  readonly #groups: readonly Group[];
   #events = 0;
   #bytes = 0;
   #isLate = false;
-  /** Aborted and replaced when no shard shall wait longer for its next attempt. */
+  /** Aborted and replaced when no group shall wait longer for its next attempt. */
   #retries = new AbortController();
   readonly #idlers = new Set<() => void>();
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
     this.#bytesMax = parts.bytesMax ?? UNSTORED_BYTES_MAX;
+    const length = parts.groups ?? USAGE_GROUPS_TOTAL;
+    this.#groups = Array.from({ length }, (_, number) => ({ number, waiting: [], inFlight: null, isDue: false }));
   }
 
   get unstored(): number {
     return this.#events;
   }
 
-  /** Everything that {@link unstored} counts, of each shard in its order. */
+  /** Everything that {@link unstored} counts, of each group in its order. */
   unstoredEvents(): UnstoredEvent[] {
-    return this.#shards.flatMap(({ inFlight, waiting }) => [...(inFlight ?? []), ...waiting]);
+    return this.#groups.flatMap(({ inFlight, waiting }) => [...(inFlight ?? []), ...waiting]);
   }
 
   /**
@@ -92,13 +92,13 @@ export class UsageJournal {
   }
 
   /** An event as it was frozen before, here or in another edge. */
-  appendFrozen({ shard: number, json }: UnstoredEvent, stored: () => void): void {
-    const shard = this.#shards[number];
-    if (shard === undefined) throw new RangeError(`there is no shard ${number}`);
+  appendFrozen({ shard, json }: UnstoredEvent, stored: () => void): void {
+    const group = this.#groups[usageGroupOfShard(shard, this.#groups.length)];
+    if (group === undefined) throw new RangeError(`there is no shard ${shard}`);
     this.#events += 1;
     this.#bytes += json.length;
-    shard.waiting.push({ shard: number, json, at: this.#parts.monotonicMs(), stored });
-    this.#storeSoon(shard);
+    group.waiting.push({ shard, json, at: this.#parts.monotonicMs(), stored });
+    this.#storeSoon(group);
   }
 
   /**
@@ -114,8 +114,8 @@ export class UsageJournal {
   /** Age of the event that has waited longest, 0 without one. */
   oldestAgeMs(): number {
     let oldest = Infinity;
-    for (const shard of this.#shards) {
-      const first = shard.inFlight?.[0] ?? shard.waiting[0];
+    for (const { inFlight, waiting } of this.#groups) {
+      const first = inFlight?.[0] ?? waiting[0];
       if (first !== undefined && first.at < oldest) oldest = first.at;
     }
     return oldest === Infinity ? 0 : this.#parts.monotonicMs() - oldest;
@@ -143,30 +143,30 @@ export class UsageJournal {
   }
 
   /**
-   * At the end of the tick, with the release of the same call and the messages of the other shards.
+   * At the end of the tick, with the release of the same call and the messages of the other groups.
    */
-  #storeSoon(shard: Shard): void {
-    if (shard.isDue || shard.inFlight !== null || shard.waiting.length === 0) return;
-    shard.isDue = true;
+  #storeSoon(group: Group): void {
+    if (group.isDue || group.inFlight !== null || group.waiting.length === 0) return;
+    group.isDue = true;
     this.#parts.tickEnd.do(() => {
-      shard.isDue = false;
-      void this.#storeNext(shard);
+      group.isDue = false;
+      void this.#storeNext(group);
     });
   }
 
-  async #storeNext(shard: Shard): Promise<void> {
-    const batch = takeBatch(shard);
-    shard.inFlight = batch;
-    await this.#storeForEver(shard.number, messageOf(batch));
-    shard.inFlight = null;
+  async #storeNext(group: Group): Promise<void> {
+    const batch = takeBatch(group);
+    group.inFlight = batch;
+    await this.#storeForEver(group.number, messageOf(batch));
+    group.inFlight = null;
     this.#noteStored(batch);
-    this.#storeSoon(shard);
+    this.#storeSoon(group);
   }
 
-  async #storeForEver(shard: number, message: Buffer): Promise<void> {
+  async #storeForEver(group: number, message: Buffer): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#parts.bus.storeUsage(shard, message);
+        return await this.#parts.bus.storeUsage(group, message);
       } catch (error) {
         this.#parts.onFailedTry(codeOf(error));
         const delayMs = nextDelayMs(attempt, {
@@ -194,15 +194,15 @@ export class UsageJournal {
  * The next message's events, in the order of their ends: at most 100, at most 256 KB, at least one
  * if any waits.
  */
-function takeBatch(shard: Shard): FrozenEvent[] {
+function takeBatch(group: Group): FrozenEvent[] {
   let bytes = MESSAGE_START.length + MESSAGE_END.length;
   let count = 0;
-  for (const event of shard.waiting) {
+  for (const event of group.waiting) {
     bytes += event.json.length + COMMA.length;
     if (count > 0 && (count === USAGE_EVENTS_MAX || bytes > USAGE_MESSAGE_BYTES_MAX)) break;
     count += 1;
   }
-  return shard.waiting.splice(0, count);
+  return group.waiting.splice(0, count);
 }
 
 function messageOf(batch: readonly FrozenEvent[]): Buffer {

@@ -6,6 +6,7 @@ import { usageEvent } from '@gateway/contracts/messages';
  * another by them.
  */
 export interface UnstoredEvent {
+  /** Of its account. */
   readonly shard: number;
   readonly json: Buffer;
 }

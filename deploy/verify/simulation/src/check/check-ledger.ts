@@ -47,8 +47,8 @@ export async function checkReplay(world: World): Promise<void> {
     ensureMonth: async () => true,
   };
   const months = createMonths(store);
-  for (const { data, shard, sequence } of messages) {
-    const { received, deadLetters } = readDelivery(data, { shard, sequence });
+  for (const { data, subject, sequence } of messages) {
+    const { received, deadLetters } = readDelivery(data, { subject, sequence });
     await settleBatch(store, months, { received, deadLetters, applied: [] });
   }
   const funded = new Map<string, bigint>();

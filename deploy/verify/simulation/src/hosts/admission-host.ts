@@ -95,9 +95,9 @@ export class AdmissionHost implements AdmissionReplica {
         },
       },
       journal: {
-        store: async (shard, events) => {
+        store: async (group, events) => {
           const data = Buffer.from(JSON.stringify({ events, v: 1 }));
-          await request(world, host, streams.host, STORE_MS, async () => streams.storeUsage(shard, data));
+          await request(world, host, streams.host, STORE_MS, async () => streams.storeUsage(group, data));
         },
       },
     };

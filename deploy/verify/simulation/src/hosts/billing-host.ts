@@ -11,6 +11,8 @@ import { anyOf, logOf, type Hosted, type RunParts } from './run-parts.js';
 const FACTS_MS = 1_000;
 const COMMIT_MS_MAX = 12;
 const FETCH_MAX = 50;
+/** Few, so that batches are cut into the shards of their accounts. */
+const BATCH_EVENTS_MAX = 3;
 /** How often a consumer looks for what is to be delivered again. */
 const LOOK_MS = 1_000;
 const RETRY_MS = 200;
@@ -48,10 +50,11 @@ export class BillingHost implements Hosted {
         meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
         isInfrastructureFault: (error) => error instanceof DatabaseDown,
         retryDelayMs: () => RETRY_MS,
+        batchEventsMax: BATCH_EVENTS_MAX,
         log: logOf(world),
         stopping: new AbortController().signal,
-        locks: { hold: async (shard) => this.#mayHold(shard), release: async () => undefined },
-        consume: (shard, handler) => this.#consume(shard, handler),
+        locks: { hold: async (subject) => this.#mayHold(subject), release: async () => undefined },
+        consume: (subject, handler) => this.#consume(subject, handler),
       });
     });
   }
@@ -80,12 +83,12 @@ export class BillingHost implements Hosted {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 
-  /** A shard is one worker's, unless the scenario says that both believe so. */
-  #mayHold(shard: number): boolean {
+  /** A subject is one worker's, unless the scenario says that both believe so. */
+  #mayHold(subject: number): boolean {
     const { scenario, billings } = this.world;
-    if (scenario.sharedShards) return true;
+    if (scenario.sharedSubjects) return true;
     const other = billings.find((one) => one !== null && one !== this && one.host.isAlive);
-    return other === undefined || shard % billings.length === this.place;
+    return other === undefined || subject % billings.length === this.place;
   }
 
   #store(): SettleStore {
@@ -119,13 +122,13 @@ export class BillingHost implements Hosted {
     return true;
   }
 
-  #consume(shard: number, handler: (batch: UsageDelivery[]) => Promise<void>): { stop(): Promise<void> } {
+  #consume(subject: number, handler: (batch: UsageDelivery[]) => Promise<void>): { stop(): Promise<void> } {
     const { world, host } = this;
     const { time, streams, network, random } = world;
     let isBusy = false;
     const look = (): void => {
       if (isBusy || network.isCut(host)) return;
-      const taken = streams.take(shard, random.between(1, FETCH_MAX));
+      const taken = streams.take(subject, random.between(1, FETCH_MAX));
       if (taken.length === 0) return;
       isBusy = true;
       const batch = taken.map((message) => this.#deliver(message));

@@ -1,3 +1,5 @@
+import { shardOfAccount } from '@gateway/contracts/ids';
+import type { UsageEvent } from '@gateway/contracts/messages';
 import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
 import { EDGE_FIELDS, ENDPOINT_TABLE, handleModelCall, joinVerbs, parseCall } from '@gateway/edge-proxy/cores';
 import type { BusClient, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
@@ -133,11 +135,12 @@ export class EdgeHost implements Hosted {
       requestAdmission: (batch, on, to) => requestAdmission(world, host, onWire(batch), on, to),
       authorize: () => Promise.reject(new Error('not asked')),
       usage: () => Promise.reject(new Error('not asked')),
-      storeUsage: async (shard, message) => {
+      storeUsage: async (group, message) => {
         truth.frozen(message);
         const sent = Buffer.from(message);
+        const parts = world.scenario.hasOldEdge && this.place === 1 ? partsByShard(sent) : new Map([[group, sent]]);
         await request(world, host, streams.host, STORE_USAGE_MS, async () => {
-          streams.storeUsage(shard, sent);
+          for (const [subject, part] of parts) streams.storeUsage(subject, part);
           truth.stored(sent);
         });
       },
@@ -153,4 +156,15 @@ export class EdgeHost implements Hosted {
       publishHealth: () => undefined,
     };
   }
+}
+
+/** As edges stored them while each shard of accounts had a subject of its own. */
+function partsByShard(message: Buffer): Map<number, Buffer> {
+  const { events, v } = JSON.parse(message.toString()) as { events: UsageEvent[]; v: number };
+  const shards = new Set(events.map(({ hold }) => shardOfAccount(hold.account)));
+  const partOf = (shard: number) => ({
+    events: events.filter(({ hold }) => shardOfAccount(hold.account) === shard),
+    v,
+  });
+  return new Map([...shards].map((shard) => [shard, Buffer.from(JSON.stringify(partOf(shard)))]));
 }

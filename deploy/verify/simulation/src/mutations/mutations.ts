@@ -150,8 +150,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'messages are acknowledged before they are settled (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
-    from: 'const decision = await settleWithRetry(deps, chunk);',
-    to: 'for (const { ack } of chunk.deliveries) ack();\n        const decision = await settleWithRetry(deps, chunk);',
+    from: 'const isSmall =',
+    to: 'for (const { ack } of deliveries) ack();\n    const isSmall =',
+  },
+  {
+    name: 'messages are acknowledged before all shards of them are settled (docs/protocol.md#r7)',
+    file: 'billing/dist/usage/settle-deliveries.js',
+    from: '(await Promise.all(parts)).every(Boolean)',
+    to: 'true',
   },
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',

@@ -9,7 +9,7 @@ const ACK_WAIT_MS = 30_000;
 
 export interface StoredUsage {
   readonly sequence: number;
-  readonly shard: number;
+  readonly subject: number;
   readonly data: Buffer;
   readonly storedAtMs: number;
   acknowledged: boolean;
@@ -31,9 +31,9 @@ export class Streams {
     readonly host: Host,
   ) {}
 
-  storeUsage(shard: number, data: Buffer): void {
+  storeUsage(subject: number, data: Buffer): void {
     const sequence = this.usage.length + 1;
-    this.usage.push({ sequence, shard, data, storedAtMs: this.time.now, acknowledged: false, notBefore: 0 });
+    this.usage.push({ sequence, subject, data, storedAtMs: this.time.now, acknowledged: false, notBefore: 0 });
     for (const listener of this.#listeners) listener();
   }
 
@@ -47,9 +47,9 @@ export class Streams {
    * Messages that may be delivered now; they are somebody's until the wait for their
    * acknowledgement is over.
    */
-  take(shard: number, max: number): StoredUsage[] {
+  take(subject: number, max: number): StoredUsage[] {
     const free = this.usage.filter(
-      (message) => message.shard === shard && !message.acknowledged && message.notBefore <= this.time.now,
+      (message) => message.subject === subject && !message.acknowledged && message.notBefore <= this.time.now,
     );
     const taken = free.slice(0, max);
     for (const message of taken) message.notBefore = this.time.now + ACK_WAIT_MS;

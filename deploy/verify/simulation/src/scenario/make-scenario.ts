@@ -31,11 +31,12 @@ export function makeScenario(seed: number): Scenario {
     startMs: random.pick(STARTS) + random.below(20_000),
     accounts,
     plans,
-    sharedShards: random.chance(0.4),
+    sharedSubjects: random.chance(0.4),
     skewsMs,
     acts: acts.sort((one, other) => one.at - other.at),
     faults: makeFaults(random, quietAt),
     quietAt,
+    hasOldEdge: random.chance(0.3),
   };
 }
 

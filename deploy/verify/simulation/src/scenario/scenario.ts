@@ -82,12 +82,17 @@ export interface Scenario {
   readonly startMs: number;
   readonly accounts: readonly AccountSeed[];
   readonly plans: readonly PlanSeed[];
-  /** Both workers of billing work on every shard at once. */
-  readonly sharedShards: boolean;
+  /** Both workers of billing work on every subject of the stream at once. */
+  readonly sharedSubjects: boolean;
   /** How far wall clocks are ahead, by the name of the host. */
   readonly skewsMs: Readonly<Record<string, number>>;
   readonly acts: readonly Act[];
   readonly faults: readonly Fault[];
   /** When the last act has happened and faults end. */
   readonly quietAt: number;
+  /**
+   * The second edge is of the version before: its events go to the subject of their account's
+   * shard.
+   */
+  readonly hasOldEdge: boolean;
 }
