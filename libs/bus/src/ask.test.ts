@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
-import { countUp, echo, echoLoose, echoNext, echoOdd, unserved } from '../test/messages.js';
+import { countUp, echo, echoLoose, echoNext, echoOdd, square, squareByName, unserved } from '../test/messages.js';
 import { BusFault, type Bus } from './index.js';
 import { WAITING_MAX } from './reply-inbox.js';
 
@@ -89,6 +89,47 @@ test('an invalid body, another version and an unreadable answer are invalid mess
   });
   expect((await edge.request(echoLoose, { text: 'a', unknown: true })).text).toBe('a');
 });
+
+test.each([
+  ['packed', square, square],
+  ['by name, after a refusal of the packed one', square, squareByName],
+  ['by name', squareByName, square],
+])('a question is asked and answered %s', async (_how, asked, served) => {
+  const [asker, server] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);
+  const handed: unknown[] = [];
+  server.serveMany(served, (body, reply) => {
+    handed.push(body);
+    for (const factor of [1, 2]) reply({ area: factor * body.side ** 2 });
+  });
+  await server.listening();
+  expect(await asker.request(asked, { side: 3 }, { replica: server.replica })).toEqual({ area: 9 });
+  const areas: number[] = [];
+  const faults: string[] = [];
+  const on = { answer: ({ area }: { area: number }) => areas.push(area), fault: faultsInto(faults) };
+  const open = asker.requestMany(asked, { side: 4 }, on, { replica: server.replica });
+  await until('both answers', () => areas.length === 2 || faults.length > 0);
+  open.close();
+  expect([areas, faults, handed]).toEqual([[16, 32], [], [{ side: 3 }, { side: 4 }]]);
+});
+
+test('what is invalid in either form is told once', async () => {
+  const server = await world.connect('admission');
+  server.serveMany(square, (_body, reply) => reply({ area: 'x' as never }));
+  await server.listening();
+  const replica = { replica: server.replica };
+  const asked = { side: 'a' as never };
+  expect(await faultCode(edge.request(square, asked, replica))).toBe('invalid_message');
+  const faults: string[] = [];
+  edge.requestMany(square, asked, { answer: () => undefined, fault: faultsInto(faults) }, replica);
+  edge.requestMany(square, { side: 1 }, { answer: () => undefined, fault: faultsInto(faults) }, replica);
+  await until('both faults', () => faults.length === 2);
+  expect(faults).toEqual(['invalid_message', 'invalid_message']);
+});
+
+const faultsInto =
+  (faults: string[]) =>
+  ({ code }: BusFault): void =>
+    void faults.push(code);
 
 test('a message above the size limit is refused on both sides', async () => {
   expect(await faultCode(edge.request(echo, { text: 'x'.repeat(1_000_001) }))).toBe('too_large');

@@ -18,8 +18,10 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
     options?: RequestOptions,
   ): Promise<AnswerOf<M>> => {
     try {
-      const data = encodeBody(message, body);
-      return readAnswer(message, await inbox.exchange(callOf(message, options), data));
+      const data = encodeBody(message, body, message.packed?.body);
+      const reply = await inbox.exchange(callOf(message, options), data);
+      if (!isRefusedPacked(message, reply)) return readAnswer(message, reply);
+      return readAnswer(message, await inbox.exchange(callOf(message, options), encodeBody(message, body)));
     } catch (error) {
       throw counted(message, error);
     }
@@ -39,18 +41,25 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
     };
     const answered = (reply: Msg): void => {
       try {
+        if (!isByName && isRefusedPacked(message, reply)) {
+          isByName = true;
+          close();
+          send(encodeBody(message, body));
+          return;
+        }
         const answer = readAnswer(message, reply);
         guarded(() => on.answer(answer));
       } catch (error) {
         fail(error);
       }
     };
+    let isByName = message.packed === undefined;
+    const send = (data: Uint8Array): void => {
+      open = true;
+      token = inbox.send(data, { ...callOf(message, options), answered, failed: fail });
+    };
     try {
-      token = inbox.send(encodeBody(message, body), {
-        ...callOf(message, options),
-        answered,
-        failed: fail,
-      });
+      send(encodeBody(message, body, message.packed?.body));
     } catch (error) {
       queueMicrotask(() => fail(error));
     }
@@ -87,11 +96,19 @@ function subjectFor(message: AnyRequest, options: RequestOptions | undefined): s
   return subjectOf({ subject: `${message.subject}.{replica}` }, { replica: options.replica });
 }
 
+/**
+ * A server of the version before reads no lists, and has done nothing with this one: it is asked
+ * again by name.
+ */
+function isRefusedPacked(message: AnyRequest, reply: Msg): boolean {
+  return message.packed !== undefined && reply.headers?.get(ERROR_CODE_HEADER) === 'invalid_message';
+}
+
 /** Throws the BusFault that an error answer tells, or `invalid_message`. */
 function readAnswer<M extends AnyRequest>(message: M, reply: Msg): AnswerOf<M> {
   const code = reply.headers?.get(ERROR_CODE_HEADER);
   if (code) throw new BusFault(code, reply.headers?.get(ERROR_TEXT_HEADER) || code);
-  const decoded = decodeObject(message, message.answer, reply.data);
+  const decoded = decodeObject(message, message.answer, reply.data, message.packed?.answer);
   if (!decoded.ok) throw new BusFault('invalid_message', `answer to ${decoded.problem}`);
   return decoded.body as AnswerOf<M>;
 }

@@ -143,6 +143,8 @@ test('the rights of a service are exactly those that its messages need', () => {
       'test.echo.*',
       'test.pulse.*',
       'test.recorded.*',
+      'test.square',
+      'test.square.*',
       'test.unserved',
     ],
     subscribe: ['_INBOX_edge-proxy.>', 'test.job', 'test.look-up', 'test.notice.*'],

@@ -5,7 +5,7 @@ import { BusFault } from './bus-fault.js';
 import type { AnyRequest, Bus, ServeOptions } from './bus.js';
 import type { Link } from './connection.js';
 import type { Subscriptions } from './subscriptions.js';
-import { decodeMessage, encodeBody } from './wire.js';
+import { decodeMessage, encodeBody, isPacked } from './wire.js';
 
 const CONCURRENCY_MAX = 256;
 /** Length of an error's text in a header. */
@@ -17,7 +17,8 @@ export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, '
   const answer = (message: AnyRequest, to: Msg, body: unknown): void => {
     let data: Uint8Array;
     try {
-      data = encodeBody(message, body);
+      // As it was asked: who asks by name may read nothing else.
+      data = encodeBody(message, body, isPacked(to.data) ? message.packed?.answer : undefined);
     } catch (error) {
       fail(message, to, error);
       return;

@@ -19,7 +19,7 @@ export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
   return {
     store: async (message, words, body, options) => {
       try {
-        const data = body instanceof Uint8Array ? body : encodeBody(message, body);
+        const data = body instanceof Uint8Array ? body : encodeBody(message, body, message.packed?.body);
         assertSendable(message, data);
         const sent = options?.messageId === undefined ? undefined : namedBy(options.messageId);
         return await storeBytes(inbox, subjectOf(message, words), data, options?.timeoutMs ?? STORE_TIMEOUT_MS, sent);

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { published } from '@gateway/contracts/messages';
 import { z } from 'zod';
+import { square } from '../test/messages.js';
 import { decodeMessage, encodeBody, MESSAGE_BYTES_MAX } from './wire.js';
 
 const strict = published({
@@ -50,6 +51,20 @@ test('a message that is checked in place is handed on as it came, and refused in
   expect(decodeMessage(inPlace, bytes('{"n":1,"new":2,"v":2}'))).toEqual({ ok: true, body: { n: 1, new: 2 } });
   const decoded = decodeMessage(inPlace, bytes('{"n":0,"v":2}'));
   expect(decoded).toEqual({ ok: false, problem: expect.stringContaining('test.strict: n: Too small') });
+});
+
+test('a packed body is a list with its version first, and refused like one by name', () => {
+  const sent = Buffer.from(encodeBody(square, { side: 3 }, square.packed?.body)).toString();
+  expect(sent).toBe('[2,3]');
+  expect(decodeMessage(square, bytes(sent))).toEqual({ ok: true, body: { side: 3 } });
+  expect(decodeMessage(square, bytes('{"side":3,"v":2}'))).toEqual({ ok: true, body: { side: 3 } });
+  for (const [text, problem] of [
+    ['[1,3]', 'version is not 2'],
+    ['[]', 'version is not 2'],
+    ['[2,"3"]', 'side: '],
+  ] as const) {
+    expect(decodeMessage(square, bytes(text))).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+  }
 });
 
 test('only objects within the size limit can be sent', () => {

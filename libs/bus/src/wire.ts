@@ -1,4 +1,4 @@
-import { compileCheck, type AnyMessage, type Check, type ReceivedOf } from '@gateway/contracts/messages';
+import { compileCheck, type AnyMessage, type Check, type Packing, type ReceivedOf } from '@gateway/contracts/messages';
 import { BusFault } from './bus-fault.js';
 
 /** Largest body on the bus. The server's `max_payload` is 1 MiB; the rest is room for headers. */
@@ -17,12 +17,25 @@ export interface WireForm {
   readonly checkedInPlace?: true;
 }
 
+/** How a packed body begins. */
+const LIST_BEGIN = '['.charCodeAt(0);
+
+/** Whether a body is packed; else it is one by name. */
+export function isPacked(data: Uint8Array): boolean {
+  return data[0] === LIST_BEGIN;
+}
+
 /**
- * The JSON object with its version as last member `v`: the receiver takes it off again, and taking
- * off the last member keeps the object's fast form. Throws `too_large`, and `invalid_message` on
- * anything but an object.
+ * The packed list, or the JSON object with its version as last member `v`: the receiver takes it
+ * off again, and taking off the last member keeps the object's fast form. Throws `too_large`, and
+ * `invalid_message` on anything but an object.
  */
-export function encodeBody(form: WireForm, body: unknown): Uint8Array {
+export function encodeBody(form: WireForm, body: unknown, packing?: Packing): Uint8Array {
+  if (packing !== undefined) {
+    const bytes = Buffer.from(JSON.stringify(packing.pack(body, form.version)), 'utf8');
+    assertSendable(form, bytes);
+    return bytes;
+  }
   const json: string | undefined = JSON.stringify(body);
   if (json === undefined || !json.startsWith('{')) {
     throw new BusFault('invalid_message', `${form.name}: the body is no JSON object`);
@@ -44,22 +57,28 @@ export function assertSendable(form: WireForm, bytes: Uint8Array): void {
  * values.
  */
 export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array): Decoded<ReceivedOf<M>> {
-  return decodeObject(message, message.body, data) as Decoded<ReceivedOf<M>>;
+  const packing = 'packed' in message ? message.packed?.body : undefined;
+  return decodeObject(message, message.body, data, packing) as Decoded<ReceivedOf<M>>;
 }
 
-/** Reads and validates a body or an answer. */
-export function decodeObject(form: WireForm, schema: Schema, data: Uint8Array): Decoded<unknown> {
+/** Reads and validates a body or an answer, also a packed one where `packing` is known. */
+export function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?: Packing): Decoded<unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
   } catch {
     return { ok: false, problem: `${form.name}: no JSON` };
   }
-  if (typeof parsed !== 'object' || parsed === null || !('v' in parsed)) {
-    return { ok: false, problem: `${form.name}: no version` };
+  if (packing !== undefined && Array.isArray(parsed)) {
+    if (parsed[0] !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
+    parsed = unpack(packing, parsed);
+  } else {
+    if (typeof parsed !== 'object' || parsed === null || !('v' in parsed)) {
+      return { ok: false, problem: `${form.name}: no version` };
+    }
+    if (parsed.v !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
+    delete parsed.v;
   }
-  if (parsed.v !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
-  delete parsed.v;
   if (form.checkedInPlace === true && checkOf(schema)(parsed)) return { ok: true, body: parsed };
   const result = validate(schema, parsed);
   if (result === null) return { ok: false, problem: `${form.name}: values that cannot be compared` };
@@ -67,6 +86,15 @@ export function decodeObject(form: WireForm, schema: Schema, data: Uint8Array): 
   const issues = result.error.issues.slice(0, PROBLEM_ISSUES_MAX);
   const problem = issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`).join('; ');
   return { ok: false, problem: `${form.name}: ${problem}`.slice(0, PROBLEM_CHARS_MAX) };
+}
+
+/** Null: a list or an object is not where one has to be. */
+function unpack(packing: Packing, list: unknown): unknown {
+  try {
+    return packing.unpack(list);
+  } catch {
+    return null;
+  }
 }
 
 const checks = new WeakMap<Schema, Check>();

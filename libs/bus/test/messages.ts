@@ -36,6 +36,29 @@ export const countUp = request({
   answer: z.object({ n: z.int() }),
 });
 
+const listOf = (name: string) => ({
+  pack: (body: unknown, version: number) => [version, (body as Record<string, unknown>)[name]],
+  unpack: (list: unknown) => ({ [name]: (list as unknown[])[1] }),
+});
+
+/** A question whose bodies are packed, of a version, and the same of the version before. */
+export const square = request({
+  name: 'test.square',
+  subject: 'test.square',
+  version: 2,
+  checkedInPlace: true,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  answers: 'many',
+  timeoutMs: 2_000,
+  perReplica: true,
+  packed: { body: listOf('side'), answer: listOf('area') },
+  body: z.object({ side: z.int() }),
+  answer: z.object({ area: z.int() }),
+});
+const { packed: _packed, ...byName } = square;
+export const squareByName: typeof byName = byName;
+
 export const unserved = request({
   name: 'test.unserved',
   subject: 'test.unserved',
@@ -103,7 +126,17 @@ export const pulse = stored({
   body: z.object({ n: z.int() }),
 });
 
-export const TEST_MESSAGES: readonly AnyMessage[] = [echo, countUp, unserved, lookUp, notice, job, recorded, pulse];
+export const TEST_MESSAGES: readonly AnyMessage[] = [
+  echo,
+  countUp,
+  square,
+  unserved,
+  lookUp,
+  notice,
+  job,
+  recorded,
+  pulse,
+];
 export const TEST_BUCKETS: BucketRights = {
   catalog: { writtenBy: 'catalog', readBy: ['edge-proxy', 'admission', 'dashboard'] },
 };

@@ -1,6 +1,6 @@
 // Usage events as an edge sends them: wallet-funded calls with one attempt whose cost is known.
 import { makeUuidV7, shardOfAccount, USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
-import { usageRecorded } from '@gateway/contracts/messages';
+import { usageEvents } from '@gateway/contracts/messages';
 
 const STORES_AT_ONCE = 8;
 
@@ -42,7 +42,7 @@ export async function publish(edge, { events, accounts, size }) {
       const of = byGroup[group];
       const length = Math.min(size, events - index * size);
       const body = { events: Array.from({ length }, () => eventOf(of[places[group]++ % of.length])) };
-      await edge.store(usageRecorded, { shard: group }, body);
+      await edge.store(usageEvents, { group }, body);
     }
   };
   await Promise.all(Array.from({ length: STORES_AT_ONCE }, send));

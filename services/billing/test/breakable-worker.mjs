@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
-import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
+import { USAGE_SUBJECTS, usageEvents } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
 import { createMonths } from '../dist/ledger/months.js';
 import { readLedgerEpoch } from '../dist/ledger/store.js';
@@ -109,9 +109,9 @@ const worker = startUsageWorker({
   locks: { hold: async (subject) => subjects.includes(subject) && hold(subject), release: () => locks.release() },
   consume: (subject, handler) =>
     bus.consume({
-      stream: usageRecorded.stream,
+      stream: usageEvents.stream,
       durable: `billing-${subject}-${ledgerEpoch}`,
-      filterSubject: subjectOf(usageRecorded, { shard: subject }),
+      filterSubject: USAGE_SUBJECTS[subject],
       batchMax: 4,
       maxAckPending: 1_000,
       ackWaitMs,

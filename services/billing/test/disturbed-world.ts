@@ -2,8 +2,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bus } from '@gateway/bus';
-import { SHARDS_TOTAL, shardOfAccount, USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
-import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import { shardOfAccount } from '@gateway/contracts/ids';
+import {
+  PACKED_SUBJECTS_FROM,
+  USAGE_SUBJECTS,
+  usageEvents,
+  usageRecorded,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
 import type { Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { startTestBus, until, type TestBus, type TestDatabase } from '@gateway/testkit';
@@ -14,7 +20,7 @@ import { settleBatch } from '../src/usage/settle-batch.js';
 import { createSettleStore } from '../src/usage/settle-store.js';
 import { createUsageStream } from '../src/usage/stream.js';
 import { balancesOf } from './audit.js';
-import { messageOf } from './events.js';
+import { messageOf, packedMessageOf } from './events.js';
 import { type LedgerWorld, startLedgerWorld } from './ledger-world.js';
 
 const WORKER = fileURLToPath(new URL('breakable-worker.mjs', import.meta.url));
@@ -42,7 +48,7 @@ export interface WorkerSettings {
  */
 export class DisturbedWorld {
   /** Everything that was ever stored, in its order. */
-  readonly #stored: { subject: number; events: readonly unknown[] }[] = [];
+  readonly #stored: { subject: number; events: number; message: Uint8Array }[] = [];
   readonly #running = new Set<ChildProcess>();
 
   private constructor(
@@ -66,7 +72,7 @@ export class DisturbedWorld {
   }
 
   get eventsStored(): number {
-    return this.#stored.reduce((total, { events }) => total + events.length, 0);
+    return this.#stored.reduce((total, { events }) => total + events, 0);
   }
 
   get postgres(): RunningServer {
@@ -74,27 +80,37 @@ export class DisturbedWorld {
   }
 
   /**
-   * Stores events in messages of at most `size`, as edges do, or with a subject for each shard of
-   * accounts as edges did. What the stream did not take is sent again.
+   * Stores events in packed messages of at most `size`, as edges do. What the stream did not take
+   * is sent again.
    */
-  async store(events: readonly unknown[], size: number, groups = USAGE_GROUPS_TOTAL): Promise<void> {
-    const bySubject = new Map<number, unknown[]>();
-    for (const event of events) {
-      const subject = usageGroupOfShard(shardOf(event), groups);
-      bySubject.set(subject, [...(bySubject.get(subject) ?? []), event]);
+  async store(events: readonly unknown[], size: number): Promise<void> {
+    for (let at = 0; at < events.length; at += size) {
+      const some = events.slice(at, at + size);
+      const message = packedMessageOf(some);
+      this.#stored.push({ subject: PACKED_SUBJECTS_FROM, events: some.length, message });
+      await until('the stream takes a message', () =>
+        this.edge.store(usageEvents, { group: 0 }, message).catch(() => null),
+      );
     }
-    for (const [subject, ofSubject] of bySubject)
-      for (let at = 0; at < ofSubject.length; at += size) {
-        const message = ofSubject.slice(at, at + size);
-        this.#stored.push({ subject, events: message });
+  }
+
+  /** By name, with a subject for each shard of accounts, as edges did. */
+  async storeByName(events: readonly unknown[], size: number): Promise<void> {
+    const byShard = new Map<number, unknown[]>();
+    for (const event of events) byShard.set(shardOf(event), [...(byShard.get(shardOf(event)) ?? []), event]);
+    for (const [shard, ofShard] of byShard)
+      for (let at = 0; at < ofShard.length; at += size) {
+        const some = ofShard.slice(at, at + size);
+        const message = messageOf(some);
+        this.#stored.push({ subject: shard, events: some.length, message });
         await until('the stream takes a message', () =>
-          this.edge.store(usageRecorded, { shard: subject }, messageOf(message)).catch(() => null),
+          this.edge.store(usageRecorded, { shard }, message).catch(() => null),
         );
       }
   }
 
   worker({ ledger = this.ledger, ...settings }: WorkerSettings = {}): ChildProcess {
-    const all = Array.from({ length: SHARDS_TOTAL }, (_, subject) => subject);
+    const all = USAGE_SUBJECTS.map((_, subject) => subject);
     const child = spawn(
       process.execPath,
       [
@@ -139,7 +155,7 @@ export class DisturbedWorld {
     for (let at = 0; at < this.#stored.length; at += UNDISTURBED_MESSAGES) {
       const read = this.#stored
         .slice(at, at + UNDISTURBED_MESSAGES)
-        .map(({ subject, events }) => readDelivery(messageOf(events), { subject, sequence: 1 }));
+        .map(({ subject, message }) => readDelivery(message, { subject, sequence: 1 }));
       await settleBatch(store, months, {
         received: read.flatMap(({ received }) => received),
         deadLetters: read.flatMap(({ deadLetters }) => deadLetters),

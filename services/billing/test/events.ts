@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
+import { packedTextOf, usageEvents, usageRecorded } from '@gateway/contracts/messages';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { monthOf, weekStart } from '@gateway/metering';
 import { receivedEventOf } from '../src/usage/read-delivery.js';
@@ -121,9 +122,21 @@ export function receivedOf(...events: UsageEvent[]): ReceivedEvent[] {
   return events.map((event) => receivedEventOf(event, event, { subject: 0, sequence: 1 }));
 }
 
-/** A message of the stream as the edge writes it. */
+/** A message of the stream as the sweep writes it, and edges did: by name. */
 export function messageOf(events: readonly unknown[]): Uint8Array {
-  return Buffer.from(JSON.stringify({ events, v: 1 }), 'utf8');
+  return Buffer.from(JSON.stringify({ events, v: usageRecorded.version }), 'utf8');
+}
+
+/** A message of the stream as edges write it; what is no event stands in it as it is. */
+export function packedMessageOf(events: readonly unknown[]): Uint8Array {
+  const texts = events.map((event) => {
+    try {
+      return packedTextOf(event as UsageEvent);
+    } catch {
+      return JSON.stringify(event);
+    }
+  });
+  return Buffer.from(`[${usageEvents.version},[${texts.join(',')}]]`, 'utf8');
 }
 
 /** Random numbers in [0, 1) that follow from the seed. */

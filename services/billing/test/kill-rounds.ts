@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { makeUuidV7, SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { type DisturbedWorld, ended } from './disturbed-world.js';
@@ -54,8 +54,7 @@ export async function killAtEach(
     traffic: new Traffic(shards, seed + worker),
     rounds: rounds.filter((_, index) => index % WORKERS.length === worker),
   }));
-  for (const { traffic, rounds: ofWorker } of workers)
-    await world.store(traffic.prepared(ofWorker.length), 20, SHARDS_TOTAL);
+  for (const { traffic, rounds: ofWorker } of workers) await world.storeByName(traffic.prepared(ofWorker.length), 20);
   const first = world.worker();
   await world.settled();
   await ended(first);
@@ -63,7 +62,7 @@ export async function killAtEach(
   await Promise.all(
     workers.map(async ({ shards, traffic, rounds: ofWorker }) => {
       for (const point of ofWorker) {
-        await world.store(traffic.round(), 2, SHARDS_TOTAL);
+        await world.storeByName(traffic.round(), 2);
         await killedAt(world.worker({ subjects: shards, point }), point);
         kills += 1;
         killed(kills, rounds.length);

@@ -55,11 +55,23 @@ export function hostileBody(schema: JsonSchema, random: SeededRandom): unknown {
   return value;
 }
 
+/** A packed body with other things in it, or bytes that were one. */
+export function hostileListBytes(list: unknown, random: SeededRandom): Buffer {
+  let value = list;
+  for (let times = random.chance(0.3) ? 0 : 1 + random.below(3); times > 0; times -= 1) value = changed(value, random);
+  return sometimesSpoilt(Buffer.from(JSON.stringify(value) ?? ''), random);
+}
+
 /** As it would lie on the bus: a JSON object with its version, or bytes that were one. */
 export function hostileBytes(body: unknown, version: number, random: SeededRandom): Buffer {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   const v = random.chance(0.95) ? version : random.pick([0, version + 1, '1', null, -1, 1e9]);
-  let bytes: Buffer = Buffer.from(JSON.stringify(isObject && random.chance(0.98) ? { ...body, v } : body) ?? '');
+  const text = JSON.stringify(isObject && random.chance(0.98) ? { ...body, v } : body) ?? '';
+  return sometimesSpoilt(Buffer.from(text), random);
+}
+
+function sometimesSpoilt(whole: Buffer, random: SeededRandom): Buffer {
+  let bytes = whole;
   for (let times = random.chance(0.3) ? 1 + random.below(3) : 0; times > 0; times -= 1) bytes = spoilt(bytes, random);
   return bytes;
 }

@@ -40,7 +40,7 @@ export interface BusClient {
   authorize(question: AuthorizeQuestion, to: TargetReplica): Promise<AuthorizeAnswer>;
   usage(question: AuthorizeQuestion, to: TargetReplica): Promise<UsageAnswer>;
   /** Resolves when the stream has stored the message. */
-  storeUsage(group: number, message: Buffer): Promise<void>;
+  storeUsage(subject: number, message: Buffer): Promise<void>;
   storeHeartbeat(heartbeat: Heartbeat): Promise<void>;
   /** Lost while NATS is away. The next one repeats it. */
   publishHealth(health: HealthMessage): void;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import { packedTextOf, USAGE_SUBJECTS, usageEvents, type UsageEvent } from '@gateway/contracts/messages';
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
 import { testEvent } from '../test/test-event.js';
 import { lineOf } from './journal/unstored-line.js';
@@ -31,7 +31,7 @@ test('the log of an edge that ended without NATS: each of its events is in the s
   const stored: UsageEvent[] = [];
   await billing.ensureStream({
     stream: 'USAGE',
-    subjects: ['usage.recorded.*'],
+    subjects: [...USAGE_SUBJECTS],
     bytesMax: 16 * 1024 * 1024,
     ageMaxMs: 3_600_000,
     duplicateWindowMs: 1_000,
@@ -41,13 +41,13 @@ test('the log of an edge that ended without NATS: each of its events is in the s
   const consumer = billing.consume({
     stream: 'USAGE',
     durable: 'test',
-    filterSubject: 'usage.recorded.*',
+    filterSubject: 'usage.>',
     batchMax: 100,
     maxAckPending: 1_000,
     ackWaitMs: 30_000,
     handler: (batch) => {
       for (const delivery of batch) {
-        const decoded = billing.decode(usageRecorded, delivery.data);
+        const decoded = billing.decode(usageEvents, delivery.data);
         if (decoded.ok) stored.push(...decoded.body.events);
         delivery.ack();
       }
@@ -55,7 +55,9 @@ test('the log of an edge that ended without NATS: each of its events is in the s
     },
   });
   const events = Array.from({ length: EVENTS_TOTAL }, () => testEvent());
-  const lines = events.map((event, index) => lineOf({ shard: index % 4, json: Buffer.from(JSON.stringify(event)) }));
+  const lines = events.map((event, index) =>
+    lineOf({ shard: index % 4, json: Buffer.from(index % 2 === 0 ? JSON.stringify(event) : packedTextOf(event)) }),
+  );
   const log = [
     '{"text":"stopping"}',
     ...lines.map((line) => `pod/edge-1 ${JSON.stringify({ level: 'error', ...line })}`),

@@ -6,7 +6,8 @@ import {
   edgeHealth,
   ENDPOINTS,
   modelEntryKey,
-  usageRecorded,
+  USAGE_SUBJECTS,
+  usageEvents,
   type CatalogModel,
   type CatalogSource,
   type ReceivedOf,
@@ -69,17 +70,17 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   const admission = new FakeAdmission();
   const events: UsageEvent[] = [];
   const billing = await bus.connect('billing', 'b0');
-  await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: ['usage.recorded.*'], discard: 'new' });
+  await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: [...USAGE_SUBJECTS], discard: 'new' });
   const consumer = billing.consume({
     stream: 'USAGE',
     durable: 'test',
-    filterSubject: 'usage.recorded.*',
+    filterSubject: 'usage.>',
     batchMax: 100,
     maxAckPending: 1_000,
     ackWaitMs: 30_000,
     handler: async (batch) => {
       for (const delivery of batch) {
-        const decoded = billing.decode(usageRecorded, delivery.data);
+        const decoded = billing.decode(usageEvents, delivery.data);
         if (!decoded.ok) throw new Error(decoded.problem);
         events.push(...decoded.body.events);
         delivery.ack();

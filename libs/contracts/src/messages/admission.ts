@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import {
+  packAdmissionBatch,
+  packAdmissionBatchAnswer,
+  unpackAdmissionBatch,
+  unpackAdmissionBatchAnswer,
+} from '../generated/positions.js';
 import { cursor, managementRefusal, PAGE_LIMIT_MAX, slotView } from '../operator/index.js';
 import { REFUSAL } from '../errors/refusal-ranks.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
@@ -150,6 +156,10 @@ export const admissionBatch = request({
   perReplica: true,
   answers: 'many',
   timeoutMs: 2_000,
+  packed: {
+    body: { pack: packAdmissionBatch, unpack: unpackAdmissionBatch },
+    answer: { pack: packAdmissionBatchAnswer, unpack: unpackAdmissionBatchAnswer },
+  },
   body: z.object({
     edge: objectId,
     opens: z.array(openEntry).max(BATCH_ENTRIES_MAX),

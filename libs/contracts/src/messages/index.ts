@@ -119,7 +119,7 @@ import {
   accountsSignUp,
   accountsUseMailToken,
 } from './people.js';
-import { usageRecorded } from './usage.js';
+import { usageEvents, usageRecorded } from './usage.js';
 
 /**
  * Every message on the bus. Permissions, schema files and the test of the bus are derived from this
@@ -133,6 +133,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   admissionSlots,
   admissionReleaseSlot,
   admissionHeld,
+  usageEvents,
   usageRecorded,
   edgeHeartbeat,
   edgeHeartbeatReply,

@@ -26,6 +26,15 @@ interface MessageShape {
   readonly checkedInPlace?: true;
 }
 
+/**
+ * A body as a list instead of an object: its version first, then its fields without their names
+ * (`generated/positions.ts`). Neither function checks anything; `unpack` may throw.
+ */
+export interface Packing {
+  pack(body: unknown, version: number): unknown;
+  unpack(list: unknown): unknown;
+}
+
 /** A question with one answer, or with as many as are needed (`answers: 'many'`). */
 export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extends MessageShape {
   readonly kind: 'request';
@@ -36,6 +45,11 @@ export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extend
   readonly timeoutMs: number;
   /** Also served on `<subject>.<replica>`, so that a retry can choose another replica. */
   readonly perReplica: boolean;
+  /**
+   * Both bodies are sent packed. A named one is read as well and answered by name, and one that a
+   * server of the version before refuses is sent again by name.
+   */
+  readonly packed?: { readonly body: Packing; readonly answer: Packing };
 }
 
 /** A message without an answer and without storage. */
@@ -53,6 +67,8 @@ export interface StoredMessage<B extends z.ZodType> extends MessageShape {
   readonly kind: 'stored';
   readonly body: B;
   readonly stream: StreamName;
+  /** The body is sent packed; a named one is read as well. */
+  readonly packed?: { readonly body: Packing };
 }
 
 export type AnyMessage = RequestMessage<z.ZodType, z.ZodType> | PublishedMessage<z.ZodType> | StoredMessage<z.ZodType>;

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import {
   compileCheck,
+  eventByName,
   objectId,
   requestId,
   usageEvent,
+  usageEvents,
   type UsageEvent,
   usageRecorded,
 } from '@gateway/contracts/messages';
@@ -24,69 +26,35 @@ const hasForm = compileCheck(usageEvent);
  * alone, with its id and account when these can be read, and the others go on. Never throws.
  */
 export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDelivery {
-  const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8');
-  const events = eventsOf(parse(text));
+  const events = eventsOf(parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8')));
   if (events === null)
     return {
       received: [],
       deadLetters: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')],
     };
-  const texts = eventTexts(text, events);
   const received: ReceivedEvent[] = [];
   const deadLetters: DeadLetter[] = [];
-  for (const [index, item] of events.entries()) {
-    if (hasForm(item))
-      received.push({ event: item as UsageEvent, contentHash: contentHashOf(item, texts?.[index]), origin });
-    else deadLetters.push(unreadable(bytesOf(item), item, origin, problemOf(item)));
+  for (const sent of events) {
+    const event = eventByName(sent);
+    if (hasForm(event)) received.push(receivedEventOf(event as UsageEvent, sent, origin));
+    else deadLetters.push(unreadable(bytesOf(sent), event, origin, problemOf(event)));
   }
   return { received, deadLetters };
 }
 
-/** An accepted event; `sent` is the same before its validation. */
+/** An accepted event; `sent` is the same in the form in which it was sent. */
 export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventOrigin): ReceivedEvent {
-  return { event, contentHash: contentHashOf(sent), origin };
+  return { event, contentHash: contentHashOf(event, sent), origin };
 }
 
 /**
  * Over the event as it was sent, so that the hash outlives changes of the contract: an event's
- * bytes are frozen by its sender. The end of an expired call is the moment at which some replica's
- * sweep found it; two sweeps of one call say the same.
+ * bytes are frozen by its sender, and what JSON made of them is written again as it was. The end of
+ * an expired call is the moment at which some replica's sweep found it; two sweeps of one call say
+ * the same.
  */
-function contentHashOf(sent: unknown, text?: string): string {
-  const { outcome } = sent as UsageEvent;
-  if (outcome === 'expired') return sha256(JSON.stringify({ ...(sent as UsageEvent), endedAt: null }));
-  return sha256(text ?? JSON.stringify(sent));
-}
-
-/**
- * How a message begins, where one event ends and the next one begins, and how the message ends, as
- * all senders write them.
- */
-const EVENTS_BEGIN = '[{"id":"';
-const NEXT_EVENT = '},{"id":"';
-const EVENTS_END = '}]';
-/** Digits of a UUID with its dashes. */
-const ID_CHARS = 36;
-
-/**
- * The events as they stand in a message that was written by `JSON.stringify`: the same texts as
- * writing them again would give, at a tenth of the cost. Null: the message is in another form. A
- * quotation mark inside of a text has a backslash before it, so nothing within a text looks like
- * the beginning of an event; whatever else does makes the numbers or ids differ.
- */
-function eventTexts(text: string, events: readonly unknown[]): string[] | null {
-  const end = text.lastIndexOf(EVENTS_END) + 1;
-  if (!/^\]\}$|^\],"v":\d+\}$/.test(text.slice(end, end + 20))) return null;
-  const texts: string[] = [];
-  for (let start = text.indexOf(EVENTS_BEGIN) + 1; start > 0 && start < end;) {
-    const next = text.indexOf(NEXT_EVENT, start);
-    const stop = next === -1 ? end : next + 1;
-    texts.push(text.slice(start, stop));
-    start = stop === end ? end : stop + 1;
-  }
-  const idAt = EVENTS_BEGIN.length - 1;
-  const fits = texts.every((one, index) => one.slice(idAt, idAt + ID_CHARS) === property(events[index], 'id'));
-  return texts.length === events.length && fits ? texts : null;
+function contentHashOf(event: UsageEvent, sent: unknown): string {
+  return sha256(JSON.stringify(event.outcome === 'expired' ? { ...event, endedAt: null } : sent));
 }
 
 function sha256(data: string | Buffer): string {
@@ -102,6 +70,7 @@ function parse(text: string): unknown {
 }
 
 function eventsOf(body: unknown): readonly unknown[] | null {
+  if (Array.isArray(body)) return body[0] === usageEvents.version && Array.isArray(body[1]) ? body[1] : null;
   if (typeof body !== 'object' || body === null || !('events' in body) || !('v' in body)) return null;
   return body.v === usageRecorded.version && Array.isArray(body.events) ? body.events : null;
 }

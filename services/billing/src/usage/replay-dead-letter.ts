@@ -1,4 +1,4 @@
-import { usageRecorded } from '@gateway/contracts/messages';
+import { usageEvents, usageRecorded } from '@gateway/contracts/messages';
 import { createMonths } from '../ledger/months.js';
 import type { ReplayResult, StoredDeadLetter, DeadLetterStore } from './dead-letter-store.js';
 import { readDelivery } from './read-delivery.js';
@@ -40,7 +40,9 @@ function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'rec
   const origin = { subject: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
   if (whole.received.length > 0) return whole;
-  const text = `{"events":[${row.event.toString('utf8')}],"v":${usageRecorded.version}}`;
+  const event = row.event.toString('utf8');
+  const isPacked = event.startsWith('[');
+  const text = isPacked ? `[${usageEvents.version},[${event}]]` : `{"events":[${event}],"v":${usageRecorded.version}}`;
   const { received, deadLetters } = readDelivery(Buffer.from(text, 'utf8'), origin);
   return { received: received.map((receivedEvent) => asSent(receivedEvent, row)), deadLetters };
 }

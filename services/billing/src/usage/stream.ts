@@ -1,6 +1,10 @@
-import { billingBalanceSnapshots, type BalanceSnapshot, subjectOf, usageRecorded } from '@gateway/contracts/messages';
+import {
+  billingBalanceSnapshots,
+  type BalanceSnapshot,
+  USAGE_SUBJECTS,
+  usageEvents,
+} from '@gateway/contracts/messages';
 import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
-import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { gauge } from '@gateway/service-kit';
 import type { StreamState } from './progress-rules.js';
 
@@ -51,12 +55,11 @@ export interface UsageStream extends Stream {
  * that is stored (docs/protocol.md#r17).
  */
 export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, ledgerEpoch: string): UsageStream {
-  const { stream } = usageRecorded;
+  const { stream } = usageEvents;
 
   // These subjects and no others, and each has a consumer, so that sequences have no gaps when all
-  // is settled. Writers use the first ones, as many as there are groups; the others may have
-  // messages of the version before.
-  const subjects = Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard }));
+  // is settled. Writers of packed events find out by the stream's subjects that billing reads them.
+  const subjects = [...USAGE_SUBJECTS];
 
   let bytesStored = 0;
   gauge('gateway_billing_stream_bytes', 'Bytes of usage events that the stream has', () => bytesStored);
@@ -92,7 +95,7 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
       bus.consume({
         stream,
         durable: `billing-${subject}-${ledgerEpoch}`,
-        filterSubject: subjectOf(usageRecorded, { shard: subject }),
+        filterSubject: String(USAGE_SUBJECTS[subject]),
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,
         ackWaitMs: ACK_WAIT_MS,

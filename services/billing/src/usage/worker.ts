@@ -1,4 +1,4 @@
-import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { USAGE_SUBJECTS } from '@gateway/contracts/messages';
 import { every } from '@gateway/service-kit';
 import type { UsageDelivery } from './read-chunks.js';
 import { settleDeliveries, type SettleDeps } from './settle-deliveries.js';
@@ -28,7 +28,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
   let stopped = false;
 
   const poll = async (): Promise<void> => {
-    for (let subject = 0; subject < SHARDS_TOTAL && !stopped; subject += 1) {
+    for (let subject = 0; subject < USAGE_SUBJECTS.length && !stopped; subject += 1) {
       if (consumers.has(subject) || !(await deps.locks.hold(subject)) || stopped) continue;
       consumers.set(
         subject,

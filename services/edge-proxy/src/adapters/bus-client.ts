@@ -5,6 +5,8 @@ import {
   admissionUsage,
   edgeHeartbeat,
   edgeHealth,
+  PACKED_SUBJECTS_FROM,
+  usageEvents,
   usageRecorded,
 } from '@gateway/contracts/messages';
 import type { TargetReplica, BusClient } from '../ports.js';
@@ -26,8 +28,11 @@ export function makeBusClient(bus: Bus): BusClient {
       ),
     authorize: (question, to) => bus.request(admissionAuthorize, question, optionsOf(to)),
     usage: (question, to) => bus.request(admissionUsage, question, optionsOf(to)),
-    storeUsage: async (group, message) => {
-      await bus.store(usageRecorded, { shard: group }, message, { timeoutMs: STORE_USAGE_MS });
+    storeUsage: async (subject, message) => {
+      const options = { timeoutMs: STORE_USAGE_MS };
+      const group = subject - PACKED_SUBJECTS_FROM;
+      if (group >= 0) await bus.store(usageEvents, { group }, message, options);
+      else await bus.store(usageRecorded, { shard: subject }, message, options);
     },
     storeHeartbeat: async (heartbeat) => {
       await bus.store(edgeHeartbeat, { edge: heartbeat.edge, chunk: heartbeat.chunk }, heartbeat, {

@@ -77,7 +77,7 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
       ({ level, facts, text }) => `edge-proxy-1  | ${JSON.stringify({ level, ...facts, text })}`,
     );
     const cut = lines.at(-1)?.slice(0, -30) ?? '';
-    const newer = JSON.stringify({ unstoredUsage: 2, shard: 0, event: '{}' });
+    const newer = JSON.stringify({ unstoredUsage: 3, shard: 0, event: '{}' });
     const stored: UnstoredEvent[] = [];
     const stream = {
       unstored: 0,
@@ -93,7 +93,7 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
     expect(replayed.others).toBe(1 + lines.length - EVENTS.length);
     expect(replayed.problems).toEqual([
       `line ${lines.length + 2}: it is cut short`,
-      `line ${lines.length + 3}: its form 2 is not known here`,
+      `line ${lines.length + 3}: its form 3 is not known here`,
     ]);
   },
 );

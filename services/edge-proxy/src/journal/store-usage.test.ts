@@ -1,6 +1,14 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
-import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import {
+  eventByName,
+  PACKED_SUBJECTS_FROM,
+  USAGE_EVENTS_MAX,
+  USAGE_MESSAGE_BYTES_MAX,
+  usageEvents,
+  usageRecorded,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
 import { TEST_PRICE } from '../../test/fake-admission.js';
 import { testEvent as event } from '../../test/test-event.js';
@@ -38,9 +46,9 @@ async function nextTicks(): Promise<void> {
 }
 
 const eventsIn = (message: Buffer | undefined): UsageEvent[] => {
-  const { v, ...body } = JSON.parse(String(message)) as { v: number };
-  expect(v).toBe(usageRecorded.version);
-  return usageRecorded.body.parse(body).events;
+  const [version, events] = JSON.parse(String(message)) as [number, unknown[]];
+  expect(version).toBe(usageEvents.version);
+  return usageEvents.body.parse({ events: events.map(eventByName) }).events;
 };
 
 test('the events of one tick of the event loop go at its end in one message, whatever their accounts', async () => {
@@ -48,7 +56,7 @@ test('the events of one tick of the event loop go at its end in one message, wha
   const events = Array.from({ length: SHARDS_TOTAL }, () => event());
   for (const [shard, one] of events.entries()) journal.append(shard, one, () => undefined);
   await nextTicks();
-  expect(busClient.stored.map(({ group }) => group)).toEqual([0]);
+  expect(busClient.stored.map(({ subject }) => subject)).toEqual([PACKED_SUBJECTS_FROM]);
   expect(eventsIn(busClient.stored[0]?.message).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
@@ -57,7 +65,9 @@ test('where shards have groups of their own, the events of one tick go in one me
   for (const shard of shards) journal.append(shard, event(), () => undefined);
   expect(busClient.stored).toHaveLength(0);
   await nextTicks();
-  expect(busClient.stored.map(({ group, message }) => [group, eventsIn(message).length])).toEqual([
+  expect(
+    busClient.stored.map(({ subject, message }) => [subject - PACKED_SUBJECTS_FROM, eventsIn(message).length]),
+  ).toEqual([
     [1, 2],
     [2, 1],
   ]);
@@ -72,7 +82,9 @@ test('what ends while a message is on its way is collected into the next message
   }
   journal.append(2, events[3] as UsageEvent, () => undefined);
   await nextTicks();
-  expect(busClient.stored.map(({ group, message }) => [group, eventsIn(message).length])).toEqual([
+  expect(
+    busClient.stored.map(({ subject, message }) => [subject - PACKED_SUBJECTS_FROM, eventsIn(message).length]),
+  ).toEqual([
     [1, 1],
     [2, 1],
   ]);
@@ -135,6 +147,42 @@ test('a failed message is tried for ever with the same bytes', async () => {
   busClient.stored[8]?.finish();
   await nextTicks();
   expect([stored, journal.unstored]).toEqual([1, 0]);
+});
+
+test('while no billing reads packed events they go by name, each with its own bytes for ever', async () => {
+  const stored: string[] = [];
+  const events = [event(), event()];
+  for (const one of events) journal.append(2, one, () => stored.push(one.id));
+  await nextTicks();
+  busClient.stored[0]?.finish('no_responders');
+  await nextTicks();
+  const [packed, byName] = busClient.stored;
+  expect([packed?.subject, byName?.subject]).toEqual([PACKED_SUBJECTS_FROM + 2, 2]);
+  const { v, ...body } = JSON.parse(String(byName?.message)) as { v: number };
+  expect(v).toBe(usageRecorded.version);
+  expect(usageRecorded.body.parse(body)).toEqual({ events });
+  expect(journal.unstored).toBe(2);
+  byName?.finish('no_responders');
+  await nextTicks();
+  jest.advanceTimersByTime(2_000);
+  await nextTicks();
+  expect(busClient.stored[2]).toMatchObject({ subject: 2, message: byName?.message });
+  busClient.stored[2]?.finish();
+  await nextTicks();
+  expect(stored).toEqual(events.map(({ id }) => id));
+  expect(journal.unstored).toBe(0);
+});
+
+test('an event that the stream may have is not sent in another form', async () => {
+  journal.append(0, event(), () => undefined);
+  await nextTicks();
+  for (const [attempt, code] of ['timeout', 'no_responders'].entries()) {
+    busClient.stored[attempt]?.finish(code);
+    await nextTicks();
+    jest.advanceTimersByTime(2_000);
+    await nextTicks();
+  }
+  expect(busClient.stored.map(({ subject }) => subject)).toEqual(Array(3).fill(PACKED_SUBJECTS_FROM));
 });
 
 test('when the bus is back nobody waits for the end of a delay', async () => {

@@ -1,9 +1,18 @@
 import { USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
-import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import {
+  eventByName,
+  PACKED_SUBJECTS_FROM,
+  packedTextOf,
+  USAGE_EVENTS_MAX,
+  USAGE_MESSAGE_BYTES_MAX,
+  usageEvents,
+  usageRecorded,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
 import { nextDelayMs, pause } from '@gateway/service-kit';
 import type { TickEnd } from '../admission/tick-end.js';
 import type { BusClient } from '../ports.js';
-import type { UnstoredEvent } from './unstored-line.js';
+import { isPacked, type UnstoredEvent } from './unstored-line.js';
 
 /**
  * An event that is older and not stored stops admissions until none is left (docs/protocol.md#r3).
@@ -16,10 +25,12 @@ const UNSTORED_EVENTS_MAX = 20_000;
 const RETRY_BASE_MS = 50;
 const RETRY_MAX_MS = 2_000;
 
-const MESSAGE_START = Buffer.from('{"events":[');
-/** The bus's form: the version is the last member. */
-const MESSAGE_END = Buffer.from(`],"v":${usageRecorded.version}}`);
+/** What stands before and after the events of a message. */
+const PACKED = { start: Buffer.from(`[${usageEvents.version},[`), end: Buffer.from(']]') };
+const BY_NAME = { start: Buffer.from('{"events":['), end: Buffer.from(`],"v":${usageRecorded.version}}`) };
 const COMMA = Buffer.from(',');
+/** A try with such an end has stored nothing, for sure: nobody was there, or it was not allowed. */
+const NOT_STORED = new Set(['no_responders', 'forbidden']);
 
 interface FrozenEvent extends UnstoredEvent {
   readonly at: number;
@@ -28,7 +39,9 @@ interface FrozenEvent extends UnstoredEvent {
 
 /** What goes to one subject of the stream. */
 interface Group {
-  readonly number: number;
+  /** Of {@link USAGE_SUBJECTS}. */
+  readonly subject: number;
+  readonly form: typeof PACKED;
   waiting: FrozenEvent[];
   inFlight: readonly FrozenEvent[] | null;
   /** Its next message goes at the end of this tick. */
@@ -59,6 +72,7 @@ export interface JournalParts {
 export class UsageJournal {
   readonly #parts: JournalParts;
   readonly #bytesMax: number;
+  /** Those of events by name, then as many of packed ones. */
   readonly #groups: readonly Group[];
   #events = 0;
   #bytes = 0;
@@ -71,7 +85,9 @@ export class UsageJournal {
     this.#parts = parts;
     this.#bytesMax = parts.bytesMax ?? UNSTORED_BYTES_MAX;
     const length = parts.groups ?? USAGE_GROUPS_TOTAL;
-    this.#groups = Array.from({ length }, (_, number) => ({ number, waiting: [], inFlight: null, isDue: false }));
+    const groups = (from: number, form: typeof PACKED): Group[] =>
+      Array.from({ length }, (_, at) => ({ subject: from + at, form, waiting: [], inFlight: null, isDue: false }));
+    this.#groups = [...groups(0, BY_NAME), ...groups(PACKED_SUBJECTS_FROM, PACKED)];
   }
 
   get unstored(): number {
@@ -88,16 +104,22 @@ export class UsageJournal {
    * afterwards.
    */
   append(shard: number, event: UsageEvent, stored: () => void): void {
-    this.appendFrozen({ shard, json: Buffer.from(JSON.stringify(event)) }, stored);
+    this.appendFrozen({ shard, json: Buffer.from(packedTextOf(event)) }, stored);
   }
 
   /** An event as it was frozen before, here or in another edge. */
   appendFrozen({ shard, json }: UnstoredEvent, stored: () => void): void {
-    const group = this.#groups[usageGroupOfShard(shard, this.#groups.length)];
+    this.#append({ shard, json, at: this.#parts.monotonicMs(), stored });
+  }
+
+  #append(event: FrozenEvent): void {
+    const { shard, json } = event;
+    const groups = this.#groups.length / 2;
+    const group = this.#groups[usageGroupOfShard(shard, groups) + (isPacked(json) ? groups : 0)];
     if (group === undefined) throw new RangeError(`there is no shard ${shard}`);
     this.#events += 1;
     this.#bytes += json.length;
-    group.waiting.push({ shard, json, at: this.#parts.monotonicMs(), stored });
+    group.waiting.push(event);
     this.#storeSoon(group);
   }
 
@@ -157,18 +179,27 @@ export class UsageJournal {
   async #storeNext(group: Group): Promise<void> {
     const batch = takeBatch(group);
     group.inFlight = batch;
-    await this.#storeForEver(group.number, messageOf(batch));
+    const isStored = await this.#storeForEver(group, messageOf(group, batch));
     group.inFlight = null;
-    this.#noteStored(batch);
+    this.#forget(batch);
+    if (isStored) for (const { stored } of batch) stored();
+    else for (const event of batch) this.#append({ ...event, json: byNameOf(event.json) });
+    if (this.#events === 0) for (const idler of [...this.#idlers]) idler();
     this.#storeSoon(group);
   }
 
-  async #storeForEver(group: number, message: Buffer): Promise<void> {
+  /** False: no billing reads packed events yet, and the stream has none of these, for sure. */
+  async #storeForEver({ subject, form }: Group, message: Buffer): Promise<boolean> {
+    let isNowhere = form === PACKED;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#parts.bus.storeUsage(group, message);
+        await this.#parts.bus.storeUsage(subject, message);
+        return true;
       } catch (error) {
-        this.#parts.onFailedTry(codeOf(error));
+        const code = codeOf(error);
+        this.#parts.onFailedTry(code);
+        isNowhere &&= NOT_STORED.has(code);
+        if (isNowhere) return false;
         const delayMs = nextDelayMs(attempt, {
           baseMs: RETRY_BASE_MS,
           maxMs: RETRY_MAX_MS,
@@ -179,14 +210,9 @@ export class UsageJournal {
     }
   }
 
-  #noteStored(batch: readonly FrozenEvent[]): void {
-    for (const event of batch) {
-      this.#events -= 1;
-      this.#bytes -= event.json.length;
-      event.stored();
-    }
-    if (this.#events > 0) return;
-    for (const idler of [...this.#idlers]) idler();
+  #forget(batch: readonly FrozenEvent[]): void {
+    this.#events -= batch.length;
+    for (const { json } of batch) this.#bytes -= json.length;
   }
 }
 
@@ -195,7 +221,7 @@ export class UsageJournal {
  * if any waits.
  */
 function takeBatch(group: Group): FrozenEvent[] {
-  let bytes = MESSAGE_START.length + MESSAGE_END.length;
+  let bytes = group.form.start.length + group.form.end.length;
   let count = 0;
   for (const event of group.waiting) {
     bytes += event.json.length + COMMA.length;
@@ -205,12 +231,14 @@ function takeBatch(group: Group): FrozenEvent[] {
   return group.waiting.splice(0, count);
 }
 
-function messageOf(batch: readonly FrozenEvent[]): Buffer {
+function messageOf({ form }: Group, batch: readonly FrozenEvent[]): Buffer {
   const pieces: Buffer[] = [];
-  for (const { json } of batch) pieces.push(pieces.length === 0 ? MESSAGE_START : COMMA, json);
-  pieces.push(MESSAGE_END);
+  for (const { json } of batch) pieces.push(pieces.length === 0 ? form.start : COMMA, json);
+  pieces.push(form.end);
   return Buffer.concat(pieces);
 }
+
+const byNameOf = (json: Buffer): Buffer => Buffer.from(JSON.stringify(eventByName(JSON.parse(json.toString()))));
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'fault';

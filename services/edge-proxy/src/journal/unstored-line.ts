@@ -1,5 +1,5 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
-import { usageEvent } from '@gateway/contracts/messages';
+import { eventByName, usageEvent } from '@gateway/contracts/messages';
 
 /**
  * A usage event that no stream has, in the bytes in which it was frozen: a record is told from
@@ -11,8 +11,16 @@ export interface UnstoredEvent {
   readonly json: Buffer;
 }
 
-/** Of the form below. A reader leaves lines of another one to a program that knows it. */
-export const LINE_VERSION = 1;
+/**
+ * Of lines with an event by name, and with a packed one. A reader leaves lines of another form to a
+ * program that knows it.
+ */
+const LINE_VERSION = { byName: 1, packed: 2 } as const;
+const LIST_BEGIN = '['.charCodeAt(0);
+
+/** Whether a frozen event is packed; else it is by name. */
+export const isPacked = (json: Buffer): boolean => json[0] === LIST_BEGIN;
+
 /** The member by which a line is told from all others of a log. */
 const MARK = 'unstoredUsage';
 
@@ -27,7 +35,8 @@ export type ReadLine =
 /** The members of a line: what a file of unstored events and a log have in common. */
 export function lineOf({ shard, json }: UnstoredEvent): Readonly<Record<string, unknown>> {
   // As a text in the text: whoever writes the line on, does not write the event anew.
-  return { [MARK]: LINE_VERSION, shard, event: json.toString('utf8') };
+  const version = isPacked(json) ? LINE_VERSION.packed : LINE_VERSION.byName;
+  return { [MARK]: version, shard, event: json.toString('utf8') };
 }
 
 /**
@@ -45,7 +54,7 @@ export function readLine(text: string): ReadLine {
   const { [MARK]: version, shard, event } = line as Record<string, unknown>;
   // The mark may stand in the text of another line.
   if (version === undefined) return { kind: 'other' };
-  if (version !== LINE_VERSION) return { kind: 'unknown version', version };
+  if (version !== LINE_VERSION.byName && version !== LINE_VERSION.packed) return { kind: 'unknown version', version };
   const problem = problemOf(shard, event);
   if (problem !== null) return { kind: 'broken', problem };
   return { kind: 'event', event: { shard: shard as number, json: Buffer.from(event as string) } };
@@ -55,7 +64,9 @@ function problemOf(shard: unknown, event: unknown): string | null {
   if (!Number.isInteger(shard) || Number(shard) < 0 || Number(shard) >= SHARDS_TOTAL) return 'there is no such shard';
   if (typeof event !== 'string') return 'it holds no event';
   try {
-    return usageEvent.safeParse(JSON.parse(event)).success ? null : 'its event is not in the form of the contract';
+    return usageEvent.safeParse(eventByName(JSON.parse(event))).success
+      ? null
+      : 'its event is not in the form of the contract';
   } catch {
     return 'its event is no JSON';
   }

@@ -90,7 +90,7 @@ test('the same file twice is handed to the stream twice, in the same bytes', asy
 
 test('lines of a form that is not known stay for a program that knows it; those that are known are stored', async () => {
   const known = unstored(0);
-  const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 2 });
+  const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 3 });
   writeFileSync(join(directory, 'unstored-newer.jsonl'), `${textOf([known])}${newer}\n`);
   const { stream, log } = await start();
   expect(stream.taken).toEqual([known]);

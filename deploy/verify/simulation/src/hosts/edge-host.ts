@@ -1,9 +1,10 @@
 import { shardOfAccount } from '@gateway/contracts/ids';
-import type { UsageEvent } from '@gateway/contracts/messages';
+import { PACKED_SUBJECTS_FROM, type UsageEvent, usageRecorded } from '@gateway/contracts/messages';
 import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
 import { EDGE_FIELDS, ENDPOINT_TABLE, handleModelCall, joinVerbs, parseCall } from '@gateway/edge-proxy/cores';
 import type { BusClient, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
 import { SourceStage } from '../actors/source-stage.js';
+import { eventsOf } from '../check/truth.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -135,11 +136,14 @@ export class EdgeHost implements Hosted {
       requestAdmission: (batch, on, to) => requestAdmission(world, host, onWire(batch), on, to),
       authorize: () => Promise.reject(new Error('not asked')),
       usage: () => Promise.reject(new Error('not asked')),
-      storeUsage: async (group, message) => {
+      storeUsage: async (subject, message) => {
         truth.frozen(message);
         const sent = Buffer.from(message);
-        const parts = world.scenario.hasOldEdge && this.place === 1 ? partsByShard(sent) : new Map([[group, sent]]);
-        await request(world, host, streams.host, STORE_USAGE_MS, async () => {
+        const { hasOldEdge, packedFrom, startMs } = world.scenario;
+        const isOld = hasOldEdge && this.place === 1;
+        const isThere = isOld || subject < PACKED_SUBJECTS_FROM || world.time.now >= startMs + packedFrom;
+        const parts = isOld ? partsByShard(sent) : new Map([[subject, sent]]);
+        await request(world, host, isThere ? streams.host : null, STORE_USAGE_MS, async () => {
           for (const [subject, part] of parts) streams.storeUsage(subject, part);
           truth.stored(sent);
         });
@@ -160,11 +164,11 @@ export class EdgeHost implements Hosted {
 
 /** As edges stored them while each shard of accounts had a subject of its own. */
 function partsByShard(message: Buffer): Map<number, Buffer> {
-  const { events, v } = JSON.parse(message.toString()) as { events: UsageEvent[]; v: number };
-  const shards = new Set(events.map(({ hold }) => shardOfAccount(hold.account)));
-  const partOf = (shard: number) => ({
-    events: events.filter(({ hold }) => shardOfAccount(hold.account) === shard),
-    v,
-  });
-  return new Map([...shards].map((shard) => [shard, Buffer.from(JSON.stringify(partOf(shard)))]));
+  const parts = new Map<number, UsageEvent[]>();
+  for (const event of eventsOf(message)) {
+    const shard = shardOfAccount(event.hold.account);
+    parts.set(shard, [...(parts.get(shard) ?? []), event]);
+  }
+  const v = usageRecorded.version;
+  return new Map([...parts].map(([shard, events]) => [shard, Buffer.from(JSON.stringify({ events, v }))]));
 }

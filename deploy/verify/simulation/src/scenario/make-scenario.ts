@@ -37,6 +37,7 @@ export function makeScenario(seed: number): Scenario {
     faults: makeFaults(random, quietAt),
     quietAt,
     hasOldEdge: random.chance(0.3),
+    packedFrom: random.chance(0.3) ? random.below(quietAt) : 0,
   };
 }
 

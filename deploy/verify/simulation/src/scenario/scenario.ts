@@ -95,4 +95,6 @@ export interface Scenario {
    * shard.
    */
   readonly hasOldEdge: boolean;
+  /** When the stream gets the subjects of packed events, milliseconds from the start. */
+  readonly packedFrom: number;
 }
