@@ -7,16 +7,11 @@ import { onPool } from './tx.js';
  * one. By the order of ids, which is the order of the rows' times as near as an age needs it.
  */
 export async function outboxAges(pool: Pool, tables: readonly string[]): Promise<[table: string, seconds: number][]> {
-  const queries = onPool(pool);
-  const ages: [string, number][] = [];
-  for (const table of tables) {
+  const ages = tables.map((table) => {
     const name = qualifiedIdentifier(table, 'the name of an outbox table');
-    const oldest = await queries.one<{ seconds: number }>(
-      `SELECT greatest(0, extract(epoch FROM clock_timestamp() - created_at))::float8 AS seconds
-         FROM ${name} ORDER BY id LIMIT 1`,
-      [],
-    );
-    ages.push([table, oldest?.seconds ?? 0]);
-  }
-  return ages;
+    return `coalesce((SELECT greatest(0, extract(epoch FROM clock_timestamp() - created_at))
+                        FROM ${name} ORDER BY id LIMIT 1), 0)::float8`;
+  });
+  const row = await onPool(pool).one<{ seconds: number[] }>(`SELECT ARRAY[${ages.join(', ')}]::float8[] AS seconds`);
+  return tables.map((table, index) => [table, row?.seconds[index] ?? 0]);
 }

@@ -53,6 +53,8 @@ const OUTBOX_DELIVER_MS = 2_000;
 const CAPS_RETRY_MAX_MS = 10_000;
 const CAPS_DELIVER_MS = 5_000;
 const CAPS_LEASE_MS = 15_000;
+/** What this process writes goes at once; what a killed one left is found so late at most. */
+const MAIL_POLL_MS = 2_000;
 /** A mail server may be away for long too. */
 const MAIL_RETRY_BASE_MS = 1_000;
 const MAIL_RETRY_MAX_MS = 900_000;
@@ -161,6 +163,7 @@ function startMails({ config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELD
     pool,
     log,
     table: MAIL_OUTBOX,
+    pollMs: MAIL_POLL_MS,
     keysMax: MAIL_KEYS_MAX,
     retryBaseMs: MAIL_RETRY_BASE_MS,
     retryMaxMs: MAIL_RETRY_MAX_MS,

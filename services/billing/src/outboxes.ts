@@ -17,6 +17,11 @@ const OUTBOX_LEASE_MS = 5_000;
 const OUTBOX_DELIVER_MS = 2_000;
 /** How often the outboxes are polled for the metrics. */
 const OUTBOX_AGE_MS = 5_000;
+/**
+ * Nobody waits for an alert: what this process writes goes at once, and what a killed one left is
+ * found so late at most.
+ */
+const ALERT_POLL_MS = 2_000;
 /** Accounts may be away for long; nobody waits for a mail. */
 const ALERT_RETRY_MAX_MS = 30_000;
 const ALERT_DELIVER_MS = 5_000;
@@ -74,6 +79,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
     pool,
     log,
     table: ALERT_OUTBOX,
+    pollMs: ALERT_POLL_MS,
     retryMaxMs: ALERT_RETRY_MAX_MS,
     leaseMs: ALERT_LEASE_MS,
     deliverMs: ALERT_DELIVER_MS,
@@ -89,6 +95,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
     pool,
     log,
     table: WEBHOOK_OUTBOX,
+    pollMs: ALERT_POLL_MS,
     keysMax: WEBHOOK_KEYS_MAX,
     retryBaseMs: webhookRetry.baseMs,
     retryMaxMs: webhookRetry.maxMs,

@@ -7,9 +7,9 @@ const BATCH_MAX = 100;
 const SIDE_BY_SIDE = 4;
 /**
  * How often the timers are looked at when nothing is due sooner: other replicas, and people, set
- * them too.
+ * them too, for times that are further away.
  */
-const POLL_MS = 250;
+const POLL_MS = 1_000;
 /**
  * An account that could not be kept is left alone for so long, so that it does not hold up the
  * others.

@@ -2,8 +2,11 @@ import { isSettled, type SettledPosition, type StreamState } from './progress-ru
 import type { ProgressStore } from './progress-store.js';
 import type { Stream } from './stream.js';
 
-/** How often the floor is moved. */
-export const TRACK_MS = 250;
+/**
+ * How often the floor is moved. Nobody waits for it: who asks what is settled counts what is
+ * applied above it.
+ */
+export const TRACK_MS = 1_000;
 /** How often the stream is trimmed (docs/protocol.md#r15). */
 export const TRIM_MS = 10_000;
 /**
