@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { inTransaction, type Tx } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { holdFor, receivedOf, settled, START } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { createAlertRaiser } from '../alerts/raise-store.js';
+import { createMonths } from '../ledger/months.js';
+import { settleBatch } from './settle-batch.js';
+import { createSettleStore, settleIn, type SettleStore } from './settle-store.js';
+
+const MONTH_MS = 31 * 86_400_000;
+const EVENTS = 20;
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+  ledger = await world.emptied();
+}, 60_000);
+afterAll(() => world.stop());
+
+const eventAt = (account: string, at: number): UsageEvent => {
+  const month = new Date(at).toISOString().slice(0, 7);
+  const hold = holdFor(account);
+  const moved = { ...hold, periods: { ...hold.periods, month }, admittedAt: at };
+  return settled(moved, 10, { id: makeUuidV7(at), startedAt: at, firstByteAt: at, endedAt: at + 1 });
+};
+
+type Rows = ReadonlyMap<string, { readonly read: number; readonly written: number }>;
+
+/** Rows of each table that the session has read and written since its figures were last taken. */
+async function figuresOf(tx: Tx): Promise<Rows> {
+  const rows = await tx.query<{ name: string; read: number; written: number }>(
+    `SELECT relname AS name, (seq_tup_read + idx_tup_fetch)::float8 AS read,
+            (n_tup_ins + n_tup_upd + n_tup_del)::float8 AS written
+       FROM pg_stat_xact_user_tables`,
+  );
+  return new Map(rows.map(({ name, ...figures }) => [name, figures]));
+}
+
+/** Rows that settling these events reads and writes, by table. */
+async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; written: Record<string, number> }> {
+  const written: Record<string, number> = {};
+  let read = 0;
+  const { ensureMonth } = createSettleStore(ledger.pool);
+  const store: SettleStore = {
+    ensureMonth,
+    settle: (request) =>
+      inTransaction(ledger.pool, async (tx) => {
+        // A table of a page is read faster whole. What has no index still is.
+        await tx.execute('SET LOCAL enable_seqscan = off');
+        const before = await figuresOf(tx);
+        const { decision } = await settleIn(tx, request, createAlertRaiser());
+        for (const [name, after] of await figuresOf(tx)) {
+          const { read: readBefore = 0, written: writtenBefore = 0 } = before.get(name) ?? {};
+          read += after.read - readBefore;
+          if (after.written > writtenBefore) written[name] = after.written - writtenBefore;
+        }
+        return decision;
+      }),
+  };
+  await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
+  return { read, written };
+}
+
+/** As many accounts that billing knows, with three balances each; the planner is told of them. */
+async function fill(accounts: number): Promise<void> {
+  const names = `SELECT 'filled-' || n AS account FROM generate_series(1, ${accounts}) AS n`;
+  await ledger.admin.query(`
+    SET search_path = billing;
+    INSERT INTO accounts (account, version) SELECT account, 1 FROM (${names}) name ON CONFLICT DO NOTHING;
+    INSERT INTO standing_rows (account, name, value, version)
+      SELECT account, kind, 1, 1 FROM (${names}) name, unnest(ARRAY['wallet', 'km:k:2026-11', 'mm:m:2026-11']) AS kind
+      ON CONFLICT DO NOTHING;
+    ANALYZE`);
+}
+
+const callsOf = (account: string): UsageEvent[] => Array.from({ length: EVENTS }, () => eventAt(account, START));
+
+test('a batch reads and writes as many rows beside many accounts, calls and months as alone', async () => {
+  await fill(2_000);
+  await rowsOf(callsOf('alone'));
+  const alone = await rowsOf(callsOf('alone'));
+  const store = createSettleStore(ledger.pool);
+  for (let month = 0; month < 6; month += 1) {
+    const events = Array.from({ length: 500 }, (_, n) =>
+      eventAt(n % 2 === 0 ? 'alone' : `other-${n}`, START - month * MONTH_MS),
+    );
+    await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
+  }
+  await fill(6_000);
+  const beside = await rowsOf(callsOf('alone'));
+  expect(beside.written).toEqual(alone.written);
+  // Old versions of the few rows that every batch changes are read until they are cleared away.
+  expect(beside.read).toBeLessThanOrEqual(alone.read + EVENTS);
+});
