@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 
 /** Accounts are spread over this many Redis hash tags; each has its own epoch. */
 export const BUCKETS_TOTAL = 256;
-/** Slices of accounts in the ledger; the journal has as many subjects, and all of them are read. */
+/** Slices of accounts in the ledger; the journal has as many subjects for events by name. */
 export const SHARDS_TOTAL = 4;
 /**
- * Subjects of the journal that are written: so many groups of shards, 1, 2 or 4. More groups cut
+ * Subjects of the journal for packed events: so many groups of shards, 1, 2 or 4. More groups cut
  * messages and transactions smaller, so there is one until a single process of billing is too slow.
- * Writers may differ in it while it changes.
+ * While it grows, billing has to know it before edges.
  */
 export const USAGE_GROUPS_TOTAL = 1;
 

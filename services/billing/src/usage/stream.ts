@@ -36,7 +36,7 @@ const COLLECT_MS = 250;
 /**
  * About 500 events: more at once make none of them cheaper, so a batch of so many waits no longer.
  */
-const COLLECT_BYTES = 600 * 1024;
+const COLLECT_BYTES = 256 * 1024;
 /**
  * Messages handed over at once, as many again are read ahead; a message holds up to 100 events and
  * 256 KiB.
