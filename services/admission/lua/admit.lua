@@ -4,54 +4,65 @@
 -- last: Lua has no rollback. Not allowed when Redis is out of memory: a refusal to run is a fault,
 -- never a half-made hold.
 --
--- KEYS  tok, due, a:<account>, h:<account>, k:<key>, prefix of texts (s:)
--- ARGV  see src/domain/admit-script.ts, which also reads the replies.
+-- Replies: see src/domain/admit-reply.ts
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
 local ID_SKEW_MS = 30000
 
-local mode, id, shape, shape_text = ARGV[3], ARGV[6], ARGV[20], ARGV[21]
+local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
+local record_key, texts_prefix = KEYS[KEY.key_record], KEYS[KEY.texts]
+local mode, is_counted, account, id = ARGV[ADMIT.mode], ARGV[ADMIT.is_counted] == '1', ARGV[ADMIT.account], ARGV[ADMIT.id]
+local id_time, valid_from, valid_until = tonumber(ARGV[ADMIT.id_time]), ARGV[ADMIT.valid_from], ARGV[ADMIT.valid_until]
+local key_version, known_terms_version = ARGV[ADMIT.key_version], ARGV[ADMIT.terms_version]
+local key_rank, fact_rank, funding = ARGV[ADMIT.key_rank], ARGV[ADMIT.fact_rank], ARGV[ADMIT.funding]
+local minute_prefix, requests_per_minute = ARGV[ADMIT.minute_prefix], ARGV[ADMIT.requests_per_minute]
+local concurrency, worst_text, least_text = ARGV[ADMIT.concurrency], ARGV[ADMIT.worst], ARGV[ADMIT.least]
+local shape, shape_text, edge = ARGV[ADMIT.shape], ARGV[ADMIT.shape_text], ARGV[ADMIT.edge]
+local lease_ms, expiry_ms = ARGV[ADMIT.lease_ms], ARGV[ADMIT.expiry_ms]
+local month_start, key_cap_text = ARGV[ADMIT.month_start], ARGV[ADMIT.key_cap]
+local key_row, member_row = ARGV[ADMIT.key_month_row], ARGV[ADMIT.member_month_row]
+local allotment_text, session_limits, windows_count = ARGV[ADMIT.allotment], ARGV[ADMIT.session], tonumber(ARGV[ADMIT.windows])
 local now = redis_now()
-local token, state, caught_up = gate_token()
+local token, state, caught_up = gate_token(KEYS[KEY.token])
 if not token then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
   return { 'restoring', int(now) }
 end
-if math.abs(now - tonumber(ARGV[7])) > ID_SKEW_MS then
+if math.abs(now - id_time) > ID_SKEW_MS then
   return { 'late', int(now) }
 end
 
--- Everything that the decision reads, in one call.
-local WINDOWS = tonumber(ARGV[29])
-local FIELDS = 32 + WINDOWS
-local account = redis.call(
-  'HMGET', KEYS[3], 't', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x', 'v:wallet', 'h:wallet', unpack(ARGV, FIELDS, #ARGV)
+-- Everything that the decision reads, in one call: names in the order of the fields.
+local fields = redis.call(
+  'HMGET', account_key, 't', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x', 'v:wallet', 'h:wallet',
+  unpack(ARGV, ADMIT.size + windows_count + 1)
 )
-local loaded_at, account_state, slots, terms_version = account[2], account[3], account[4], account[5]
+local loaded_under, loaded_at, account_state, slots, terms_version, open_session, latest, renewed_at,
+  wallet_text, wallet_held, loaded_key, references, member, key_month_text, key_held, member_month_text, member_held =
+  unpack(fields, 1, ADMIT_FIELD.size)
 local mark = mark_of(token)
-if account[1] ~= mark or account[11] ~= mark .. ' ' .. ARGV[10] or terms_version ~= ARGV[11] then
+if loaded_under ~= mark or loaded_key ~= mark .. ' ' .. key_version or terms_version ~= known_terms_version then
   -- Not loaded under this token, or other versions than the caller knows: it learns those that are here.
-  local lacks_account = account[1] ~= mark
-  local lacks_key = string.match(account[11] or '', '^%S+') ~= mark
-  local record = not lacks_key and redis.call('GET', KEYS[5])
-  local terms, period = '', ''
+  local lacks_account = loaded_under ~= mark
+  local lacks_key = string.match(loaded_key or '', '^%S+') ~= mark
+  local record = not lacks_key and redis.call('GET', record_key)
+  local terms, periods = '', ''
   if terms_version ~= '0' and not lacks_account then
-    local text_id, next_period
-    text_id, period, next_period = unpack(redis.call('HMGET', KEYS[3], 'tt', 'tp', 'tn'))
-    period = (period or '') .. '|' .. (next_period or '')
-    terms = redis.call('GET', KEYS[6] .. (text_id or ''))
+    local text_id, period, next_period = unpack(redis.call('HMGET', account_key, 'tt', 'tp', 'tn'))
+    periods = (period or '') .. '|' .. (next_period or '')
+    terms = redis.call('GET', texts_prefix .. (text_id or ''))
   end
   lacks_account, lacks_key = lacks_account or not terms, lacks_key or not record
   if lacks_account or lacks_key then
     return { 'load', int(now), token, caught_up, lacks_account and '1' or '0', lacks_key and '1' or '0', '' }
   end
-  return { 'know', int(now), record, terms_version, terms, period }
+  return { 'know', int(now), record, terms_version, terms, periods }
 end
 -- Within an account time never goes back.
-now = math.max(now, tonumber(account[7] or 0))
-if now < tonumber(ARGV[8]) or now >= tonumber(ARGV[9]) then
+now = math.max(now, tonumber(latest or 0))
+if now < tonumber(valid_from) or now >= tonumber(valid_until) then
   return { 'clock', int(now) }
 end
 loaded_at = tonumber(loaded_at)
@@ -59,11 +70,11 @@ slots = tonumber(slots or 0)
 
 -- Another try of the same id: its hold, and whether it has its place in a minute without one.
 local counted_field = 'm:' .. id
-local known, is_counted = unpack(redis.call('HMGET', KEYS[4], id, counted_field))
+local known, is_noted = unpack(redis.call('HMGET', hold_key, id, counted_field))
 if known and mode ~= 'count' then
   local known_shape = string.match(known, '^o (%S+) ')
   if known_shape then
-    return { 'repeated', int(now), token, known, redis.call('HGET', KEYS[4], 's:' .. known_shape) }
+    return { 'repeated', int(now), token, known, redis.call('HGET', hold_key, 's:' .. known_shape) }
   end
   return { 'gone', int(now) }
 end
@@ -71,8 +82,7 @@ end
 -- Rows of periods. One that began after the account was loaded starts at 0; any other missing one
 -- is loaded (docs/protocol.md#r13).
 local missing = {}
-local function settled(index, name, period_start)
-  local value = account[index]
+local function settled(value, name, period_start)
   if value then
     return tonumber(value) or 0
   end
@@ -82,59 +92,62 @@ local function settled(index, name, period_start)
   return 0
 end
 
-local plan_funded = ARGV[16] == 'plan'
-local member_cap = account[13] and tonumber(string.match(account[13], ' (%d+)$'))
+local plan_funded = funding == 'plan'
+local member_cap = member and tonumber(string.match(member, ' (%d+)$'))
 local key_month, member_month = 0, 0
 local windows, session, session_holds = {}, 0, 0
 local allotment = nil
 if mode == 'admit' then
-  if ARGV[26] ~= '' then
-    key_month = settled(14, ARGV[27], ARGV[25])
+  if key_cap_text ~= '' then
+    key_month = settled(key_month_text, key_row, month_start)
   end
   if member_cap then
-    member_month = settled(16, ARGV[28], ARGV[25])
+    member_month = settled(member_month_text, member_row, month_start)
   end
   if plan_funded then
-    for index = 1, WINDOWS do
-      local unit, limit, start, resets, row = string.match(ARGV[29 + index], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-      local at = 18 + (index - 1) * 2
+    for index = 1, windows_count do
+      local unit, limit, start, resets, row = string.match(ARGV[ADMIT.size + index], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+      local value, held = unpack(fields, ADMIT_FIELD.size + index * 2 - 1, ADMIT_FIELD.size + index * 2)
       windows[index] = {
         index = index, usd = unit == 'usd', limit = tonumber(limit), resets = tonumber(resets),
-        used = settled(at, row, start), running = tonumber(account[at + 1] or 0), field = 'h:' .. row,
+        used = settled(value, row, start), running = tonumber(held or 0), field = 'h:' .. row,
       }
     end
-    if ARGV[30 + WINDOWS] ~= '' then
-      local unit, limit, start, resets, row = string.match(ARGV[30 + WINDOWS], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-      local at = 18 + WINDOWS * 2
+    if allotment_text ~= '' then
+      local unit, limit, start, resets, row = string.match(allotment_text, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+      local held_at = ADMIT_FIELD.size + windows_count * 2
+      local value, held = unpack(fields, held_at + 1, held_at + 2)
       allotment = {
         usd = unit == 'usd', limit = tonumber(limit), resets = tonumber(resets),
-        used = settled(at, row, start), running = tonumber(account[at + 1] or 0), field = 'h:' .. row,
+        used = settled(value, row, start), running = tonumber(held or 0), field = 'h:' .. row,
       }
     end
-    if ARGV[31 + WINDOWS] ~= '' then
-      session = tonumber(account[6] or 0)
+    if session_limits ~= '' then
+      session = tonumber(open_session or 0)
       local opens = session + SESSION_MS <= now
-      local known = {}
+      local holds, usd_value, requests_value, usd_held, requests_held
       if opens then
         session = now
       else
         local row = 'w:session_5h:%s:' .. int(session)
         local usd, requests = string.format(row, 'usd'), string.format(row, 'requests')
-        known = redis.call(
-          'HMGET', KEYS[3], 'h:session:' .. int(session), 'v:' .. usd, 'v:' .. requests, 'h:' .. usd, 'h:' .. requests
-        )
-        session_holds = tonumber(known[1] or 0)
+        holds, usd_value, requests_value, usd_held, requests_held = unpack(redis.call(
+          'HMGET', account_key, 'h:session:' .. int(session), 'v:' .. usd, 'v:' .. requests, 'h:' .. usd, 'h:' .. requests
+        ))
+        session_holds = tonumber(holds or 0)
       end
-      for unit, limit in string.gmatch(ARGV[31 + WINDOWS], '(%S+) (%S+)') do
+      for unit, limit in string.gmatch(session_limits, '(%S+) (%S+)') do
         local row = 'w:session_5h:' .. unit .. ':' .. int(session)
-        local at = unit == 'usd' and 2 or 3
-        local value = known[at]
+        local value, held = requests_value, requests_held
+        if unit == 'usd' then
+          value, held = usd_value, usd_held
+        end
         if not opens and not value and session <= loaded_at then
           missing[#missing + 1] = row
         end
         windows[#windows + 1] = {
           index = 0, usd = unit == 'usd', limit = tonumber(limit), resets = session + SESSION_MS,
-          used = tonumber(value or 0) or 0, running = tonumber(known[at + 2] or 0), field = 'h:' .. row,
+          used = tonumber(value or 0) or 0, running = tonumber(held or 0), field = 'h:' .. row,
         }
       end
     end
@@ -150,8 +163,8 @@ local took_minute = false
 -- are at most as many as fit into the minutes.
 local function note_counted()
   if took_minute then
-    redis.call('HSET', KEYS[4], counted_field, '1')
-    redis.call('ZADD', KEYS[2], int(tonumber(ARGV[7]) + ID_SKEW_MS + 1), ARGV[5] .. '|' .. counted_field)
+    redis.call('HSET', hold_key, counted_field, '1')
+    redis.call('ZADD', due_key, int(id_time + ID_SKEW_MS + 1), account .. '|' .. counted_field)
   end
 end
 local function refused(row, ...)
@@ -159,36 +172,36 @@ local function refused(row, ...)
   return { 'refused', int(now), token, int(row), ... }
 end
 
-if ARGV[12] ~= '0' then
-  return refused(ARGV[12])
+if key_rank ~= '0' then
+  return refused(key_rank)
 end
 if account_state ~= 'active' then
   return refused(REFUSAL.account_suspended, 'account')
 end
-if ARGV[4] == '0' and not is_counted then
-  local minute = ARGV[13] .. int(math.floor(now / MINUTE_MS))
+if not is_counted and not is_noted then
+  local minute = minute_prefix .. int(math.floor(now / MINUTE_MS))
   local count = redis.call('INCR', minute)
   if count == 1 then
     redis.call('EXPIRE', minute, MINUTE_KEY_SECONDS)
   end
-  if count > tonumber(ARGV[14]) then
+  if count > tonumber(requests_per_minute) then
     return refused(REFUSAL.rate_limited)
   end
   took_minute = true
 end
-if ARGV[15] ~= '0' then
-  return refused(ARGV[15])
+if fact_rank ~= '0' then
+  return refused(fact_rank)
 end
 if mode == 'open' then
   note_counted()
   return { 'opened', int(now), token }
 end
 
-local wallet = tonumber(account[9] or 0) or 0
+local wallet = tonumber(wallet_text or 0) or 0
 if wallet < 0 then
   return refused(REFUSAL.outstanding_debt, int(wallet))
 end
-if wallet == 0 and ARGV[16] == 'none' then
+if wallet == 0 and funding == 'none' then
   return refused(REFUSAL.no_funding, int(wallet))
 end
 if wallet == 0 and not plan_funded then
@@ -199,7 +212,7 @@ if mode == 'count' then
   return { 'counted', int(now), token }
 end
 
-if slots >= tonumber(ARGV[17]) then
+if slots >= tonumber(concurrency) then
   return refused(REFUSAL.concurrency_limit, int(slots))
 end
 
@@ -223,8 +236,8 @@ if allotment and allotment.used + allotment.running >= allotment.limit then
   )
 end
 
-local worst, least = tonumber(ARGV[18]), tonumber(ARGV[19])
-local held_wallet = tonumber(account[10] or 0)
+local worst, least = tonumber(worst_text), tonumber(least_text)
+local held_wallet = tonumber(wallet_held or 0)
 local available = wallet - held_wallet
 local plan_max, wallet_max, wallet_hold = 0, -1, worst
 if plan_funded then
@@ -246,20 +259,20 @@ end
 
 -- Without a cap nothing is compared, and the sums may be beyond what a double holds exactly. A cap never is, so that the
 -- comparison is right all the same; what is told of such a sum is the largest amount that there is.
-local held_key, held_member = tonumber(account[15] or 0), tonumber(account[17] or 0)
+local held_key, held_member = tonumber(key_held or 0), tonumber(member_held or 0)
 if member_cap and member_month + held_member + worst > member_cap then
   return refused(REFUSAL.member_cap_reached, int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
 end
-local key_cap = tonumber(ARGV[26])
+local key_cap = tonumber(key_cap_text)
 if key_cap and key_month + held_key + worst > key_cap then
   return refused(REFUSAL.monthly_spend_cap_exceeded, int(key_cap), int(key_month), int(math.min(held_key, AMOUNT_MAX)))
 end
 
 local now_text = int(now)
-local lease, due = now + tonumber(ARGV[23]), now + tonumber(ARGV[24])
+local lease, due = now + tonumber(lease_ms), now + tonumber(expiry_ms)
 local lease_text, due_text = int(lease), int(due)
 local plan_max_text, wallet_max_text, session_text = '0', '-1', '0'
-local set = { 'n', int(slots + 1), 'lt', now_text, 'c:' .. shape, int(tonumber(account[12] or 0) + 1) }
+local set = { 'n', int(slots + 1), 'lt', now_text, 'c:' .. shape, int(tonumber(references or 0) + 1) }
 local function put(field, value)
   set[#set + 1] = field
   set[#set + 1] = value
@@ -269,11 +282,11 @@ if wallet_hold ~= 0 then
   put('h:wallet', int(held_wallet + wallet_hold))
 end
 if worst ~= 0 then
-  put('h:' .. ARGV[27], add_exactly(account[15], worst))
-  put('h:' .. ARGV[28], add_exactly(account[17], worst))
+  put('h:' .. key_row, add_exactly(key_held, worst))
+  put('h:' .. member_row, add_exactly(member_held, worst))
 end
 -- See keep in shared/holds.lua.
-local is_renewed = not account[8] or now - tonumber(account[8]) >= STAMP_MS
+local is_renewed = not renewed_at or now - tonumber(renewed_at) >= STAMP_MS
 if is_renewed then
   put('x', now_text)
 end
@@ -290,27 +303,27 @@ if plan_funded then
   if session > 0 then
     put('h:session:' .. session_text, int(session_holds + 1))
     put('ss', session_text)
-    if account[6] and account[6] ~= session_text then
+    if open_session and open_session ~= session_text then
       -- What the session before it had used is asked for no more.
       redis.call(
-        'HDEL', KEYS[3], 'v:w:session_5h:usd:' .. account[6], 'u:w:session_5h:usd:' .. account[6],
-        'v:w:session_5h:requests:' .. account[6], 'u:w:session_5h:requests:' .. account[6]
+        'HDEL', account_key, 'v:w:session_5h:usd:' .. open_session, 'u:w:session_5h:usd:' .. open_session,
+        'v:w:session_5h:requests:' .. open_session, 'u:w:session_5h:requests:' .. open_session
       )
     end
   end
 end
 local hold = table.concat({
-  'o', shape, now_text, ARGV[18], plan_max_text, wallet_max_text, session_text, '0', '1', lease_text, due_text, '0', ARGV[22],
+  'o', shape, now_text, worst_text, plan_max_text, wallet_max_text, session_text, '0', '1', lease_text, due_text, '0', edge,
 }, ' ')
-if account[12] then
-  redis.call('HSET', KEYS[4], id, hold)
+if references then
+  redis.call('HSET', hold_key, id, hold)
 else
-  redis.call('HSET', KEYS[4], id, hold, 's:' .. shape, shape_text)
+  redis.call('HSET', hold_key, id, hold, 's:' .. shape, shape_text)
 end
-redis.call('HSET', KEYS[3], unpack(set))
-redis.call('ZADD', KEYS[2], math.min(lease, due) == lease and lease_text or due_text, ARGV[5] .. '|' .. id)
+redis.call('HSET', account_key, unpack(set))
+redis.call('ZADD', due_key, math.min(lease, due) == lease and lease_text or due_text, account .. '|' .. id)
 if is_renewed then
-  redis.call('EXPIRE', KEYS[3], IDLE_SECONDS)
+  redis.call('EXPIRE', account_key, IDLE_SECONDS)
 end
-local slots_left = int(tonumber(ARGV[17]) - slots - 1)
+local slots_left = int(tonumber(concurrency) - slots - 1)
 return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text, slots_left }

@@ -3,44 +3,47 @@
 -- What the owners say of one account: records, rows, terms, closed ids (docs/protocol.md#r8,
 -- docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is newer, loaded or not;
 -- rows come first, then the closed ids.
---
--- KEYS  tok, due, a:<account>, h:<account>, prefix of texts (s:)
--- ARGV  3 account, 4 prefix of key records (k:), 5 incarnation ('' none),
---       6 token of a load ('' no load), 7 start of the load, 8 '1' the account is complete, 9 '1' billing has caught up,
---       10 version of the account that was read ('' not told), 11 account state ('' none), 12 its version,
---       13 terms version ('' none), 14 id of their text, 15 the text, 16 their period and the next one, 17 rows, 18 members, 19 keys,
---       20 closed ids; then row name, value, version; member, cap, version; key, version, record; ids
 local LOAD_MS = 5000
 local RECORD_SECONDS = 7776000
 
+local token_key, due_key, account_key, hold_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
+local records_prefix, texts_prefix = KEYS[KEY.key_record], KEYS[KEY.texts]
+local account, ledger_epoch = ARGV[APPLY.account], ARGV[APPLY.ledger_epoch]
+local load_token, load_start, is_complete = ARGV[APPLY.load_token], ARGV[APPLY.load_start], ARGV[APPLY.is_complete] == '1'
+local has_caught_up, account_version = ARGV[APPLY.caught_up] == '1', ARGV[APPLY.account_version]
+local account_state, state_version = ARGV[APPLY.account_state], ARGV[APPLY.state_version]
+local terms_version, text_id, terms_text, periods = unpack(ARGV, APPLY.terms_version, APPLY.periods)
+local rows, members = tonumber(ARGV[APPLY.rows]), tonumber(ARGV[APPLY.members])
+local records, closed = tonumber(ARGV[APPLY.keys]), tonumber(ARGV[APPLY.closed])
+-- Where each list begins: its first entry stands after this place.
+local rows_at = APPLY.size
+local members_at = rows_at + rows * RECORD.size
+local records_at = members_at + members * RECORD.size
+local closed_at = records_at + records * RECORD.size
+
 local now = redis_now()
-local token, state, caught_up, since = gate_token()
+local token, state, caught_up, since = gate_token(token_key)
 if not token then
   return { 'lost', int(now) }
 end
-local account_key, hold_key = KEYS[3], KEYS[4]
 local mark = mark_of(token)
-local loading = ARGV[6] ~= ''
-if loading and (ARGV[6] ~= token or now - tonumber(ARGV[7]) > LOAD_MS) then
+local loading = load_token ~= ''
+if loading and (load_token ~= token or now - tonumber(load_start) > LOAD_MS) then
   return { 'void', int(now) }
 end
 
 -- What is known of everything that is named, in one call, and what is newer, written together: a row costs no calls of its
 -- own. Nothing below reads these fields again before write_news.
-local ROWS, MEMBERS, RECORDS = tonumber(ARGV[17]), tonumber(ARGV[18]), tonumber(ARGV[19])
-local ROWS_AT = 21
-local MEMBERS_AT = ROWS_AT + ROWS * 3
-local RECORDS_AT = MEMBERS_AT + MEMBERS * 3
 local FIELDS_MAX = 1000
 local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'ss', 'x', 'lt' }
 local function ask_known(prefix, from, count)
-  for at = from, from + (count - 1) * 3, 3 do
-    known_fields[#known_fields + 1] = prefix .. ARGV[at]
+  for at = from, from + (count - 1) * RECORD.size, RECORD.size do
+    known_fields[#known_fields + 1] = prefix .. ARGV[at + RECORD.name]
   end
 end
-ask_known('u:', ROWS_AT, ROWS)
-ask_known('m:', MEMBERS_AT, MEMBERS)
-ask_known('k:', RECORDS_AT, RECORDS)
+ask_known('u:', rows_at, rows)
+ask_known('m:', members_at, members)
+ask_known('k:', records_at, records)
 local versions = {}
 local function read_known()
   for from = 1, #known_fields, FIELDS_MAX do
@@ -71,9 +74,9 @@ end
 -- Another incarnation of the ledger counts versions anew, and rows that another gate left behind may lack what was settled
 -- since (a server restarted from its file, a copy that was promoted): what was known is asked again
 -- (docs/protocol.md#r12, docs/protocol.md#r17).
-local other_ledger = versions['in'] ~= ARGV[5]
-local completes = loading and ARGV[8] == '1'
-if ARGV[5] ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
+local other_ledger = versions['in'] ~= ledger_epoch
+local completes = loading and is_complete
+if ledger_epoch ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
   if versions['in'] then
     local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'tn', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
@@ -87,7 +90,7 @@ if ARGV[5] ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~
     end
     read_known()
   end
-  put('in', ARGV[5])
+  put('in', ledger_epoch)
   if not completes then
     put('g', mark)
   end
@@ -102,9 +105,9 @@ local function newer(field, version)
   return true
 end
 
-if ARGV[11] ~= '' and newer('sv', ARGV[12]) then
-  put('s', ARGV[11])
-  put('sv', ARGV[12])
+if account_state ~= '' and newer('sv', state_version) then
+  put('s', account_state)
+  put('sv', state_version)
 end
 -- Terms and key records lie beside the account, as texts that are only read when a process does not know them. One that
 -- has expired, or was lost, comes back with its version; an older one never does.
@@ -113,29 +116,28 @@ local function put_record(record_key, is_newer, is_same, text)
     redis.call('SET', record_key, text, 'EX', RECORD_SECONDS)
   end
 end
-if ARGV[13] ~= '' then
-  local is_newer = newer('tv', ARGV[13])
-  put_record(KEYS[5] .. ARGV[14], is_newer, ARGV[13] == versions['tv'], ARGV[15])
+if terms_version ~= '' then
+  local is_newer = newer('tv', terms_version)
+  put_record(texts_prefix .. text_id, is_newer, terms_version == versions['tv'], terms_text)
   if is_newer then
-    put('tv', ARGV[13])
-    put('tt', ARGV[14])
+    put('tv', terms_version)
+    put('tt', text_id)
     -- Each in a field of its own: one value of an account is at most 64 bytes long.
-    local period, next_period = string.match(ARGV[16], '^([^|]*)|?(.*)$')
+    local period, next_period = string.match(periods, '^([^|]*)|?(.*)$')
     put('tp', period)
     put('tn', next_period)
   end
 end
 
-local at = ROWS_AT
 local session = tonumber(versions['ss'] or 0)
 -- Within an account time never goes back: a session that was over stays over.
 local account_now = math.max(now, tonumber(versions['lt'] or 0))
 -- What was read before the account was loaded, and comes late, makes no row: what it says of one that is not here may be older
 -- than what was settled since. Such a row is asked for when it is needed (docs/protocol.md#r13).
 local loaded_version = versions['t'] == mark and tonumber(versions['lv']) or -1
-local load_is_late = loading and (tonumber(ARGV[10]) or loaded_version) < loaded_version
-for _ = 1, ROWS do
-  local name, value, version = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+local load_is_late = loading and (tonumber(account_version) or loaded_version) < loaded_version
+for at = rows_at, members_at - 1, RECORD.size do
+  local name, value, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
   local is_late = load_is_late or (not loading and tonumber(version) <= loaded_version)
   if (versions['u:' .. name] or not is_late) and newer('u:' .. name, version) then
     put('v:' .. name, value)
@@ -147,37 +149,35 @@ for _ = 1, ROWS do
       put('ss', int(start))
     end
   end
-  at = at + 3
 end
-for _ = 1, MEMBERS do
+for at = members_at, records_at - 1, RECORD.size do
   -- A member's field: the version of its cap, and the cap if there is one.
-  local field, cap, version = 'm:' .. ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local field, cap, version = 'm:' .. ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
   local known = string.match(versions[field] or '', '^%d+')
   if not known or tonumber(version) > tonumber(known) then
     versions[field] = cap == '' and version or (version .. ' ' .. cap)
     put(field, versions[field])
   end
-  at = at + 3
 end
 -- A key's field: the mark under which it was loaded ('-': it was not), and its version.
-for _ = 1, RECORDS do
-  local field, version = 'k:' .. ARGV[at], ARGV[at + 1]
+for at = records_at, closed_at - 1, RECORD.size do
+  local key, record, version = ARGV[at + RECORD.name], ARGV[at + RECORD.content], ARGV[at + RECORD.version]
+  local field = 'k:' .. key
   local known_mark, known_version = string.match(versions[field] or '', '^(%S+) (%S+)$')
   local is_newer = not known_version or tonumber(version) > tonumber(known_version)
-  put_record(ARGV[4] .. ARGV[at], is_newer, version == known_version, ARGV[at + 2])
+  put_record(records_prefix .. key, is_newer, version == known_version, record)
   local text = (loading and mark or known_mark or '-') .. ' ' .. (is_newer and version or known_version)
   if text ~= versions[field] then
     versions[field] = text
     put(field, text)
   end
-  at = at + 3
 end
 -- Rows that the first whole load does not name, and that are not newer than it, were written by standings that came late to a
 -- gate that was lost: they are asked for again too.
 local function forget_unnamed(version)
   local named = {}
-  for row_at = ROWS_AT, MEMBERS_AT - 3, 3 do
-    named['v:' .. ARGV[row_at]] = true
+  for at = rows_at, members_at - 1, RECORD.size do
+    named['v:' .. ARGV[at + RECORD.name]] = true
   end
   for _, field in ipairs(redis.call('HKEYS', account_key)) do
     local version_field = 'u:' .. string.sub(field, 3)
@@ -190,33 +190,32 @@ local function forget_unnamed(version)
 end
 if completes then
   if versions['t'] ~= mark then
-    forget_unnamed(tonumber(ARGV[10]))
-    put('lv', ARGV[10])
+    forget_unnamed(tonumber(account_version))
+    put('lv', account_version)
   end
   if not versions['tv'] then
     put('tv', '0')
   end
-  put('at', versions['t'] == mark and int(math.max(tonumber(versions['at']), tonumber(ARGV[7]))) or ARGV[7])
+  put('at', versions['t'] == mark and int(math.max(tonumber(versions['at']), tonumber(load_start))) or load_start)
   put('t', mark)
 end
 write_news()
 if completes and versions['g'] then
   redis.call('HDEL', account_key, 'g')
 end
-if loading and ARGV[9] == '1' and caught_up ~= '1' then
-  redis.call('SET', KEYS[1], token .. ' ' .. state .. ' ' .. since .. ' 1')
+if loading and has_caught_up and caught_up ~= '1' then
+  redis.call('SET', token_key, token .. ' ' .. state .. ' ' .. since .. ' 1')
 end
 
-for _ = 1, tonumber(ARGV[20]) do
+for at = closed_at + 1, closed_at + closed do
   local id = ARGV[at]
   local known = redis.call('HGET', hold_key, id)
   if known then
     local hold = parse_hold(known)
     if hold.state ~= 'g' then
-      end_hold(account_key, hold_key, ARGV[3] .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
+      end_hold(due_key, account_key, hold_key, account .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
     end
   end
-  at = at + 1
 end
 -- Once a day rows of ended periods go (docs/protocol.md#r13). The account is then as one that was loaded now and knows the
 -- versions of what went: a row that is not here never starts at 0, it is asked for; and what is not newer than the rows that
@@ -236,7 +235,7 @@ local function let_go()
   end
   redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))
 end
-if not loading and ROWS > 0 and versions['t'] == mark and account_now - tonumber(versions['at']) >= LET_GO_MS then
+if not loading and rows > 0 and versions['t'] == mark and account_now - tonumber(versions['at']) >= LET_GO_MS then
   let_go()
 end
 keep(account_key, versions['x'], now)

@@ -5,82 +5,84 @@
 -- it is created anew. A last beat that is read for a bucket which another replica has opened
 -- meanwhile says nothing any more.
 --
--- KEYS  tok, due
--- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 lease ms, 6 expiry ms, 7 '1' while the bucket is restored;
---       then for each account: account, number of calls, id and tag of each
 -- Replies {state, now, token, number of lost, ids of the lost, ids to abort}
-local now = redis_now()
-local token, state = gate_token()
-if not token then
-  return { 'lost', int(now) }
-end
-if ARGV[7] == '1' and state ~= 'restoring' then
-  return { state, int(now), token, '0' }
-end
-local lease, due = now + tonumber(ARGV[5]), now + tonumber(ARGV[6])
-local lease_text, due_text, next_text = int(lease), int(due), int(math.min(lease, due))
-local lost, abort = {}, {}
+
 -- Lua hands on a few thousand values at once: more calls of one account go in parts.
 local PART = 500
 
--- Calls `first` to `last` of an account, whose ids and tags begin after `at`. Whether one of them lives on.
-local function beat_part(at, first, last, account, account_key, hold_key, suspended)
-  local ids = {}
-  for call = first, last do
-    ids[#ids + 1] = ARGV[at + call * 2]
+-- Notes what a part of an account's calls says; they begin after `at`. Whether one of them lives on.
+local function beat_part(beat, args, at, calls, account, account_key, hold_key, suspended)
+  local ids, call_epochs = {}, {}
+  for index = 1, calls do
+    local call_at = at + (index - 1) * HEARTBEAT_CALL.size
+    ids[index], call_epochs[index] = args[call_at + HEARTBEAT_CALL.id], args[call_at + HEARTBEAT_CALL.tag]
   end
-  local holds = redis.call('HMGET', hold_key, unpack(ids))
   local set, scores = {}, {}
-  for index, id in ipairs(ids) do
-    local hold = holds[index] and parse_hold(holds[index])
-    local call = first + index - 1
+  for index, text in ipairs(redis.call('HMGET', hold_key, unpack(ids))) do
+    local id, hold = ids[index], text and parse_hold(text)
     if not hold then
-      if ARGV[at + call * 2 + 1] ~= token then
-        lost[#lost + 1] = id
+      if call_epochs[index] ~= beat.token then
+        table.insert(beat.lost, id)
       end
     elseif hold.state == 'o' then
-      if ARGV[7] == '1' and hold.slot == '0' then
+      if beat.is_restoring and hold.slot == '0' then
         adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 0, 1, 0)
         hold.slot = '1'
       end
-      hold.due = due_text
-      hold.lease = hold.slot == '1' and lease_text or '0'
+      hold.due = beat.due
+      hold.lease = hold.slot == '1' and beat.lease or '0'
       set[#set + 1] = id
       set[#set + 1] = hold_text(hold)
-      scores[#scores + 1] = hold.slot == '1' and next_text or due_text
+      scores[#scores + 1] = hold.slot == '1' and beat.next or beat.due
       scores[#scores + 1] = account .. '|' .. id
     end
     if suspended or (hold and hold.slot == '2') then
-      abort[#abort + 1] = id
+      table.insert(beat.abort, id)
     end
   end
   if #set > 0 then
     redis.call('HSET', hold_key, unpack(set))
-    redis.call('ZADD', KEYS[2], unpack(scores))
+    redis.call('ZADD', beat.due_key, unpack(scores))
   end
   return #set > 0
 end
 
-local at = 8
-while at <= #ARGV do
-  local account, calls = ARGV[at], tonumber(ARGV[at + 1])
-  local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
+local accounts_prefix, holds_prefix = ARGV[HEARTBEAT.accounts], ARGV[HEARTBEAT.holds]
+local lease_ms, expiry_ms = tonumber(ARGV[HEARTBEAT.lease_ms]), tonumber(ARGV[HEARTBEAT.expiry_ms])
+local is_restoring = ARGV[HEARTBEAT.is_restoring] == '1'
+local now = redis_now()
+local token, state = gate_token(KEYS[KEY.token])
+if not token then
+  return { 'lost', int(now) }
+end
+if is_restoring and state ~= 'restoring' then
+  return { state, int(now), token, '0' }
+end
+local beat = {
+  due_key = KEYS[KEY.due], token = token, is_restoring = is_restoring, lost = {}, abort = {},
+  lease = int(now + lease_ms), due = int(now + expiry_ms), next = int(now + math.min(lease_ms, expiry_ms)),
+}
+local account_at = HEARTBEAT.size
+while account_at < #ARGV do
+  local account, calls = ARGV[account_at + HEARTBEAT_ACCOUNT.account], tonumber(ARGV[account_at + HEARTBEAT_ACCOUNT.calls])
+  local account_key, hold_key = accounts_prefix .. account, holds_prefix .. account
   local account_state, renewed_at = unpack(redis.call('HMGET', account_key, 's', 'x'))
+  local calls_at = account_at + HEARTBEAT_ACCOUNT.size
   local lives = false
-  for first = 1, calls, PART do
-    local last = math.min(first + PART - 1, calls)
-    lives = beat_part(at, first, last, account, account_key, hold_key, account_state == 'suspended') or lives
+  for first = 0, calls - 1, PART do
+    local part_at, part = calls_at + first * HEARTBEAT_CALL.size, math.min(PART, calls - first)
+    lives = beat_part(beat, ARGV, part_at, part, account, account_key, hold_key, account_state == 'suspended') or lives
   end
   if lives then
     keep(account_key, renewed_at, now)
   end
-  at = at + 2 + calls * 2
+  account_at = calls_at + calls * HEARTBEAT_CALL.size
 end
-local reply = { state, int(now), token, int(#lost) }
-for _, id in ipairs(lost) do
+local reply = { state, int(now), token, int(#beat.lost) }
+for _, id in ipairs(beat.lost) do
   reply[#reply + 1] = id
 end
-for _, id in ipairs(abort) do
+for _, id in ipairs(beat.abort) do
   reply[#reply + 1] = id
 end
 return reply

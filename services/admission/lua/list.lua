@@ -1,24 +1,26 @@
 #!lua flags=no-writes
 -- uses: gate
--- Calls of one bucket that have not ended, one step of a scan: the set of due times is the only list that there is. What is
--- in it from the first step to the last is found, whatever its due time does meanwhile.
+-- Calls of one bucket that have not ended, one step of a scan: the set of due times is the only list
+-- that there is. What is in it from the first step to the last is found, whatever its due time does
+-- meanwhile. The scan's cursor '0' begins; the pattern is one of <account>|<id>.
 --
--- KEYS  tok, due
--- ARGV  3 prefix of holds (h:), 4 cursor of the scan ('0' begins), 5 pattern of <account>|<id>, 6 entries of the step
 -- Replies {state, now, token, next cursor ('0': that was all), then account, id, hold, shape of each}
+local holds_prefix, cursor = ARGV[LIST.holds], ARGV[LIST.cursor]
 local now = redis_now()
-local token, state = gate_token()
+local token, state = gate_token(KEYS[KEY.token])
 if not token then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
   return { 'restoring', int(now), token }
 end
-local step = redis.call('ZSCAN', KEYS[2], ARGV[4], 'MATCH', ARGV[5], 'COUNT', ARGV[6])
-local reply = { 'open', int(now), token, step[1] }
-for index = 1, #step[2], 2 do
-  local account, id = string.match(step[2][index], '^([^|]*)|(.*)$')
-  local hold_key = ARGV[3] .. account
+local next_cursor, found = unpack(redis.call(
+  'ZSCAN', KEYS[KEY.due], cursor, 'MATCH', ARGV[LIST.pattern], 'COUNT', ARGV[LIST.entries_max]
+))
+local reply = { 'open', int(now), token, next_cursor }
+for index = 1, #found, 2 do
+  local account, id = string.match(found[index], '^([^|]*)|(.*)$')
+  local hold_key = holds_prefix .. account
   local hold = redis.call('HGET', hold_key, id)
   local shape = hold and string.match(hold, '^[ox] (%S+) ')
   if shape then

@@ -2,29 +2,33 @@
 -- uses: gate
 -- The state that decides, read without taking anything: for the model list and the usage endpoint.
 --
--- KEYS  tok, due, a:<account>, k:<key>, prefix of texts (s:)
--- ARGV  3 the key's field (k:<key>), 4 and more: fields of the account
 -- Replies {state, now, token, caught up, account loaded, key loaded, key record, account state, terms version, terms,
---   loaded at, session start, then the fields; '-': missing}
+--   periods, loaded at, session start, then the fields; '-': missing}
 local now = redis_now()
-local token, state, caught_up = gate_token()
+local token, state, caught_up = gate_token(KEYS[KEY.token])
 if not token then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
   return { 'restoring', int(now) }
 end
-local account = redis.call('HMGET', KEYS[3], 't', 's', 'tv', 'at', 'ss', 'tt', 'tp', 'tn', unpack(ARGV, 3))
+local key_field = ARGV[READ.key_field]
+local loaded_under, account_state, terms_version, loaded_at, session, text_id, period, next_period, loaded_key = unpack(
+  redis.call('HMGET', KEYS[KEY.account], 't', 's', 'tv', 'at', 'ss', 'tt', 'tp', 'tn', key_field)
+)
 local mark = mark_of(token)
-local record = redis.call('GET', KEYS[4])
-local terms = account[6] and redis.call('GET', KEYS[5] .. account[6])
-local has_account = account[1] == mark and (terms or account[3] == '0')
-local has_key = record and string.match(account[9] or '', '^%S+') == mark
+local record = redis.call('GET', KEYS[KEY.key_record])
+local terms = text_id and redis.call('GET', KEYS[KEY.texts] .. text_id)
+local has_account = loaded_under == mark and (terms or terms_version == '0')
+local has_key = record and string.match(loaded_key or '', '^%S+') == mark
 local reply = {
   'open', int(now), token, caught_up, has_account and '1' or '0', has_key and '1' or '0',
-  record or '', account[2] or '', account[3] or '', terms or '', (account[7] or '') .. '|' .. (account[8] or ''), account[4] or '0', account[5] or '0',
+  record or '', account_state or '', terms_version or '', terms or '', (period or '') .. '|' .. (next_period or ''),
+  loaded_at or '0', session or '0',
 }
-for index = 4, #ARGV do
-  reply[#reply + 1] = account[index + 6] or '-'
+if #ARGV > READ.size then
+  for _, value in ipairs(redis.call('HMGET', KEYS[KEY.account], unpack(ARGV, READ.size + 1))) do
+    reply[#reply + 1] = value or '-'
+  end
 end
 return reply

@@ -1,39 +1,39 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- The end of a call (docs/protocol.md#r4 and docs/protocol.md#r6).
+-- The end of a call (docs/protocol.md#r4 and docs/protocol.md#r6). It may carry what creates a hold
+-- that was lost.
 --
--- KEYS  tok, due, a:<account>, h:<account>
--- ARGV  3 account, 4 id, 5 time of the id, 6 outcome (ok | void), 7 amount, 8 tag ('' on a blind release),
---       then, when a lost hold may be created: 9 admitted, 10 worst, 11 planMax, 12 walletMax, 13 session, 14 shape id,
---       15 shape text
 -- Replies released, or create: ask again with everything that creates a hold
 local DONE_ASK_MS = 5000
 local VOID_UNKNOWN_MS = 60000
 
+local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
+local account, id = ARGV[RELEASE.account], ARGV[RELEASE.id]
+local id_time, outcome, amount = ARGV[RELEASE.id_time], ARGV[RELEASE.outcome], ARGV[RELEASE.amount]
+local call_epoch = ARGV[RELEASE.tag]
 local now = redis_now()
-local token = gate_token()
+local token = gate_token(KEYS[KEY.token])
 if not token then
   return { 'lost', int(now) }
 end
-local id, outcome, amount = ARGV[4], ARGV[6], ARGV[7]
-local member = ARGV[3] .. '|' .. id
-local known = redis.call('HGET', KEYS[4], id)
-
+local member = account .. '|' .. id
+local known = redis.call('HGET', hold_key, id)
 if not known then
-  if outcome == 'ok' then
-    -- Another tag: the gate that held it was lost. The same tag: it was closed, nothing happens.
-    if ARGV[8] ~= token then
-      if not ARGV[14] then
-        return { 'create', int(now), token }
-      end
-      create_hold(KEYS[3], KEYS[4], member, id, {
-        state = 'd', shape = ARGV[14], admitted = ARGV[9], worst = ARGV[10], plan_max = ARGV[11], wallet_max = ARGV[12],
-        session = ARGV[13], amount = amount, slot = '0', lease = '0', due = int(now + DONE_ASK_MS), tries = '0', edge = '-',
-      }, ARGV[15], now + DONE_ASK_MS, now)
+  -- Another tag: the gate that held it was lost. The same tag: it was closed, nothing happens.
+  if outcome == 'ok' and call_epoch ~= token then
+    local hold_at = RELEASE.size
+    if #ARGV == hold_at then
+      return { 'create', int(now), token }
     end
-  elseif now - tonumber(ARGV[5]) < VOID_UNKNOWN_MS then
-    redis.call('HSET', KEYS[4], id, 'g')
-    redis.call('ZADD', KEYS[2], int(now + GONE_MS), member)
+    create_hold(due_key, account_key, hold_key, member, id, {
+      state = 'd', shape = ARGV[hold_at + RELEASE_HOLD.shape], admitted = ARGV[hold_at + RELEASE_HOLD.admitted],
+      worst = ARGV[hold_at + RELEASE_HOLD.worst], plan_max = ARGV[hold_at + RELEASE_HOLD.plan_max],
+      wallet_max = ARGV[hold_at + RELEASE_HOLD.wallet_max], session = ARGV[hold_at + RELEASE_HOLD.session],
+      amount = amount, slot = '0', lease = '0', due = int(now + DONE_ASK_MS), tries = '0', edge = '-',
+    }, ARGV[hold_at + RELEASE_HOLD.shape_text], now + DONE_ASK_MS, now)
+  elseif outcome == 'void' and now - tonumber(id_time) < VOID_UNKNOWN_MS then
+    redis.call('HSET', hold_key, id, 'g')
+    redis.call('ZADD', due_key, int(now + GONE_MS), member)
   end
   return { 'released', int(now), token }
 end
@@ -42,9 +42,8 @@ local hold = parse_hold(known)
 if hold.state ~= 'o' and hold.state ~= 'x' then
   return { 'released', int(now), token }
 end
-local shape_text = shape_of(KEYS[4], hold)
 if outcome == 'void' then
-  end_hold(KEYS[3], KEYS[4], member, id, hold, shape_text, now)
+  end_hold(due_key, account_key, hold_key, member, id, hold, shape_of(hold_key, hold), now)
   return { 'released', int(now), token }
 end
 local wallet_before, amount_before, plan_before = held_by(hold)
@@ -53,9 +52,9 @@ hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amo
 hold.due = int(now + DONE_ASK_MS)
 local wallet_after, amount_after, plan_after = held_by(hold)
 adjust(
-  KEYS[3], hold, shape_text, wallet_after - wallet_before, amount_after - amount_before, plan_after - plan_before, 0,
-  slot, 0
+  account_key, hold, shape_of(hold_key, hold), wallet_after - wallet_before, amount_after - amount_before,
+  plan_after - plan_before, 0, slot, 0
 )
-redis.call('HSET', KEYS[4], id, hold_text(hold))
-redis.call('ZADD', KEYS[2], hold.due, member)
+redis.call('HSET', hold_key, id, hold_text(hold))
+redis.call('ZADD', due_key, hold.due, member)
 return { 'released', int(now), token }

@@ -4,28 +4,28 @@
 -- tombstones and notes (m:) are deleted, open holds past due become expiring, and of those and the
 -- done ones the owner is asked.
 --
--- KEYS  tok, due
--- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 entries at most
 -- Replies {state, now, token, caught up, entries seen, slots freed, then account, id, hold, shape of each to ask for}
 local ASK_MS = 5000
 local ASK_MAX_MS = 60000
 
+local due_key = KEYS[KEY.due]
+local accounts_prefix, holds_prefix = ARGV[SWEEP.accounts], ARGV[SWEEP.holds]
 local now = redis_now()
-local token, state, caught_up = gate_token()
+local token, state, caught_up = gate_token(KEYS[KEY.token])
 if not token then
   return { 'lost', int(now) }
 end
 if state ~= 'open' then
   return { 'restoring', int(now), token }
 end
-local members = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(now), 'LIMIT', 0, tonumber(ARGV[5]))
+local members = redis.call('ZRANGEBYSCORE', due_key, '-inf', int(now), 'LIMIT', 0, tonumber(ARGV[SWEEP.entries_max]))
 local freed = 0
 local asks = {}
 -- Of holds that count nothing: what is deleted together.
 local gone_members, gone_ids = {}, {}
 for _, member in ipairs(members) do
   local account, id = string.match(member, '^([^|]*)|(.*)$')
-  local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
+  local account_key, hold_key = accounts_prefix .. account, holds_prefix .. account
   local known = redis.call('HGET', hold_key, id)
   local hold = known and parse_hold(known)
   if not hold or hold.state == 'g' then
@@ -57,12 +57,12 @@ for _, member in ipairs(members) do
       asks[#asks + 1] = shape_text
     end
     redis.call('HSET', hold_key, id, hold_text(hold))
-    redis.call('ZADD', KEYS[2], int(next_at), member)
+    redis.call('ZADD', due_key, int(next_at), member)
     keep(account_key, redis.call('HGET', account_key, 'x'), now)
   end
 end
 if #gone_members > 0 then
-  redis.call('ZREM', KEYS[2], unpack(gone_members))
+  redis.call('ZREM', due_key, unpack(gone_members))
   for hold_key, ids in pairs(gone_ids) do
     redis.call('HDEL', hold_key, unpack(ids))
   end

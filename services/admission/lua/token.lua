@@ -1,21 +1,22 @@
 #!lua flags=allow-oom
 -- uses: gate
--- The epoch of a bucket (docs/protocol.md#r12).
+-- The epoch of a bucket (docs/protocol.md#r12): restore sets one where there is none, open opens the
+-- bucket under the one that is named.
 --
--- KEYS  tok, due
--- ARGV  3 'restore' or 'open', 4 the token to set, or the token to open
 -- Replies {state, now, token, since}
+local token_key = KEYS[KEY.token]
+local action, wanted = ARGV[TOKEN.action], ARGV[TOKEN.token]
 local now = redis_now()
-local token, state, caught_up, since = gate_token()
-if ARGV[3] == 'restore' and not token then
-  redis.call('SET', KEYS[1], ARGV[4] .. ' restoring ' .. int(now) .. ' 0')
-  return { 'restoring', int(now), ARGV[4], int(now) }
+local token, state, caught_up, since = gate_token(token_key)
+if action == 'restore' and not token then
+  redis.call('SET', token_key, wanted .. ' restoring ' .. int(now) .. ' 0')
+  return { 'restoring', int(now), wanted, int(now) }
 end
 if not token then
   return { 'lost', int(now) }
 end
-if ARGV[3] == 'open' and token == ARGV[4] and state == 'restoring' then
-  redis.call('SET', KEYS[1], token .. ' open ' .. since .. ' ' .. caught_up)
+if action == 'open' and token == wanted and state == 'restoring' then
+  redis.call('SET', token_key, token .. ' open ' .. since .. ' ' .. caught_up)
   state = 'open'
 end
 return { state, int(now), token, since }

@@ -9,6 +9,7 @@ export { makeEpoch, setAtOf } from './domain/epoch.js';
 export { isHoldId, readHold, type StoredHold } from './domain/hold.js';
 export type { KeptHeartbeat } from './domain/last-heartbeats.js';
 export type { ScriptCall, ScriptName, ScriptReply } from './domain/script-call.js';
+export { POSITIONS, argumentOf, type ScriptArgument } from './domain/script-positions.js';
 export { readTemplate, type HoldTemplate } from './domain/hold-template.js';
 export { AdmissionFault } from './ports.js';
 export type { Heartbeat, LimitStore, Ports } from './ports.js';

@@ -126,11 +126,11 @@ local function shape_of(hold_key, hold)
   return redis.call('HGET', hold_key, 's:' .. hold.shape)
 end
 
-local function create_hold(account_key, hold_key, member, id, hold, shape_text, due, now)
+local function create_hold(due_key, account_key, hold_key, member, id, hold, shape_text, due, now)
   local wallet, amount, plan = held_by(hold)
   adjust(account_key, hold, shape_text, wallet, amount, plan, 1, tonumber(hold.slot), 1)
   redis.call('HSET', hold_key, id, hold_text(hold), 's:' .. hold.shape, shape_text)
-  redis.call('ZADD', KEYS[2], int(due), member)
+  redis.call('ZADD', due_key, int(due), member)
   local renewed_at, open_session, latest = unpack(redis.call('HMGET', account_key, 'x', 'ss', 'lt'))
   keep(account_key, renewed_at, now)
   local session = tonumber(hold.session)
@@ -143,17 +143,17 @@ end
 -- A session that was opened for calls of which none was billed was never opened
 -- (docs/behaviour.md#windows).
 local function close_unused_session(account_key, start)
-  local values = redis.call(
+  local open_session, held, usd, requests = unpack(redis.call(
     'HMGET', account_key, 'ss', 'h:session:' .. start, 'v:w:session_5h:usd:' .. start, 'v:w:session_5h:requests:' .. start
-  )
-  local used = (tonumber(values[3] or 0) or 0) + (tonumber(values[4] or 0) or 0)
-  if values[1] == start and not values[2] and used == 0 then
+  ))
+  local used = (tonumber(usd or 0) or 0) + (tonumber(requests or 0) or 0)
+  if open_session == start and not held and used == 0 then
     redis.call('HDEL', account_key, 'ss')
   end
 end
 
 -- The hold counts nothing any more. Its tombstone keeps a late admission or beat from making it anew.
-local function end_hold(account_key, hold_key, member, id, hold, shape_text, now)
+local function end_hold(due_key, account_key, hold_key, member, id, hold, shape_text, now)
   local wallet, amount, plan = held_by(hold)
   local slot = hold.slot == '1' and -1 or 0
   if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, slot, -1) <= 0 then
@@ -165,9 +165,9 @@ local function end_hold(account_key, hold_key, member, id, hold, shape_text, now
   local gone_at = tonumber(hold.admitted) + GONE_MS
   if now < gone_at then
     redis.call('HSET', hold_key, id, 'g')
-    redis.call('ZADD', KEYS[2], int(gone_at), member)
+    redis.call('ZADD', due_key, int(gone_at), member)
   else
     redis.call('HDEL', hold_key, id)
-    redis.call('ZREM', KEYS[2], member)
+    redis.call('ZREM', due_key, member)
   end
 end

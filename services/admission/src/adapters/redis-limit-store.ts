@@ -10,8 +10,8 @@ import type { LimitStore, Log } from '../ports.js';
 import { evictionProblem, isElsewhere, redisProblem } from './check-redis.js';
 import { loadScripts } from './load-scripts.js';
 import type { RedisClock } from './redis-clock.js';
-import { ScriptCommand } from './script-command.js';
-import type { EvalCall } from './script-command.js';
+import { ScriptBatcher } from './script-batcher.js';
+import type { ScriptResult } from './script-batcher.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that is connected and silent is given up; callers have had their fault before. */
@@ -36,17 +36,6 @@ const EPOCH_RANDOM_BYTES = 8;
  */
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
-/** Scripts in one write; more go in the next one of the same moment. */
-const PIPELINE_CALLS_MAX = 1_000;
-
-/** Scripts that are sent together at the end of the current microtask. */
-interface Pipeline {
-  readonly calls: EvalCall[];
-  readonly results: Promise<readonly Result[]>;
-}
-
-type Result = ScriptReply | Error;
-
 /** How full Redis is: used bytes and the limit, 0 for none. */
 export interface RedisMemory {
   readonly usedBytes: number;
@@ -61,12 +50,12 @@ export interface RedisMemory {
 export class RedisLimitStore implements LimitStore {
   readonly #redis: Redis;
   readonly #scripts: ReturnType<typeof loadScripts>;
+  readonly #batcher: ScriptBatcher;
   #runId: string | null = null;
   /** Counts connections and their ends: a handshake that outlives its connection is void. */
   #generation = 0;
   #latestEpochAt = 0;
   #onUse: () => void = () => undefined;
-  #pipeline: Pipeline | null = null;
   #problem: string | null = null;
   readonly #refused: ThrottledLog;
 
@@ -95,6 +84,7 @@ export class RedisLimitStore implements LimitStore {
       retryStrategy: (attempt) =>
         nextDelayMs(attempt - 1, { baseMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random: Math.random }),
     });
+    this.#batcher = new ScriptBatcher(this.#redis, scripts);
     this.#redis.on('ready', () => void this.#shakeHands());
     this.#redis.on('close', () => this.#lose());
     this.#redis.on('error', (err) => this.log.warn({ err }, 'redis connection'));
@@ -131,13 +121,8 @@ export class RedisLimitStore implements LimitStore {
     if (calls.length === 0) return [];
     const runId = this.#handshaken();
     const offsetMs = this.clock.offsetMs();
-    const pipeline = this.#openPipeline();
-    const from = pipeline.calls.length;
-    for (const { script, keys, args } of calls) {
-      pipeline.calls.push({ sha: this.#scripts[script].sha, keys, runId, offsetMs, args });
-    }
-    const results = await pipeline.results;
-    return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[from + index]));
+    const results = await this.#batcher.run(calls, runId, offsetMs);
+    return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[index]));
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -229,45 +214,12 @@ export class RedisLimitStore implements LimitStore {
     this.#runId = null;
   }
 
-  /**
-   * What is asked for at one moment, by messages that arrived together, travels as one write and is
-   * read as one.
-   */
-  #openPipeline(): Pipeline {
-    if (this.#pipeline !== null && this.#pipeline.calls.length < PIPELINE_CALLS_MAX) return this.#pipeline;
-    const calls: EvalCall[] = [];
-    const results = Promise.resolve().then(() => {
-      if (this.#pipeline === pipeline) this.#pipeline = null;
-      return this.#send(calls);
-    });
-    const pipeline: Pipeline = { calls, results };
-    this.#pipeline = pipeline;
-    return pipeline;
-  }
-
-  /**
-   * One write for all of them. Not the client's pipeline: each one of these gets a hidden class of
-   * its own, and what such a class holds (commands, texts, promises) survives until the next full
-   * collection, which was a quarter of this process's work.
-   */
-  #send(calls: readonly EvalCall[]): Promise<readonly Result[]> {
-    const { stream } = this.#redis;
-    stream.cork();
-    const replies = calls.map((call) => {
-      const command = new ScriptCommand(call);
-      void this.#redis.sendCommand(command);
-      return command.promise.then(asReply, asError);
-    });
-    stream.uncork();
-    return Promise.all(replies);
-  }
-
   #handshaken(): string {
     if (this.#runId === null) throw new AdmissionFault('admission_error', 'redis is not connected');
     return this.#runId;
   }
 
-  #readResult(script: ScriptName, offsetMs: number, result: Result | undefined): ScriptReply | AdmissionFault {
+  #readResult(script: ScriptName, offsetMs: number, result: ScriptResult | undefined): ScriptReply | AdmissionFault {
     const texts = result ?? new Error('no reply');
     if (texts instanceof Error) {
       return this.#fault(texts);
@@ -293,6 +245,3 @@ export class RedisLimitStore implements LimitStore {
     throw this.#fault(cause);
   };
 }
-
-const asReply = (reply: unknown): Result => reply as ScriptReply;
-const asError = (error: unknown): Result => (error instanceof Error ? error : new Error(String(error)));

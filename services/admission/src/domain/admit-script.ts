@@ -2,6 +2,7 @@ import { limitsOf } from './call-template.js';
 import { keyField } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import type { PreparedCall } from './prepare-call.js';
+import { inOrder } from './script-positions.js';
 import type { ScriptCall } from './script-call.js';
 
 /**
@@ -33,7 +34,7 @@ const TIME_MAX = 8.64e15;
 /** What stands for the limits of a call without a plan. */
 const NO_LIMITS = limitsOf(null);
 
-/** The decision on a prepared call. The order of the arguments is the one of `lua/admit.lua`. */
+/** The decision on a prepared call. */
 export function decisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
   const { keys, account } = target;
   const { validity, known, terms, funded } = prepared;
@@ -41,36 +42,39 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
   const billed = funded?.billed ?? null;
   const callTemplate = billed?.callTemplate ?? null;
   const minutes = key.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;
-  const args: (string | number)[] = [
-    modeOf(prepared), // 3
-    target.counted ? '1' : '0',
-    account, // 5
-    target.id,
-    target.idTime,
-    validity.from,
-    Math.min(validity.until, TIME_MAX),
-    key.version, // 10
+  const limits = callTemplate?.limits ?? NO_LIMITS;
+  const args = inOrder('ADMIT', {
+    mode: modeOf(prepared),
+    isCounted: target.counted ? '1' : '0',
+    account,
+    id: target.id,
+    idTime: target.idTime,
+    validFrom: validity.from,
+    validUntil: Math.min(validity.until, TIME_MAX),
+    keyVersion: key.version,
     termsVersion,
-    prepared.keyRank,
-    `${minutes}${account}:`,
-    prepared.requestsPerMinute,
-    prepared.factRank, // 15
-    funded?.funding ?? 'none',
-    terms.concurrency,
-    billed?.worst ?? 0,
-    billed?.least ?? 0,
-    callTemplate?.template.id ?? '', // 20
-    callTemplate?.template.text ?? '',
-    target.edge,
-    target.firstLeaseMs,
-    target.expiryMs,
-    callTemplate?.month.from ?? 0, // 25
-    key.capNanoUsd ?? '',
-    callTemplate?.monthRows[0] ?? '',
-    callTemplate?.monthRows[1] ?? '',
-    ...(callTemplate?.limits ?? NO_LIMITS), // 29 and more
-    keyField(target.key),
-  ];
+    keyRank: prepared.keyRank,
+    minutePrefix: `${minutes}${account}:`,
+    requestsPerMinute: prepared.requestsPerMinute,
+    factRank: prepared.factRank,
+    funding: funded?.funding ?? 'none',
+    concurrency: terms.concurrency,
+    worst: billed?.worst ?? 0,
+    least: billed?.least ?? 0,
+    shape: callTemplate?.template.id ?? '',
+    shapeText: callTemplate?.template.text ?? '',
+    edge: target.edge,
+    leaseMs: target.firstLeaseMs,
+    expiryMs: target.expiryMs,
+    monthStart: callTemplate?.month.from ?? 0,
+    keyCap: key.capNanoUsd ?? '',
+    keyMonthRow: callTemplate?.monthRows[0] ?? '',
+    memberMonthRow: callTemplate?.monthRows[1] ?? '',
+    allotment: limits.allotment,
+    session: limits.session,
+    windows: limits.windows.length,
+  });
+  args.push(...limits.windows, keyField(target.key));
   if (callTemplate) args.push(...callTemplate.fields);
   return {
     script: 'admit',

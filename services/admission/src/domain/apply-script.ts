@@ -2,6 +2,7 @@ import { shortHash } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord, BalanceSnapshot } from '@gateway/contracts/messages';
 import type { BucketKeys } from './store-keys.js';
 import type { ScriptCall } from './script-call.js';
+import { inOrder } from './script-positions.js';
 import { storeKey, storeTerms } from './stored-records.js';
 
 /** What the owners say of one account, as far as they said anything. */
@@ -32,7 +33,7 @@ export interface LoadStamp {
 /** Enough to tell the epochs of one ledger apart. Each restore gives it a new one. */
 const LEDGER_EPOCH_CHARS = 8;
 
-/** The order of the arguments is the one of `lua/apply.lua`. */
+/** Writes what is newer, then ends the holds of closed ids. */
 export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
   const { standing: snapshot, record, members = [], keyRecords = [] } = update;
   const rows = snapshot?.rows ?? [];
@@ -40,29 +41,37 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
   const terms = snapshot?.terms && storeTerms(snapshot.terms.value);
   return {
     script: 'apply',
-    keys: [keys.token, keys.due, keys.accounts + update.account, keys.holds + update.account, keys.texts],
+    keys: [
+      ...[keys.token, keys.due, keys.accounts + update.account, keys.holds + update.account],
+      ...[keys.keyRecords, keys.texts],
+    ],
     args: [
-      update.account,
-      keys.keyRecords,
-      update.incarnation === undefined ? '' : shortHash(update.incarnation).slice(0, LEDGER_EPOCH_CHARS),
-      load?.token ?? '',
-      load?.startedAt ?? 0,
-      load?.complete ? '1' : '0',
-      load?.caughtUp ? '1' : '0',
-      load?.version ?? '',
-      record?.state ?? '',
-      record?.version ?? '',
-      snapshot?.terms?.version ?? '',
-      terms?.id ?? '',
-      terms?.text ?? '',
-      terms?.period ?? '',
-      rows.length,
-      members.length,
-      keyRecords.length,
-      closed.length,
-      ...rows.flatMap(({ name, value, version }) => [name, value ?? '', version]),
-      ...members.flatMap(({ member, capNanoUsd, version }) => [member, capNanoUsd ?? '', version]),
-      ...keyRecords.flatMap((key) => [key.key, key.version, storeKey(key)]),
+      ...inOrder('APPLY', {
+        account: update.account,
+        ledgerEpoch: update.incarnation === undefined ? '' : shortHash(update.incarnation).slice(0, LEDGER_EPOCH_CHARS),
+        loadToken: load?.token ?? '',
+        loadStart: load?.startedAt ?? 0,
+        isComplete: load?.complete ? '1' : '0',
+        caughtUp: load?.caughtUp ? '1' : '0',
+        accountVersion: load?.version ?? '',
+        accountState: record?.state ?? '',
+        stateVersion: record?.version ?? '',
+        termsVersion: snapshot?.terms?.version ?? '',
+        textId: terms?.id ?? '',
+        text: terms?.text ?? '',
+        periods: terms?.period ?? '',
+        rows: rows.length,
+        members: members.length,
+        keys: keyRecords.length,
+        closed: closed.length,
+      }),
+      ...rows.flatMap(({ name, value, version }) => inOrder('RECORD', { name, content: value ?? '', version })),
+      ...members.flatMap(({ member, capNanoUsd, version }) =>
+        inOrder('RECORD', { name: member, content: capNanoUsd ?? '', version }),
+      ),
+      ...keyRecords.flatMap((key) =>
+        inOrder('RECORD', { name: key.key, content: storeKey(key), version: key.version }),
+      ),
       ...closed,
     ],
   };

@@ -16,11 +16,8 @@ export interface CallTemplate {
   readonly plan: PlanQuestion | null;
   readonly template: StoredTemplate;
   readonly hold: Omit<HoldFields, 'account' | 'worstNanoUsd' | 'planMaxNanoUsd' | 'walletMaxNanoUsd' | 'admittedAt'>;
-  /**
-   * The end of the script's arguments: limits of the plan, then the account's fields that belong to
-   * this call.
-   */
-  readonly limits: readonly (string | number)[];
+  readonly limits: LimitTexts;
+  /** The account's fields that belong to this call: `ADMIT_FIELD` after the key's. */
   readonly fields: readonly string[];
   readonly monthRows: readonly [string, string];
 }
@@ -142,15 +139,19 @@ function buildCallTemplate(question: CallTemplateInput, month: MonthSpan): CallT
   };
 }
 
-/** Number of windows, each window, the allotment, the session, as `lua/admit.lua` takes them. */
-export function limitsOf(plan: PlanQuestion | null): (string | number)[] {
-  if (plan === null) return [0, '', ''];
-  return [
-    plan.windows.length,
-    ...plan.windows.map(limitText),
-    plan.allotment ? limitText(plan.allotment) : '',
-    plan.session.map(({ unit, limit }) => `${unit} ${limit}`).join(' '),
-  ];
+/** Limits of a plan as `lua/admit.lua` reads them; empty: there is none. */
+export interface LimitTexts {
+  readonly windows: readonly string[];
+  readonly allotment: string;
+  readonly session: string;
+}
+
+export function limitsOf(plan: PlanQuestion | null): LimitTexts {
+  return {
+    windows: plan?.windows.map(limitText) ?? [],
+    allotment: plan?.allotment ? limitText(plan.allotment) : '',
+    session: plan?.session.map(({ unit, limit }) => `${unit} ${limit}`).join(' ') ?? '',
+  };
 }
 
 function limitText(limit: NonNullable<PlanQuestion['allotment']>): string {

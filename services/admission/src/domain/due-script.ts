@@ -1,5 +1,6 @@
 import { bucketKeys } from './store-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
+import { inOrder } from './script-positions.js';
 
 export interface DueLook {
   /** Buckets to sweep: something is due there, or they are not open. */
@@ -27,7 +28,7 @@ export function dueCall(buckets: readonly number[], replica: string, { othersMs,
   return {
     script: 'due',
     keys: [...keys.flatMap(({ token, due }) => [token, due]), ...keys.slice(0, 1).map(({ look }) => look)],
-    args: [replica, othersMs, ownMs],
+    args: inOrder('DUE', { replica, othersMs, ownMs }),
   };
 }
 

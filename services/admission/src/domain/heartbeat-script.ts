@@ -3,6 +3,7 @@ import type { BucketKeys } from './store-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
+import { inOrder } from './script-positions.js';
 import { templateOfHold, storeTemplate } from './hold-template.js';
 
 /**
@@ -29,9 +30,11 @@ export function heartbeatCall(
     if (known) known.push(call);
     else byAccount.set(call.hold.account, [call]);
   }
-  const args: (string | number)[] = [keys.accounts, keys.holds, spans.leaseMs, spans.expiryMs, restoring ? '1' : '0'];
+  const isRestoring = restoring ? '1' : '0';
+  const args = inOrder('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
   for (const [account, own] of byAccount) {
-    args.push(account, own.length, ...own.flatMap(({ id, tag }) => [id, tag]));
+    args.push(...inOrder('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
+    for (const { id, tag } of own) args.push(...inOrder('HEARTBEAT_CALL', { id, tag }));
   }
   return { script: 'beat', keys: [keys.token, keys.due], args };
 }
@@ -71,9 +74,16 @@ export function createCall(
   return {
     script: 'create',
     keys: [keys.token, keys.due, keys.accounts + hold.account, keys.holds + hold.account],
-    args: [
-      ...[hold.account, id, tag, edge, spans.leaseMs, spans.expiryMs],
-      ...[...holdNumbers(hold), template.id, template.text, restoring ? '1' : '0'],
-    ],
+    args: inOrder('CREATE', {
+      account: hold.account,
+      id,
+      tag,
+      edge,
+      ...spans,
+      ...holdNumbers(hold),
+      shape: template.id,
+      shapeText: template.text,
+      onlyRestoring: restoring ? '1' : '0',
+    }),
   };
 }

@@ -19,14 +19,14 @@ const HOLD = {
 
 test('what travels with the call and what lies in Redis are the same hold', () => {
   const template = storeTemplate(templateOfHold(HOLD, '/v1/responses'));
-  const [admitted, worst, planMax, walletMax, session] = holdNumbers(HOLD);
+  const { admitted, worst, planMax, walletMax, session } = holdNumbers(HOLD);
   const text = `o ${template.id} ${admitted} ${worst} ${planMax} ${walletMax} ${session} 0 1 10 20 0 edge1`;
   expect(holdFieldsOf('acc1', readHold(text), readTemplate(template.text))).toEqual(HOLD);
 });
 
 test('a wallet-funded hold has no bound and no session', () => {
   const hold = { ...HOLD, walletMaxNanoUsd: null, periods: { ...HOLD.periods, session5h: null } };
-  expect(holdNumbers(hold).slice(3)).toEqual([-1, 0]);
+  expect(holdNumbers(hold)).toMatchObject({ walletMax: -1, session: 0 });
   expect(readHold('d s 1 2 0 -1 0 7 0 0 5 3 -')).toMatchObject({
     state: 'done',
     walletMax: null,

@@ -85,13 +85,13 @@ export function holdFieldsOf(account: string, hold: StoredHold, template: HoldTe
   };
 }
 
-/** Numbers of a hold as the scripts take them: admitted, worst, planMax, walletMax, session. */
-export function holdNumbers(hold: HoldFields): number[] {
-  return [
-    hold.admittedAt,
-    hold.worstNanoUsd,
-    hold.planMaxNanoUsd,
-    hold.walletMaxNanoUsd ?? -1,
-    hold.periods.session5h ?? 0,
-  ];
+/** Numbers of a hold as the scripts take them. */
+export function holdNumbers(hold: HoldFields) {
+  return {
+    admitted: hold.admittedAt,
+    worst: hold.worstNanoUsd,
+    planMax: hold.planMaxNanoUsd,
+    walletMax: hold.walletMaxNanoUsd ?? -1,
+    session: hold.periods.session5h ?? 0,
+  };
 }

@@ -4,6 +4,7 @@ import { keyField } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
+import { inOrder } from './script-positions.js';
 import { readStoredKey, readStoredTerms } from './stored-records.js';
 
 /** The state that decides, read without taking anything. Amounts in nano-USD, counts in calls. */
@@ -33,8 +34,8 @@ const FIXED = 13;
 export function readCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
   return {
     script: 'read',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords + key, keys.texts],
-    args: [keyField(key), ...rows.map((row) => `v:${row}`)],
+    keys: keysOf(keys, account, key),
+    args: [...inOrder('READ', { keyField: keyField(key) }), ...rows.map((row) => `v:${row}`)],
   };
 }
 
@@ -42,9 +43,14 @@ export function readCall(keys: BucketKeys, account: string, key: string, rows: r
 export function heldCall(keys: BucketKeys, account: string): ScriptCall {
   return {
     script: 'read',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords, keys.texts],
-    args: [keyField(''), 'n', 'h:wallet'],
+    keys: keysOf(keys, account, ''),
+    args: [...inOrder('READ', { keyField: keyField('') }), 'n', 'h:wallet'],
   };
+}
+
+function keysOf(keys: BucketKeys, account: string, key: string): string[] {
+  const { token, due, accounts, holds, keyRecords, texts } = keys;
+  return [token, due, accounts + account, holds + account, keyRecords + key, texts];
 }
 
 /**

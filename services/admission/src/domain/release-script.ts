@@ -2,6 +2,8 @@ import type { HoldFields } from '@gateway/contracts/messages';
 import type { BucketKeys } from './store-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall } from './script-call.js';
+import { inOrder } from './script-positions.js';
+import type { ScriptArgument } from './script-positions.js';
 import { templateOfHold, storeTemplate } from './hold-template.js';
 
 /** The end of a call whose hold its edge knows. */
@@ -14,31 +16,30 @@ export interface KnownRelease {
 }
 
 /**
- * The script of a release, for a hold that is probably there. The order of the arguments is the one
- * of `lua/release.lua`.
+ * The script of a release, for a hold that is probably there.
  * @param idTime epoch ms inside the id
  */
 export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
-  const { id, hold, tag, outcome, amountNanoUsd } = release;
-  return call(keys, hold.account, [id, idTime, outcome, amountNanoUsd, tag]);
+  return callOf(keys, release.hold.account, endOf(release, idTime));
 }
 
 /** The same with all that creates the hold anew, for a script that asked for it. */
 export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
-  const { script, keys: names, args } = releaseCall(keys, release, idTime);
-  const template = storeTemplate(templateOfHold(release.hold, null));
-  return { script, keys: names, args: [...args, ...holdNumbers(release.hold), template.id, template.text] };
+  const { hold } = release;
+  const template = storeTemplate(templateOfHold(hold, null));
+  const made = inOrder('RELEASE_HOLD', { ...holdNumbers(hold), shape: template.id, shapeText: template.text });
+  return callOf(keys, hold.account, [...endOf(release, idTime), ...made]);
 }
 
 /** Voids an admission whose answer never came: only the id and the account are known. */
 export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
-  return call(keys, account, [id, idTime, 'void', 0, '']);
+  return callOf(keys, account, inOrder('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
 }
 
-function call(keys: BucketKeys, account: string, args: (string | number)[]): ScriptCall {
-  return {
-    script: 'release',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account],
-    args: [account, ...args],
-  };
+function endOf({ id, hold, tag, outcome, amountNanoUsd: amount }: KnownRelease, idTime: number): ScriptArgument[] {
+  return inOrder('RELEASE', { account: hold.account, id, idTime, outcome, amount, tag });
+}
+
+function callOf(keys: BucketKeys, account: string, args: readonly ScriptArgument[]): ScriptCall {
+  return { script: 'release', keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account], args };
 }

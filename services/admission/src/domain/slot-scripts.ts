@@ -2,6 +2,7 @@ import type { BucketKeys } from './store-keys.js';
 import { readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
+import { inOrder } from './script-positions.js';
 import { readTemplate } from './hold-template.js';
 import type { HoldTemplate } from './hold-template.js';
 
@@ -28,7 +29,8 @@ export interface ListStep {
  * @param entriesMax about so many entries are looked at, of whatever state and account
  */
 export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
-  return { script: 'list', keys: [keys.token, keys.due], args: [keys.holds, scan, pattern, entriesMax] };
+  const { token, due, holds } = keys;
+  return { script: 'list', keys: [token, due], args: inOrder('LIST', { holds, cursor: scan, pattern, entriesMax }) };
 }
 
 /** Null unless the bucket is open. */
@@ -46,6 +48,6 @@ export function takeCall(keys: BucketKeys, account: string, id: string): ScriptC
   return {
     script: 'take',
     keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account],
-    args: [account, id],
+    args: inOrder('TAKE', { account, id }),
   };
 }

@@ -4,6 +4,7 @@ import { holdFieldsOf, readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
+import { inOrder } from './script-positions.js';
 import { readTemplate } from './hold-template.js';
 import type { HoldTemplate } from './hold-template.js';
 
@@ -30,7 +31,12 @@ export interface SweepOutcome {
 }
 
 export function sweepCall(keys: BucketKeys): ScriptCall {
-  return { script: 'sweep', keys: [keys.token, keys.due], args: [keys.accounts, keys.holds, SWEEP_ENTRIES_MAX] };
+  const { token, due, accounts, holds } = keys;
+  return {
+    script: 'sweep',
+    keys: [token, due],
+    args: inOrder('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX }),
+  };
 }
 
 export function readSweepReply(reply: ScriptReply): SweepOutcome {

@@ -3,6 +3,7 @@ import type { LoadNeeds } from '../domain/admit-reply.js';
 import { AdmissionFault } from '../ports.js';
 import type { LoadedBalances, Ports } from '../ports.js';
 import type { KeyReference } from './record-cache.js';
+import { runScript } from './run-script.js';
 import { loadsTotal } from './load-metrics.js';
 
 /** What one decision lacks. `startedAt`: Redis time in ms before anything was asked. */
@@ -88,7 +89,8 @@ export class AccountLoader {
     const missing = new Set([...keys].filter((key) => !keyRecords.some((cache) => cache.key === key)));
     if (request.account && record === undefined) return keys;
     const complete = record !== undefined && snapshot !== null;
-    const [reply] = await this.ports.limitStore.run([
+    const reply = await runScript(
+      this.ports.limitStore,
       applyCall(
         keyReference.keys,
         {
@@ -106,8 +108,7 @@ export class AccountLoader {
           version: complete ? versionOf(snapshot) : (snapshot?.version ?? null),
         },
       ),
-    ]);
-    if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+    );
     loadsTotal.of({ outcome: reply[0] === 'applied' ? 'loaded' : 'void' }).add();
     return missing;
   }

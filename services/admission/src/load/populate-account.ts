@@ -3,6 +3,7 @@ import type { ReadState } from '../domain/read-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Decider } from './decider.js';
 import type { KeyReference } from './record-cache.js';
+import { runScript } from './run-script.js';
 
 /**
  * Each round brings something that was missing; more rounds than things to be missing mean a fault.
@@ -33,15 +34,16 @@ export async function readLoaded(
   rows: readonly string[],
 ): Promise<ReadState | null> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const reply = await decider.batcher.run(readCall(keyReference.keys, keyReference.account, keyReference.key, rows));
-    const outcome = readReadReply(reply, keyReference.account, keyReference.key, rows);
+    const { keys, account, key } = keyReference;
+    const reply = await runScript(decider.ports.limitStore, readCall(keys, account, key, rows));
+    const outcome = readReadReply(reply, account, key, rows);
     if (outcome.kind === 'read') return outcome.state;
     if (outcome.kind !== 'load') {
-      decider.noticeLoss(keyReference.keys.bucket);
-      throw new AdmissionFault('admission_error', `the bucket ${keyReference.keys.bucket} is ${outcome.kind}`);
+      decider.noticeLoss(keys.bucket);
+      throw new AdmissionFault('admission_error', `the bucket ${keys.bucket} is ${outcome.kind}`);
     }
     const unknown = await decider.loader.load(keyReference, { ...outcome.needs, startedAt: outcome.now });
-    if (unknown.has(keyReference.key)) return null;
+    if (unknown.has(key)) return null;
   }
   throw new AdmissionFault('admission_error', 'the account could not be loaded');
 }

@@ -1,6 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
 import { callsByBucket, holdCalls } from '../heartbeat/hold-calls.js';
+import { inOrder } from '../domain/script-positions.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { hasReported, lastHeartbeats } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
@@ -96,7 +97,7 @@ export class Recovery {
       buckets.map((bucket) => ({
         script: 'token',
         keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
-        args: ['restore', limitStore.newEpoch()],
+        args: inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() }),
       })),
     );
     for (const [index, bucket] of buckets.entries()) {
@@ -153,7 +154,7 @@ export class Recovery {
       whole.map(([bucket, { token }]) => ({
         script: 'token',
         keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
-        args: ['open', token],
+        args: inOrder('TOKEN', { action: 'open', token }),
       })),
     );
     for (const [index, [bucket]] of whole.entries()) {

@@ -4,6 +4,7 @@ import type { LookSharing } from '../domain/due-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
 import type { SweepOutcome } from '../domain/sweep-script.js';
+import { runScript } from '../load/run-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
@@ -39,8 +40,7 @@ export async function sweepBuckets(
 
 /** The buckets to sweep. */
 async function look({ limitStore, replica }: Ports, sharing: LookSharing): Promise<readonly number[]> {
-  const [reply] = await limitStore.run([dueCall(ALL_BUCKETS, replica, sharing)]);
-  if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+  const reply = await runScript(limitStore, dueCall(ALL_BUCKETS, replica, sharing));
   const { buckets, holds } = readDueReply(reply);
   holdsKept.count = holds;
   return buckets;

@@ -1,5 +1,5 @@
-import { bucketKeys, isHoldId, readHold, readTemplate } from '@gateway/admission/cores';
-import type { HoldTemplate, StoredHold } from '@gateway/admission/cores';
+import { POSITIONS, argumentOf, bucketKeys, isHoldId, readHold, readTemplate } from '@gateway/admission/cores';
+import type { HoldTemplate, ScriptArgument, StoredHold } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
   allotmentRow,
@@ -20,9 +20,6 @@ const FIRST_LEASE_MS = 10_000;
  */
 const SILENT_MS = 7_000;
 
-/** Places of arguments, as `lua/admit.lua` numbers them less the three before the first. */
-const ADMIT = { id: 3, concurrency: 14, windows: 26 } as const;
-
 /** Notes what a script has granted, and has the accounts that it changed compared. */
 export class LimitStoreWatch {
   readonly #changed = new Set<string>();
@@ -36,19 +33,19 @@ export class LimitStoreWatch {
     switch (script) {
       case 'admit':
         if (outcome !== 'admitted') return;
-        this.#admitted(world, args.map(String), reply);
+        this.#admitted(world, args, reply);
         break;
       case 'beat':
         for (const { id } of world.truth.calls) if (id !== null && args.includes(id)) this.#leased(id, LEASE_MS);
         break;
       case 'create':
-        this.#leased(String(args[1]), LEASE_MS);
+        this.#leased(String(argumentOf('CREATE', 'id', args)), LEASE_MS);
         break;
       case 'take':
-        if (outcome === 'taken') world.truth.takenBack.add(String(args[1]));
+        if (outcome === 'taken') world.truth.takenBack.add(String(argumentOf('TAKE', 'id', args)));
         break;
       case 'token':
-        if (args[0] === 'open' && outcome === 'open') markUnguarded(world);
+        if (argumentOf('TOKEN', 'action', args) === 'open' && outcome === 'open') markUnguarded(world);
         return;
       case 'sweep':
         if (reply[4] === '0') return;
@@ -74,26 +71,24 @@ export class LimitStoreWatch {
     this.#changed.clear();
   }
 
-  #admitted(world: World, args: readonly string[], reply: readonly string[]): void {
-    const id = args[ADMIT.id] ?? '';
-    const windows = Number(args[ADMIT.windows]);
+  #admitted(world: World, args: readonly ScriptArgument[], reply: readonly string[]): void {
+    const id = String(argumentOf('ADMIT', 'id', args));
+    const account = String(argumentOf('ADMIT', 'account', args));
+    const concurrency = Number(argumentOf('ADMIT', 'concurrency', args));
+    const windowsAt = POSITIONS.ADMIT.length;
     const rows = new Map<string, number>();
-    for (const text of args.slice(ADMIT.windows + 1, ADMIT.windows + 1 + windows)) {
-      const [unit, limit, , , row] = text.split(' ');
+    for (const text of args.slice(windowsAt, windowsAt + Number(argumentOf('ADMIT', 'windows', args)))) {
+      const [unit, limit, , , row] = String(text).split(' ');
       if (unit === 'requests' && row !== undefined) rows.set(row, Number(limit));
     }
-    world.truth.limits.set(id, { slots: Number(args[ADMIT.concurrency]), rows });
+    world.truth.limits.set(id, { slots: concurrency, rows });
     this.#leased(id, FIRST_LEASE_MS);
-    const account = args[2] ?? '';
     const fields = world.server.hash(bucketKeys(bucketOfAccount(account)).accounts + account);
     const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
     if (reply[5] === '-1' && wallet < 0)
       world.truth.broke('the limit store holds what there is', `${id} leaves ${wallet}`);
-    if (Number(fields['n']) > Number(args[ADMIT.concurrency])) {
-      world.truth.broke(
-        'the limit store gives the slots that there are',
-        `${fields['n']} of ${args[ADMIT.concurrency]}`,
-      );
+    if (Number(fields['n']) > concurrency) {
+      world.truth.broke('the limit store gives the slots that there are', `${fields['n']} of ${concurrency}`);
     }
   }
 

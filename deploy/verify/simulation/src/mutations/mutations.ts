@@ -36,13 +36,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a heartbeat does not create what was lost (docs/protocol.md#r5)',
     file: 'beat.lua',
-    from: 'if ARGV[at + call * 2 + 1] ~= token then',
+    from: 'if call_epochs[index] ~= beat.token then',
     to: 'if false then',
   },
   {
     name: 'the release of a lost call creates nothing (docs/protocol.md#r6)',
     file: 'release.lua',
-    from: 'if ARGV[8] ~= token then',
+    from: "if outcome == 'ok' and call_epoch ~= token then",
     to: 'if false then',
     unseen: 'what it does not hold is settled a moment later',
   },
@@ -55,7 +55,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a load is written whenever it comes, under any token (docs/protocol.md#r11)',
     file: 'apply.lua',
-    from: 'if loading and (ARGV[6] ~= token or now - tonumber(ARGV[7]) > LOAD_MS) then',
+    from: 'if loading and (load_token ~= token or now - tonumber(load_start) > LOAD_MS) then',
     to: 'if false then',
     unseen: 'rows have versions: an older one replaces nothing (docs/protocol.md#r8)',
   },
@@ -94,7 +94,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the look of a replica that is gone is enough for ever (docs/protocol.md#r9)',
     file: 'due.lua',
-    from: 'now < tonumber(till) and tonumber(till) <= now + tonumber(ARGV[4])',
+    from: 'now < tonumber(till) and tonumber(till) <= now + others_ms',
     to: 'true',
   },
   {
