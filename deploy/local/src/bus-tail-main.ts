@@ -1,5 +1,6 @@
-// `npm run bus:tail [-- <message name>...] [--state DIR]`: the messages of the local system's bus
-// while they go by, each with the names of its fields. Without names: those of every call.
+// `npm run bus:tail [-- <message name>...] [--seconds N] [--state DIR]`: the messages of the local
+// system's bus while they go by, each with the names of its fields; for N seconds, or until it is
+// stopped. Without names: those of every call.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +10,14 @@ import { MESSAGES } from '@gateway/contracts/messages';
 import type { RunningFile } from './running-file.js';
 import { loadSecrets } from './secrets.js';
 
+/** A timer counts no further. */
+const MAX_SECONDS = 2_000_000;
 const OF_EVERY_CALL = ['admission.batch', 'usage.events', 'usage.recorded', 'billing.standing'];
 
-const { values, positionals } = parseArgs({ options: { state: { type: 'string' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { state: { type: 'string' }, seconds: { type: 'string', default: 'Infinity' } },
+  allowPositionals: true,
+});
 const state = resolve(values.state ?? fileURLToPath(new URL('../../../.state', import.meta.url)));
 const names = positionals.length > 0 ? positionals : OF_EVERY_CALL;
 const messages = MESSAGES.filter(({ name }) => names.includes(name));
@@ -34,4 +40,6 @@ const end = await tailBus(urlOf, messages, ({ name, subject, isAnswer, bytes, bo
   const what = isAnswer ? `answer to ${name}` : name;
   console.log(`${new Date().toISOString()} ${what} (${subject}, ${bytes} bytes) ${JSON.stringify(body)}`);
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end().then(() => process.exit(0)));
+const stop = (): void => void end().then(() => process.exit(0));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+if (Number(values.seconds) < MAX_SECONDS) setTimeout(stop, Number(values.seconds) * 1_000);

@@ -46,6 +46,7 @@ const PLACES = new Map<string, Place>([
     { file: 'services/edge-proxy/src/replay-usage-main.test.ts', says: 'replay-usage-main.js' },
   ],
   ['npm run ledger', 'here'],
+  ['npm run bus:tail', 'here'],
   ['npm run operator', 'here'],
   ['npm run -s operator', { file: 'deploy/verify/e2e/src/runbooks.test.ts', says: 'npm run -s operator' }],
   ['npm run rights', 'here'],
@@ -142,6 +143,7 @@ test('commands that read a running system answer on this one, and none prints a 
     run('operator', ['GET', `/accounts/${account}/wallet`, ...access]),
     run('operator', ['GET', '/sources/health', ...access]),
     run('ledger', ['--state', state]),
+    run('bus:tail', ['--state', state, '--seconds', '1']),
     run('reset', ['--state', state]),
   ]);
   expect(answers.map(({ code, output }) => [code, output])).toEqual([
@@ -151,6 +153,7 @@ test('commands that read a running system answer on this one, and none prints a 
     [0, expect.stringContaining('"3.00"')],
     [0, expect.anything()],
     [0, expect.stringContaining('wallet')],
+    [0, expect.anything()],
     // It runs, so nothing is deleted.
     [1, expect.stringContaining('stop it first')],
   ]);

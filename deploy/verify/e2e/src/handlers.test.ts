@@ -35,7 +35,8 @@ const served = MESSAGES.filter((message): message is Request => message.kind ===
 async function answerCode(message: Request, sender: ServiceName): Promise<unknown> {
   const bus = buses.get(sender);
   if (bus === undefined) throw new Error(`${sender} is not connected`);
-  const strange = { ...message, version: UNKNOWN_VERSION };
+  const { packed: _packed, ...byName } = message;
+  const strange = { ...byName, version: UNKNOWN_VERSION };
   return new Promise((resolve) => {
     const done = (value: unknown): void => resolve((value as { code?: unknown }).code ?? value);
     if (strange.answers === 'many') bus.requestMany(strange, {}, { answer: done, fault: done });
