@@ -70,10 +70,10 @@ test('a heartbeat costs as many commands for its calls however many others run',
   const { answers } = await batch(replica, { admits, edge: 'edge-counted' });
   const calls = [...answers.values()].map((answer) => running(answer as Parameters<typeof running>[0]));
   let n = 0;
-  const beat = () => replica.admission.heartbeat(heartbeatOf(world, 'edge-counted', (n += 1), { calls }));
-  await beat();
-  const before = await commandsOf(beat);
+  const sendHeartbeat = () => replica.admission.heartbeat(heartbeatOf(world, 'edge-counted', (n += 1), { calls }));
+  await sendHeartbeat();
+  const before = await commandsOf(sendHeartbeat);
   for (const other of plentyOf(100)) await mustAdmit(replica, admitEntry(replica.clock, [other.digest]));
   await batch(replica, { admits: Array.from({ length: 100 }, () => admitEntry(replica.clock, [account.digest])) });
-  expect(await commandsOf(beat)).toEqual(before);
+  expect(await commandsOf(sendHeartbeat)).toEqual(before);
 });
