@@ -325,5 +325,15 @@ redis.call('ZADD', due_key, math.min(lease, due) == lease and lease_text or due_
 if is_renewed then
   redis.call('EXPIRE', account_key, IDLE_SECONDS)
 end
-local slots_left = int(tonumber(concurrency) - slots - 1)
-return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text, slots_left }
+-- How many more calls like this one would fit beside it: until it is released its slot and its worst case are taken.
+local room_left = tonumber(concurrency) - slots - 1
+if wallet_hold > 0 then
+  room_left = math.min(room_left, math.floor((available - wallet_hold) / wallet_hold))
+end
+if member_cap and worst > 0 then
+  room_left = math.min(room_left, math.floor((member_cap - member_month - held_member) / worst) - 1)
+end
+if key_cap and worst > 0 then
+  room_left = math.min(room_left, math.floor((key_cap - key_month - held_key) / worst) - 1)
+end
+return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text, int(room_left) }

@@ -25,6 +25,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'r3',
     ],
   },
+  [`${EDGE}/admission/account-room.test.ts`]: {
+    'whether an answer may end without its release: %s, %s': ['r4'],
+  },
   [`${EDGE}/journal/store-usage.test.ts`]: {
     'an event unstored for more than 2 s stops admissions until none is left': ['r3'],
     '%s that wait stop admissions until one is stored': ['r3'],

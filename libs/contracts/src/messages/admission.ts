@@ -130,10 +130,11 @@ const admittedAnswer = z.object({
   /** A stored answer for a repeated id. */
   repeated: z.boolean(),
   /**
-   * Slots of the account that were free when this call had taken its own. Absent: not known, as in
-   * a repeated answer and in those of a release before this field.
+   * How many more calls like this one would have been admitted beside it, by slots and by what
+   * their worst cases take of the wallet and of caps. Absent: not known, as in a repeated answer
+   * and in those of a release before this field.
    */
-  slotsLeft: count.optional(),
+  roomLeft: count.optional(),
 });
 export type AdmittedAnswer = z.infer<typeof admittedAnswer>;
 

@@ -159,15 +159,28 @@ test('without a catalog a call is a fault, and so is one while a store is almost
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('an admission tells how many slots are left; the answer to another try of it tells none', async () => {
+test('an admission tells how many more calls like it fit beside it; the answer to another try of it does not', async () => {
   const account = makeAccount(world, { wallet: 9 * PRICE, terms: { concurrency: 3 } });
   const entries = Array.from({ length: 3 }, () => admitEntry(one.clock, [account.digest]));
   const admitted = [];
   for (const entry of entries) admitted.push(await mustAdmit(one, entry));
-  expect(admitted.map(({ slotsLeft }) => slotsLeft)).toEqual([2, 1, 0]);
-  expect(await mustAdmit(two, entries[2]!)).not.toHaveProperty('slotsLeft');
+  expect(admitted.map(({ roomLeft }) => roomLeft)).toEqual([2, 1, 0]);
+  expect(await mustAdmit(two, entries[2]!)).not.toHaveProperty('roomLeft');
   await batch(two, { releases: [release(admitted[0]!, 'ok', PRICE)] });
-  expect(await mustAdmit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ slotsLeft: 0 });
+  expect(await mustAdmit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ roomLeft: 0 });
+});
+
+test.each([
+  ['the wallet', { wallet: 3.9 * PRICE }],
+  ['the cap of the key', { wallet: 100 * PRICE, key: { capNanoUsd: 3.5 * PRICE } }],
+  ['the cap of the member', { wallet: 100 * PRICE, memberCap: 3 * PRICE }],
+])('what %s has left bounds how many more calls fit', async (_name, seed) => {
+  const account = makeAccount(world, seed);
+  const rooms = [];
+  for (let call = 0; call < 3; call += 1) {
+    rooms.push((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).roomLeft);
+  }
+  expect(rooms).toEqual([2, 1, 0]);
 });
 
 test('count_tokens takes no slot and no hold, and is not stopped by a full concurrency', async () => {

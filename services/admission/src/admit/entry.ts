@@ -75,7 +75,7 @@ export function answerOf(
         price,
         sources,
         repeated: false,
-        slotsLeft: outcome.slotsLeft,
+        roomLeft: outcome.roomLeft,
       };
     }
     case 'counted': {

@@ -16,8 +16,8 @@ export type AdmitOutcome =
       readonly now: number;
       readonly token: string;
       readonly hold: HoldFields;
-      /** Free slots of the account, this call's own taken. */
-      readonly slotsLeft: number;
+      /** How many more calls like this one would fit beside it. */
+      readonly roomLeft: number;
     }
   | { readonly kind: 'repeated'; readonly now: number; readonly token: string; readonly hold: HoldFields }
   | { readonly kind: 'opened' | 'counted'; readonly now: number; readonly token: string }
@@ -66,7 +66,7 @@ export function readAdmitReply(
         now,
         token: text(2),
         hold: admittedHold(reply, keyReference.account, prepared),
-        slotsLeft: Number(text(7)),
+        roomLeft: Number(text(7)),
       };
     case 'repeated':
       return {

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { BATCH_ENTRIES_MAX, type AdmitEntry, type BatchAnswer } from '@gateway/contracts/messages';
+import {
+  BATCH_ENTRIES_MAX,
+  type AdmitEntry,
+  type AdmittedAnswer,
+  type BatchAnswer,
+  type HoldFields,
+} from '@gateway/contracts/messages';
+import { TEST_ACCOUNT } from '../../test/fake-admission.js';
 import { admittedUnder, FakeBusClient } from '../../test/fake-bus-client.js';
 import { AdmissionClient, SILENCE_SWEEP_MS } from './admission-client.js';
 import { EdgeClock } from './edge-clock.js';
@@ -324,6 +331,24 @@ test('nothing is asked while the edge may not admit', async () => {
   expect(await admissionClient.admit(entry(), true)).toEqual(fault);
   flush();
   expect(busClient.sent).toHaveLength(0);
+});
+
+test('an answer may end without its release while there is room, from its admission to the release', async () => {
+  const asked = entry();
+  const outcome = admissionClient.admit(asked, true);
+  flush();
+  const answer = admittedUnder('t1', asked.id) as AdmittedAnswer & { hold: HoldFields };
+  busClient.sent[0]?.answer({ answers: [{ ...answer, roomLeft: 1 }] });
+  await outcome;
+  expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 1)).toBe(false);
+  expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 0)).toBe(true);
+  void admissionClient.admit(entry(), true);
+  expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 1)).toBe(true);
+  const { id, hold, token: tag } = answer;
+  admissionClient.release({ blind: false, id, hold, tag, outcome: 'ok', amountNanoUsd: 0 }, null);
+  expect(admissionClient.accountsHeld).toBe(1);
+  admissionClient.releasesAnswered([id]);
+  expect(admissionClient.accountsHeld).toBe(0);
 });
 
 test('a release is kept until it is answered, and its waiter is told once', () => {

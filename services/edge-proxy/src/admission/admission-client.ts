@@ -3,6 +3,7 @@ import { EphemeralMap, OnDemandTimer } from '@gateway/service-kit';
 import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '../ports.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { EpochTracker } from './epoch-tracker.js';
+import { AccountRoom } from './account-room.js';
 import type { KnownReplicas } from './known-replicas.js';
 import {
   ADMISSION_FAULT,
@@ -58,7 +59,8 @@ export interface AdmissionClientParts {
 export class AdmissionClient {
   readonly #parts: AdmissionClientParts;
   readonly #questions = new EphemeralMap<string, Question>();
-  readonly #releases = new UnansweredReleases();
+  readonly #room = new AccountRoom();
+  readonly #releases = new UnansweredReleases(this.#room);
   readonly #batch: TickBatch;
   readonly #timer = new OnDemandTimer(
     SILENCE_SWEEP_MS,
@@ -87,6 +89,15 @@ export class AdmissionClient {
     this.#batch.release(entry);
   }
 
+  /**
+   * Whether a client of the account that calls again when its answer has ended may meet the hold of
+   * that answer's call (docs/protocol.md#r4).
+   * @param roomLeft of that call's admission
+   */
+  mayMeetOwnHold(account: string, roomLeft: number): boolean {
+    return !this.#room.isEnough(account, roomLeft, this.#questions.size);
+  }
+
   /** Releases without an answer: each heartbeat repeats them. */
   unansweredReleases(): ReleaseEntry[] {
     return this.#releases.all();
@@ -98,6 +109,11 @@ export class AdmissionClient {
 
   get releasesWaiting(): number {
     return this.#releases.size;
+  }
+
+  /** Accounts of which is remembered how many calls more they may have. */
+  get accountsHeld(): number {
+    return this.#room.size;
   }
 
   get waiting(): number {
@@ -189,6 +205,7 @@ export class AdmissionClient {
       case 'admitted':
       case 'opened':
         if (!this.#parts.epochs.observe(answer.bucket, answer.token)) return this.#askAgain(question);
+        if (answer.kind === 'admitted' && answer.hold !== null) this.#room.taken(answer.hold, answer.roomLeft ?? 0);
         if (now - question.askedAt > ANSWER_AGE_MS_MAX) return this.#declineLate(question, answer);
         return this.#close(question, answer);
       case 'refused':

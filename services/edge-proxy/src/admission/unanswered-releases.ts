@@ -1,5 +1,6 @@
 import type { ReleaseEntry } from '@gateway/contracts/messages';
 import { EphemeralMap } from '@gateway/service-kit';
+import type { AccountRoom } from './account-room.js';
 
 interface Pending {
   readonly entry: ReleaseEntry;
@@ -9,6 +10,11 @@ interface Pending {
 /** Releases that admission has not confirmed. Only its answer proves that a hold was given back. */
 export class UnansweredReleases {
   readonly #pending = new EphemeralMap<string, Pending>();
+  readonly #room: AccountRoom;
+
+  constructor(room: AccountRoom) {
+    this.#room = room;
+  }
 
   get size(): number {
     return this.#pending.size;
@@ -24,6 +30,7 @@ export class UnansweredReleases {
       const pending = this.#pending.get(id);
       if (pending === undefined) continue;
       this.#pending.delete(id);
+      if (!pending.entry.blind) this.#room.givenBack(pending.entry.hold);
       pending.answered?.();
     }
   }

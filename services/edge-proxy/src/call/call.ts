@@ -102,6 +102,8 @@ export interface AdmittedCall extends Call {
   /** Null on endpoints that are not billed. */
   readonly held: HeldCall | null;
   readonly price: PricedVersion | null;
+  /** How many calls like this one fitted beside it; 0 if it was not told. */
+  readonly roomLeft: number;
   readonly attempts: AttemptRecord[];
   /** Redis time of the first byte to the client. */
   firstByteAt: number | null;

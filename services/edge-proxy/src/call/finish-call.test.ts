@@ -20,8 +20,13 @@ const ATTEMPT = { source: 'src', provider: 'p', outcome: 'failed', status: 500, 
  * What the edge has done, in its order; the stream has the event when `stored` is called, admission
  * answers at once.
  */
-function play(ending: CallEnding, attempts: readonly object[]) {
+function play(
+  ending: CallEnding,
+  attempts: readonly object[],
+  { roomLeft = 0, answersReleases = true }: { roomLeft?: number; answersReleases?: boolean } = {},
+) {
   const done: string[] = [];
+  let answer = (): void => undefined;
   let stored = (): void => undefined;
   const edge = {
     journal: {
@@ -31,9 +36,11 @@ function play(ending: CallEnding, attempts: readonly object[]) {
       },
     },
     admissionClient: {
+      mayMeetOwnHold: (account: string, roomLeft: number) => account === TEST_ACCOUNT && roomLeft === 0,
       release: (release: ReleaseEntry, answered: (() => void) | null) => {
         done.push(`release ${release.blind ? 'blind' : release.outcome}`);
-        answered?.();
+        answer = answered ?? answer;
+        if (answersReleases) answer();
       },
     },
     running: { remove: () => void done.push('no longer running') },
@@ -51,11 +58,19 @@ function play(ending: CallEnding, attempts: readonly object[]) {
     attempts,
     row: { path: '/v1/chat/completions' },
     parsed: { model: 'pub/model', stream: false, bounds: { promptBytes: 1, arrayElements: 0, attachments: 0 } },
+    roomLeft,
     held: { id: 'id', bucket: 1, tag: 'tag', hold: { account: TEST_ACCOUNT, worstNanoUsd: 5 } },
     price: TEST_PRICE,
   } as unknown as AdmittedCall;
   const settlement = finishCall(edge, call, ending);
-  return { done, settlement, stored: () => stored() };
+  return { done, settlement, stored: () => stored(), answered: () => answer() };
+}
+
+async function isOver(promise: Promise<void>): Promise<boolean> {
+  let over = false;
+  void promise.then(() => (over = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  return over;
 }
 
 test('what is charged is released together with its event', async () => {
@@ -70,6 +85,18 @@ test('a call that failed is released when the stream has its record: until then 
   stored();
   expect(done).toEqual(['sent voided', 'no longer running', 'release void']);
   await Promise.all([settlement.recorded, settlement.released]);
+});
+
+test.each([
+  ['a complete answer waits for its release where the next call may meet its hold', COMPLETE, 0, false],
+  ['a complete answer waits for no release where there is room', COMPLETE, 1, true],
+  ['a call that failed waits for its release in any case', FAILED, 1, false],
+])('%s', async (_name, ending, roomLeft, isReleased) => {
+  const { settlement, stored, answered } = play(ending, [ATTEMPT], { roomLeft, answersReleases: false });
+  stored();
+  expect(await isOver(settlement.released)).toBe(isReleased);
+  answered();
+  expect(await isOver(settlement.released)).toBe(true);
 });
 
 test('a call that nobody was asked for has no record to wait for', async () => {

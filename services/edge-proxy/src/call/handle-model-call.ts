@@ -82,7 +82,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
 
 function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { kind: 'admitted' }>): AdmittedCall {
   const { answer, parsed, body } = admission;
-  const { account, hold, price, bucket, token, sources } = answer;
+  const { account, hold, price, bucket, token, sources, roomLeft = 0 } = answer;
   const held: HeldCall | null =
     hold === null
       ? null
@@ -110,6 +110,7 @@ function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { ki
     account,
     held,
     price,
+    roomLeft,
     attempts: [],
     firstByteAt: null,
     ended: null,

@@ -12,6 +12,8 @@ export interface Seen {
   isComplete: boolean;
   /** The client left before that. */
   hasLeft: boolean;
+  /** When its answer ended, however; in virtual time. */
+  endedAt: number | null;
 }
 
 /** One request of one client, and what it sees of its answer. */
@@ -21,7 +23,11 @@ export class Client implements ClientRequest {
   readonly query = '';
   readonly headers: ClientHeaders;
   readonly answer: ClientAnswer;
-  readonly seen: Seen = { status: null, isComplete: false, hasLeft: false };
+  /** In virtual time, as `seen.endedAt`. */
+  readonly begunAt: number;
+  readonly seen: Seen = { status: null, isComplete: false, hasLeft: false, endedAt: null };
+  /** Called once, when the answer has ended. */
+  onEnded: () => void = () => undefined;
   readonly #body: Buffer;
   #onGone: () => void = () => undefined;
 
@@ -33,6 +39,7 @@ export class Client implements ClientRequest {
     secret: string,
     body: object,
   ) {
+    this.begunAt = world.time.now;
     this.#body = Buffer.from(JSON.stringify(body));
     this.id = this.#newId();
     this.headers = headersOf(secret, this.#body.length);
@@ -59,12 +66,19 @@ export class Client implements ClientRequest {
     const answer = this.answer as { isGone: boolean };
     if (answer.isGone || this.seen.isComplete) return;
     answer.isGone = true;
+    this.#ended();
     this.#onGone();
+  }
+
+  #ended(): void {
+    this.seen.endedAt = this.world.time.now;
+    this.onEnded();
   }
 
   #makeAnswer(): ClientAnswer {
     const { seen } = this;
     const close = (): void => this.#close();
+    const ended = (): void => this.#ended();
     return {
       isGone: false,
       hasBegun: false,
@@ -78,7 +92,9 @@ export class Client implements ClientRequest {
       },
       write: () => true,
       end() {
-        if (!this.isGone) seen.isComplete = true;
+        if (this.isGone || seen.isComplete) return;
+        seen.isComplete = true;
+        ended();
       },
       cut: close,
       destroy: close,

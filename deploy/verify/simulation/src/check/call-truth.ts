@@ -1,9 +1,8 @@
 import type { HoldFields, UsageEvent } from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
-import type { Act, ProviderPlan } from '../scenario/scenario.js';
+import type { CallAct, ProviderPlan } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';
 
-export type CallAct = Extract<Act, { kind: 'call' }>;
 export type Tokens = Extract<ProviderPlan, { kind: 'answer' }>['usage'];
 
 /** What really happened to one call, whatever anybody believes. */

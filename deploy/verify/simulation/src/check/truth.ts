@@ -2,8 +2,10 @@ import type { BatchDecision } from '@gateway/billing/cores';
 import { type BatchAnswer, eventByName, type ReleaseEntry, type UsageEvent } from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
 import type { Network } from '../network/network.js';
-import type { Fault, ProviderPlan } from '../scenario/scenario.js';
-import type { CallAct, CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
+import type { CallAct, Fault, ProviderPlan } from '../scenario/scenario.js';
+import type { CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
+
+export type Refused = Extract<BatchAnswer, { kind: 'refused' }>;
 
 /** Everything that a run knows for sure, and the rules that were broken. */
 export class Truth {
@@ -27,6 +29,8 @@ export class Truth {
     private readonly now: () => number,
     /** Called when a call is first sent to a source. */
     private readonly onDispatched: (call: CallTruth) => void,
+    /** Called when a call is refused. */
+    private readonly onRefused: (call: CallTruth, refusal: Refused) => void,
   ) {
     for (const fault of faults) if (fault.kind === 'database') this.#databaseFaults.set(fault.n, fault.how);
   }
@@ -84,6 +88,7 @@ export class Truth {
       if (answer.kind === 'refused') this.counts.refused += 1;
       if (answer.kind === 'fault') this.counts.faults += 1;
       const call = this.ofId(answer.id);
+      if (answer.kind === 'refused' && call !== undefined) this.onRefused(call, answer);
       if (answer.kind !== 'admitted' || call === undefined) continue;
       this.counts.admitted += 1;
       call.id = answer.id;

@@ -9,6 +9,9 @@ export interface Hunted {
   readonly rule: string | null;
 }
 
+/** Calls of a run of clients that call in turn. */
+const SERIES_CALLS = 100;
+
 const [name, seedsMax] = process.argv.slice(2);
 const mutation = MUTATIONS.find((one) => one.name === name);
 if (mutation === undefined) throw new Error(`there is no mutation ${name}`);
@@ -16,6 +19,7 @@ register('./mutating-loader.js', import.meta.url, { data: mutation });
 
 // Only from here on are the services' modules loaded.
 const { openRedis } = await import('../run/open-redis.js');
+const { makeSeries } = await import('../scenario/make-series.js');
 const { makeScenario } = await import('../scenario/make-scenario.js');
 const { play } = await import('../run/play.js');
 let wasPlanted = !mutation.file.endsWith('.lua');
@@ -30,7 +34,9 @@ let found: Failure | null = null;
 let seed = 0;
 while (found === null && seed < Number(seedsMax)) {
   seed += 1;
-  const { violations } = await play(makeScenario(seed), redis);
+  const { series } = mutation;
+  const scenario = series === undefined ? makeScenario(seed) : makeSeries(seed, SERIES_CALLS, series);
+  const { violations } = await play(scenario, redis);
   const [first] = violations;
   if (first !== undefined) found = { seed, text: first.rule };
 }

@@ -1,3 +1,5 @@
+import type { Company } from '../scenario/make-series.js';
+
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
  * replaced.
@@ -8,6 +10,8 @@ export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** It is looked for among clients that call in turn. */
+  readonly series?: Company;
   /** Within how many seeds it has to be found, if not within {@link SEEDS_MAX}. */
   readonly seedsMax?: number;
   /**
@@ -82,8 +86,29 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a failed call is released before its record is stored',
     file: 'call/finish-call.js',
-    from: 'giveBack = () => sendRelease',
-    to: 'giveBack = NOTHING; sendRelease',
+    from: 'if (isCharged)\n        sendRelease',
+    to: 'if (true)\n        sendRelease',
+  },
+  {
+    name: 'the last piece never waits for the release (docs/protocol.md#r4)',
+    file: 'call/finish-call.js',
+    from: '!isCharged || edge.admissionClient.mayMeetOwnHold(held.hold.account, call.roomLeft)',
+    to: '!isCharged',
+    series: 'alone',
+  },
+  {
+    name: 'ended calls are not counted where room is short (docs/protocol.md#r4)',
+    file: 'edge-proxy/dist/admission/account-room.js',
+    from: 'known.held + asking <= Math.min(known.left, own)',
+    to: 'asking < Math.min(known.left, own)',
+    series: 'together',
+  },
+  {
+    name: 'room is counted in slots alone (docs/protocol.md#r4)',
+    file: 'admit.lua',
+    from: 'if wallet_hold > 0 then',
+    to: 'if false then',
+    series: 'poor',
   },
   {
     name: 'nothing is asked when a hold falls due (docs/protocol.md#r9)',

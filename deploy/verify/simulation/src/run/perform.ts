@@ -1,10 +1,9 @@
 import type { Subscription } from '@gateway/billing/cores';
 import { Client } from '../actors/client.js';
-import type { CallAct } from '../check/call-truth.js';
 import { anyOf } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';
 import { request } from '../network/request.js';
-import type { Act, PlanSeed } from '../scenario/scenario.js';
+import type { Act, CallAct, PlanSeed } from '../scenario/scenario.js';
 import { MODELS } from '../scenario/run-catalog.js';
 
 const DAY_MS = 86_400_000;
@@ -22,7 +21,7 @@ export function subscriptionOf(startedAt: number, plan: number | null, seed: Pla
       name: 'Plan',
       tier: 'plan',
       models: [MODELS[0]],
-      requestsPerMinute: 1_000,
+      requestsPerMinute: 100_000,
       allotments: [],
       concurrency: seed.concurrency,
       defaultKeyCapNanoUsd: null,
@@ -41,7 +40,9 @@ export function perform(world: World, act: Act): void {
   const account = 'account' in act ? scenario.accounts[act.account]?.name : undefined;
   switch (act.kind) {
     case 'call':
-      return call(world, act, account ?? '');
+      return void call(world, act);
+    case 'series':
+      return callInTurn(world, act.calls);
     case 'wallet':
       return outbox.addToWallet(account ?? '', act.amountNanoUsd);
     case 'take_slot':
@@ -58,12 +59,21 @@ export function perform(world: World, act: Act): void {
   }
 }
 
-/** A client that finds no edge at its place has nobody to ask. */
-function call(world: World, act: CallAct, account: string): void {
-  const { edges, truth, time, accounts } = world;
+/** Makes the first call, and each other one the moment the answer before it has ended. */
+function callInTurn(world: World, [first, ...others]: readonly CallAct[]): void {
+  if (first === undefined) return;
+  const client = call(world, first);
+  if (client === null) throw new Error('nothing takes an edge away from a client that calls in turn');
+  client.onEnded = () => world.time.in(null, 0, () => callInTurn(world, others));
+}
+
+/** A client that finds no edge at its place has nobody to ask: null. */
+function call(world: World, act: CallAct): Client | null {
+  const { edges, truth, time, accounts, scenario } = world;
+  const account = scenario.accounts[act.account]?.name ?? '';
   const edge = edges[act.edge];
   const secret = accounts.keys.get(account)?.[act.key]?.secret;
-  if (!edge || secret === undefined) return;
+  if (!edge || secret === undefined) return null;
   const body = {
     model: MODELS[act.model],
     max_tokens: act.outputTokensMax,
@@ -74,6 +84,7 @@ function call(world: World, act: CallAct, account: string): void {
   truth.begin(act, account, edge, client);
   time.in(edge.host, 0, () => edge.serve(client));
   if (act.leavesAfterMs !== null) time.in(null, act.leavesAfterMs, () => client.leave());
+  return client;
 }
 
 /** An operator takes the slot of some running call back. */

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { makeScenario } from '../scenario/make-scenario.js';
+import { makeSeries } from '../scenario/make-series.js';
 import { openRedis } from './open-redis.js';
 import { play } from './play.js';
 import { runSeeds } from './run-seeds.js';
@@ -11,6 +12,11 @@ const TEST_MS = 1_800_000;
 
 /** Seeds that a planted mistake is looked for in. */
 const HUNTED_SEEDS = 300;
+
+/** Calls of a run of clients that call in turn. */
+const SERIES_CALLS = 200;
+/** More than its wallet covers. */
+const POOR_CALLS = 30;
 
 function* seedsFrom(from: number, count: number): Generator<number> {
   for (let seed = from; seed < from + count; seed += 1) yield seed;
@@ -31,6 +37,34 @@ test(
   TEST_MS,
 );
 
+test.each([
+  ['calls one after the other at one slot', 'alone', 10_000],
+  ['calls of no more clients than slots, at one edge', 'together', 2_000],
+] as const)(
+  '%s meet no refusal of their own making',
+  async (_name, company, calls) => {
+    const seeds = seedsFrom(1, calls / SERIES_CALLS);
+    const { totals, failure } = await runSeeds(await openRedis(), seeds, (seed) =>
+      makeSeries(seed, SERIES_CALLS, company),
+    );
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.calls).toBeGreaterThanOrEqual(calls);
+    expect([totals.refused, totals.faults]).toEqual([0, 0]);
+  },
+  TEST_MS,
+);
+
+test(
+  'a client that calls in turn is refused for want of money when what it was charged is too much, and not before',
+  async () => {
+    const poor = (seed: number) => makeSeries(seed, POOR_CALLS, 'poor');
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, 60), poor);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.refused).toBeGreaterThan(60);
+  },
+  TEST_MS,
+);
+
 test(
   'a seed is one run, however often it is played',
   async () => {
@@ -42,6 +76,14 @@ test(
   },
   TEST_MS,
 );
+
+test('a planted mistake is found: an admission leaves one slot too many', async () => {
+  const redis = await openRedis((_script, text) =>
+    text.replace('tonumber(concurrency) - slots - 1', 'tonumber(concurrency) - slots'),
+  );
+  const { violations } = await play(makeSeries(1, SERIES_CALLS, 'alone'), redis);
+  expect(violations).toMatchObject([{ rule: 'no client meets its own slot' }]);
+});
 
 test.each([
   ['the wallet is not asked', 'elseif available < worst then', 'elseif false then'],

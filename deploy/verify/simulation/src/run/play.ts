@@ -5,6 +5,7 @@ import { LimitStoreWatch } from '../check/watch-limit-store.js';
 import { RestWatch } from '../check/watch-rest.js';
 import type { Violation } from '../check/call-truth.js';
 import { overAdmission } from '../check/over-admission.js';
+import { ownHold } from '../check/own-hold.js';
 import { Truth } from '../check/truth.js';
 import { LimitStoreServer } from '../limit-store/server.js';
 import type { LuaRedis } from '../limit-store/lua-redis.js';
@@ -89,6 +90,7 @@ class Play {
         faults,
         () => time.now - time.startedAt,
         (call) => overAdmission(world(), call),
+        (call, refusal) => ownHold(world(), call, refusal),
       ),
       accounts: new AccountsHost(world),
       outbox: new Outbox(world),

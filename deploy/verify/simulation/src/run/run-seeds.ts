@@ -1,5 +1,6 @@
 import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { makeScenario } from '../scenario/make-scenario.js';
+import type { Scenario } from '../scenario/scenario.js';
 import { play, type Outcome } from './play.js';
 import { shrink } from './shrink.js';
 
@@ -37,15 +38,14 @@ export const NO_TOTALS: Totals = {
 export async function runSeeds(
   redis: LuaRedis,
   seeds: Iterable<number>,
-  done: (totals: Totals) => void = () => undefined,
+  make: (seed: number) => Scenario = makeScenario,
 ): Promise<{ readonly totals: Totals; readonly failure: Failure | null }> {
   let totals = NO_TOTALS;
   for (const seed of seeds) {
-    const outcome = await play(makeScenario(seed), redis);
+    const outcome = await play(make(seed), redis);
     totals = together(totals, { ...outcome.counts, ...numbersOf(outcome), seeds: 1 });
-    done(totals);
     const [first] = outcome.violations;
-    if (first !== undefined) return { totals, failure: { seed, text: await describe(redis, seed, first.rule) } };
+    if (first !== undefined) return { totals, failure: { seed, text: await describe(redis, make(seed), first.rule) } };
   }
   return { totals, failure: null };
 }
@@ -55,12 +55,12 @@ export function together(one: Totals, other: Totals): Totals {
   return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Totals;
 }
 
-async function describe(redis: LuaRedis, seed: number, rule: string): Promise<string> {
-  const smallest = await shrink(makeScenario(seed), rule, redis);
+async function describe(redis: LuaRedis, scenario: Scenario, rule: string): Promise<string> {
+  const smallest = await shrink(scenario, rule, redis);
   const { violations } = await play(smallest, redis);
   const broken = violations.map(({ at, rule: name, detail }) => `  at ${at} ms: ${name}: ${detail}`);
   const happened = [...smallest.acts, ...smallest.faults].map((event) => `  ${JSON.stringify(event)}`);
-  return [`GATEWAY_SIM_SEED=${seed} breaks a rule:`, ...broken, 'by no more than:', ...happened].join('\n');
+  return [`GATEWAY_SIM_SEED=${scenario.seed} breaks a rule:`, ...broken, 'by no more than:', ...happened].join('\n');
 }
 
 function numbersOf({ calls, messages, virtualMs }: Outcome) {

@@ -13,22 +13,27 @@ export type ProviderPlan =
   | { readonly kind: 'status'; readonly delayMs: number; readonly status: number }
   | { readonly kind: 'unreachable'; readonly delayMs: number };
 
+/** One call of a client. */
+export interface CallAct {
+  readonly kind: 'call';
+  readonly at: number;
+  readonly account: number;
+  readonly key: number;
+  readonly edge: number;
+  readonly model: number;
+  readonly streamed: boolean;
+  readonly outputTokensMax: number;
+  /** One per try of a source. */
+  readonly provider: readonly ProviderPlan[];
+  /** Null: the client reads to the end. */
+  readonly leavesAfterMs: number | null;
+}
+
 /** What people and clients do. `at` in milliseconds after the start. */
 export type Act =
-  | {
-      readonly kind: 'call';
-      readonly at: number;
-      readonly account: number;
-      readonly key: number;
-      readonly edge: number;
-      readonly model: number;
-      readonly streamed: boolean;
-      readonly outputTokensMax: number;
-      /** One per try of a source. */
-      readonly provider: readonly ProviderPlan[];
-      /** Null: the client reads to the end. */
-      readonly leavesAfterMs: number | null;
-    }
+  | CallAct
+  /** A client that makes its next call the moment it has the end of its answer. */
+  | { readonly kind: 'series'; readonly at: number; readonly calls: readonly CallAct[] }
   | { readonly kind: 'wallet'; readonly at: number; readonly account: number; readonly amountNanoUsd: number }
   | { readonly kind: 'take_slot'; readonly at: number; readonly nth: number }
   | { readonly kind: 'state'; readonly at: number; readonly account: number; readonly state: 'active' | 'suspended' }
