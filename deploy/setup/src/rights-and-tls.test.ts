@@ -76,10 +76,10 @@ test.each([
 test.each([
   ['billing', 'UPDATE billing.ledger_entries SET amount_nano_usd = 0'],
   ['billing', 'DELETE FROM billing.ledger_entries'],
-  ['billing', 'TRUNCATE billing.ledger_entries'],
+  ['billing', 'TRUNCATE billing.command_entries'],
   ['billing', 'UPDATE billing.ledger_transactions SET kind = kind'],
   ['billing', 'DELETE FROM billing.usage_records'],
-  ['billing', 'DROP TABLE billing.usage_records'],
+  ['billing', 'DROP TABLE billing.call_records'],
   ['billing', 'SELECT * FROM accounts.api_keys'],
   ['accounts', 'SELECT * FROM billing.ledger_entries'],
   ['accounts', 'CREATE TABLE accounts.mine (a int)'],

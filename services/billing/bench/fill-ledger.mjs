@@ -55,19 +55,7 @@ async function fillRound(admin, held, records, payers) {
 }
 
 const AT_MONTH = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM')`;
-const ATTEMPTS = JSON.stringify([
-  {
-    source: SOURCE,
-    provider: PROVIDER,
-    outcome: 'completed',
-    status: 200,
-    possiblyPaid: true,
-    usage: USAGE,
-    costVersion: PRICE.version,
-    costNanoUsd: AMOUNT,
-  },
-]);
-const ENTRIES = `(VALUES (1, 'wallet:', -1), (2, 'revenue:wallet', 1), (3, 'cost', -1), (4, 'provider-cost:${PROVIDER}', 1)) AS side (ordinal, name, sign)`;
+const NUMBER_OF = (name) => `(SELECT number FROM names WHERE name = ${name})`;
 /** Balances by name: a call adds this to each. */
 const ROWS = `(VALUES ('wallet', -1), ('km:%1$s:%3$s', 1), ('mm:%2$s:%3$s', 1)) AS counted (form, sign)`;
 
@@ -75,23 +63,24 @@ const STATEMENTS = [
   { text: `INSERT INTO accounts (account) SELECT DISTINCT account FROM call ON CONFLICT DO NOTHING` },
   { text: `UPDATE accounts SET version = version + 1 WHERE account IN (SELECT account FROM call)` },
   {
-    text: `INSERT INTO usage_records (id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
-             outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
-             cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
-             admitted_at, worst_nano_usd, plan_max_nano_usd, month, windows, attempts)
-           SELECT id, 2, sha256(uuid_send(id)), account, key_id, member_id, model_id, $1,
-                  '/v1/chat/completions', true, 'settled', 'reported', 200, at, at + interval '0.2 s', at + interval '0.9 s',
-                  $2, 0, 0, 0, $3, $4, $5::bigint, 0, $5::bigint, $5::bigint, at, 3 * $5::bigint, 0, ${AT_MONTH}, '{}', $6
-             FROM call`,
-    values: [SOURCE, USAGE.input, USAGE.output, PRICE.version, AMOUNT, ATTEMPTS],
+    text: `INSERT INTO names (name)
+           SELECT unnest(ARRAY[key_id, member_id, model_id]) FROM call
+           UNION SELECT unnest(ARRAY[$1, $2, $3, '/v1/chat/completions'])
+           ON CONFLICT DO NOTHING`,
+    values: [SOURCE, PROVIDER, PRICE.version],
   },
   {
-    text: `INSERT INTO ledger_transactions (id, kind, account, request_id) SELECT id, 'usage', account, id FROM call`,
-  },
-  {
-    text: `INSERT INTO ledger_entries
-           SELECT id, ordinal, CASE ordinal WHEN 1 THEN name || account ELSE name END, sign * $1::bigint FROM call, ${ENTRIES}`,
-    values: [AMOUNT],
+    text: `INSERT INTO call_records (id, rank, content_hash, account_number, key_number, member_number, model_number,
+             source_number, endpoint_number, streamed, outcome_code, status, started_ms, first_byte_ms, ended_ms,
+             input_tokens, output_tokens, price_version_number, charged_nano_usd, cost_nano_usd, admitted_ms, worst_nano_usd,
+             attempt_provider_number, attempt_version_number, attempt_outcome_code, attempt_possibly_paid, corrects)
+           SELECT id, 2, substr(sha256(uuid_send(id)), 1, 16), accounts.number, key.number, member.number, model.number,
+                  ${NUMBER_OF('$1')}, ${NUMBER_OF(`'/v1/chat/completions'`)}, true, 2, 200, 0, 200, 900,
+                  $2, $3, ${NUMBER_OF('$4')}, $5::bigint, $5::bigint, 0, 3 * $5::bigint,
+                  ${NUMBER_OF('$6')}, ${NUMBER_OF('$4')}, 1, true, false
+             FROM call JOIN accounts USING (account) JOIN names key ON key.name = key_id
+             JOIN names member ON member.name = member_id JOIN names model ON model.name = model_id`,
+    values: [SOURCE, USAGE.input, USAGE.output, PRICE.version, AMOUNT, PROVIDER],
   },
   {
     text: `INSERT INTO standing_rows AS kept

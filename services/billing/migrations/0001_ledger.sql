@@ -22,9 +22,19 @@ CREATE TABLE accounts (
   -- of an account are known already.
   caps_version bigint NOT NULL DEFAULT 0 CHECK (caps_version >= 0),
   -- Final: no credit and no subscription any more. The ledger of the account stays, and late calls still settle.
-  closed_at timestamptz
+  closed_at timestamptz,
+  -- Stands for the account in the big tables.
+  number integer GENERATED ALWAYS AS IDENTITY UNIQUE
 ) WITH (fillfactor = 70);
 GRANT SELECT, INSERT (account), UPDATE (version, terms_version, caps_version, closed_at) ON accounts TO ${role};
+
+-- Texts that many usage records share (keys, members, models, sources, endpoints, versions, periods), each once: records
+-- hold its number. Filled in the transaction of the first record that needs it.
+CREATE TABLE names (
+  number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name text COLLATE "C" NOT NULL UNIQUE
+);
+GRANT SELECT, INSERT (name) ON names TO ${role};
 
 -- Projections: balances and counters by name (wallet, km:, mm:, w:, al:), written in the transaction of their entries.
 CREATE TABLE standing_rows (
@@ -39,24 +49,21 @@ GRANT SELECT, INSERT, UPDATE (value, version) ON standing_rows TO ${role};
 -- Big tables are split by the month of the time inside the UUIDv7 that is their key: never by a clock, so that a
 -- redelivery at midnight meets the row of the first delivery (docs/protocol.md#r16).
 
-CREATE TABLE ledger_transactions (
+-- Transactions of commands. Those of calls are derived from their usage records: the views ledger_transactions and
+-- ledger_entries unite both.
+CREATE TABLE command_transactions (
   id uuid NOT NULL,
-  kind text NOT NULL
-    CHECK (kind IN ('usage', 'usage_correction', 'credit', 'refund', 'chargeback', 'adjustment')),
-  account text COLLATE "C" NOT NULL,
-  request_id uuid,
-  corrects uuid,
   posted_at timestamptz NOT NULL DEFAULT now(),
   -- The database transaction that wrote it: entries are taken from no other.
   posted_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  account_number integer NOT NULL,
+  kind text NOT NULL CHECK (kind IN ('credit', 'refund', 'chargeback', 'adjustment')),
   PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);
-CREATE INDEX ledger_transactions_account ON ledger_transactions (account, id);
--- So few that no charge has an entry in it.
-CREATE INDEX ledger_transactions_not_usage ON ledger_transactions (account, id) WHERE kind <> 'usage';
-GRANT SELECT, INSERT (id, kind, account, request_id, corrects) ON ledger_transactions TO ${role};
+CREATE INDEX command_transactions_account ON command_transactions (account_number, id);
+GRANT SELECT, INSERT (id, account_number, kind) ON command_transactions TO ${role};
 
-CREATE TABLE ledger_entries (
+CREATE TABLE command_entries (
   transaction_id uuid NOT NULL,
   -- 1, 2, 3, … within the transaction.
   ordinal smallint NOT NULL CHECK (ordinal > 0),
@@ -73,7 +80,7 @@ CREATE TABLE ledger_entries (
     CHECK (amount_nano_usd <> 0 AND amount_nano_usd BETWEEN -9000000000000000 AND 9000000000000000),
   PRIMARY KEY (transaction_id, ordinal)
 ) PARTITION BY RANGE (transaction_id);
-GRANT SELECT, INSERT ON ledger_entries TO ${role};
+GRANT SELECT, INSERT ON command_entries TO ${role};
 
 -- What operators and payments put into or take out of a wallet; the reference makes each happen once.
 CREATE TABLE wallet_entries (
@@ -108,14 +115,16 @@ BEGIN
     USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger_transactions FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON names FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON command_transactions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON command_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON wallet_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger_transactions EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger_entries EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON names EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON command_transactions EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON command_entries EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON wallet_entries EXECUTE FUNCTION refuse_change();
 
--- Ledger transactions are posted in one statement, heads and entries together, and checked as one set at its end. Nothing
+-- Transactions of commands are posted in one statement, heads and entries together, and checked as one set at its end. Nothing
 -- can be added later: a whole set of entries begins with ordinal 1, which a head that has entries has already.
 
 CREATE FUNCTION check_added_entries() RETURNS trigger LANGUAGE plpgsql
@@ -127,7 +136,7 @@ BEGIN
   SELECT added.*, head.posted_by IS DISTINCT FROM pg_current_xact_id() OR added.entries <> added.last AS apart INTO wrong
     FROM (SELECT transaction_id, count(*) AS entries, max(ordinal) AS last, sum(amount_nano_usd) AS total
             FROM added_entries GROUP BY 1) added
-    LEFT JOIN ledger_transactions head ON head.id = added.transaction_id
+    LEFT JOIN command_transactions head ON head.id = added.transaction_id
    WHERE head.posted_by IS DISTINCT FROM pg_current_xact_id() OR added.entries <> added.last
       OR added.entries < 2 OR added.total <> 0
    LIMIT 1;
@@ -139,7 +148,7 @@ BEGIN
   RAISE EXCEPTION 'ledger transaction % has % entries that sum to %', wrong.transaction_id, wrong.entries, wrong.total
     USING ERRCODE = 'integrity_constraint_violation';
 END $$;
-CREATE TRIGGER whole_and_in_time AFTER INSERT ON ledger_entries
+CREATE TRIGGER whole_and_in_time AFTER INSERT ON command_entries
   REFERENCING NEW TABLE AS added_entries FOR EACH STATEMENT EXECUTE FUNCTION check_added_entries();
 
 -- Entries come whole or not at all, so one with ordinal 2 stands for all of them.
@@ -149,7 +158,7 @@ DECLARE
   bare uuid;
 BEGIN
   SELECT head.id INTO bare
-    FROM added_heads head LEFT JOIN ledger_entries entry ON entry.transaction_id = head.id AND entry.ordinal = 2
+    FROM added_heads head LEFT JOIN command_entries entry ON entry.transaction_id = head.id AND entry.ordinal = 2
    WHERE entry.ordinal IS NULL LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'ledger transaction % has no entries that sum to 0 in the statement of its head', bare
@@ -157,7 +166,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER balanced AFTER INSERT ON ledger_transactions
+CREATE TRIGGER balanced AFTER INSERT ON command_transactions
   REFERENCING NEW TABLE AS added_heads FOR EACH STATEMENT EXECUTE FUNCTION check_added_heads();
 
 -- The hash chain over ledger transactions.
@@ -219,70 +228,304 @@ GRANT EXECUTE ON FUNCTION begin_incarnation() TO ${role};
 
 -- Usage: one record per request id, and how far the stream is settled.
 
--- Inbox and record in one: (id, rank, content_hash) decides what a delivery means.
-CREATE TABLE usage_records (
-  id uuid NOT NULL,
-  rank smallint NOT NULL CHECK (rank IN (1, 2)),
-  content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
-  account text COLLATE "C" NOT NULL,
-  key_id text NOT NULL,
-  member_id text NOT NULL,
-  model_id text NOT NULL,
-  source_id text,
-  endpoint text,
-  streamed boolean NOT NULL,
-  outcome text NOT NULL CHECK (outcome IN ('settled', 'voided', 'expired')),
-  evidence text NOT NULL CHECK (evidence IN ('reported', 'estimated', 'none')),
-  status smallint,
-  started_at timestamptz NOT NULL,
-  first_byte_at timestamptz,
-  ended_at timestamptz NOT NULL,
-  input_tokens bigint,
-  cached_input_tokens bigint,
-  cache_write_tokens bigint,
-  cache_write_1h_tokens bigint,
-  output_tokens bigint,
-  price_version text,
-  charged_nano_usd bigint NOT NULL CHECK (charged_nano_usd >= 0),
-  plan_nano_usd bigint NOT NULL CHECK (plan_nano_usd >= 0),
-  wallet_nano_usd bigint NOT NULL CHECK (wallet_nano_usd >= 0),
-  -- What the providers charge for all attempts; null while it is unknown.
-  cost_nano_usd bigint CHECK (cost_nano_usd >= 0),
+-- The 48 bits of milliseconds inside an id.
+CREATE FUNCTION id_ms(id uuid) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT
+  RETURN ('x0000' || substr(id::text, 1, 8) || substr(id::text, 10, 4))::bit(64)::bigint;
+-- The id of the correction of a call: its own with one bit turned.
+CREATE FUNCTION correction_id(id uuid) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT
+  RETURN overlay(id::text PLACING translate(substr(id::text, 20, 1), '89ab', '98ba') FROM 20 FOR 1)::uuid;
+-- What the attempts of a call cost us together; null while that of none is known.
+CREATE FUNCTION attempts_cost(attempts jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT
+  RETURN (SELECT sum((attempt ->> 'costNanoUsd')::bigint)::bigint FROM jsonb_array_elements(attempts) AS attempt);
+
+-- Inbox, record and ledger transaction in one: (id, rank, content_hash) decides what a delivery means, and the entries of
+-- the charge follow from the amounts (docs/decisions/0086). A record of a higher rank is a row beside the old one. Columns
+-- stand in the order of their widths, and what is mostly absent is null: a row of a plain call has no gaps.
+CREATE TABLE call_records (
+  recorded_at timestamptz NOT NULL DEFAULT now(),
+  -- The plan pays its part, the wallet the rest.
+  charged_nano_usd bigint NOT NULL CHECK (charged_nano_usd BETWEEN 0 AND 9000000000000000),
   -- What admission fixed: the funding, and the periods and rows that the call counts in.
-  admitted_at timestamptz NOT NULL,
   worst_nano_usd bigint NOT NULL,
-  plan_max_nano_usd bigint NOT NULL,
+  -- Null: 0.
+  plan_nano_usd bigint CHECK (plan_nano_usd BETWEEN 1 AND charged_nano_usd),
+  -- What the providers charge for all attempts; null while it is unknown.
+  cost_nano_usd bigint CHECK (cost_nano_usd BETWEEN 0 AND 9000000000000000),
+  -- What the record of the lower rank says, if it has a cost.
+  corrected_cost_nano_usd bigint CHECK (corrected_cost_nano_usd > 0),
+  -- Null: 0.
+  plan_max_nano_usd bigint,
   -- Null: wallet-funded, without bound.
   wallet_max_nano_usd bigint,
-  month text NOT NULL,
-  session_start_ms bigint,
-  week_start_ms bigint,
-  subscription_period text,
-  -- `<type>/<unit>` of each window that the call counts in.
-  windows text[] NOT NULL,
-  allotment text CHECK (allotment IN ('usd', 'requests')),
-  attempts jsonb NOT NULL,
-  recorded_at timestamptz NOT NULL DEFAULT now(),
-  CHECK (charged_nano_usd = plan_nano_usd + wallet_nano_usd),
-  CHECK (outcome = 'settled' OR charged_nano_usd = 0),
-  CHECK ((outcome = 'expired') = (rank = 1)),
-  PRIMARY KEY (id)
+  id uuid NOT NULL,
+  account_number integer NOT NULL,
+  key_number integer NOT NULL,
+  member_number integer NOT NULL,
+  model_number integer NOT NULL,
+  -- Milliseconds after the time inside the id, or before it.
+  admitted_ms integer,
+  started_ms integer,
+  -- Milliseconds after the start.
+  ended_ms integer,
+  first_byte_ms integer,
+  source_number integer,
+  endpoint_number integer,
+  price_version_number integer,
+  -- Null: no usage is known. Of the others null is 0.
+  input_tokens integer,
+  output_tokens integer,
+  cached_input_tokens integer,
+  cache_write_tokens integer,
+  cache_write_1h_tokens integer,
+  -- Of the only attempt: provider and cost version. Its source, status, usage and cost are the record's.
+  attempt_provider_number integer,
+  attempt_version_number integer,
+  subscription_number integer,
+  -- Milliseconds after the time inside the id, or before it.
+  session_ms integer,
+  week_ms integer,
+  -- Windows that the call counts in, three bits each, the first one lowest: 1 to 6 for session_5h, weekly, monthly by usd
+  -- and by requests.
+  window_codes integer,
+  rank smallint NOT NULL CHECK (rank IN (1, 2)),
+  -- 1 expired, 2 settled, 3 voided.
+  outcome_code smallint NOT NULL CHECK (outcome_code BETWEEN 1 AND 3),
+  -- 2 estimated, 3 none; null: reported.
+  evidence_code smallint CHECK (evidence_code BETWEEN 2 AND 3),
+  status smallint,
+  -- 1 completed, 2 rejected, 3 unreachable, 4 timed_out, 5 broken, 6 abandoned; null: no attempt, or several.
+  attempt_outcome_code smallint CHECK (attempt_outcome_code BETWEEN 1 AND 6),
+  -- 1 usd, 2 requests.
+  allotment_code smallint CHECK (allotment_code BETWEEN 1 AND 2),
+  streamed boolean NOT NULL,
+  -- A record of rank 1 was there before: the transaction is a correction.
+  corrects boolean NOT NULL,
+  attempt_possibly_paid boolean,
+  -- The first half of the SHA-256.
+  content_hash bytea NOT NULL CHECK (length(content_hash) = 16),
+  -- Null: that of the id.
+  month text,
+  -- Times and counts of tokens of which one does not fit its column: all of them, times in epoch milliseconds (admitted,
+  -- started, first byte, ended, session, week, input, cached input, cache write, cache write 1h, output).
+  exact bigint[] CHECK (cardinality(exact) = 11),
+  -- Several attempts, or one that is not like its record.
+  attempts jsonb,
+  CHECK (exact IS NOT NULL OR num_nulls(admitted_ms, started_ms, ended_ms) = 0),
+  CHECK (outcome_code = 2 OR charged_nano_usd = 0),
+  CHECK ((outcome_code = 1) = (rank = 1)),
+  CHECK (rank = 2 OR NOT corrects),
+  CHECK (corrects OR corrected_cost_nano_usd IS NULL),
+  CHECK (plan_nano_usd IS NULL OR subscription_number IS NOT NULL),
+  -- What a call has cost is what its attempts have cost.
+  CHECK (attempts IS NULL OR attempt_outcome_code IS NULL AND cost_nano_usd IS NOT DISTINCT FROM attempts_cost(attempts)),
+  CHECK (attempts IS NOT NULL OR cost_nano_usd IS NULL OR attempt_provider_number IS NOT NULL),
+  PRIMARY KEY (id, rank)
 ) PARTITION BY RANGE (id);
-CREATE INDEX usage_records_account ON usage_records (account, id);
--- So few that no settled call has an entry in it.
-CREATE INDEX usage_records_unsettled ON usage_records (account, outcome, id) WHERE outcome <> 'settled';
-GRANT SELECT, INSERT, UPDATE ON usage_records TO ${role};
+CREATE INDEX call_records_account ON call_records (account_number, id);
+-- So few that no settled call has an entry in them, nor a charge that corrects nothing, nor a call with one attempt.
+CREATE INDEX call_records_unsettled ON call_records (account_number, outcome_code, id) WHERE outcome_code <> 2;
+CREATE INDEX call_records_correction ON call_records (correction_id(id)) WHERE corrects;
+CREATE INDEX call_records_account_correction ON call_records (account_number, correction_id(id)) WHERE corrects;
+CREATE INDEX call_records_attempts ON call_records (id) WHERE attempts IS NOT NULL;
+GRANT SELECT, INSERT ON call_records TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON call_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON call_records EXECUTE FUNCTION refuse_change();
 
--- A record is only ever replaced by one of a higher rank.
-CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- Of two ranks of one call the higher one corrects the lower one, of the same account; nothing else corrects.
+CREATE FUNCTION check_added_records() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = ${schema}, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  wrong uuid;
 BEGIN
-  IF NEW.id = OLD.id AND NEW.account = OLD.account AND NEW.rank > OLD.rank THEN RETURN NEW; END IF;
-  RAISE EXCEPTION 'usage record % is only replaced by a higher rank', OLD.id
+  SELECT added.id INTO wrong
+    FROM added_records added
+    LEFT JOIN call_records other ON other.id = added.id AND other.rank = (3 - added.rank)::smallint
+   WHERE CASE WHEN other.id IS NULL THEN added.corrects
+              ELSE other.account_number <> added.account_number OR NOT (added.corrects OR other.corrects)
+                OR (added.corrects AND coalesce(added.corrected_cost_nano_usd, 0) <> coalesce(other.cost_nano_usd, 0)) END
+   LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'usage record % does not follow the one of the lower rank', wrong
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER ranked AFTER INSERT ON call_records
+  REFERENCING NEW TABLE AS added_records FOR EACH STATEMENT EXECUTE FUNCTION check_added_records();
+
+-- Every rank of every call. Numbers and codes come last, for conditions that indexes are to find.
+CREATE VIEW usage_record_ranks AS
+SELECT record.id, record.rank, record.content_hash,
+       accounts.account,
+       (SELECT name FROM names WHERE number = record.key_number) AS key_id,
+       (SELECT name FROM names WHERE number = record.member_number) AS member_id,
+       (SELECT name FROM names WHERE number = record.model_number) AS model_id,
+       (SELECT name FROM names WHERE number = record.source_number) AS source_id,
+       (SELECT name FROM names WHERE number = record.endpoint_number) AS endpoint,
+       record.streamed,
+       (ARRAY['expired', 'settled', 'voided'])[record.outcome_code] AS outcome,
+       (ARRAY['reported', 'estimated', 'none'])[coalesce(record.evidence_code, 1)] AS evidence,
+       record.status,
+       timestamptz 'epoch' + coalesce(exact[2], id_ms(id) + started_ms) * interval '1 millisecond' AS started_at,
+       timestamptz 'epoch' + CASE WHEN exact IS NULL THEN id_ms(id) + started_ms + first_byte_ms ELSE exact[3] END
+         * interval '1 millisecond' AS first_byte_at,
+       timestamptz 'epoch' + coalesce(exact[4], id_ms(id) + started_ms + ended_ms) * interval '1 millisecond' AS ended_at,
+       CASE WHEN exact IS NULL THEN input_tokens ELSE exact[7] END AS input_tokens,
+       CASE WHEN exact IS NOT NULL THEN exact[8] WHEN input_tokens IS NOT NULL THEN coalesce(cached_input_tokens, 0) END
+         AS cached_input_tokens,
+       CASE WHEN exact IS NOT NULL THEN exact[9] WHEN input_tokens IS NOT NULL THEN coalesce(cache_write_tokens, 0) END
+         AS cache_write_tokens,
+       CASE WHEN exact IS NOT NULL THEN exact[10] WHEN input_tokens IS NOT NULL THEN coalesce(cache_write_1h_tokens, 0) END
+         AS cache_write_1h_tokens,
+       CASE WHEN exact IS NOT NULL THEN exact[11] WHEN input_tokens IS NOT NULL THEN coalesce(output_tokens, 0) END
+         AS output_tokens,
+       (SELECT name FROM names WHERE number = record.price_version_number) AS price_version,
+       record.charged_nano_usd,
+       coalesce(record.plan_nano_usd, 0) AS plan_nano_usd,
+       record.charged_nano_usd - coalesce(record.plan_nano_usd, 0) AS wallet_nano_usd,
+       record.cost_nano_usd,
+       timestamptz 'epoch' + coalesce(exact[1], id_ms(id) + admitted_ms) * interval '1 millisecond' AS admitted_at,
+       record.worst_nano_usd,
+       coalesce(record.plan_max_nano_usd, 0) AS plan_max_nano_usd,
+       record.wallet_max_nano_usd,
+       coalesce(record.month,
+                to_char((timestamptz 'epoch' + id_ms(id) * interval '1 millisecond') AT TIME ZONE 'UTC', 'YYYY-MM'))
+         AS month,
+       CASE WHEN exact IS NULL THEN id_ms(id) + session_ms ELSE exact[5] END AS session_start_ms,
+       CASE WHEN exact IS NULL THEN id_ms(id) + week_ms ELSE exact[6] END AS week_start_ms,
+       (SELECT name FROM names WHERE number = record.subscription_number) AS subscription_period,
+       CASE WHEN window_codes IS NULL THEN ARRAY[]::text[] ELSE ARRAY(
+         SELECT (ARRAY['session_5h/usd', 'session_5h/requests', 'weekly/usd', 'weekly/requests', 'monthly/usd',
+                       'monthly/requests'])[window_codes >> 3 * place & 7]
+           FROM generate_series(0, 5) AS place WHERE window_codes >> 3 * place > 0 ORDER BY place) END AS windows,
+       (ARRAY['usd', 'requests'])[record.allotment_code] AS allotment,
+       CASE WHEN record.attempts IS NOT NULL THEN record.attempts
+            WHEN attempt_outcome_code IS NULL THEN '[]'
+            ELSE jsonb_build_array(jsonb_build_object(
+              'source', (SELECT name FROM names WHERE number = record.source_number),
+              'provider', (SELECT name FROM names WHERE number = attempt_provider_number),
+              'outcome', (ARRAY['completed', 'rejected', 'unreachable', 'timed_out', 'broken', 'abandoned'])[attempt_outcome_code],
+              'status', record.status,
+              'possiblyPaid', attempt_possibly_paid,
+              'usage', CASE
+                WHEN exact IS NOT NULL AND exact[7] IS NOT NULL THEN jsonb_build_object(
+                  'input', exact[7], 'cachedInput', exact[8], 'cacheWrite', exact[9], 'cacheWrite1h', exact[10],
+                  'output', exact[11])
+                WHEN input_tokens IS NOT NULL THEN jsonb_build_object(
+                  'input', input_tokens, 'cachedInput', coalesce(cached_input_tokens, 0),
+                  'cacheWrite', coalesce(cache_write_tokens, 0), 'cacheWrite1h', coalesce(cache_write_1h_tokens, 0),
+                  'output', coalesce(output_tokens, 0)) END,
+              'costVersion', (SELECT name FROM names WHERE number = attempt_version_number),
+              'costNanoUsd', cost_nano_usd)) END AS attempts,
+       record.recorded_at,
+       record.account_number, record.key_number, record.member_number, record.model_number, record.outcome_code
+  FROM call_records record LEFT JOIN accounts ON accounts.number = record.account_number;
+GRANT SELECT ON usage_record_ranks TO ${role};
+
+-- The record of each call: its highest rank. A lower one is looked for only beside a rank that may have a higher one.
+CREATE VIEW usage_records AS
+SELECT * FROM usage_record_ranks record
+ WHERE rank = 2 OR (SELECT true FROM call_records higher WHERE higher.id = record.id AND higher.rank = 2) IS NULL;
+GRANT SELECT ON usage_records TO ${role};
+
+-- What a correction owes each provider beyond what the lower rank has cost, in the form of attempts; an empty list:
+-- nothing. Apart from the views, because so few corrections need it.
+CREATE FUNCTION correction_costs(corrected uuid) RETURNS jsonb LANGUAGE plpgsql STABLE SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'costNanoUsd', cost) ORDER BY first), '[]')
+      FROM (SELECT attempt ->> 'provider' AS provider, min((2 - rank) * 100 + place) AS first,
+                   sum(CASE rank WHEN 1 THEN -1 ELSE 1 END * (attempt ->> 'costNanoUsd')::bigint)::bigint AS cost
+              FROM usage_record_ranks, jsonb_array_elements(attempts) WITH ORDINALITY AS item (attempt, place)
+             WHERE id = corrected AND (attempt ->> 'costNanoUsd')::bigint <> 0 GROUP BY 1) provider
+     WHERE cost <> 0);
+END $$;
+
+-- What records of the higher rank add to those of the lower rank, which charge nothing and rarely have a cost.
+CREATE VIEW corrections AS
+SELECT id, correction_id(id) AS transaction_id, recorded_at, account_number,
+       charged_nano_usd - coalesce(plan_nano_usd, 0) AS wallet, coalesce(plan_nano_usd, 0) AS plan,
+       coalesce(cost_nano_usd, 0) - coalesce(corrected_cost_nano_usd, 0) AS cost,
+       attempt_provider_number, subscription_number, corrected_cost_nano_usd,
+       CASE WHEN corrected_cost_nano_usd IS NOT NULL THEN correction_costs(id) ELSE attempts END AS attempts
+  FROM call_records WHERE corrects;
+
+-- The parts of the ledger, each with an index for the order of its ids: transactions of commands, charges of calls, and
+-- charges that correct. Of a record that charges nothing and costs nothing there is no transaction.
+CREATE VIEW command_heads AS
+SELECT id, kind, account, NULL::uuid AS request_id, NULL::uuid AS corrects, posted_at, account_number
+  FROM command_transactions LEFT JOIN accounts ON number = account_number;
+CREATE VIEW usage_heads AS
+SELECT id, 'usage'::text AS kind, account, id AS request_id, NULL::uuid AS corrects, recorded_at AS posted_at, account_number
+  FROM call_records LEFT JOIN accounts ON number = account_number
+ WHERE NOT call_records.corrects AND (charged_nano_usd <> 0 OR cost_nano_usd <> 0);
+CREATE VIEW correction_heads AS
+SELECT correction.transaction_id AS id, 'usage_correction'::text AS kind, account, correction.id AS request_id,
+       correction.id AS corrects, recorded_at AS posted_at, account_number
+  FROM corrections correction LEFT JOIN accounts ON number = account_number
+ WHERE wallet <> 0 OR plan <> 0 OR cost <> 0 OR corrected_cost_nano_usd IS NOT NULL AND attempts <> '[]';
+GRANT SELECT ON command_heads, usage_heads, correction_heads TO ${role};
+
+-- All ledger transactions, and their entries: those of commands as they are stored, those of calls as their records say.
+CREATE VIEW ledger_transactions AS
+SELECT * FROM command_heads UNION ALL SELECT * FROM usage_heads UNION ALL SELECT * FROM correction_heads;
+GRANT SELECT ON ledger_transactions TO ${role};
+
+-- What charges of calls move.
+CREATE VIEW charges AS
+SELECT id AS transaction_id, account_number, charged_nano_usd - coalesce(plan_nano_usd, 0) AS wallet,
+       coalesce(plan_nano_usd, 0) AS plan, coalesce(cost_nano_usd, 0) AS cost, attempt_provider_number,
+       subscription_number, attempts
+  FROM call_records WHERE NOT corrects AND (charged_nano_usd <> 0 OR cost_nano_usd <> 0)
+UNION ALL
+SELECT transaction_id, account_number, wallet, plan, cost, attempt_provider_number, subscription_number, attempts
+  FROM corrections;
+
+-- Signs: what we owe or have earned is positive, what we own or have spent negative. The wallet pays what the plan does
+-- not; of several attempts each provider is owed what its own have cost, in the order of their first.
+CREATE VIEW ledger_entries AS
+SELECT transaction_id, ordinal, ledger_account, amount_nano_usd FROM command_entries
+UNION ALL
+SELECT charge.transaction_id,
+       (entry.place - CASE WHEN entry.place > 2 AND charge.wallet = 0 THEN 2 ELSE 0 END
+                    - CASE WHEN entry.place > 4 AND charge.plan = 0 THEN 2 ELSE 0 END)::smallint,
+       CASE entry.place WHEN 1 THEN 'wallet:' || account WHEN 2 THEN 'revenue:wallet'
+                        WHEN 3 THEN concat('plan:', account, ':', period.name) WHEN 4 THEN 'revenue:plan'
+                        WHEN 5 THEN 'cost' ELSE 'provider-cost:' || provider.name END,
+       entry.amount
+  FROM charges charge
+  LEFT JOIN accounts ON accounts.number = charge.account_number
+  LEFT JOIN names period ON period.number = charge.subscription_number
+  LEFT JOIN names provider ON provider.number = charge.attempt_provider_number
+ CROSS JOIN LATERAL (VALUES
+         (1, -charge.wallet), (2, charge.wallet), (3, -charge.plan), (4, charge.plan), (5, -charge.cost),
+         (6, CASE WHEN charge.attempts IS NULL THEN charge.cost ELSE 0 END)) AS entry (place, amount)
+ WHERE entry.amount <> 0
+UNION ALL
+SELECT charge.transaction_id,
+       (provider.place + CASE WHEN charge.wallet = 0 THEN 0 ELSE 2 END + CASE WHEN charge.plan = 0 THEN 0 ELSE 2 END
+                       + CASE WHEN charge.cost = 0 THEN 0 ELSE 1 END)::smallint,
+       'provider-cost:' || provider.name, provider.amount
+  FROM charges charge
+ CROSS JOIN LATERAL (
+         SELECT attempt ->> 'provider' AS name, sum((attempt ->> 'costNanoUsd')::bigint)::bigint AS amount,
+                row_number() OVER (ORDER BY min(place)) AS place
+           FROM jsonb_array_elements(charge.attempts) WITH ORDINALITY AS item (attempt, place)
+          WHERE (attempt ->> 'costNanoUsd')::bigint <> 0 GROUP BY 1) provider
+ WHERE charge.attempts IS NOT NULL;
+GRANT SELECT ON ledger_entries TO ${role};
+
+-- Nothing is written through the views.
+CREATE FUNCTION refuse_derived() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION '% of % is refused: it is append-only, and a view', TG_OP, TG_TABLE_NAME
     USING ERRCODE = 'integrity_constraint_violation';
 END $$;
-CREATE TRIGGER higher_rank_only BEFORE UPDATE ON usage_records FOR EACH ROW EXECUTE FUNCTION check_record_change();
-CREATE TRIGGER no_delete BEFORE DELETE ON usage_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON usage_records EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON usage_records FOR EACH ROW EXECUTE FUNCTION refuse_derived();
+CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON ledger_transactions
+  FOR EACH ROW EXECUTE FUNCTION refuse_derived();
+CREATE TRIGGER append_only INSTEAD OF UPDATE OR DELETE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_derived();
 
 -- Events that could not become a record, for a person to look at. The hash keeps a redelivery from adding another row.
 CREATE TABLE set_aside_events (
@@ -396,12 +639,15 @@ CREATE FUNCTION uuid_floor(epoch_ms bigint) RETURNS uuid LANGUAGE sql IMMUTABLE 
 -- Triggers of a parent do not see who names a partition: the partitions of the ledger have their own.
 CREATE FUNCTION guard_month(parent text, part text) RETURNS void LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
 BEGIN
-  IF parent = 'ledger_transactions' THEN
+  IF parent = 'command_transactions' THEN
     EXECUTE format('CREATE TRIGGER balanced AFTER INSERT ON %I REFERENCING NEW TABLE AS added_heads
                       FOR EACH STATEMENT EXECUTE FUNCTION check_added_heads()', part);
-  ELSIF parent = 'ledger_entries' THEN
+  ELSIF parent = 'command_entries' THEN
     EXECUTE format('CREATE TRIGGER whole_and_in_time AFTER INSERT ON %I REFERENCING NEW TABLE AS added_entries
                       FOR EACH STATEMENT EXECUTE FUNCTION check_added_entries()', part);
+  ELSE
+    EXECUTE format('CREATE TRIGGER ranked AFTER INSERT ON %I REFERENCING NEW TABLE AS added_records
+                      FOR EACH STATEMENT EXECUTE FUNCTION check_added_records()', part);
   END IF;
 END $$;
 REVOKE ALL ON FUNCTION guard_month(text, text) FROM PUBLIC;
@@ -422,7 +668,7 @@ BEGIN
     RETURN false;
   END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('ensure_month ${schema}', 0));
-  FOREACH parent IN ARRAY ARRAY['ledger_transactions', 'ledger_entries', 'usage_records'] LOOP
+  FOREACH parent IN ARRAY ARRAY['command_transactions', 'command_entries', 'call_records'] LOOP
     part := parent || '_' || to_char(month_start, 'YYYY_MM');
     CONTINUE WHEN EXISTS (
       SELECT FROM pg_catalog.pg_class WHERE relname = part AND relnamespace = '${schema}'::regnamespace
@@ -722,21 +968,26 @@ SELECT wallet.account AS account_id, finance.usd(wallet.value) AS balance_usd, a
 
 -- One row for each account and month in which something moved; opening and movements give closing.
 CREATE VIEW finance.statements_v1 AS
-WITH moved AS (
-  SELECT head.account, finance.month_of(head.id) AS month,
-         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'credit') AS credits,
-         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'refund') AS refunds,
-         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'chargeback') AS chargebacks,
-         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'adjustment') AS adjustments,
-         sum(entry.amount_nano_usd) FILTER (WHERE head.kind IN ('usage', 'usage_correction')) AS usage,
-         sum(entry.amount_nano_usd) AS total
-    FROM ${schema}.ledger_transactions head JOIN ${schema}.ledger_entries entry ON entry.transaction_id = head.id
+WITH moved_by_number AS (
+  SELECT head.account_number AS number, finance.month_of(head.id) AS month, head.kind, entry.amount_nano_usd AS amount
+    FROM ${schema}.command_heads head JOIN ${schema}.command_entries entry ON entry.transaction_id = head.id
    WHERE entry.ledger_account = 'wallet:' || head.account
-   GROUP BY 1, 2
+  UNION ALL
+  SELECT account_number, finance.month_of(transaction_id), 'usage', -wallet FROM ${schema}.charges WHERE wallet <> 0
+), moved AS (
+  SELECT account, month, sum(amount) FILTER (WHERE kind = 'credit') AS credits,
+         sum(amount) FILTER (WHERE kind = 'refund') AS refunds,
+         sum(amount) FILTER (WHERE kind = 'chargeback') AS chargebacks,
+         sum(amount) FILTER (WHERE kind = 'adjustment') AS adjustments,
+         sum(amount) FILTER (WHERE kind = 'usage') AS usage, sum(amount) AS total
+    FROM moved_by_number JOIN ${schema}.accounts USING (number) GROUP BY 1, 2
+), used_by_number AS (
+  SELECT account_number AS number, finance.month_of(id) AS month, count(*) AS calls, sum(charged_nano_usd) AS charged,
+         sum(coalesce(plan_nano_usd, 0)) AS plan
+    FROM ${schema}.call_records WHERE outcome_code = 2 GROUP BY 1, 2
 ), used AS (
-  SELECT account, finance.month_of(id) AS month, count(*) AS calls, sum(charged_nano_usd) AS charged,
-         sum(plan_nano_usd) AS plan, sum(wallet_nano_usd) AS wallet
-    FROM ${schema}.usage_records WHERE outcome = 'settled' GROUP BY 1, 2
+  SELECT account, month, calls, charged, plan, charged - plan AS wallet
+    FROM used_by_number JOIN ${schema}.accounts USING (number)
 ), both_of AS (
   SELECT account, month, credits, refunds, chargebacks, adjustments, usage, coalesce(total, 0) AS total,
          coalesce(calls, 0) AS calls, charged, plan, wallet,
@@ -753,12 +1004,17 @@ SELECT account AS account_id, month, finance.usd(closing - total) AS opening_usd
 
 -- What each key, member and model used in a month.
 CREATE VIEW finance.statement_lines_v1 AS
-SELECT account AS account_id, finance.month_of(id) AS month,
-       CASE grouping(key_id, member_id, model_id) WHEN 3 THEN 'key' WHEN 5 THEN 'member' ELSE 'model' END AS line_of,
-       coalesce(key_id, member_id, model_id) AS line_id, count(*) AS calls, finance.usd(sum(charged_nano_usd)) AS charged_usd,
-       finance.usd(sum(plan_nano_usd)) AS plan_usd, finance.usd(sum(wallet_nano_usd)) AS wallet_usd
-  FROM ${schema}.usage_records WHERE outcome = 'settled'
- GROUP BY account, finance.month_of(id), GROUPING SETS ((key_id), (member_id), (model_id));
+WITH used AS (
+  SELECT account_number, finance.month_of(id) AS month,
+         CASE grouping(key_number, member_number, model_number) WHEN 3 THEN 'key' WHEN 5 THEN 'member' ELSE 'model' END AS line_of,
+         coalesce(key_number, member_number, model_number) AS line_number, count(*) AS calls,
+         sum(charged_nano_usd) AS charged, sum(coalesce(plan_nano_usd, 0)) AS plan
+    FROM ${schema}.call_records WHERE outcome_code = 2
+   GROUP BY account_number, finance.month_of(id), GROUPING SETS ((key_number), (member_number), (model_number))
+)
+SELECT account AS account_id, month, line_of, name AS line_id, calls, finance.usd(charged) AS charged_usd,
+       finance.usd(plan) AS plan_usd, finance.usd(charged - plan) AS wallet_usd
+  FROM used JOIN ${schema}.accounts ON accounts.number = account_number JOIN ${schema}.names ON names.number = line_number;
 
 -- All ledger accounts by class; their sum is zero.
 CREATE VIEW finance.trial_balance_v1 AS

@@ -34,15 +34,15 @@ export async function startLedger() {
   return { ...ledger, empty: () => ledger.admin.query(EMPTY), stop: () => server.stop() };
 }
 
-/** Deletes with the superuser's declared intent; everything but months and the incarnation. */
+/** Deletes with the superuser's declared intent; all but months, names and the incarnation. */
 const EMPTY = `
   BEGIN;
   SET LOCAL gateway.ledger_repair = 'on';
-  DELETE FROM billing.ledger_entries;
-  DELETE FROM billing.ledger_transactions;
+  DELETE FROM billing.command_entries;
+  DELETE FROM billing.command_transactions;
   DELETE FROM billing.chain_blocks;
   UPDATE billing.chain_heads SET number = 0, link = sha256(convert_to('chain ' || chain, 'UTF8'));
-  DELETE FROM billing.usage_records;
+  DELETE FROM billing.call_records;
   DELETE FROM billing.usage_hours;
   DELETE FROM billing.refused_calls;
   DELETE FROM billing.set_aside_replays;

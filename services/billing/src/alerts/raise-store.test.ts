@@ -225,12 +225,10 @@ test('a charge that reaches nothing asks the database for nothing once its limit
 test('what a transaction reached that was rolled back is raised by the next one', async () => {
   await cap('a', 100n);
   await settle([settled(holdFor('a'), 10)]);
-  const broken = { ...settled(holdFor('a'), 60), source: 'x'.repeat(10) };
-  await onPool(ledger.admin).execute(
-    "ALTER TABLE usage_records ADD CONSTRAINT broken CHECK (source_id <> 'xxxxxxxxxx')",
-  );
+  const broken = settled(holdFor('a'), 60);
+  await onPool(ledger.admin).execute('ALTER TABLE call_records ADD CONSTRAINT broken CHECK (charged_nano_usd <> 60)');
   await expect(settle([broken])).rejects.toThrow();
-  await onPool(ledger.admin).execute('ALTER TABLE usage_records DROP CONSTRAINT broken');
+  await onPool(ledger.admin).execute('ALTER TABLE call_records DROP CONSTRAINT broken');
   expect(await raised()).toEqual([]);
   await settle([broken]);
   expect(await raised()).toEqual([km(50)]);

@@ -1,5 +1,6 @@
 import { onPool, type Pool } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind } from '../ledger/rules.js';
+import { headsInOrder, ofAccount } from '../ledger/sql.js';
 import { RECORD_SELECTION, recordFromRow, type RecordRow } from '../records/record-sql.js';
 import type { UsageRecord } from '../records/rules.js';
 
@@ -40,7 +41,7 @@ export function createExportStore(pool: Pool) {
     async records({ after, ...query }: ExportQuery & { readonly after: string | null }): Promise<ExportedRecord[]> {
       const rows = await queries.query<RecordRow & { recorded_at: Date }>(
         `SELECT ${RECORD_SELECTION}, recorded_at FROM usage_records
-          WHERE ${WITHIN} AND id > $5 ${ofAccount(query, 'account')} ORDER BY id LIMIT $1`,
+          WHERE ${WITHIN} AND id > $5 ${accountIs(query, '$6')} ORDER BY id LIMIT $1`,
         [...valuesOf(query), after ?? BEFORE_ALL, ...accountOf(query)],
       );
       return rows.map((row) => ({ record: recordFromRow(row), recordedAt: row.recorded_at }));
@@ -58,8 +59,7 @@ export function createExportStore(pool: Pool) {
         `SELECT head.id AS transaction_id, entry.ordinal, head.kind, head.account, head.request_id, head.corrects,
                 entry.ledger_account, entry.amount_nano_usd, head.posted_at,
                 money.reference, money.reason, money.relates_to, money.actor
-           FROM (SELECT id, kind, account, request_id, corrects, posted_at FROM ledger_transactions
-                  WHERE ${WITHIN} AND id >= $5 ${ofAccount(query, 'account', 7)} ORDER BY id LIMIT $1) head
+           FROM (${headsInOrder(`WHERE ${WITHIN} AND id >= $5 ${accountIs(query, '$7')} ORDER BY id LIMIT $1`)}) head
           CROSS JOIN LATERAL (SELECT ordinal, ledger_account, amount_nano_usd FROM ledger_entries
                                WHERE transaction_id = head.id AND (head.id > $5 OR ordinal > $6) OFFSET 0) entry
            LEFT JOIN LATERAL (SELECT reference, reason, relates_to, actor FROM wallet_entries
@@ -87,8 +87,8 @@ function valuesOf({ from, to, limit }: Bounds): unknown[] {
 }
 
 /** Stated only if asked for: with and without an account it is another index. */
-function ofAccount({ account }: Bounds, column: string, parameter = 6): string {
-  return account === null ? '' : `AND ${column} = $${parameter}`;
+function accountIs({ account }: Bounds, parameter: string): string {
+  return account === null ? '' : `AND ${ofAccount(parameter)}`;
 }
 
 function accountOf({ account }: Bounds): string[] {

@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import { HOUR_MS } from '../ledger/sql.js';
+import { HOUR_MS, ofAccount } from '../ledger/sql.js';
 
 export interface Movement {
   readonly kind: string;
@@ -39,14 +39,17 @@ export function sumMovements(movements: readonly Movement[]): bigint {
   return movements.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
 }
 
-/** All but charges: few, with an index of their own. */
+/**
+ * All but charges: few, with indexes of their own. OFFSET 0: entries are looked up by their ids.
+ */
 async function readOthers(tx: Tx, account: string, from: number, to: number | null): Promise<Movement[]> {
   const rows = await tx.query<{ kind: string; amount: string; transactions: bigint }>(
     `SELECT head.kind, sum(entry.amount_nano_usd)::text AS amount, count(DISTINCT head.id) AS transactions
-       FROM ledger_transactions head JOIN ledger_entries entry ON entry.transaction_id = head.id
-      WHERE head.account = $1 AND head.kind <> 'usage'
+       FROM ledger_transactions head
+      CROSS JOIN LATERAL (SELECT amount_nano_usd FROM ledger_entries
+                           WHERE transaction_id = head.id AND ledger_account = 'wallet:' || $1 OFFSET 0) entry
+      WHERE head.${ofAccount('$1')} AND head.kind <> 'usage'
         AND head.id >= uuid_floor($2) AND ($3::bigint IS NULL OR head.id < uuid_floor($3))
-        AND entry.ledger_account = 'wallet:' || $1
       GROUP BY 1`,
     [account, from, to],
   );
@@ -87,7 +90,7 @@ async function countWalletCalls(tx: Tx, account: string, from: number, to: numbe
      )
      SELECT sum(CASE WHEN counted THEN calls ELSE (
               SELECT count(*) FROM usage_records
-               WHERE account = $1 AND id >= uuid_floor(hour_ms) AND id < uuid_floor(hour_ms + ${HOUR_MS})
+               WHERE ${ofAccount('$1')} AND id >= uuid_floor(hour_ms) AND id < uuid_floor(hour_ms + ${HOUR_MS})
                  AND outcome = 'settled' AND wallet_nano_usd > 0) END)::bigint AS calls
        FROM used`,
     [account, from, to],

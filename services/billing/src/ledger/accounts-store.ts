@@ -26,6 +26,8 @@ export interface LockedAccounts {
   readonly versions: Map<string, bigint>;
   /** A text for the state of each account's limits: it changes whenever its terms or a cap do. */
   readonly limits: Map<string, string>;
+  /** What stands for each account in the big tables. */
+  readonly numbers: Map<string, number>;
 }
 
 /**
@@ -33,8 +35,8 @@ export interface LockedAccounts {
  * lock.
  */
 export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promise<LockedAccounts> {
-  const rows = await tx.query<{ account: string; version: bigint; limits: string }>(
-    `SELECT account, version, terms_version || '.' || caps_version AS limits
+  const rows = await tx.query<{ account: string; version: bigint; number: number; limits: string }>(
+    `SELECT account, version, number, terms_version || '.' || caps_version AS limits
        FROM accounts WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE`,
     [texts(accounts)],
     { name: 'lock_accounts' },
@@ -42,6 +44,7 @@ export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promi
   return {
     versions: new Map(rows.map(({ account, version }) => [account, version])),
     limits: new Map(rows.map(({ account, limits }) => [account, limits])),
+    numbers: new Map(rows.map(({ account, number }) => [account, number])),
   };
 }
 

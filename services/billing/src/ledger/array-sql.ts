@@ -7,7 +7,7 @@
 type Nullable<T> = readonly (T | null)[];
 
 /** Object ids of element types, which are the same in every server. */
-const OIDS = { bool: 16, bytea: 17, int8: 20, int2: 21, text: 25, timestamptz: 1184, uuid: 2950 } as const;
+const OIDS = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, timestamptz: 1184, uuid: 2950 } as const;
 
 const HEAD_BYTES = 20;
 const LENGTH_BYTES = 4;
@@ -23,6 +23,10 @@ export function int2s(items: Nullable<number>): Buffer {
   return fixed(OIDS.int2, 2, items, (view, at, item) => view.setInt16(at, item));
 }
 
+export function int4s(items: Nullable<number>): Buffer {
+  return fixed(OIDS.int4, 4, items, (view, at, item) => view.setInt32(at, item));
+}
+
 export function int8s(items: Nullable<number | bigint>): Buffer {
   return fixed(OIDS.int8, 8, items, writeInt8);
 }
@@ -36,9 +40,9 @@ export function timestamps(items: Nullable<number>): Buffer {
   return fixed(OIDS.timestamptz, 8, items, (view, at, item) => writeInt8(view, at, (item - SERVER_EPOCH_MS) * 1_000));
 }
 
-/** SHA-256 hashes in hexadecimal. */
+/** Hashes of 16 bytes in hexadecimal. */
 export function hashes(items: Nullable<string>): Buffer {
-  return fixed(OIDS.bytea, 32, items, (view, at, item) => writeHex(view, at, item, 0, 64));
+  return fixed(OIDS.bytea, 16, items, (view, at, item) => writeHex(view, at, item, 0, 32));
 }
 
 export function byteas(items: readonly Buffer[]): Buffer {

@@ -4,36 +4,25 @@ export interface AuditCheck {
   readonly sql: string;
 }
 
-/** What the attempts of a record cost us, by provider. */
-const ATTEMPTS = `usage_records record
-    CROSS JOIN LATERAL jsonb_to_recordset(record.attempts) AS attempt (provider text, "costNanoUsd" bigint)
-    WHERE attempt."costNanoUsd" IS NOT NULL`;
-
-/** The entries that the records ask for. */
-const CHARGES = `
-  SELECT id, 'wallet:' || account AS name, -wallet_nano_usd AS amount FROM usage_records WHERE wallet_nano_usd <> 0
-  UNION ALL SELECT id, 'revenue:wallet', wallet_nano_usd FROM usage_records WHERE wallet_nano_usd <> 0
-  UNION ALL SELECT id, concat('plan:', account, ':', subscription_period), -plan_nano_usd
-              FROM usage_records WHERE plan_nano_usd <> 0
-  UNION ALL SELECT id, 'revenue:plan', plan_nano_usd FROM usage_records WHERE plan_nano_usd <> 0
-  UNION ALL SELECT record.id, 'cost', -attempt."costNanoUsd" FROM ${ATTEMPTS}
-  UNION ALL SELECT record.id, 'provider-cost:' || attempt.provider, attempt."costNanoUsd" FROM ${ATTEMPTS}`;
-
-/** Balances of usage as the records give them, the wallet as the entries do. */
+/**
+ * Balances of usage as the records give them, the wallet as the entries do. Names are looked up for
+ * sums only.
+ */
 const BALANCES = `
-  SELECT account, 'km:' || key_id || ':' || month AS name, charged_nano_usd AS amount FROM usage_records
-  UNION ALL SELECT account, 'mm:' || member_id || ':' || month, charged_nano_usd FROM usage_records
+  SELECT account, CASE grouping(key_number, member_number) WHEN 1 THEN 'km:' ELSE 'mm:' END
+           || (SELECT name FROM names WHERE number = coalesce(key_number, member_number)) || ':' || month AS name, sum(charged_nano_usd) AS amount
+    FROM usage_records GROUP BY account, month, GROUPING SETS ((key_number), (member_number))
   UNION ALL
   SELECT account, format('w:%s:%s:%s', split_part(counted, '/', 1), split_part(counted, '/', 2),
            CASE split_part(counted, '/', 1) WHEN 'session_5h' THEN session_start_ms::text
                                             WHEN 'weekly' THEN week_start_ms::text ELSE subscription_period END),
          CASE split_part(counted, '/', 2) WHEN 'usd' THEN plan_nano_usd ELSE 1 END
     FROM usage_records, unnest(windows) AS counted
-   WHERE outcome = 'settled' AND (split_part(counted, '/', 1) <> 'session_5h' OR session_start_ms IS NOT NULL)
+   WHERE outcome_code = 2 AND (split_part(counted, '/', 1) <> 'session_5h' OR session_start_ms IS NOT NULL)
   UNION ALL
   SELECT account, format('al:%s:%s:%s', allotment, model_id, subscription_period),
          CASE allotment WHEN 'usd' THEN plan_nano_usd ELSE 1 END
-    FROM usage_records WHERE outcome = 'settled' AND allotment IS NOT NULL
+    FROM usage_records WHERE outcome_code = 2 AND allotment IS NOT NULL
   UNION ALL SELECT substr(ledger_account, 8), 'wallet', amount_nano_usd
               FROM ledger_entries WHERE ledger_account LIKE 'wallet:%'`;
 
@@ -63,52 +52,37 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
                  format('%s and %s entries, the last %s, that sum to %s',
                         CASE WHEN head.kind IS NULL THEN 'no head' ELSE 'a head' END,
                         coalesce(whole.entries, 0), coalesce(whole.last, 0), coalesce(whole.total, 0)) AS found
-            FROM ledger_transactions head
+            FROM command_transactions head
             FULL JOIN (SELECT transaction_id AS id, count(*) AS entries, max(ordinal) AS last,
-                              sum(amount_nano_usd) AS total FROM ledger_entries GROUP BY 1) whole USING (id)
+                              sum(amount_nano_usd) AS total FROM command_entries GROUP BY 1) whole USING (id)
            WHERE head.kind IS NULL OR whole.entries IS NULL OR whole.entries < 2 OR whole.entries <> whole.last
               OR whole.total <> 0`,
   },
   {
     name: 'record',
-    sql: `SELECT id::text AS subject, format('plan %s, wallet %s, cost %s', charged_nano_usd - part, part, cost) AS expected,
-                 format('plan %s, wallet %s, cost %s', plan_nano_usd, wallet_nano_usd, cost_nano_usd) AS found
-            FROM (SELECT *, ${WALLET_PART} AS part,
-                         (SELECT sum((attempt ->> 'costNanoUsd')::bigint) FROM jsonb_array_elements(attempts) attempt) AS cost
-                    FROM usage_records) record
-           WHERE wallet_nano_usd <> part OR cost IS DISTINCT FROM cost_nano_usd`,
+    sql: `SELECT id::text AS subject, format('plan %s, wallet %s', charged_nano_usd - part, part) AS expected,
+                 format('plan %s, wallet %s', plan_nano_usd, wallet_nano_usd) AS found
+            FROM (SELECT *, ${WALLET_PART} AS part FROM usage_records) record
+           WHERE wallet_nano_usd <> part`,
   },
   {
-    name: 'charge',
-    sql: `WITH asked AS (SELECT id, name, sum(amount) AS amount FROM (${CHARGES}) charge GROUP BY 1, 2),
-               posted AS (SELECT coalesce(head.request_id, head.id) AS id, entry.ledger_account AS name,
-                                 sum(entry.amount_nano_usd) AS amount
-                            FROM ledger_transactions head JOIN ledger_entries entry ON entry.transaction_id = head.id
-                           WHERE head.kind IN ('usage', 'usage_correction') GROUP BY 1, 2)
-          SELECT format('%s %s', id, name) AS subject, coalesce(asked.amount, 0)::text AS expected,
-                 coalesce(posted.amount, 0)::text AS found
-            FROM asked FULL JOIN posted USING (id, name)
-           WHERE coalesce(asked.amount, 0) <> coalesce(posted.amount, 0)`,
-  },
-  {
-    name: 'head of a charge',
-    sql: `SELECT head.id::text AS subject,
-                 format('a charge of %s for call %s', coalesce(record.account, 'nobody'), coalesce(record.id::text, 'none')) AS expected,
-                 format('%s of %s for call %s, corrects %s', head.kind, head.account, head.request_id, head.corrects) AS found
-            FROM ledger_transactions head LEFT JOIN usage_records record ON record.id = head.request_id
-           WHERE head.kind IN ('usage', 'usage_correction')
-             AND (record.account IS DISTINCT FROM head.account
-                  OR (head.kind = 'usage' AND (head.id <> head.request_id OR head.corrects IS NOT NULL))
-                  OR (head.kind = 'usage_correction'
-                      AND (head.id = head.request_id OR head.corrects IS DISTINCT FROM head.request_id)))`,
+    name: 'rank',
+    sql: `SELECT id::text AS subject,
+                 CASE WHEN lower.id IS NULL THEN 'no lower rank, and nothing corrected'
+                      ELSE 'a correction of a call of the same account' END AS expected,
+                 format('rank %s of account %s, corrects: %s', higher.rank, higher.account_number, higher.corrects) AS found
+            FROM call_records higher
+            LEFT JOIN (SELECT id, account_number FROM call_records WHERE rank = 1) lower USING (id)
+           WHERE higher.rank = 2
+             AND (higher.corrects <> (lower.id IS NOT NULL) OR lower.account_number <> higher.account_number)`,
   },
   {
     name: 'wallet entry',
-    sql: `WITH posted AS (SELECT head.id, head.kind, head.account, sum(entry.amount_nano_usd) AS amount
-                            FROM ledger_transactions head
-                            LEFT JOIN ledger_entries entry ON entry.transaction_id = head.id
-                                                          AND entry.ledger_account = 'wallet:' || head.account
-                           WHERE head.kind NOT IN ('usage', 'usage_correction') GROUP BY 1, 2, 3)
+    sql: `WITH posted AS (SELECT head.id, head.kind, account, sum(entry.amount_nano_usd) AS amount
+                            FROM command_transactions head JOIN accounts ON number = account_number
+                            LEFT JOIN command_entries entry ON entry.transaction_id = head.id
+                                                           AND entry.ledger_account = 'wallet:' || account
+                           GROUP BY 1, 2, 3)
           SELECT coalesce(id, entry.transaction_id)::text AS subject,
                  format('%s of %s for %s', posted.kind, posted.amount, posted.account) AS expected,
                  format('%s of %s for %s', entry.kind, entry.amount_nano_usd, entry.account) AS found
@@ -126,10 +100,15 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: 'hour of use',
-    sql: `WITH rebuilt AS (SELECT account, hour_ms, key_id, member_id, model_id, ${HOUR_SUMS} AS sums,
-                                  count(*) FILTER (WHERE wallet_nano_usd > 0) AS wallet_calls FROM (
-                             SELECT *, ${HOUR_OF_ID} AS hour_ms FROM usage_records WHERE outcome = 'settled') record
-                            GROUP BY 1, 2, 3, 4, 5),
+    sql: `WITH summed AS (SELECT account, hour_ms, key_number, member_number, model_number, ${HOUR_SUMS} AS sums,
+                                 count(*) FILTER (WHERE wallet_nano_usd > 0) AS wallet_calls FROM (
+                            SELECT *, ${HOUR_OF_ID} AS hour_ms FROM usage_records WHERE outcome_code = 2) record
+                           GROUP BY 1, 2, 3, 4, 5),
+               rebuilt AS (SELECT account, hour_ms, key.name AS key_id, member.name AS member_id, model.name AS model_id, sums,
+                                  wallet_calls
+                             FROM summed JOIN names key ON key.number = key_number
+                             JOIN names member ON member.number = member_number
+                             JOIN names model ON model.number = model_number),
                kept AS (SELECT account, hour_ms, key_id, member_id, model_id,
                                format('%s calls, tokens %s %s %s %s, plan %s, wallet %s', calls, input_tokens,
                                       cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd) AS sums,

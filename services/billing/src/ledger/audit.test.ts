@@ -23,13 +23,14 @@ import { checkNewestBlocks } from './watch.js';
 const ledger = duringTests(startLedger);
 let call: UsageEvent;
 let late: UsageEvent;
+let payment: string;
 
 /** Two accounts, plan and wallet, a top-up, a correction. */
 beforeEach(async () => {
   await ledger.empty();
   call = settled(planHoldFor('a', 50, 30), 100);
   late = settled(holdFor('b'), 70);
-  await topUp('a', 1_000n);
+  payment = await topUp('a', 1_000n);
   await settle(call, settled(holdFor('b'), 20), expired(late));
   await settle(late, settled(planHoldFor('b', 50, 30), 40));
 });
@@ -39,7 +40,7 @@ async function settle(...events: UsageEvent[]): Promise<void> {
   await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
 }
 
-async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
+async function topUp(account: string, amountNanoUsd: bigint): Promise<string> {
   const entry = {
     account,
     amountNanoUsd,
@@ -50,11 +51,13 @@ async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
     reference: makeUuidV7(START),
   };
   await createSettleStore(ledger.pool).ensureMonth('2026-11');
+  const transactionId = makeUuidV7(START);
   await createWalletStore(ledger.pool).addEntry({
     entry,
-    transactionId: makeUuidV7(START),
+    transactionId,
     decide: (input) => decideWalletEntry(entry, input),
   });
+  return transactionId;
 }
 
 /** As somebody who can do everything does it. */
@@ -79,50 +82,50 @@ describe('damage is named', () => {
   const kinds: [what: string, checks: string[], subject: () => string, ...statements: (() => string)[]][] = [
     [
       'an entry of another amount',
-      ['trial balance', 'transaction', 'charge', 'chain'],
-      () => call.id,
-      () => `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd + 1
-              WHERE transaction_id = '${call.id}' AND ledger_account = 'revenue:plan'`,
+      ['trial balance', 'transaction', 'chain'],
+      () => payment,
+      () => `UPDATE command_entries SET amount_nano_usd = amount_nano_usd + 1
+              WHERE transaction_id = '${payment}' AND ledger_account = 'funding'`,
     ],
     [
       'two entries of other amounts that balance',
-      ['charge', 'standing', 'chain'],
-      () => call.id,
-      () => `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd * 2 WHERE transaction_id = '${call.id}'
-              AND ledger_account IN ('wallet:a', 'revenue:wallet')`,
+      ['wallet entry', 'standing', 'chain'],
+      () => payment,
+      () => `UPDATE command_entries SET amount_nano_usd = amount_nano_usd * 2 WHERE transaction_id = '${payment}'`,
     ],
     [
       'an entry under another account',
-      ['charge', 'standing', 'chain'],
-      () => call.id,
-      () => `UPDATE ledger_entries SET ledger_account = 'wallet:b'
-              WHERE transaction_id = '${call.id}' AND ledger_account = 'wallet:a'`,
+      ['wallet entry', 'standing', 'chain'],
+      () => payment,
+      () => `UPDATE command_entries SET ledger_account = 'wallet:b'
+              WHERE transaction_id = '${payment}' AND ledger_account = 'wallet:a'`,
     ],
     [
       'a transaction that is gone with its entries',
-      ['charge', 'standing', 'chained transactions', 'chain'],
-      () => call.id,
-      () => `DELETE FROM ledger_entries WHERE transaction_id = '${call.id}'`,
-      () => `DELETE FROM ledger_transactions WHERE id = '${call.id}'`,
+      ['wallet entry', 'standing', 'chained transactions', 'chain'],
+      () => payment,
+      () => `DELETE FROM command_entries WHERE transaction_id = '${payment}'`,
+      () => `DELETE FROM command_transactions WHERE id = '${payment}'`,
     ],
     [
       'a transaction that nobody posted',
       ['wallet entry', 'standing', 'chained transactions', 'unchained transaction'],
       () => forged,
-      () => `INSERT INTO ledger_transactions (id, kind, account) VALUES ('${forged}', 'adjustment', 'a')`,
-      () => `INSERT INTO ledger_entries VALUES ('${forged}', 1, 'wallet:a', 5), ('${forged}', 2, 'adjustment', -5)`,
+      () => `INSERT INTO command_transactions (id, kind, account_number)
+             SELECT '${forged}', 'adjustment', number FROM accounts WHERE account = 'a'`,
+      () => `INSERT INTO command_entries VALUES ('${forged}', 1, 'wallet:a', 5), ('${forged}', 2, 'adjustment', -5)`,
     ],
     [
-      'a transaction that was posted at another time',
+      'a charge that was posted at another time',
       ['chain'],
       () => call.id,
-      () => `UPDATE ledger_transactions SET posted_at = posted_at + interval '1 microsecond' WHERE id = '${call.id}'`,
+      () => `UPDATE call_records SET recorded_at = recorded_at + interval '1 microsecond' WHERE id = '${call.id}'`,
     ],
     [
-      'a correction that points elsewhere',
-      ['head of a charge', 'chain'],
+      'a correction that corrects nothing',
+      ['rank', 'unchained transaction', 'chain'],
       () => late.id,
-      () => `UPDATE ledger_transactions SET corrects = '${call.id}' WHERE kind = 'usage_correction'`,
+      () => `UPDATE call_records SET corrects = false WHERE corrects`,
     ],
     [
       'a wallet of another value',
@@ -144,16 +147,21 @@ describe('damage is named', () => {
     ],
     [
       'a record of another charge',
-      ['record', 'charge', 'standing', 'hour of use'],
+      ['record', 'standing', 'hour of use', 'chain'],
       () => call.id,
-      () => `UPDATE usage_records SET charged_nano_usd = 101, plan_nano_usd = 71 - 1, wallet_nano_usd = 31
-              WHERE id = '${call.id}'`,
+      () => `UPDATE call_records SET charged_nano_usd = 101, plan_nano_usd = 70 WHERE id = '${call.id}'`,
     ],
     [
       'a record that is gone',
-      ['charge', 'head of a charge', 'standing', 'hour of use'],
+      ['standing', 'hour of use', 'chained transactions', 'chain'],
       () => call.id,
-      () => `DELETE FROM usage_records WHERE id = '${call.id}'`,
+      () => `DELETE FROM call_records WHERE id = '${call.id}'`,
+    ],
+    [
+      'a record of the lower rank that is gone',
+      ['rank'],
+      () => late.id,
+      () => `DELETE FROM call_records WHERE rank = 1`,
     ],
     [
       'an hour with a call that nobody made',
@@ -169,9 +177,9 @@ describe('damage is named', () => {
     ],
     [
       'what an attempt has cost',
-      ['record', 'charge'],
+      ['chain'],
       () => call.id,
-      () => `UPDATE usage_records SET attempts = jsonb_set(attempts, '{0,costNanoUsd}', '1') WHERE id = '${call.id}'`,
+      () => `UPDATE call_records SET cost_nano_usd = 1 WHERE id = '${call.id}'`,
     ],
     [
       'a wallet entry of another amount',
@@ -220,11 +228,11 @@ test('a look at the newest part finds what is wrong there, and counts what is se
   expect(await poll()).toEqual({ faults: [], deadLetters: 0 });
   await settle({ ...call, amountNanoUsd: 99 });
   await damage(
-    `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd - 1
-      WHERE transaction_id = '${call.id}' AND ledger_account = 'cost'`,
+    `UPDATE command_entries SET amount_nano_usd = amount_nano_usd - 1
+      WHERE transaction_id = '${payment}' AND ledger_account = 'funding'`,
   );
   expect(await poll()).toEqual({
-    faults: [expect.stringContaining('do not sum to zero'), expect.stringContaining(`${call.id}: transaction and`)],
+    faults: [expect.stringContaining('do not sum to zero'), expect.stringContaining(`${payment}: transaction and`)],
     deadLetters: 1,
   });
 });

@@ -21,8 +21,8 @@ type Query = (text: string, values: unknown[]) => Promise<unknown>;
 /** Head and entries in one statement, as the ledger wants them. */
 async function postBy(query: Query, id: string, entries: Entries): Promise<void> {
   await query(
-    `WITH head AS (INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a'))
-     INSERT INTO billing.ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+    `WITH head AS (INSERT INTO billing.command_transactions (id, kind, account_number) VALUES ($1, 'credit', 1))
+     INSERT INTO billing.command_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
      SELECT $1, ordinality, account, amount FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS entry (account, amount)`,
     [id, entries.map(([account]) => account), entries.map(([, amount]) => amount)],
   );
@@ -30,7 +30,7 @@ async function postBy(query: Query, id: string, entries: Entries): Promise<void>
 
 async function addEntries(query: Query, id: string, entries: Entries, first = 1): Promise<void> {
   await query(
-    `INSERT INTO billing.ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+    `INSERT INTO billing.command_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
      SELECT $1, $2::int - 1 + ordinality, account, amount
        FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS entry (account, amount)`,
     [id, first, entries.map(([account]) => account), entries.map(([, amount]) => amount)],
@@ -126,7 +126,7 @@ describe('a ledger transaction', () => {
       const pool = who === 'the service' ? ledger.pool : ledger.admin;
       const id = makeUuidV7(START);
       const head = (query: Query) =>
-        query(`INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a')`, [id]);
+        query(`INSERT INTO billing.command_transactions (id, kind, account_number) VALUES ($1, 'credit', 1)`, [id]);
       await expect(inTransaction(pool, (tx) => head((text, values) => tx.execute(text, values)))).rejects.toThrow(
         /has no entries/,
       );
@@ -144,12 +144,12 @@ describe('a ledger transaction', () => {
     const id = makeUuidV7(START);
     await expect(
       ledger.admin.query(
-        `INSERT INTO billing.ledger_transactions_2026_11 (id, kind, account) VALUES ($1, 'usage', 'a')`,
+        `INSERT INTO billing.command_transactions_2026_11 (id, kind, account_number) VALUES ($1, 'credit', 1)`,
         [id],
       ),
     ).rejects.toThrow(/has no entries/);
     await expect(
-      ledger.admin.query(`INSERT INTO billing.ledger_entries_2026_11 VALUES ($1, 1, 'cost', 1), ($1, 2, 'cost', -1)`, [
+      ledger.admin.query(`INSERT INTO billing.command_entries_2026_11 VALUES ($1, 1, 'cost', 1), ($1, 2, 'cost', -1)`, [
         id,
       ]),
     ).rejects.toThrow(/do not come whole/);
@@ -167,7 +167,7 @@ describe('a ledger transaction', () => {
   test('cannot be claimed to be written now when it was written before', async () => {
     await expect(
       ledger.pool.query(
-        `INSERT INTO ledger_transactions (id, kind, account, posted_by) VALUES ($1, 'usage', 'a', '1')`,
+        `INSERT INTO command_transactions (id, kind, account_number, posted_by) VALUES ($1, 'credit', 1, '1')`,
         [makeUuidV7(START)],
       ),
     ).rejects.toThrow(/permission denied/);
@@ -180,8 +180,86 @@ describe('a ledger transaction', () => {
   });
 });
 
+interface RecordChanges {
+  readonly id?: string;
+  readonly rank?: 1 | 2;
+  readonly account?: number;
+  readonly corrects?: boolean;
+  /** More columns with their values as SQL. */
+  readonly more?: Readonly<Record<string, string>>;
+}
+
+/** A record of a call that is not settled, as the service's role adds it. */
+async function addRecord({ id, rank = 2, account = 1, corrects = false, more = {} }: RecordChanges): Promise<string> {
+  const recordId = id ?? makeUuidV7(START);
+  const columns = {
+    charged_nano_usd: '0',
+    worst_nano_usd: '0',
+    key_number: '1',
+    member_number: '1',
+    model_number: '1',
+    admitted_ms: '0',
+    started_ms: '0',
+    ended_ms: '0',
+    outcome_code: rank === 1 ? '1' : '3',
+    evidence_code: '3',
+    streamed: 'false',
+    content_hash: `decode(repeat('00', 16), 'hex')`,
+    ...more,
+  };
+  await ledger.pool.query(
+    `INSERT INTO call_records (id, rank, account_number, corrects, ${Object.keys(columns).join(', ')})
+     VALUES ($1, $2, $3, $4, ${Object.values(columns).join(', ')})`,
+    [recordId, rank, account, corrects],
+  );
+  return recordId;
+}
+
+describe('a usage record', () => {
+  test('of the higher rank corrects the one of the lower rank, once', async () => {
+    const id = await addRecord({ rank: 1 });
+    await expect(addRecord({ id })).rejects.toThrow(/does not follow/);
+    await expect(addRecord({ id, corrects: true, account: 2 })).rejects.toThrow(/does not follow/);
+    await addRecord({ id, corrects: true });
+    for (const rank of [1, 2] as const)
+      await expect(addRecord({ id, rank, corrects: rank === 2 })).rejects.toThrow(/duplicate key/);
+  });
+
+  test('of the higher rank corrects nothing when it is the first, and no lower one comes after it', async () => {
+    await expect(addRecord({ corrects: true })).rejects.toThrow(/does not follow/);
+    const id = await addRecord({});
+    await expect(addRecord({ id, rank: 1 })).rejects.toThrow(/does not follow/);
+  });
+
+  const attempts = `'[{"provider": "p", "costNanoUsd": 3}, {"provider": "q", "costNanoUsd": 4}]'`;
+  const settled = { outcome_code: '2', charged_nano_usd: '5' };
+  test.each<[string, RecordChanges['more']]>([
+    ['a plan part above the charge', { ...settled, plan_nano_usd: '6', subscription_number: '1' }],
+    ['a plan part without a period', { ...settled, plan_nano_usd: '5' }],
+    ['a charge and no settlement', { charged_nano_usd: '5' }],
+    ['a cost that is not that of its attempts', { attempts, cost_nano_usd: '8' }],
+    ['a cost and no provider', { cost_nano_usd: '8' }],
+    ['neither a time nor where it stands exactly', { started_ms: 'NULL' }],
+  ])('is refused with %s', async (_what, more) => {
+    await expect(addRecord({ more: more ?? {} })).rejects.toThrow(/violates check constraint/);
+  });
+
+  test('is taken with a plan part up to the charge and the cost of all its attempts', async () => {
+    await addRecord({
+      more: { ...settled, plan_nano_usd: '5', subscription_number: '1', attempts, cost_nano_usd: '7' },
+    });
+  });
+});
+
 describe('history', () => {
-  const tables = ['ledger_transactions', 'ledger_entries', 'wallet_entries', 'set_aside_events', 'usage_records'];
+  const tables = [
+    'command_transactions',
+    'command_entries',
+    'wallet_entries',
+    'set_aside_events',
+    'call_records',
+    'names',
+  ];
 
   beforeAll(async () => {
     await ledger.admin.query(`
@@ -190,7 +268,9 @@ describe('history', () => {
         (reference, transaction_id, account, kind, amount_nano_usd, balance_nano_usd, reason, actor)
         VALUES ('r', gen_random_uuid(), 'a', 'credit', 1, 1, 'test', 'test');
       INSERT INTO billing.set_aside_events (content_hash, shard, stream_sequence, reason, detail, event)
-        VALUES (sha256('x'), 0, 1, 'unreadable', 'test', 'x')`);
+        VALUES (sha256('x'), 0, 1, 'unreadable', 'test', 'x');
+      INSERT INTO billing.names (name) VALUES ('key')`);
+    await addRecord({});
   });
 
   test.each(tables)('%s: the service has no right to delete or to empty', async (table) => {
@@ -198,12 +278,14 @@ describe('history', () => {
     await expect(ledger.pool.query(`TRUNCATE ${table}`)).rejects.toThrow(/permission denied/);
   });
 
-  test.each(['ledger_transactions', 'ledger_entries', 'wallet_entries', 'set_aside_events'])(
+  test.each(['command_transactions', 'command_entries', 'wallet_entries', 'set_aside_events', 'call_records', 'names'])(
     '%s: changes are refused to the superuser too',
     async (table) => {
       const id = await post(BALANCED);
       expect(id).toBeTruthy();
-      const column = { ledger_entries: 'ledger_account', set_aside_events: 'reason' }[table] ?? 'kind';
+      const column =
+        { command_entries: 'ledger_account', set_aside_events: 'reason', call_records: 'rank', names: 'name' }[table] ??
+        'kind';
       await expect(ledger.pool.query(`UPDATE ${table} SET ${column} = ${column}`)).rejects.toThrow(/permission denied/);
       await expect(ledger.admin.query(`UPDATE billing.${table} SET ${column} = ${column}`)).rejects.toThrow(
         /append-only/,
@@ -215,19 +297,19 @@ describe('history', () => {
 
   test('a partition is no way around', async () => {
     await post(BALANCED);
-    await expect(ledger.pool.query('INSERT INTO ledger_entries_2026_11 SELECT * FROM ledger_entries')).rejects.toThrow(
-      /permission denied/,
-    );
+    await expect(
+      ledger.pool.query('INSERT INTO command_entries_2026_11 SELECT * FROM command_entries'),
+    ).rejects.toThrow(/permission denied/);
     for (const text of ['DELETE FROM', 'TRUNCATE'])
-      await expect(ledger.admin.query(`${text} billing.ledger_entries_2026_11`)).rejects.toThrow(/append-only/);
+      await expect(ledger.admin.query(`${text} billing.command_entries_2026_11`)).rejects.toThrow(/append-only/);
   });
 
   test('a superuser who says so can repair', async () => {
     const id = await post(BALANCED);
     await inTransaction(ledger.admin, async (tx) => {
       await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
-      await tx.execute('DELETE FROM billing.ledger_entries WHERE transaction_id = $1', [id]);
-      await tx.execute('DELETE FROM billing.ledger_transactions WHERE id = $1', [id]);
+      await tx.execute('DELETE FROM billing.command_entries WHERE transaction_id = $1', [id]);
+      await tx.execute('DELETE FROM billing.command_transactions WHERE id = $1', [id]);
     });
     expect(await onPool(ledger.pool).query('SELECT FROM ledger_transactions WHERE id = $1', [id])).toEqual([]);
   });
@@ -237,7 +319,7 @@ describe('history', () => {
     await expect(
       inTransaction(ledger.pool, async (tx) => {
         await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
-        await tx.execute(`UPDATE ledger_entries SET amount_nano_usd = 1`);
+        await tx.execute(`UPDATE command_entries SET amount_nano_usd = 1`);
       }),
     ).rejects.toThrow(/permission denied/);
   });
@@ -288,6 +370,6 @@ describe('months', () => {
 
   test('the service cannot make or drop tables', async () => {
     await expect(ledger.pool.query('CREATE TABLE other (a int)')).rejects.toThrow(/permission denied/);
-    await expect(ledger.pool.query('DROP TABLE usage_records_2026_11')).rejects.toThrow(/must be owner/);
+    await expect(ledger.pool.query('DROP TABLE call_records_2026_11')).rejects.toThrow(/must be owner/);
   });
 });

@@ -31,7 +31,7 @@ afterAll(async () => {
 /** The months into which a statement that this session has prepared looks. */
 async function monthsLookedInto(explained: Promise<{ 'QUERY PLAN': string }[]>): Promise<string[]> {
   const plan = (await explained).map((row) => row['QUERY PLAN']).join('\n');
-  return [...new Set(plan.match(/usage_records_\d{4}_\d{2}/g))];
+  return [...new Set(plan.match(/call_records_\d{4}_\d{2}/g))];
 }
 
 const arrayOf = (ids: readonly string[]): string => `'{${ids.join()}}'`;
@@ -45,7 +45,7 @@ test('the look of a settle for known ids goes into their month only, however man
     await readRecords(tx, IDS);
     return monthsLookedInto(tx.query(`EXPLAIN EXECUTE read_records (${arrayOf(IDS)}, ${spanText(IDS)})`, []));
   });
-  expect(months).toEqual(['usage_records_2026_11']);
+  expect(months).toEqual(['call_records_2026_11']);
 });
 
 test('ids around a month end are looked for in both months', async () => {
@@ -54,7 +54,7 @@ test('ids around a month end are looked for in both months', async () => {
     await readRecords(tx, ids);
     return monthsLookedInto(tx.query(`EXPLAIN EXECUTE read_records (${arrayOf(ids)}, ${spanText(ids)})`, []));
   });
-  expect(months.sort()).toEqual(['usage_records_2026_11', 'usage_records_2026_12']);
+  expect(months.sort()).toEqual(['call_records_2026_11', 'call_records_2026_12']);
 });
 
 test('the look of a load for closed ids goes into their month only', async () => {
@@ -63,7 +63,7 @@ test('the look of a load for closed ids goes into their month only', async () =>
   const months = await inTransaction(pool, (tx) =>
     monthsLookedInto(tx.query(`EXPLAIN EXECUTE load_closed (${arrayOf(IDS)}, ${spanText(IDS)})`, [])),
   );
-  expect(months).toEqual(['usage_records_2026_11']);
+  expect(months).toEqual(['call_records_2026_11']);
 });
 
 test('without the span every month is looked into: an array in a parameter names none', async () => {

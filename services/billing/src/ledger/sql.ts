@@ -35,6 +35,22 @@ export interface PageQuery {
   readonly limit: number;
 }
 
+/** SQL for what belongs to the account that a parameter names, in the big tables and views. */
+export function ofAccount(parameter: string): string {
+  return `account_number = (SELECT number FROM accounts WHERE account = ${parameter})`;
+}
+
+/**
+ * A page of ledger transactions. Each part of the ledger is read in the order of its own index: a
+ * union of them would be sorted as a whole.
+ * @param page WHERE, ORDER BY id and LIMIT of the statement
+ */
+export function headsInOrder(page: string, withoutCalls = false): string {
+  const parts = withoutCalls ? ['command_heads'] : ['command_heads', 'usage_heads', 'correction_heads'];
+  const selects = parts.map((part) => `(SELECT * FROM ${part} ${page})`);
+  return `SELECT * FROM (${selects.join(' UNION ALL ')}) head ${page.slice(page.lastIndexOf('ORDER BY'))}`;
+}
+
 /**
  * The bounds on ids that a query's times and cursor give; `$1` from, `$2` to (epoch milliseconds),
  * `$3` before.

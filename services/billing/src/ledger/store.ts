@@ -29,14 +29,35 @@ export async function writeBalances(tx: Tx, rows: readonly Balance[]): Promise<v
     `INSERT INTO standing_rows (account, name, value, version)
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
      ON CONFLICT (account, name) DO UPDATE SET value = excluded.value, version = excluded.version`,
-    [
-      texts(rows.map(({ account }) => account)),
-      texts(rows.map(({ name }) => name)),
-      int8s(rows.map(({ value }) => value)),
-      int8s(rows.map(({ version }) => version)),
-    ],
+    balanceColumns(rows),
     { name: 'write_rows' },
   );
+}
+
+function balanceColumns(rows: readonly Balance[]): Buffer[] {
+  return [
+    texts(rows.map(({ account }) => account)),
+    texts(rows.map(({ name }) => name)),
+    int8s(rows.map(({ value }) => value)),
+    int8s(rows.map(({ version }) => version)),
+  ];
+}
+
+/**
+ * Changes balances that this transaction has read under their accounts' locks: half of what
+ * {@link writeBalances} writes into the log for each.
+ * @throws Error when one of them is not there
+ */
+export async function updateBalances(tx: Tx, rows: readonly Balance[]): Promise<void> {
+  if (rows.length === 0) return;
+  const updated = await tx.execute(
+    `UPDATE standing_rows kept SET value = changed.value, version = changed.version
+       FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS changed (account, name, value, version)
+      WHERE kept.account = changed.account AND kept.name = changed.name`,
+    balanceColumns(rows),
+    { name: 'update_rows' },
+  );
+  if (updated !== rows.length) throw new Error(`${rows.length - updated} balances that were read are gone`);
 }
 
 /** The wallet's balance in nano-USD; null until its first entry. */
@@ -52,8 +73,8 @@ export async function readBalance(tx: Tx, account: string): Promise<bigint> {
 }
 
 /**
- * Posts ledger transactions: heads, entries, and the blocks of their chains. The last of what a
- * database transaction writes, because the chains' locks stand until its commit.
+ * Posts ledger transactions of commands: heads, entries, and the blocks of their chains. The last
+ * of what a database transaction writes, because the chains' locks stand until its commit.
  */
 export async function insertTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
@@ -64,21 +85,20 @@ export async function insertTransactions(tx: Tx, transactions: readonly LedgerTr
 /**
  * Heads and entries in one statement: the database takes neither without the other, and none later.
  */
-export async function postTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
+async function postTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   const entries = entryColumns(transactions);
   await tx.execute(
     `WITH head AS (
-       INSERT INTO ledger_transactions (id, kind, account, request_id, corrects)
-       SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[])
+       INSERT INTO command_transactions (id, kind, account_number)
+       SELECT posted.id, posted.kind, accounts.number
+         FROM unnest($1::uuid[], $2::text[], $3::text[]) AS posted (id, kind, account) JOIN accounts USING (account)
      )
-     INSERT INTO ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
-     SELECT * FROM unnest($6::uuid[], $7::smallint[], $8::text[], $9::bigint[])`,
+     INSERT INTO command_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+     SELECT * FROM unnest($4::uuid[], $5::smallint[], $6::text[], $7::bigint[])`,
     [
       uuids(transactions.map(({ id }) => id)),
       texts(transactions.map(({ kind }) => kind)),
       texts(transactions.map(({ account }) => account)),
-      uuids(transactions.map(({ requestId }) => requestId)),
-      uuids(transactions.map(({ corrects }) => corrects)),
       uuids(entries.transactionIds),
       int2s(entries.ordinals),
       texts(entries.ledgerAccounts),

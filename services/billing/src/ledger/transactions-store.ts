@@ -1,7 +1,7 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind, LedgerTransaction } from './rules.js';
-import { boundsOf, type PageQuery, WITHIN } from './sql.js';
+import { boundsOf, headsInOrder, ofAccount, type PageQuery, WITHIN } from './sql.js';
 
 export type PostedTransaction = LedgerTransaction & {
   readonly postedAt: Date;
@@ -22,9 +22,8 @@ export function createTransactionStore(pool: Pool) {
     transactions: (query: PageQuery & { readonly account: string; readonly withoutCalls: boolean }) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(
-          `SELECT ${HEAD} FROM ledger_transactions WHERE ${WITHIN} AND account = $5 AND (NOT $6 OR request_id IS NULL)
-            ORDER BY id DESC LIMIT $4`,
-          [...boundsOf(query), query.account, query.withoutCalls],
+          headsInOrder(`WHERE ${WITHIN} AND ${ofAccount('$5')} ORDER BY id DESC LIMIT $4`, query.withoutCalls),
+          [...boundsOf(query), query.account],
         );
         return withReasons(tx, await withEntries(tx, heads));
       }),
@@ -43,7 +42,7 @@ export function createTransactionStore(pool: Pool) {
  */
 export async function readTransactionsOfCall(tx: Tx, account: string, requestId: string): Promise<PostedTransaction[]> {
   const heads = await tx.query<HeadRow>(
-    `SELECT ${HEAD} FROM ledger_transactions WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
+    `SELECT ${HEAD} FROM ledger_transactions WHERE ${ofAccount('$1')} AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
         AND request_id = $3 ORDER BY posted_at, id`,
     [account, timeOfUuidV7(requestId), requestId],
   );

@@ -2,7 +2,8 @@ import type { AnswerOf, billingUsageSeries } from '@gateway/contracts/messages';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { int8s, texts } from '../ledger/array-sql.js';
-import { HOUR_MS, ID_TIME_MS_MAX } from '../ledger/sql.js';
+import { HOUR_MS, ID_TIME_MS_MAX, ofAccount } from '../ledger/sql.js';
+import { OUTCOME_CODES } from './columns-sql.js';
 import type { UsageRecord } from './rules.js';
 
 export type SeriesRow = Extract<AnswerOf<typeof billingUsageSeries>, { rows: unknown }>['rows'][number];
@@ -186,11 +187,12 @@ export function createUsageHoursStore(pool: Pool) {
 }
 
 /**
- * In the words of the index `usage_records_unsettled`, which holds the few records that it reads.
+ * In the words of the index `call_records_unsettled`, which holds the few records that it reads.
  */
 const UNBILLED_SQL = `
   SELECT outcome, count(*) AS calls FROM usage_records
-   WHERE account = $1 AND outcome IN ('voided', 'expired') AND outcome <> 'settled'
+   WHERE ${ofAccount('$1')}
+     AND outcome_code IN (${OUTCOME_CODES.voided}, ${OUTCOME_CODES.expired}) AND outcome_code <> ${OUTCOME_CODES.settled}
      AND id >= uuid_floor($2::bigint) AND id < uuid_floor($3::bigint) AND ($4::text IS NULL OR key_id = $4)
      AND ($5::text IS NULL OR model_id = $5) AND ($6::text IS NULL OR member_id = $6)
    GROUP BY 1`;

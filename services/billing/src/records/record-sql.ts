@@ -1,91 +1,12 @@
 import type { TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
-import { bools, hashes, int2s, int8s, texts, timestamps, uuids } from '../ledger/array-sql.js';
 import type { AttemptOutcome, UsageRecord } from './rules.js';
 
-/** One column of `usage_records`: how it is written from a record. */
-interface Column {
-  readonly name: string;
-  /** Type of the array that `unnest` takes. */
-  readonly type: 'uuid' | 'text' | 'smallint' | 'bigint' | 'boolean' | 'timestamptz' | 'bytea';
-  /** Its values in the server's binary form. */
-  readonly valuesOf: (records: readonly UsageRecord[]) => Buffer;
-  /** What is stored of the unnested item; the item itself when absent. */
-  readonly stored?: (item: string) => string;
-}
-
-type Value<T> = (record: UsageRecord) => T | null;
-
-const uuid = (name: string, value: Value<string>): Column => ({
-  name,
-  type: 'uuid',
-  valuesOf: (records) => uuids(records.map(value)),
-});
-const text = (name: string, value: Value<string>): Column => ({
-  name,
-  type: 'text',
-  valuesOf: (records) => texts(records.map(value)),
-});
-const smallint = (name: string, value: Value<number>): Column => ({
-  name,
-  type: 'smallint',
-  valuesOf: (records) => int2s(records.map(value)),
-});
-const bigint = (name: string, value: Value<number | bigint>): Column => ({
-  name,
-  type: 'bigint',
-  valuesOf: (records) => int8s(records.map(value)),
-});
-const time = (name: string, value: Value<number>): Column => ({
-  name,
-  type: 'timestamptz',
-  valuesOf: (records) => timestamps(records.map(value)),
-});
-
-/** All columns but `attempts`, which travels as one JSON array, and those with a default. */
-export const RECORD_COLUMNS: readonly Column[] = [
-  uuid('id', (r) => r.id),
-  smallint('rank', (r) => r.rank),
-  { name: 'content_hash', type: 'bytea', valuesOf: (records) => hashes(records.map((r) => r.contentHash)) },
-  text('account', (r) => r.account),
-  text('key_id', (r) => r.key),
-  text('member_id', (r) => r.member),
-  text('model_id', (r) => r.model),
-  text('source_id', (r) => r.source),
-  text('endpoint', (r) => r.endpoint),
-  { name: 'streamed', type: 'boolean', valuesOf: (records) => bools(records.map((r) => r.streamed)) },
-  text('outcome', (r) => r.outcome),
-  text('evidence', (r) => r.evidence),
-  smallint('status', (r) => r.status),
-  time('started_at', (r) => r.startedAt),
-  time('first_byte_at', (r) => r.firstByteAt),
-  time('ended_at', (r) => r.endedAt),
-  bigint('input_tokens', (r) => r.usage?.input ?? null),
-  bigint('cached_input_tokens', (r) => r.usage?.cachedInput ?? null),
-  bigint('cache_write_tokens', (r) => r.usage?.cacheWrite ?? null),
-  bigint('cache_write_1h_tokens', (r) => r.usage?.cacheWrite1h ?? null),
-  bigint('output_tokens', (r) => r.usage?.output ?? null),
-  text('price_version', (r) => r.priceVersion),
-  bigint('charged_nano_usd', (r) => r.chargedNanoUsd),
-  bigint('plan_nano_usd', (r) => r.planNanoUsd),
-  bigint('wallet_nano_usd', (r) => r.walletNanoUsd),
-  bigint('cost_nano_usd', (r) => r.costNanoUsd),
-  time('admitted_at', (r) => r.admittedAt),
-  bigint('worst_nano_usd', (r) => r.worstNanoUsd),
-  bigint('plan_max_nano_usd', (r) => r.planMaxNanoUsd),
-  bigint('wallet_max_nano_usd', (r) => r.walletMaxNanoUsd),
-  text('month', (r) => r.month),
-  bigint('session_start_ms', (r) => r.session5h),
-  bigint('week_start_ms', (r) => r.weekly),
-  text('subscription_period', (r) => r.subscriptionPeriod),
-  {
-    ...text('windows', (r) => r.windows.map(windowText).join(',')),
-    stored: (item) => `string_to_array(${item}, ',')`,
-  },
-  text('allotment', (r) => r.allotment),
-];
-
-/** For a SELECT: everything that {@link recordFromRow} reads. */
-export const RECORD_SELECTION = [...RECORD_COLUMNS.map(({ name }) => name), 'attempts'].join(', ');
+/** For a SELECT of `usage_records`: everything that {@link recordFromRow} reads. */
+export const RECORD_SELECTION = `id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
+  outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
+  cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
+  admitted_at, worst_nano_usd, plan_max_nano_usd, wallet_max_nano_usd, month, session_start_ms, week_start_ms,
+  subscription_period, windows, allotment, attempts`;
 
 /** As the driver gives it: int8 as bigint, timestamptz as Date, jsonb parsed. */
 export interface RecordRow {
@@ -129,11 +50,6 @@ export interface RecordRow {
 }
 
 type StoredAttempt = Omit<AttemptOutcome, 'costNanoUsd'> & { readonly costNanoUsd: number | null };
-
-/** The attempts of many records as one JSON array of arrays. */
-export function attemptsJson(records: readonly UsageRecord[]): string {
-  return JSON.stringify(records.map(({ attempts }) => attempts.map(toStoredAttempt)));
-}
 
 export function recordFromRow(row: RecordRow): UsageRecord {
   return {
@@ -184,17 +100,8 @@ function usageFromRow(row: RecordRow): TokenUsage | null {
   };
 }
 
-/** Costs are bounded like all amounts, so a JSON number holds them exactly. */
-function toStoredAttempt(attempt: AttemptOutcome): StoredAttempt {
-  return { ...attempt, costNanoUsd: numberOrNull(attempt.costNanoUsd) };
-}
-
 function fromStoredAttempt(attempt: StoredAttempt): AttemptOutcome {
   return { ...attempt, costNanoUsd: attempt.costNanoUsd === null ? null : BigInt(attempt.costNanoUsd) };
-}
-
-function windowText({ type, unit }: UsageRecord['windows'][number]): string {
-  return `${type}/${unit}`;
 }
 
 function windowFromText(text: string): UsageRecord['windows'][number] {

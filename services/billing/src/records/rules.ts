@@ -10,6 +10,7 @@ export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
 export interface UsageRecord {
   readonly id: string;
   readonly rank: number;
+  /** The first 16 bytes of the event's, in hexadecimal. */
   readonly contentHash: string;
   readonly account: string;
   readonly key: string;

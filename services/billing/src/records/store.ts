@@ -1,8 +1,9 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { uuids } from '../ledger/array-sql.js';
-import { boundsOf, HOUR_MS, type PageQuery, spanOf, WITHIN } from '../ledger/sql.js';
-import { attemptsJson, RECORD_COLUMNS, RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js';
+import { boundsOf, HOUR_MS, ofAccount, type PageQuery, spanOf, WITHIN } from '../ledger/sql.js';
+import { INSERT_RECORDS, type NewRecord, type Numbers, OUTCOME_CODES, recordValues } from './columns-sql.js';
+import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js';
 import type { UsageRecord } from './rules.js';
 import { readTransactionsOfCall } from '../ledger/transactions-store.js';
 
@@ -56,24 +57,34 @@ async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> 
 }
 
 /**
- * In the words of the index `usage_records_unsettled`: a parameter would not tell the planner that
+ * In the words of the index `call_records_unsettled`: a parameter would not tell the planner that
  * the index has all of them.
  */
 const UNSETTLED = {
-  voided: `AND outcome = 'voided' AND outcome <> 'settled'`,
-  expired: `AND outcome = 'expired' AND outcome <> 'settled'`,
+  voided: `AND outcome_code = ${OUTCOME_CODES.voided} AND outcome_code <> ${OUTCOME_CODES.settled}`,
+  expired: `AND outcome_code = ${OUTCOME_CODES.expired} AND outcome_code <> ${OUTCOME_CODES.settled}`,
 } as const;
 
+/** Conditions on numbers, which indexes find, in the order of the index. */
 const FILTERS = {
-  account: 'account',
-  key: 'key_id',
-  member: 'member_id',
-  model: 'model_id',
-  outcome: 'outcome',
-  requestId: 'id',
+  account: ofAccount,
+  key: (parameter: string) => `key_number = ${numberOfName(parameter)}`,
+  member: (parameter: string) => `member_number = ${numberOfName(parameter)}`,
+  model: (parameter: string) => `model_number = ${numberOfName(parameter)}`,
+  outcome: (parameter: string) => `outcome = ${parameter}`,
+  requestId: (parameter: string) => `id = ${parameter}`,
 } as const;
-/** Those that the hours of use have as well. */
-const SUMMED_FILTERS = { account: 'account', key: 'key_id', member: 'member_id', model: 'model_id' } as const;
+/** Of the hours of use, which have names. */
+const HOUR_FILTERS = {
+  account: (parameter: string) => `account = ${parameter}`,
+  key: (parameter: string) => `key_id = ${parameter}`,
+  member: (parameter: string) => `member_id = ${parameter}`,
+  model: (parameter: string) => `model_id = ${parameter}`,
+} as const;
+
+function numberOfName(parameter: string): string {
+  return `(SELECT number FROM names WHERE name = ${parameter})`;
+}
 
 async function readMatching(tx: Tx, query: RecordsQuery, more: string): Promise<UsageRecord[]> {
   const { conditions, values } = filtersOf(query, FILTERS, boundsOf(query));
@@ -87,12 +98,12 @@ async function readMatching(tx: Tx, query: RecordsQuery, more: string): Promise<
 async function readSettled(tx: Tx, query: RecordsQuery & { readonly account: string }): Promise<UsageRecord[]> {
   const hours = await readHours(tx, query);
   if (hours.length === 0) return [];
-  const { conditions, values } = filtersOf(query, SUMMED_FILTERS, [...boundsOf(query), hours]);
+  const { conditions, values } = filtersOf({ ...query, outcome: null }, FILTERS, [...boundsOf(query), hours]);
   const rows = await tx.query<RecordRow>(
     `SELECT record.* FROM unnest($5::bigint[]) AS hour (start_ms), LATERAL (
        SELECT ${RECORD_SELECTION} FROM usage_records
         WHERE ${WITHIN} AND id >= uuid_floor(start_ms) AND id < uuid_floor(start_ms + ${HOUR_MS})
-          AND outcome = 'settled' ${conditions} ORDER BY id DESC LIMIT $4) record
+          AND outcome_code = ${OUTCOME_CODES.settled} ${conditions} ORDER BY id DESC LIMIT $4) record
       ORDER BY id DESC LIMIT $4`,
     values,
   );
@@ -108,7 +119,7 @@ async function readHours(tx: Tx, query: RecordsQuery & { readonly account: strin
     before === null ? Number.MAX_SAFE_INTEGER : timeOfUuidV7(before) + 1,
   );
   // An hour has a call at least; the first and the last may lie partly outside.
-  const { conditions, values } = filtersOf(query, SUMMED_FILTERS, [begin - HOUR_MS, end, limit + 2]);
+  const { conditions, values } = filtersOf(query, HOUR_FILTERS, [begin - HOUR_MS, end, limit + 2]);
   const rows = await tx.query<{ hour_ms: bigint; calls: bigint }>(
     `SELECT hour_ms, sum(calls)::bigint AS calls FROM usage_hours WHERE hour_ms > $1 AND hour_ms < $2 ${conditions}
       GROUP BY 1 ORDER BY 1 DESC LIMIT $3`,
@@ -128,50 +139,30 @@ async function readHours(tx: Tx, query: RecordsQuery & { readonly account: strin
 /** Only the filters that are there, so that the plan of the statement is that of what is asked. */
 function filtersOf(
   query: RecordsQuery,
-  filters: Readonly<Record<string, string>>,
+  filters: Readonly<Record<string, (parameter: string) => string>>,
   bounds: readonly unknown[],
 ): { conditions: string; values: unknown[] } {
   const values = [...bounds];
-  const conditions = Object.entries(filters).flatMap(([name, column]) => {
+  const conditions = Object.entries(filters).flatMap(([name, condition]) => {
     const value = query[name as keyof RecordsQuery];
-    return value === null ? [] : [`AND ${column} = $${values.push(value)}`];
+    return value === null ? [] : [`AND ${condition(`$${values.push(value)}`)}`];
   });
   return { conditions: conditions.join(' '), values };
 }
 
+/** For a settlement: of each id the record of the highest rank. */
 export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<RecordRow>(
-    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid`,
+    `SELECT ${RECORD_SELECTION} FROM usage_record_ranks
+      WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid ORDER BY rank`,
     [uuids(ids), ...spanOf(ids)],
     { name: 'read_records' },
   );
   return new Map(rows.map((row) => [row.id, recordFromRow(row)]));
 }
 
-const NAMES = RECORD_COLUMNS.map(({ name }) => name).join(', ');
-const STORED = RECORD_COLUMNS.map(({ name, stored }) => stored?.(`item.${name}`) ?? `item.${name}`).join(', ');
-const ARRAYS = RECORD_COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
-const ITEMS = `ROWS FROM (unnest(${ARRAYS}), jsonb_array_elements($${RECORD_COLUMNS.length + 1}::jsonb))
-       AS item (${NAMES}, attempts)`;
-const INSERT_RECORDS = `INSERT INTO usage_records (${NAMES}, attempts) SELECT ${STORED}, item.attempts FROM ${ITEMS}`;
-const REPLACED = RECORD_COLUMNS.filter(({ name }) => name !== 'id')
-  .map(({ name, stored }) => `${name} = ${stored?.(`item.${name}`) ?? `item.${name}`}`)
-  .join(', ');
-const REPLACE_RECORDS = `UPDATE usage_records record SET ${REPLACED}, attempts = item.attempts, recorded_at = now()
-       FROM ${ITEMS} WHERE record.id = item.id`;
-
-export async function insertRecords(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+export async function insertRecords(tx: Tx, records: readonly NewRecord[], numbers: Numbers): Promise<void> {
   if (records.length === 0) return;
-  await tx.execute(INSERT_RECORDS, recordValues(records), { name: 'insert_records' });
-}
-
-/** Records of a lower rank give way; the database refuses any other change. */
-export async function replaceRecords(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
-  if (records.length === 0) return;
-  await tx.execute(REPLACE_RECORDS, recordValues(records), { name: 'replace_records' });
-}
-
-function recordValues(records: readonly UsageRecord[]): unknown[] {
-  return [...RECORD_COLUMNS.map(({ valuesOf }) => valuesOf(records)), attemptsJson(records)];
+  await tx.execute(INSERT_RECORDS, recordValues(records, numbers), { name: 'insert_records' });
 }

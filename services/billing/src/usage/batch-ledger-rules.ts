@@ -19,7 +19,9 @@ export interface ClosedId {
 
 export interface RecordWrite {
   readonly record: UsageRecord;
-  /** A record of a lower rank is there and is replaced. */
+  /** The record of the lower rank that was settled before and stays beside this one. */
+  readonly corrects: UsageRecord | null;
+  /** It was there before this batch. */
   readonly replaces: boolean;
 }
 
@@ -50,7 +52,7 @@ export interface BatchLedger {
   known(id: string): UsageRecord | undefined;
   /** Whether every row and entry stays within the bounds of the wire. */
   fits(account: string, postings: Postings): boolean;
-  write(write: RecordWrite, transaction: LedgerTransaction | null, postings: Postings): void;
+  write(write: Omit<RecordWrite, 'replaces'>, transaction: LedgerTransaction | null, postings: Postings): void;
   addDeadLetter(event: DeadLetter): void;
   /**
    * Names an id as closed, together with the rows of an postings; several times for one id adds
@@ -61,7 +63,8 @@ export interface BatchLedger {
 }
 
 export function createBatchLedger(read: LedgerRead): BatchLedger {
-  const records = new Map<string, RecordWrite>();
+  const records: RecordWrite[] = [];
+  const latest = new Map<string, UsageRecord>(read.known);
   const transactions: LedgerTransaction[] = [];
   const deadLetters: DeadLetter[] = [];
   const closed = new Map<string, { account: string; rows: Set<string> }>();
@@ -78,13 +81,13 @@ export function createBatchLedger(read: LedgerRead): BatchLedger {
     );
 
   return {
-    known: (id) => records.get(id)?.record ?? read.known.get(id),
+    known: (id) => latest.get(id),
     fits: (account, { entries, rows: changes }) =>
       [...entries.values()].every(isWithinBounds) &&
       [...changes].every(([name, change]) => isWithinBounds(valueOf(rows, account, name).value + change)),
-    write({ record, replaces }, transaction, postings) {
-      const earlier = records.get(record.id);
-      records.set(record.id, { record, replaces: earlier === undefined ? replaces : earlier.replaces });
+    write({ record, corrects }, transaction, postings) {
+      records.push({ record, corrects, replaces: read.known.has(record.id) });
+      latest.set(record.id, record);
       if (transaction !== null) transactions.push(transaction);
       const { account } = record;
       for (const [name, change] of postings.rows) {
@@ -105,7 +108,7 @@ export function createBatchLedger(read: LedgerRead): BatchLedger {
         [...changed.keys()].map((account) => [account, (read.versions.get(account) ?? 0n) + 1n]),
       );
       return {
-        records: [...records.values()],
+        records,
         transactions,
         changedRows: changedNow,
         accountVersions,

@@ -7,6 +7,7 @@ import { holdFor, receivedOf, settled, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createAlertRaiser } from '../alerts/raise-store.js';
 import { createMonths } from '../ledger/months.js';
+import { createNames } from '../records/names-store.js';
 import { settleBatch } from './settle-batch.js';
 import { createSettleStore, settleIn, type SettleStore } from './settle-store.js';
 
@@ -53,7 +54,7 @@ async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; wr
         // A table of a page is read faster whole. What has no index still is.
         await tx.execute('SET LOCAL enable_seqscan = off');
         const before = await figuresOf(tx);
-        const { decision } = await settleIn(tx, request, createAlertRaiser());
+        const { decision } = await settleIn(tx, request, { alerts: createAlertRaiser(), names: createNames() });
         for (const [name, after] of await figuresOf(tx)) {
           const { read: readBefore = 0, written: writtenBefore = 0 } = before.get(name) ?? {};
           read += after.read - readBefore;

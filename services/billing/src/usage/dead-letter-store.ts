@@ -3,6 +3,7 @@ import { createAlertRaiser } from '../alerts/raise-store.js';
 import { enqueueSnapshot } from '../ledger/store.js';
 import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
 import type { DeadLetterReason } from './rules.js';
+import { createNames } from '../records/names-store.js';
 import { createSettleStore, settleIn, type SettleRequest } from './settle-store.js';
 import { snapshotMessages } from './snapshot-rules.js';
 
@@ -92,7 +93,10 @@ export function createDeadLetterStore(pool: Pool) {
       request: SettleRequest,
     ): Promise<ReplayResult & { decided: BatchDecision }> =>
       inTransaction(pool, async (tx) => {
-        const { decision: decided } = await settleIn(tx, request, createAlertRaiser());
+        const { decision: decided } = await settleIn(tx, request, {
+          alerts: createAlertRaiser(),
+          names: createNames(),
+        });
         const { outcomes } = decided;
         const resolved = !outcomes.includes('set_aside');
         await tx.execute(

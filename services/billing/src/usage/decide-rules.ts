@@ -85,7 +85,7 @@ function write(
     return 'set_aside';
   }
   const transaction = transactionOf(event, before, postings);
-  ledger.write({ record, replaces: before !== undefined }, transaction, postings);
+  ledger.write({ record, corrects: before ?? null }, transaction, postings);
   ledger.close(record, event.postings);
   if (before !== undefined) ledger.close(record, postingsOf(before));
   return record.outcome;

@@ -8,6 +8,9 @@ import { type NanoUsd, rate, splitFunding } from '@gateway/metering';
 import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
 import type { ReceivedEvent } from './rules.js';
 
+/** 16 bytes of the SHA-256: nobody finds another content for them. */
+const CONTENT_HASH_CHARS = 32;
+
 /**
  * The record that an accepted event asks for. Plan and wallet parts come from the event alone
  * (docs/protocol.md#r7).
@@ -21,7 +24,7 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
   return {
     id: event.id,
     rank: event.rank,
-    contentHash,
+    contentHash: contentHash.slice(0, CONTENT_HASH_CHARS),
     account: hold.account,
     key: hold.key,
     member: hold.member,

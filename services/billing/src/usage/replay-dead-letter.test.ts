@@ -38,8 +38,10 @@ async function listed(all = false): Promise<StoredDeadLetter[]> {
 
 /** As the database refuses an event for a reason that can be put right. */
 async function whileRefused(work: () => Promise<void>): Promise<void> {
-  await ledger.admin.query(`ALTER TABLE billing.usage_records ADD CONSTRAINT broken CHECK (account <> 'a') NOT VALID`);
-  await work().finally(() => ledger.admin.query('ALTER TABLE billing.usage_records DROP CONSTRAINT broken'));
+  await ledger.admin.query(
+    `ALTER TABLE billing.call_records ADD CONSTRAINT broken CHECK (charged_nano_usd <> 70) NOT VALID`,
+  );
+  await work().finally(() => ledger.admin.query('ALTER TABLE billing.call_records DROP CONSTRAINT broken'));
 }
 
 async function refusedByDatabase(): Promise<string> {

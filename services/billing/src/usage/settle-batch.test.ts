@@ -212,9 +212,9 @@ test('a call belongs to the month inside its id and to the month of its admissio
   await settle(events);
   await settle(events);
   const partitions = await onPool(ledger.admin).query<{ name: string }>(
-    'SELECT tableoid::regclass::text AS name FROM billing.usage_records ORDER BY id',
+    'SELECT tableoid::regclass::text AS name FROM billing.call_records ORDER BY id',
   );
-  expect(partitions.map(({ name }) => name)).toEqual(['usage_records_2026_11', 'usage_records_2026_12']);
+  expect(partitions.map(({ name }) => name)).toEqual(['call_records_2026_11', 'call_records_2026_12']);
   expect(await row('a', 'km:key-a:2026-11')).toBe(20n);
 });
 

@@ -169,8 +169,8 @@ describe('poison', () => {
     ledger = await world.ledger();
     await ledger.admin.query(`
       CREATE FUNCTION billing.refuse_poison() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN IF NEW.account = 'poison' THEN RAISE EXCEPTION 'poison'; END IF; RETURN NEW; END $$;
-      CREATE TRIGGER poison BEFORE INSERT ON billing.usage_records FOR EACH ROW EXECUTE FUNCTION billing.refuse_poison()`);
+        $$ BEGIN IF NEW.account_number = (SELECT number FROM billing.accounts WHERE account = 'poison') THEN RAISE EXCEPTION 'poison'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER poison BEFORE INSERT ON billing.call_records FOR EACH ROW EXECUTE FUNCTION billing.refuse_poison()`);
     const at = bench();
     const bad = event(7, 'poison');
     await deliver(at, [event(), bad], [event(5)]);
@@ -251,7 +251,7 @@ test('many messages are cut into transactions of at most 1,200 events', async ()
   await deliver(at, ...messages);
   expect(at.steps.filter((step) => 'published' in step)).toHaveLength(4);
   const { rows } = await ledger.pool.query<{ posts: bigint }>(
-    'SELECT count(DISTINCT posted_by) AS posts FROM ledger_transactions',
+    'SELECT count(DISTINCT posted_at) AS posts FROM ledger_transactions',
   );
   expect(rows[0]?.posts).toBe(4n);
 }, 20_000);
@@ -268,7 +268,7 @@ describe('messages with accounts of all shards that are too large for one transa
     await deliver(at, message(), message(), message());
     expect(await outcomes()).toEqual(Array.from({ length: 36 }, () => 'settled 1'));
     const { rows } = await ledger.pool.query<{ accounts: string[] }>(
-      'SELECT array_agg(account) AS accounts FROM ledger_transactions GROUP BY posted_by',
+      'SELECT array_agg(account) AS accounts FROM ledger_transactions GROUP BY posted_at',
     );
     for (const { accounts: together } of rows) expect(new Set(together.map(shardOfAccount)).size).toBe(1);
     const kinds = at.steps.map((step) => Object.keys(step)[0]);

@@ -11,10 +11,20 @@ import {
 import { type AlertRaiser, createAlertRaiser, type Reached } from '../alerts/raise-store.js';
 import { addMissingAccounts, lockWithLimits, writeVersions } from '../ledger/accounts-store.js';
 import { appendChainBlocks, lockChainHeads } from '../ledger/chain-store.js';
-import { enqueueSnapshot, postTransactions, readBalances, writeBalances } from '../ledger/store.js';
+import { enqueueSnapshot, readBalances, updateBalances, writeBalances } from '../ledger/store.js';
+import type { Balance } from '../ledger/rules.js';
 import { addToHours } from '../records/hours-store.js';
+import {
+  addNames,
+  createNames,
+  type FoundNames,
+  type Names,
+  readDatabaseMark,
+  readNumbers,
+} from '../records/names-store.js';
+import { namesOf, type Numbers } from '../records/columns-sql.js';
 import type { UsageRecord } from '../records/rules.js';
-import { insertRecords, readRecords, replaceRecords } from '../records/store.js';
+import { insertRecords, readRecords } from '../records/store.js';
 import type { BatchDecision, LedgerRead } from './batch-ledger-rules.js';
 import { oneByOne, type Pipeline, pipelineOf } from './pipeline-store.js';
 import { type AppliedMessage, insertApplied } from './progress-store.js';
@@ -52,12 +62,13 @@ export function isInfrastructureFault(error: unknown): boolean {
  */
 export function createSettleStore(pool: Pool, nudge: () => void = () => undefined): SettleStore {
   const queries = onPool(pool);
-  const alerts = createAlertRaiser();
+  const known: SettleMemory = { alerts: createAlertRaiser(), names: createNames() };
   const pipeline = pipelineOf(pool);
   return {
     async settle(request) {
-      const { decision, reached } = await inTransaction(pool, (tx) => settleIn(tx, request, alerts, pipeline));
-      alerts.committed(reached);
+      const { decision, reached, names } = await inTransaction(pool, (tx) => settleIn(tx, request, known, pipeline));
+      known.names.committed(names);
+      known.alerts.committed(reached);
       if (reached.length > 0) nudge();
       return decision;
     },
@@ -68,6 +79,12 @@ export function createSettleStore(pool: Pool, nudge: () => void = () => undefine
   };
 }
 
+/** What a process remembers from one settlement to the next. */
+export interface SettleMemory {
+  readonly alerts: AlertRaiser;
+  readonly names: Names;
+}
+
 /**
  * The locks come first: whatever is read after them is what the last holder of the lock has
  * committed. Statements that do not wait for each other's answers are sent at once on a connection
@@ -76,42 +93,66 @@ export function createSettleStore(pool: Pool, nudge: () => void = () => undefine
 export async function settleIn(
   tx: Tx,
   { accounts, ids, rowsOf, decide, applied }: SettleRequest,
-  alerts: AlertRaiser,
+  memory: SettleMemory,
   pipeline: Pipeline = oneByOne,
-): Promise<{ decision: BatchDecision; reached: Reached }> {
+): Promise<{ decision: BatchDecision; reached: Reached; names: FoundNames }> {
   const names = [...accounts];
-  const { locked, known } = await pipeline({
+  const { locked, known, database } = await pipeline({
     added: async () => (names.length > 0 ? addMissingAccounts(tx, names) : undefined),
     locked: () => lockWithLimits(tx, names),
     known: () => readRecords(tx, ids),
+    database: () => readDatabaseMark(tx),
   });
   const { versions, limits } = locked;
   const rows = await readBalances(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });
-  const reached = await alerts.raise(tx, { decision, before: rows, limits });
-  await write(tx, decision, applied, pipeline);
-  return { decision, reached };
+  const reached = await memory.alerts.raise(tx, { decision, before: rows, limits });
+  const wanted = decision.records.flatMap(({ record }) => namesOf(record));
+  const { numbers, unknown } = memory.names.recall(wanted, database);
+  const found = await findNames(tx, unknown, pipeline);
+  for (const [name, number] of found) numbers.set(name, number);
+  await write(tx, { decision, read: rows, applied, numbers: { accounts: locked.numbers, names: numbers } }, pipeline);
+  return { decision, reached, names: { database, found } };
 }
 
-async function write(
-  tx: Tx,
-  decision: BatchDecision,
-  applied: SettleRequest['applied'],
-  pipeline: Pipeline,
-): Promise<void> {
+async function findNames(tx: Tx, names: readonly string[], pipeline: Pipeline): Promise<Map<string, number>> {
+  if (names.length === 0) return new Map();
+  const found = await readNumbers(tx, names);
+  const missing = names.filter((name) => !found.has(name));
+  if (missing.length === 0) return found;
+  const { given } = await pipeline({ added: () => addNames(tx, missing), given: () => readNumbers(tx, missing) });
+  return new Map([...found, ...given]);
+}
+
+interface Writes extends Pick<SettleRequest, 'applied'> {
+  readonly decision: BatchDecision;
+  /** The balances as they were. */
+  readonly read: readonly Balance[];
+  readonly numbers: Numbers;
+}
+
+/** Records are the ledger transactions of their calls: only chains are written for those. */
+async function write(tx: Tx, { decision, read, applied, numbers }: Writes, pipeline: Pipeline): Promise<void> {
   const { records, transactions, changedRows, accountVersions, deadLetters } = decision;
-  const added = records.flatMap(({ record, replaces }) => (replaces ? [] : [record]));
-  const replacing = records.flatMap(({ record, replaces }) => (replaces ? [record] : []));
   const posts = transactions.length > 0;
+  const known = new Set(read.map(({ account, name }) => `${account} ${name}`));
+  const isRead = ({ account, name }: Balance): boolean => known.has(`${account} ${name}`);
   const { heads } = await pipeline({
-    added: () => insertRecords(tx, added),
-    replaced: () => replaceRecords(tx, replacing),
-    hours: () => addToHours(tx, [...added, ...replacing]),
-    balances: () => writeBalances(tx, changedRows),
+    records: () => insertRecords(tx, records, numbers),
+    hours: () =>
+      addToHours(
+        tx,
+        records.map(({ record }) => record),
+      ),
+    balances: () => updateBalances(tx, changedRows.filter(isRead)),
+    newBalances: () =>
+      writeBalances(
+        tx,
+        changedRows.filter((row) => !isRead(row)),
+      ),
     versions: () => writeVersions(tx, accountVersions),
     deadLetters: () => insertDeadLetters(tx, deadLetters),
     applied: () => insertApplied(tx, applied),
-    posted: async () => (posts ? postTransactions(tx, transactions) : undefined),
     heads: async () => (posts ? lockChainHeads(tx, transactions) : []),
   });
   if (posts) await appendChainBlocks(tx, heads, transactions);

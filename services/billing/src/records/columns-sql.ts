@@ -1,0 +1,233 @@
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import { monthOf, type WindowType, type WindowUnit } from '@gateway/metering';
+import { bools, hashes, int2s, int4s, int8s, texts, uuids } from '../ledger/array-sql.js';
+import type { AttemptOutcome, UsageRecord } from './rules.js';
+
+/** A record as it is written. */
+export interface NewRecord {
+  readonly record: UsageRecord;
+  /** The record of the lower rank: this one's transaction corrects it. Null: there is none. */
+  readonly corrects: UsageRecord | null;
+}
+
+/** The numbers that stand for texts in the big tables. */
+export interface Numbers {
+  readonly accounts: ReadonlyMap<string, number>;
+  readonly names: ReadonlyMap<string, number>;
+}
+
+/** Codes of the stored form: they never change their meaning, whatever the contract lists. */
+export const OUTCOME_CODES = { expired: 1, settled: 2, voided: 3 } as const;
+const EVIDENCE_CODES = { reported: null, estimated: 2, none: 3 } as const;
+const ATTEMPT_CODES = { completed: 1, rejected: 2, unreachable: 3, timed_out: 4, broken: 5, abandoned: 6 } as const;
+const UNIT_CODES: Readonly<Record<WindowUnit, number>> = { usd: 1, requests: 2 };
+const WINDOW_CODES: Readonly<Record<WindowType, number>> = { session_5h: 0, weekly: 2, monthly: 4 };
+/** Of one window. */
+const WINDOW_BITS = 3;
+
+/** The texts of a record that are kept as numbers. */
+export function namesOf(record: UsageRecord): string[] {
+  const { key, member, model, source, endpoint, priceVersion, subscriptionPeriod } = record;
+  const attempt = onlyAttempt(record);
+  const names = [key, member, model];
+  for (const name of [source, endpoint, priceVersion, subscriptionPeriod, attempt?.provider, attempt?.costVersion])
+    if (name != null) names.push(name);
+  return names;
+}
+
+/** A record with what of it is computed once for several columns. */
+interface Row extends NewRecord {
+  readonly idMs: number;
+  readonly exact: string | null;
+  readonly attempt: AttemptOutcome | null;
+}
+
+interface Column {
+  readonly name: string;
+  /** Type of the array that `unnest` takes. */
+  readonly type: 'uuid' | 'text' | 'smallint' | 'integer' | 'bigint' | 'boolean' | 'bytea';
+  /** Its values in the server's binary form. */
+  readonly valuesOf: (rows: readonly Row[], numbers: Numbers) => Buffer;
+  /** What the unnested item is stored as, when not as it is. */
+  readonly as?: 'bigint[]' | 'jsonb';
+}
+
+type Value<T> = (row: Row) => T | null;
+
+const bigint = (name: string, value: Value<bigint>): Column => ({
+  name,
+  type: 'bigint',
+  valuesOf: (rows) => int8s(rows.map(value)),
+});
+/** What does not fit stands in `exact`, and all of it is null here. */
+const integer = (name: string, value: Value<number>): Column => ({
+  name,
+  type: 'integer',
+  valuesOf: (rows) => int4s(rows.map((row) => (row.exact === null ? value(row) : null))),
+});
+const smallint = (name: string, value: Value<number>): Column => ({
+  name,
+  type: 'smallint',
+  valuesOf: (rows) => int2s(rows.map(value)),
+});
+const boolean = (name: string, value: Value<boolean>): Column => ({
+  name,
+  type: 'boolean',
+  valuesOf: (rows) => bools(rows.map(value)),
+});
+const number = (name: string, value: Value<string>): Column => ({
+  name,
+  type: 'integer',
+  valuesOf: (rows, { names }) =>
+    int4s(
+      rows.map((row) => {
+        const text = value(row);
+        return text === null ? null : numberOf(names, text);
+      }),
+    ),
+});
+
+/** Of a count that is mostly 0. */
+const orNull = (count: number | undefined): number | null => count || null;
+const bigintOrNull = (amount: bigint): bigint | null => (amount === 0n ? null : amount);
+
+/** All columns of `call_records` but the time of recording. */
+const COLUMNS: readonly Column[] = [
+  bigint('charged_nano_usd', ({ record }) => record.chargedNanoUsd),
+  bigint('worst_nano_usd', ({ record }) => record.worstNanoUsd),
+  bigint('plan_nano_usd', ({ record }) => bigintOrNull(record.planNanoUsd)),
+  bigint('cost_nano_usd', ({ record }) => record.costNanoUsd),
+  bigint('corrected_cost_nano_usd', ({ corrects }) => bigintOrNull(corrects?.costNanoUsd ?? 0n)),
+  bigint('plan_max_nano_usd', ({ record }) => bigintOrNull(record.planMaxNanoUsd)),
+  bigint('wallet_max_nano_usd', ({ record }) => record.walletMaxNanoUsd),
+  { name: 'id', type: 'uuid', valuesOf: (rows) => uuids(rows.map(({ record }) => record.id)) },
+  {
+    name: 'account_number',
+    type: 'integer',
+    valuesOf: (rows, { accounts }) => int4s(rows.map(({ record }) => numberOf(accounts, record.account))),
+  },
+  number('key_number', ({ record }) => record.key),
+  number('member_number', ({ record }) => record.member),
+  number('model_number', ({ record }) => record.model),
+  integer('admitted_ms', ({ record, idMs }) => record.admittedAt - idMs),
+  integer('started_ms', ({ record, idMs }) => record.startedAt - idMs),
+  integer('ended_ms', ({ record }) => record.endedAt - record.startedAt),
+  integer('first_byte_ms', ({ record }) => since(record.firstByteAt, record.startedAt)),
+  number('source_number', ({ record }) => record.source),
+  number('endpoint_number', ({ record }) => record.endpoint),
+  number('price_version_number', ({ record }) => record.priceVersion),
+  integer('input_tokens', ({ record }) => record.usage?.input ?? null),
+  integer('output_tokens', ({ record }) => orNull(record.usage?.output)),
+  integer('cached_input_tokens', ({ record }) => orNull(record.usage?.cachedInput)),
+  integer('cache_write_tokens', ({ record }) => orNull(record.usage?.cacheWrite)),
+  integer('cache_write_1h_tokens', ({ record }) => orNull(record.usage?.cacheWrite1h)),
+  number('attempt_provider_number', ({ attempt }) => attempt?.provider ?? null),
+  number('attempt_version_number', ({ attempt }) => attempt?.costVersion ?? null),
+  number('subscription_number', ({ record }) => record.subscriptionPeriod),
+  integer('session_ms', ({ record, idMs }) => since(record.session5h, idMs)),
+  integer('week_ms', ({ record, idMs }) => since(record.weekly, idMs)),
+  {
+    name: 'window_codes',
+    type: 'integer',
+    valuesOf: (rows) => int4s(rows.map(({ record }) => orNull(windowCodes(record.windows)))),
+  },
+  smallint('rank', ({ record }) => record.rank),
+  smallint('outcome_code', ({ record }) => OUTCOME_CODES[record.outcome]),
+  smallint('evidence_code', ({ record }) => EVIDENCE_CODES[record.evidence]),
+  smallint('status', ({ record }) => record.status),
+  smallint('attempt_outcome_code', ({ attempt }) => attempt && ATTEMPT_CODES[attempt.outcome]),
+  smallint('allotment_code', ({ record }) => record.allotment && UNIT_CODES[record.allotment]),
+  boolean('streamed', ({ record }) => record.streamed),
+  boolean('corrects', ({ corrects }) => corrects !== null),
+  boolean('attempt_possibly_paid', ({ attempt }) => attempt && attempt.possiblyPaid),
+  { name: 'content_hash', type: 'bytea', valuesOf: (rows) => hashes(rows.map(({ record }) => record.contentHash)) },
+  {
+    name: 'month',
+    type: 'text',
+    valuesOf: (rows) => texts(rows.map(({ record, idMs }) => (record.month === monthOf(idMs) ? null : record.month))),
+  },
+  { name: 'exact', type: 'text', valuesOf: (rows) => texts(rows.map(({ exact }) => exact)), as: 'bigint[]' },
+  { name: 'attempts', type: 'text', valuesOf: (rows) => texts(rows.map(attemptsText)), as: 'jsonb' },
+];
+
+const LIST = COLUMNS.map(({ name }) => name).join(', ');
+const STORED = COLUMNS.map(({ name, as }) => (as === undefined ? `item.${name}` : `item.${name}::${as}`)).join(', ');
+const ARRAYS = COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
+
+/** Adds records; its parameters are {@link recordValues}. */
+export const INSERT_RECORDS = `INSERT INTO call_records (${LIST}) SELECT ${STORED} FROM unnest(${ARRAYS}) AS item (${LIST})`;
+
+/** @throws Error for a record with a name that has no number */
+export function recordValues(records: readonly NewRecord[], numbers: Numbers): Buffer[] {
+  const rows = records.map(toRow);
+  return COLUMNS.map(({ valuesOf }) => valuesOf(rows, numbers));
+}
+
+function toRow({ record, corrects }: NewRecord): Row {
+  const idMs = timeOfUuidV7(record.id);
+  return { record, corrects, idMs, exact: exactOf(record, idMs), attempt: onlyAttempt(record) };
+}
+
+function numberOf(numbers: ReadonlyMap<string, number>, name: string): number {
+  const found = numbers.get(name);
+  if (found === undefined) throw new Error(`${name} has no number`);
+  return found;
+}
+
+function since(time: number | null, start: number): number | null {
+  return time === null ? null : time - start;
+}
+
+/** Null: all times and counts fit their columns, as those of calls do. */
+function exactOf(record: UsageRecord, idMs: number): string | null {
+  const { admittedAt, startedAt, firstByteAt, endedAt, session5h, weekly, usage } = record;
+  const counts = [usage?.input, usage?.cachedInput, usage?.cacheWrite, usage?.cacheWrite1h, usage?.output];
+  const fits =
+    isInt4(admittedAt - idMs) &&
+    isInt4(startedAt - idMs) &&
+    isInt4(endedAt - startedAt) &&
+    (firstByteAt === null || isInt4(firstByteAt - startedAt)) &&
+    (session5h === null || isInt4(session5h - idMs)) &&
+    (weekly === null || isInt4(weekly - idMs)) &&
+    counts.every((count) => count === undefined || isInt4(count));
+  if (fits) return null;
+  const items = [admittedAt, startedAt, firstByteAt, endedAt, session5h, weekly, ...counts];
+  return `{${items.map((item) => item ?? 'NULL').join(',')}}`;
+}
+
+function isInt4(value: number): boolean {
+  return value === (value | 0);
+}
+
+/** The attempt of a call that had one and no other, if the record says the same. */
+function onlyAttempt({ attempts, source, status, usage }: UsageRecord): AttemptOutcome | null {
+  const [attempt] = attempts;
+  if (attempt === undefined || attempts.length > 1) return null;
+  return attempt.source === source && attempt.status === status && isSameUsage(attempt.usage, usage) ? attempt : null;
+}
+
+function isSameUsage(one: AttemptOutcome['usage'], other: UsageRecord['usage']): boolean {
+  if (one === null || other === null) return one === other;
+  return (
+    one.input === other.input &&
+    one.cachedInput === other.cachedInput &&
+    one.cacheWrite === other.cacheWrite &&
+    one.cacheWrite1h === other.cacheWrite1h &&
+    one.output === other.output
+  );
+}
+
+/** Costs are bounded like all amounts, so a JSON number holds them exactly. */
+function attemptsText({ record: { attempts }, attempt }: Row): string | null {
+  if (attempts.length === 0 || attempt !== null) return null;
+  return JSON.stringify(
+    attempts.map((one) => ({ ...one, costNanoUsd: one.costNanoUsd === null ? null : Number(one.costNanoUsd) })),
+  );
+}
+
+function windowCodes(windows: UsageRecord['windows']): number {
+  return windows.reduce(
+    (codes, { type, unit }, place) => codes | ((WINDOW_CODES[type] + UNIT_CODES[unit]) << (place * WINDOW_BITS)),
+    0,
+  );
+}
