@@ -5,6 +5,7 @@ import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '
 import type { SourceHeaders } from './answer-headers.js';
 import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
 import { AttemptLimits, type Limit } from './attempt-limits.js';
+import { isTaken, type AttemptEvent, type Phase } from './attempt-states.js';
 import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
 import { ClientPauses } from './client-pauses.js';
 import type { Deadline } from './deadlines.js';
@@ -55,9 +56,13 @@ export function attemptSource(edge: Edge, call: AdmittedCall, opened: OpenedSour
   return new Promise((resolve) => new Attempt(edge, call, opened, facts, resolve).start());
 }
 
-type Phase = 'head' | 'error_body' | 'relay' | 'rest' | 'over';
-
-class Attempt implements SourceReader, RelayEvents {
+/**
+ * Each event of the source, the relay, the client and the clock is a method, and
+ * {@link ATTEMPT_STATES} says in which phase it changes anything. Events are taken where they
+ * happen: a chunk is with the client before its parser goes on, and a pause holds the very next
+ * one up.
+ */
+export class Attempt implements SourceReader, RelayEvents {
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
   readonly #opened: OpenedSource;
@@ -97,6 +102,14 @@ class Attempt implements SourceReader, RelayEvents {
     });
   }
 
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  #takes(event: AttemptEvent): boolean {
+    return isTaken(this.#phase, event);
+  }
+
   start(): void {
     this.#limits.watchHead();
     this.#call.request.answer.onGone(() => this.#clientLeft());
@@ -117,7 +130,7 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   head(status: number, headers: SourceHeaders): void {
-    if (this.#phase !== 'head') return;
+    if (!this.#takes('head')) return;
     const judged = this.#judge.head(status, headers);
     if (status === 200 && judged.error === null) return this.#relayBody(headers);
     if (this.#judge.readsBody()) {
@@ -150,20 +163,27 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   end(openEnded: boolean): void {
-    const phase = this.#phase;
+    if (!this.#takes('end')) return;
     this.#exchange = null;
-    if (phase === 'relay') this.#relay?.end(openEnded);
-    else if (phase === 'error_body') this.#concludeErrorBody();
-    if (this.#phase !== 'rest') return;
-    this.#follower?.end(openEnded);
-    this.#hangUp();
+    switch (this.#phase) {
+      case 'relay':
+        return this.#relay?.end(openEnded);
+      case 'error_body':
+        return this.#concludeErrorBody();
+      case 'rest':
+        this.#follower?.end(openEnded);
+        return this.#hangUp();
+      case 'head':
+      case 'over':
+        return;
+    }
   }
 
   failed(failure: SourceFailure): void {
-    const phase = this.#phase;
+    if (!this.#takes('failed')) return;
     this.#exchange = null;
-    if (phase === 'rest' || phase === 'over') return this.#hangUp();
-    if (phase === 'error_body') return this.#concludeErrorBody();
+    if (this.#phase === 'rest') return this.#hangUp();
+    if (this.#phase === 'error_body') return this.#concludeErrorBody();
     const { id } = this.#opened.source;
     this.#edge.log.debug({ requestId: this.#call.id, source: id, ...failure }, 'an attempt broke');
     if (failure.kind === 'private') this.#edge.privateSources.refused(id, failure.reason);
@@ -172,6 +192,7 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   begun(): void {
+    if (!this.#takes('begun')) return;
     this.#commit?.cancel();
     freeBody(this.#call);
     if (!this.#call.request.answer.isGone) this.#call.firstByteAt = callTime(this.#edge, this.#call);
@@ -179,11 +200,13 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   firstEvent(): void {
+    if (!this.#takes('first_event')) return;
     this.#hasEvent = true;
     if (!this.#call.request.answer.isGone && !this.#pauses.isPaused) this.#limits.watchSilence();
   }
 
   keptBack(commit: () => void): void {
+    if (!this.#takes('kept_back')) return;
     const afterMs = Math.min(COMMIT_AFTER_MS, this.#edge.settings.upstreamDeadlineMs / 2);
     this.#commit = this.#edge.deadlines.in(afterMs, commit);
   }
@@ -194,6 +217,7 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   ended(delivery: Delivery): void {
+    if (!this.#takes('ended')) return;
     const isGone = this.#call.request.answer.isGone;
     const ended = isGone ? this.#deliveryToNobody(delivery) : delivery;
     const relay = this.#relay;
@@ -204,10 +228,11 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   incomplete(result: BodyFailure): void {
-    this.#breakOff(result);
+    if (this.#takes('incomplete')) this.#breakOff(result);
   }
 
   providerFailed(said: SaidError | null, canPass: boolean): boolean {
+    if (!this.#takes('provider_failed')) return false;
     const judged = this.#judge.result({ kind: 'provider_error', said });
     if (!canPass || !this.#passes(judged)) {
       this.#breakOffBy(judged);
@@ -227,11 +252,16 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   pause(): void {
-    if (this.#pauses.isPaused || this.#exchange === null) return;
+    if (!this.#takes('pause') || this.#pauses.isPaused || this.#exchange === null) return;
     this.#pauses.pause(this.#nowMs());
     this.#exchange.pause();
-    this.#limits.watchClient(() => this.#abandon());
-    this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#abandon());
+    this.#limits.watchClient(() => this.#stalled());
+    this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#stalled());
+  }
+
+  /** The client takes nothing of what it was sent. */
+  #stalled(): void {
+    if (this.#takes('stalled')) this.#abandon();
   }
 
   /** The client has read what it was sent, or has left. */
@@ -264,7 +294,7 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   #clientLeft(): void {
-    if (this.#phase !== 'head' && this.#phase !== 'relay') return;
+    if (!this.#takes('left')) return;
     this.#leftAtBytes = this.#relay?.deliveredBytes ?? 0;
     const readOnMs = this.#readOnMs();
     if (readOnMs === 0) return this.#abandon();
@@ -307,7 +337,7 @@ class Attempt implements SourceReader, RelayEvents {
 
   /** The call is ended from outside. */
   #stop(error: GatewayError): void {
-    if (this.#phase === 'over' || this.#phase === 'rest') return;
+    if (!this.#takes('stopped')) return;
     this.#breakOff({ kind: 'stopped', sent: this.#isSent, error });
   }
 
@@ -335,7 +365,6 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   #concludeErrorBody(): void {
-    if (this.#phase !== 'error_body') return;
     const judged = this.#judge.refusal(Buffer.concat(this.#rest).subarray(0, ERROR_BODY_BYTES_MAX));
     this.#conclude(judged, null);
     if (this.#exchange === null) this.#hangUp();

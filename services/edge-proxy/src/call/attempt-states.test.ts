@@ -1,0 +1,249 @@
+import { expect, test } from '@jest/globals';
+import { gatewayError } from '@gateway/contracts/errors';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import { fakeAnswer } from '../../test/fake-answer.js';
+import { FORMATS, type Format } from '../../test/formats.js';
+import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
+import { parseCall } from '../domain/parse-call.js';
+import type { OpenedSource, SourceReader } from '../ports.js';
+import { Attempt } from './attempt-source.js';
+import { ATTEMPT_STATES, type AttemptEvent, type Phase } from './attempt-states.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { Delivery } from './delivery.js';
+
+const CHAT = FORMATS[0] as Format;
+const EVENT_STREAM = { 'content-type': 'text/event-stream' };
+const PHASES: readonly Phase[] = ['head', 'error_body', 'relay', 'rest', 'over'];
+const EVENTS: readonly AttemptEvent[] = [
+  'head',
+  'data',
+  'end',
+  'failed',
+  'begun',
+  'first_event',
+  'kept_back',
+  'ended',
+  'incomplete',
+  'provider_failed',
+  'pause',
+  'left',
+  'stalled',
+  'drained',
+  'stopped',
+  'expired',
+];
+
+/** One try of a source that a test plays, and everything that it does. */
+class Played {
+  readonly done: string[] = [];
+  readonly attempt: Attempt;
+  reader!: SourceReader;
+  nowMs = 0;
+  readOnMs: number | null = null;
+  #limits: { readonly expired: () => void; isCancelled: boolean }[] = [];
+  #leave: () => void = () => undefined;
+  stall: () => void = () => undefined;
+  drain: () => void = () => undefined;
+  readonly answer = fakeAnswer({
+    write: () => !this.isFull,
+    onGone: (listener) => (this.#leave = listener),
+    onDrain: (listener) => (this.drain = listener),
+    watchReading: (_ms, stalled) => (this.stall = stalled),
+  });
+  isFull = false;
+  readonly call: AdmittedCall;
+
+  constructor() {
+    const { body } = CHAT.request({ model: 'pub/model', stream: true });
+    const row = ENDPOINT_TABLE.get(CHAT.path) as EndpointRow;
+    const bytes = Buffer.from(body);
+    const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, bytes);
+    if (!parsed.ok) throw new Error('the request is acceptable');
+    this.call = {
+      id: 'id',
+      row,
+      parsed: parsed.call,
+      request: { answer: this.answer, headers: {}, query: '' },
+      body: { bytes, free: () => undefined },
+      deadlineAt: 600_000,
+      begunAtMs: 0,
+      startedAt: 0,
+      held: {},
+      firstByteAt: null,
+      ended: null,
+      onEnded: null,
+    } as unknown as AdmittedCall;
+    this.attempt = new Attempt(this.#edge(), this.call, openedSource(), FACTS, () => this.done.push('result'));
+    this.attempt.start();
+  }
+
+  data(text: string): void {
+    this.reader.data(Buffer.from(text));
+  }
+
+  leave(): void {
+    (this.answer as { isGone: boolean }).isGone = true;
+    this.#leave();
+  }
+
+  /** The limit that is set now. */
+  expire(): void {
+    this.nowMs += 10_000_000;
+    const due = this.#limits.filter(({ isCancelled }) => !isCancelled);
+    this.#limits = [];
+    for (const { expired } of due) expired();
+  }
+
+  get limits(): number {
+    return this.#limits.filter(({ isCancelled }) => !isCancelled).length;
+  }
+
+  #edge(): Edge {
+    const at = (_ms: number, expired: () => void) => {
+      const limit = { expired, isCancelled: false };
+      this.#limits.push(limit);
+      return { cancel: () => void (limit.isCancelled = true) };
+    };
+    const exchange = {
+      pause: () => this.done.push('pause'),
+      resume: () => this.done.push('resume'),
+      abort: () => this.done.push('abort'),
+    };
+    return {
+      settings: { upstreamDeadlineMs: 600_000, stalledMs: 60_000, readOnMs: this.readOnMs },
+      deadlines: { nowMs: () => this.nowMs, at, in: at },
+      clock: { nowMs: () => this.nowMs },
+      log: { debug: () => undefined },
+      metrics: { firstToken: () => undefined },
+      privateSources: { refused: () => undefined },
+      running: { size: 0 },
+      sources: {
+        send: (_request: unknown, reader: SourceReader) => {
+          this.reader = reader;
+          return exchange;
+        },
+      },
+    } as unknown as Edge;
+  }
+}
+
+const FACTS = { freshConnection: false, isLastSource: true };
+const DELIVERY: Delivery = { ended: 'complete', meter: null, lastPiece: null, error: null };
+
+function openedSource(): OpenedSource {
+  const limits = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
+  const source = { id: 'src', upstreamModel: 'up', paths: {}, betas: [], limits, streamUsage: true, costs: [] };
+  return { source: source as unknown as CatalogSource, origin: 'http://source', basePath: '', headers: [] };
+}
+
+/** Brings a try into a phase. */
+const REACH: Readonly<Record<Phase, (played: Played) => void>> = {
+  head: ({ reader }) => reader.sent(),
+  error_body: ({ reader }) => reader.head(400, {}),
+  relay: (played) => {
+    played.reader.sent();
+    played.reader.head(200, EVENT_STREAM);
+    played.data(CHAT.first);
+  },
+  rest: (played) => {
+    REACH.relay(played);
+    played.data(CHAT.done);
+  },
+  over: ({ reader }) => reader.failed({ kind: 'unreachable', reused: false, reason: 'refused' }),
+};
+
+/** An event in its plain form. */
+const FIRE: Readonly<Record<AttemptEvent, (played: Played) => void>> = {
+  head: ({ reader }) => reader.head(200, EVENT_STREAM),
+  data: (played) => played.data(CHAT.delta('lo')),
+  end: ({ reader }) => reader.end(false),
+  failed: ({ reader }) => reader.failed({ kind: 'broken', reused: false, reason: 'reset' }),
+  begun: ({ attempt }) => attempt.begun(),
+  first_event: ({ attempt }) => attempt.firstEvent(),
+  kept_back: ({ attempt }) => attempt.keptBack(() => undefined),
+  ended: ({ attempt }) => attempt.ended(DELIVERY),
+  incomplete: ({ attempt }) => attempt.incomplete({ kind: 'unusable_body' }),
+  provider_failed: ({ attempt }) => void attempt.providerFailed(null, true),
+  pause: ({ attempt }) => attempt.pause(),
+  left: (played) => played.leave(),
+  stalled: (played) => played.stall(),
+  drained: (played) => played.drain(),
+  stopped: ({ call }) => call.onEnded?.(gatewayError('account_suspended')),
+  expired: (played) => played.expire(),
+};
+
+type Way = readonly [to: Phase, fire?: (played: Played) => void];
+/** Nobody pays for the call: it is not read on. */
+const leaveUnpaid = (played: Played): void => {
+  (played.call as { held: null }).held = null;
+  played.leave();
+};
+
+/** Where an event leads when it is not the plain one, or comes in another state of the answer. */
+const WAYS: Readonly<Partial<Record<`${Phase} ${AttemptEvent}`, readonly Way[]>>> = {
+  'head head': [
+    ['relay'],
+    ['error_body', ({ reader }) => reader.head(429, {})],
+    ['rest', ({ reader }) => reader.head(503, {})],
+  ],
+  'head left': [['head'], ['over', leaveUnpaid]],
+  'error_body data': [['error_body'], ['rest', (played) => played.data('x'.repeat(64 * 1024))]],
+  'relay data': [
+    ['relay'],
+    ['rest', (played) => played.data(CHAT.done)],
+    ['over', (played) => played.data(CHAT.providerError)],
+  ],
+  'relay ended': [['rest'], ['over', ({ attempt }) => attempt.ended({ ...DELIVERY, ended: 'cut' })]],
+  'relay provider_failed': [['relay'], ['over', ({ attempt }) => void attempt.providerFailed(null, false)]],
+  'relay left': [['relay'], ['over', leaveUnpaid]],
+  'rest data': [['rest'], ['over', (played) => played.data('x'.repeat(64 * 1024 + 1))]],
+};
+
+const CELLS = PHASES.flatMap((phase) => EVENTS.map((event) => [phase, event] as const));
+
+function reached(phase: Phase, isPaused = false): Played {
+  const played = new Played();
+  if (isPaused) pauseIn(played);
+  if (!isPaused) REACH[phase](played);
+  else if (phase === 'rest') played.data(CHAT.done);
+  else if (phase === 'over') FIRE.failed(played);
+  expect(played.attempt.phase).toBe(phase);
+  return played;
+}
+
+test.each(CELLS)('in the phase %s the event %s leads where the table says', (phase, event) => {
+  const following = ATTEMPT_STATES[phase][event];
+  if (following === undefined) return expectNothing(phase, event);
+  const ways = WAYS[`${phase} ${event}`] ?? [[following[0] as Phase]];
+  expect(ways.map(([to]) => to).sort()).toEqual([...following].sort());
+  for (const [to, fire = FIRE[event]] of ways) {
+    const played = reached(phase, event === 'drained' || event === 'stalled');
+    fire(played);
+    expect(played.attempt.phase).toBe(to);
+    const hasResult = to === 'rest' || to === 'over';
+    expect(played.done.filter((what) => what === 'result')).toHaveLength(hasResult ? 1 : 0);
+  }
+});
+
+/** The client does not read what it is sent. */
+function pauseIn(played: Played): void {
+  REACH.relay(played);
+  played.isFull = true;
+  played.data(CHAT.delta('lo'));
+  expect(played.done).toEqual(['pause']);
+}
+
+/** The result stands, no limit is set or ended, the connection is left alone. */
+function expectNothing(phase: Phase, event: AttemptEvent): void {
+  const played = reached(phase);
+  const before = [played.attempt.phase, [...played.done], played.limits];
+  FIRE[event](played);
+  expect([played.attempt.phase, played.done, played.limits]).toEqual(before);
+}
+
+test('the table names every phase and no other event', () => {
+  expect(Object.keys(ATTEMPT_STATES)).toEqual(PHASES);
+  for (const transitions of Object.values(ATTEMPT_STATES)) {
+    expect(EVENTS).toEqual(expect.arrayContaining(Object.keys(transitions)));
+  }
+});
