@@ -18,8 +18,8 @@ interface Batch {
 }
 
 /**
- * The one place that collects scripts: what is asked for at one moment, by messages that arrived
- * together and by calls that waited for one load, travels as one write and is read as one.
+ * Sends scripts: what is asked for at one moment, by messages that arrived together, travels as one
+ * write and is read as one.
  */
 export class ScriptBatcher {
   #batch: Batch | null = null;
