@@ -14,7 +14,6 @@ import type { Decider } from './load/decider.js';
 import { answerHeartbeat } from './heartbeat/answer-heartbeat.js';
 import { RecordCache } from './load/record-cache.js';
 import { AccountLoader } from './load/load-account.js';
-import { ScriptBatcher } from './load/script-batcher.js';
 import type { Heartbeat, Ports } from './ports.js';
 import { authorize } from './read/authorize.js';
 import { readAccount } from './read/read-account.js';
@@ -54,7 +53,6 @@ export class Admission {
       uses: this.#uses,
       refused: this.#refused,
       loader: new AccountLoader(ports),
-      batcher: new ScriptBatcher(ports.limitStore),
       routing: new SingleFlight(),
       populating: new SingleFlight(),
       noticeLoss,

@@ -8,6 +8,7 @@ import type { Decider } from '../load/decider.js';
 import { findRoute, evictKeyReference } from '../load/find-key.js';
 import type { KeyReference } from '../load/record-cache.js';
 import { populateAccount } from '../load/populate-account.js';
+import { runScript } from '../load/run-script.js';
 import { AdmissionFault } from '../ports.js';
 import { answerOf, prepareEntry, targetOf } from './entry.js';
 import type { Entry } from './entry.js';
@@ -80,7 +81,7 @@ async function decide(
   if (account === null) throw new AdmissionFault('admission_error', 'the account was forgotten meanwhile');
   const prepared = prepareEntry(decider.ports, entry, account, notBefore);
   const call = decisionCall(targetOf(decider.ports, entry, keyReference), prepared);
-  const reply = await decider.batcher.run(call);
+  const reply = await runScript(decider.ports.limitStore, call);
   const outcome = readAdmitReply(reply, keyReference, prepared);
   updateCache(decider, keyReference, outcome);
   return { outcome, prepared };

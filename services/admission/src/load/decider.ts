@@ -1,7 +1,6 @@
 import type { SingleFlight } from '@gateway/service-kit';
 import type { AccountLoader } from './load-account.js';
 import type { FoundRoute, RecordCache } from './record-cache.js';
-import type { ScriptBatcher } from './script-batcher.js';
 import type { Ports } from '../ports.js';
 import type { KeyUses } from '../uses/key-uses.js';
 import type { RefusedCalls } from '../uses/refused-calls.js';
@@ -13,7 +12,6 @@ export interface Decider {
   readonly uses: Pick<KeyUses, 'note'>;
   readonly refused: Pick<RefusedCalls, 'note'>;
   readonly loader: AccountLoader;
-  readonly batcher: ScriptBatcher;
   /** Look-ups of digests and of records that are under way. */
   readonly routing: SingleFlight<FoundRoute | null>;
   readonly populating: SingleFlight<boolean>;

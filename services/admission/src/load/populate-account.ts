@@ -3,6 +3,7 @@ import type { ReadState } from '../domain/read-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Decider } from './decider.js';
 import type { KeyReference } from './record-cache.js';
+import { runScript } from './run-script.js';
 
 /**
  * Each round brings something that was missing; more rounds than things to be missing mean a fault.
@@ -34,7 +35,7 @@ export async function readLoaded(
 ): Promise<ReadState | null> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const { keys, account, key } = keyReference;
-    const reply = await decider.batcher.run(readCall(keys, account, key, rows));
+    const reply = await runScript(decider.ports.limitStore, readCall(keys, account, key, rows));
     const outcome = readReadReply(reply, account, key, rows);
     if (outcome.kind === 'read') return outcome.state;
     if (outcome.kind !== 'load') {

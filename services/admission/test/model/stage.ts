@@ -109,9 +109,12 @@ export class Stage {
     return heartbeat;
   }
 
-  /** Makes the bucket usable again after a loss, as the timer's sweep would. */
+  /**
+   * Makes the bucket usable again after a loss, which a reading notices. A sweep would notice it as
+   * well, and clear what is due if another replica has opened the bucket meanwhile.
+   */
   async restore(): Promise<void> {
-    await this.replicas[this.now % REPLICAS]?.sweep();
+    await this.replicas[this.now % REPLICAS]?.held({ account: this.account }).catch(() => undefined);
     for (let turn = 0; this.replicas.some((replica) => replica.bucketsPending() > 0); turn += 1) {
       if (turn > TURNS_MAX) throw new Error('the bucket was not restored');
       await this.redis.send('ping');
