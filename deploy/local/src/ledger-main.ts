@@ -1,8 +1,5 @@
 // `npm run ledger [-- <request id>] [--state DIR]`: what a call cost and how it stands in the
 // ledger of the local system.
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
@@ -13,23 +10,18 @@ import {
   billingWallet,
 } from '@gateway/contracts/messages';
 import type { UsageRecordView } from '@gateway/contracts/operator';
-import type { RunningFile } from './running-file.js';
+import { readRunning } from './running-file.js';
 
 const { values, positionals } = parseArgs({ options: { state: { type: 'string' } }, allowPositionals: true });
-const state = resolve(values.state ?? fileURLToPath(new URL('../../../.state', import.meta.url)));
 const wanted = positionals[0];
 
-if (!existsSync(`${state}/running.json`)) {
-  console.error(`no system is running on ${state}: start it with "npm start"`);
-  process.exit(1);
-}
+const { running } = readRunning(values.state);
 const bus = await connect();
 const found = wanted === undefined ? await showAccounts(bus) : await showCall(bus, wanted);
 await bus.drain(1_000);
 process.exit(found ? 0 : 1);
 
 async function connect(): Promise<Bus> {
-  const running = JSON.parse(readFileSync(`${state}/running.json`, 'utf8')) as RunningFile;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   return connectBus({ url: running.natsUrl, service: 'dashboard', replica: `ledger-${process.pid}`, log });
 }

@@ -1,5 +1,7 @@
 import type { RunningServer } from '@gateway/servers';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Addresses } from './addresses.js';
 import type { Child } from './children/child.js';
 import type { Supervisor } from './children/supervisor.js';
@@ -23,6 +25,20 @@ export interface RunningFile {
   readonly postgresUrl: string;
   readonly adminUrls: Readonly<Record<string, readonly string[]>>;
   readonly pids: Readonly<Record<string, readonly number[]>>;
+}
+
+/**
+ * What runs on a state directory, `.state` if none is named. Ends the process with a message when
+ * nothing does.
+ */
+export function readRunning(directory: string | undefined): { readonly state: string; readonly running: RunningFile } {
+  const state = resolve(directory ?? fileURLToPath(new URL('../../../.state', import.meta.url)));
+  const file = `${state}/running.json`;
+  if (!existsSync(file)) {
+    console.error(`no system is running on ${state}: start it with "npm start"`);
+    process.exit(1);
+  }
+  return { state, running: JSON.parse(readFileSync(file, 'utf8')) as RunningFile };
 }
 
 /** What a running system is made of, as far as other programs may know it. */

@@ -4,7 +4,7 @@ import { asBusFault, BusFault } from './bus-fault.js';
 import type { AnyRequest, Bus, RequestOptions } from './bus.js';
 import type { Link } from './connection.js';
 import type { ReplyInbox, Waiting } from './reply-inbox.js';
-import { decodeObject, encodeBody } from './wire.js';
+import { decodeAnswer, encodeBody } from './wire.js';
 
 /** Headers of an answer that is an error (NATS ADR-32); the asker always looks at them. */
 export const ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
@@ -108,7 +108,7 @@ function isRefusedPacked(message: AnyRequest, reply: Msg): boolean {
 function readAnswer<M extends AnyRequest>(message: M, reply: Msg): AnswerOf<M> {
   const code = reply.headers?.get(ERROR_CODE_HEADER);
   if (code) throw new BusFault(code, reply.headers?.get(ERROR_TEXT_HEADER) || code);
-  const decoded = decodeObject(message, message.answer, reply.data, message.packed?.answer);
+  const decoded = decodeAnswer(message, reply.data);
   if (!decoded.ok) throw new BusFault('invalid_message', `answer to ${decoded.problem}`);
-  return decoded.body as AnswerOf<M>;
+  return decoded.body;
 }

@@ -1,11 +1,11 @@
-import { subjectOf, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
+import { isPacked, subjectOf, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { headers, type Msg, type MsgHdrs } from 'nats';
 import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { BusFault } from './bus-fault.js';
 import type { AnyRequest, Bus, ServeOptions } from './bus.js';
 import type { Link } from './connection.js';
 import type { Subscriptions } from './subscriptions.js';
-import { decodeMessage, encodeBody, isPacked } from './wire.js';
+import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 256;
 /** Length of an error's text in a header. */

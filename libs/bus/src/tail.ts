@@ -2,7 +2,7 @@ import { type AnyMessage, type ServiceName, subjectPattern } from '@gateway/cont
 import { connect, type Msg, type NatsConnection } from 'nats';
 import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { answerSubjects } from './reply-inbox.js';
-import { decodeMessage, decodeObject, type Decoded } from './wire.js';
+import { decodeAnswer, decodeMessage, type Decoded } from './wire.js';
 
 /** A message as it went over the bus, with the names of its fields. */
 export interface TailedMessage {
@@ -45,8 +45,7 @@ export async function tailBus(
     if (message.perReplica) await listen(server, `${message.subject}.*`, hear);
     for (const asker of message.sentBy) {
       await listen(asker, answerSubjects(asker, message.subject), (received) => {
-        const read = decodeObject(message, message.answer, received.data, message.packed?.answer);
-        show(tailed(message, received, read, true));
+        show(tailed(message, received, decodeAnswer(message, received.data), true));
       });
     }
   }

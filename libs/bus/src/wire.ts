@@ -1,5 +1,13 @@
-import { compileCheck, type AnyMessage, type Check, type Packing, type ReceivedOf } from '@gateway/contracts/messages';
+import {
+  compileCheck,
+  type AnswerOf,
+  type AnyMessage,
+  type Check,
+  type Packing,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
 import { BusFault } from './bus-fault.js';
+import type { AnyRequest } from './bus.js';
 
 /** Largest body on the bus. The server's `max_payload` is 1 MiB; the rest is room for headers. */
 export const MESSAGE_BYTES_MAX = 1_000_000;
@@ -15,14 +23,6 @@ export interface WireForm {
   readonly name: string;
   readonly version: number;
   readonly checkedInPlace?: true;
-}
-
-/** How a packed body begins. */
-const LIST_BEGIN = '['.charCodeAt(0);
-
-/** Whether a body is packed; else it is one by name. */
-export function isPacked(data: Uint8Array): boolean {
-  return data[0] === LIST_BEGIN;
 }
 
 /**
@@ -61,8 +61,13 @@ export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array
   return decodeObject(message, message.body, data, packing) as Decoded<ReceivedOf<M>>;
 }
 
+/** The same of an answer. */
+export function decodeAnswer<M extends AnyRequest>(message: M, data: Uint8Array): Decoded<AnswerOf<M>> {
+  return decodeObject(message, message.answer, data, message.packed?.answer) as Decoded<AnswerOf<M>>;
+}
+
 /** Reads and validates a body or an answer, also a packed one where `packing` is known. */
-export function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?: Packing): Decoded<unknown> {
+function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?: Packing): Decoded<unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));

@@ -26,12 +26,16 @@ const hasForm = compileCheck(usageEvent);
  * alone, with its id and account when these can be read, and the others go on. Never throws.
  */
 export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDelivery {
-  const events = eventsOf(parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8')));
-  if (events === null)
-    return {
-      received: [],
-      deadLetters: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')],
-    };
+  const events = eventsOf(parseJson(data));
+  if (events === null) {
+    const deadLetter = unreadable(Buffer.from(data), null, origin, 'not a message of usage events');
+    return { received: [], deadLetters: [deadLetter] };
+  }
+  return readEvents(events, origin);
+}
+
+/** The same of the events of a message, each in the form in which it was sent. Never throws. */
+export function readEvents(events: readonly unknown[], origin: EventOrigin): ReadDelivery {
   const received: ReceivedEvent[] = [];
   const deadLetters: DeadLetter[] = [];
   for (const sent of events) {
@@ -61,9 +65,10 @@ function sha256(data: string | Buffer): string {
   return hash('sha256', data, 'hex');
 }
 
-function parse(text: string): unknown {
+/** Null: it is none. */
+export function parseJson(data: Uint8Array): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
   } catch {
     return null;
   }

@@ -1,7 +1,6 @@
-import { usageEvents, usageRecorded } from '@gateway/contracts/messages';
 import { createMonths } from '../ledger/months.js';
 import type { ReplayResult, StoredDeadLetter, DeadLetterStore } from './dead-letter-store.js';
-import { readDelivery } from './read-delivery.js';
+import { parseJson, readDelivery, readEvents, type ReadDelivery } from './read-delivery.js';
 import type { ReceivedEvent } from './rules.js';
 import { settleBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
@@ -36,14 +35,13 @@ export async function replayDeadLetter(
 /**
  * A whole message that could not be read is kept as it was; an event is kept without its message.
  */
-function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'received' | 'deadLetters'> {
+function read(row: StoredDeadLetter): ReadDelivery {
   const origin = { subject: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
   if (whole.received.length > 0) return whole;
-  const event = row.event.toString('utf8');
-  const isPacked = event.startsWith('[');
-  const text = isPacked ? `[${usageEvents.version},[${event}]]` : `{"events":[${event}],"v":${usageRecorded.version}}`;
-  const { received, deadLetters } = readDelivery(Buffer.from(text, 'utf8'), origin);
+  const event = parseJson(row.event);
+  if (event === null) return whole;
+  const { received, deadLetters } = readEvents([event], origin);
   return { received: received.map((receivedEvent) => asSent(receivedEvent, row)), deadLetters };
 }
 

@@ -165,18 +165,10 @@ export class Attempt implements SourceReader, RelayEvents {
   end(openEnded: boolean): void {
     if (!this.#takes('end')) return;
     this.#exchange = null;
-    switch (this.#phase) {
-      case 'relay':
-        return this.#relay?.end(openEnded);
-      case 'error_body':
-        return this.#concludeErrorBody();
-      case 'rest':
-        this.#follower?.end(openEnded);
-        return this.#hangUp();
-      case 'head':
-      case 'over':
-        return;
-    }
+    if (this.#phase === 'relay') return this.#relay?.end(openEnded);
+    if (this.#phase === 'error_body') return this.#concludeErrorBody();
+    this.#follower?.end(openEnded);
+    this.#hangUp();
   }
 
   failed(failure: SourceFailure): void {

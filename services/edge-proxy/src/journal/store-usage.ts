@@ -1,5 +1,6 @@
 import { USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import {
+  isPacked,
   eventByName,
   PACKED_SUBJECTS_FROM,
   packedTextOf,
@@ -12,7 +13,7 @@ import {
 import { nextDelayMs, pause } from '@gateway/service-kit';
 import type { TickEnd } from '../admission/tick-end.js';
 import type { BusClient } from '../ports.js';
-import { isPacked, type UnstoredEvent } from './unstored-line.js';
+import type { UnstoredEvent } from './unstored-line.js';
 
 /**
  * An event that is older and not stored stops admissions until none is left (docs/protocol.md#r3).

@@ -1,5 +1,5 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
-import { eventByName, usageEvent } from '@gateway/contracts/messages';
+import { eventByName, isPacked, usageEvent } from '@gateway/contracts/messages';
 
 /**
  * A usage event that no stream has, in the bytes in which it was frozen: a record is told from
@@ -16,10 +16,6 @@ export interface UnstoredEvent {
  * program that knows it.
  */
 const LINE_VERSION = { byName: 1, packed: 2 } as const;
-const LIST_BEGIN = '['.charCodeAt(0);
-
-/** Whether a frozen event is packed; else it is by name. */
-export const isPacked = (json: Buffer): boolean => json[0] === LIST_BEGIN;
 
 /** The member by which a line is told from all others of a log. */
 const MARK = 'unstoredUsage';
