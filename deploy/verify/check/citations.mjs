@@ -6,9 +6,12 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|lua|ya?ml|sh|css|html|json)$|^\.ci\/run$/;
-/** Written by programs, or by the owners of the contract; and where violations are planted. */
+/**
+ * Written by programs, or by the owners of the contract; what providers say; and where violations
+ * are planted.
+ */
 const NOT_OURS =
-  /(?:^|\/)(?:generated|goldens)\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
+  /(?:^|\/)(?:generated|goldens)\/|^services\/catalog\/profiles\/|^services\/edge-proxy\/test\/providers\/shapes\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
 /** Pages that are cited from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
 const LINK = /\]\(([^()\s]+)\)/g;

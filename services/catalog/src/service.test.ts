@@ -15,6 +15,7 @@ import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { ACTOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../test/specs.js';
 import { startCatalogWorld } from '../test/catalog-world.js';
+import { OPENAI_COMPATIBLE } from './profiles/compatible.js';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
 
@@ -99,6 +100,8 @@ test('a provider, a model and a source are created, and are in the bucket when i
     id: 'acme-one',
     model: 'acme/one',
     provider: 'acme',
+    profile: OPENAI_COMPATIBLE.id,
+    pricing: OPENAI_COMPATIBLE.pricing,
     baseUrl: 'https://api.acme.example',
     upstreamModel: 'one',
     endpoints: ['/v1/chat/completions'],

@@ -25,4 +25,7 @@ export function sourceSpec(more: Partial<SourceSpec> = {}): SourceSpec {
   };
 }
 
+/** What a source is made of beside its spec, with nothing special. */
+export const PLACE = { sealedCredential: null, privateAllowed: false, format: 'openai', kind: 'chat' } as const;
+
 export const PRICES = { inputPerMillion: '2.50', outputPerMillion: '10.00', cachedInputPerMillion: '1.25' };

@@ -171,9 +171,8 @@ export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): 
     upstreamModel: model.id.slice(model.id.indexOf('/') + 1),
     endpoints: [...model.endpoints],
     priority: listener,
-    streamUsage: true,
     cancelStopsBilling: model.provider === 'open-models',
-    totalExtra: 'reasoning',
+    unpriced: 'forward',
     costs: model.spec.prices ? costsOf(model.spec.prices, COST_PERCENT[listener]) : UNPRICED_COSTS,
   };
 }

@@ -3,14 +3,18 @@ import {
   applyChange,
   APPLY_OBJECTS_MAX,
   auditEntryView,
+  bodyRules,
   catalogObject,
   cursor,
+  errorRule,
   managementRefusal,
   modelSpec,
   modelView,
   PAGE_LIMIT_MAX,
+  pricingRules,
   providerSpec,
   providerView,
+  sourceAuth,
   sourceHealthView,
   sourceSpec,
   sourceView,
@@ -82,11 +86,8 @@ export const catalogSource = z.object({
   upstreamModel: z.string(),
   endpoints: z.array(endpoint),
   paths: z.partialRecord(endpoint, z.string()),
-  auth: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('bearer') }),
-    z.object({ type: z.literal('header'), header: z.string() }),
-  ]),
-  /** Sealed for this source's id; null: the source needs none. */
+  auth: sourceAuth,
+  /** Sealed for this source's id; null: the source needs none, or has that of its surroundings. */
   sealedCredential: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
   betas: z.union([z.literal('pass'), z.array(z.string())]),
@@ -105,6 +106,17 @@ export const catalogSource = z.object({
     silenceTimeoutMs: z.int().nullable(),
   }),
   costs: z.array(datedVersion).max(64),
+  /** From here on as the source's profile has it; absent in entries of the version before. */
+  profile: z.string().optional(),
+  /** The path of streamed calls where it is another than that of `paths`. */
+  streamedPaths: z.partialRecord(endpoint, z.string()).optional(),
+  body: bodyRules.optional(),
+  /** Absent: everything that a request asks for goes on at the price of the standard class. */
+  pricing: pricingRules.optional(),
+  errors: z.array(errorRule).optional(),
+  unlimitedMaxTokens: z.array(z.int()).optional(),
+  /** Whether it keeps answers that later requests name. */
+  keepsState: z.boolean().optional(),
 });
 export type CatalogSource = z.infer<typeof catalogSource>;
 

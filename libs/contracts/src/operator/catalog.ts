@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
+import { bodyRules, profileId, sourceAuth } from './profile.js';
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /**
@@ -53,6 +54,8 @@ export type ModelSpec = z.output<typeof modelSpec>;
 const endpointPath = z.enum(ENDPOINTS);
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/);
 const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,1024}$/);
+/** Part of an address: of a host name or of a path. */
+const parameterValues = z.record(z.string().max(32), z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/));
 const limitMs = z.int().min(1).max(600_000);
 
 /** One way to reach a model at a provider. */
@@ -60,41 +63,54 @@ export const sourceSpec = z.object({
   modelId,
   providerId: objectId,
   /**
+   * What is known of its provider. Every setting that is absent or null is the profile's. Absent:
+   * nothing but the provider's format is known, so `baseUrl` and `endpoints` are needed.
+   */
+  profile: profileId.nullish(),
+  /** What the profile's address leaves open, such as a region. */
+  parameters: parameterValues.optional(),
+  /**
    * Without `/v1`: the address is `baseUrl` and the endpoint's path, unless `paths` says otherwise.
    */
-  baseUrl: z.url({ protocol: /^https?$/ }).max(2_048),
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .nullish(),
   upstreamModel: lineOfText(512),
-  endpoints: z.array(endpointPath).min(1),
+  /** Absent: those of the profile that the model's kind has. */
+  endpoints: z.array(endpointPath).min(1).nullish(),
   paths: z.partialRecord(endpointPath, z.string().regex(/^\/[\x21-\x7e]{0,1023}$/)).optional(),
-  auth: z
-    .discriminatedUnion('type', [
-      z.object({ type: z.literal('bearer') }),
-      z.object({ type: z.literal('header'), header: headerName }),
-    ])
-    .optional(),
+  auth: sourceAuth.nullish(),
   headers: z.record(headerName, headerValue).optional(),
   /**
    * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price
    * (`standard`), or those of a list. Absent: `standard` where the provider's format is
    * `anthropic`, else none.
    */
-  betas: z.union([z.enum(['pass', 'standard']), z.array(lineOfText(128)).max(64)]).optional(),
+  betas: z.union([z.enum(['pass', 'standard']), z.array(lineOfText(128)).max(64)]).nullish(),
+  /** What is changed in requests, by endpoint, instead of what the profile changes there. */
+  body: bodyRules.nullish(),
   /** Lower is tried first; equal ones by weight. */
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(1).max(1_000).default(1),
   enabled: z.boolean().default(true),
   /** Whether the provider understands `stream_options.include_usage`. */
-  streamUsage: z.boolean().default(true),
+  streamUsage: z.boolean().nullish(),
   /**
    * Whether the provider stops charging when a stream is aborted. Not for models that reason
    * unseen.
    */
-  cancelStopsBilling: z.boolean().default(false),
+  cancelStopsBilling: z.boolean().nullish(),
   /**
    * What `total_tokens` have more than input and output: output as far as it holds all reasoning
    * that the answer reports (`reasoning`), or all of it `output`, or all of it `input`.
    */
-  totalExtra: z.enum(TOTAL_EXTRAS).default('reasoning'),
+  totalExtra: z.enum(TOTAL_EXTRAS).nullish(),
+  /**
+   * Of a request for something that has no price: this source is left out, or gets it all the same
+   * and what it charges extra is billed to nobody.
+   */
+  unpriced: z.enum(['refuse', 'forward']).default('refuse'),
   limits: z
     .object({
       headersTimeoutMs: limitMs.nullish(),
@@ -140,20 +156,25 @@ export const sourceView = z.object({
   id: objectId,
   modelId,
   providerId: objectId,
+  profile: z.string().nullable(),
+  parameters: z.record(z.string(), z.string()),
+  /** This and the settings below: the source's own, else those of its profile. */
   baseUrl: z.string(),
   upstreamModel: z.string(),
   endpoints: z.array(z.string()),
   paths: z.record(z.string(), z.string()),
-  auth: z.object({ type: z.enum(['bearer', 'header']), header: z.string().optional() }),
+  auth: sourceAuth,
   hasCredential: z.boolean(),
   headers: z.record(z.string(), z.string()),
   betas: z.union([z.enum(['pass', 'standard']), z.array(z.string())]),
+  body: bodyRules,
   priority: z.int(),
   weight: z.int(),
   enabled: z.boolean(),
   streamUsage: z.boolean(),
   cancelStopsBilling: z.boolean(),
-  totalExtra: z.enum(TOTAL_EXTRAS).default('reasoning'),
+  totalExtra: z.enum(TOTAL_EXTRAS),
+  unpriced: z.enum(['refuse', 'forward']),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

@@ -9,5 +9,6 @@ export * from './money.js';
 export * from './operations.js';
 export * from './operators.js';
 export * from './plans.js';
+export * from './profile.js';
 export { instant } from './scalars.js';
 export * as scalars from './scalars.js';

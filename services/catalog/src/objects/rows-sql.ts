@@ -51,7 +51,9 @@ export interface SourceRow {
   readonly id: string;
   readonly model: string;
   readonly provider: string;
-  readonly base_url: string;
+  readonly profile: string | null;
+  readonly parameters: Record<string, string>;
+  readonly base_url: string | null;
   readonly upstream_model: string;
   readonly endpoints: Endpoint[];
   readonly paths: Source['paths'];
@@ -63,9 +65,11 @@ export interface SourceRow {
   readonly priority: number;
   readonly weight: number;
   readonly enabled: boolean;
-  readonly stream_usage: boolean;
-  readonly cancel_stops_billing: boolean;
+  readonly stream_usage: boolean | null;
+  readonly cancel_stops_billing: boolean | null;
   readonly total_extra: Source['totalExtra'];
+  readonly body: Source['body'];
+  readonly unpriced: Source['unpriced'];
   readonly limits: Source['limits'];
 }
 
@@ -74,6 +78,8 @@ export function sourceFromRow(row: SourceRow): Source {
     id: row.id,
     model: row.model,
     provider: row.provider,
+    profile: row.profile,
+    parameters: row.parameters,
     baseUrl: row.base_url,
     upstreamModel: row.upstream_model,
     endpoints: row.endpoints,
@@ -88,6 +94,8 @@ export function sourceFromRow(row: SourceRow): Source {
     streamUsage: row.stream_usage,
     cancelStopsBilling: row.cancel_stops_billing,
     totalExtra: row.total_extra,
+    body: row.body,
+    unpriced: row.unpriced,
     limits: row.limits,
   };
 }

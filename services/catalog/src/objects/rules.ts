@@ -8,12 +8,27 @@ import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/cont
  */
 export type Provider = Omit<CatalogProvider, 'v'>;
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
-export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth' | 'betas' | 'betasRefused' | 'totalExtra'> & {
-  /** Null: as the provider's format has it. */
+export interface Source extends Pick<SourceView, 'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced'> {
+  readonly model: string;
+  readonly provider: string;
+  /** Null: nothing is known but the provider's format. */
+  readonly profile: string | null;
+  readonly endpoints: CatalogSource['endpoints'];
+  readonly paths: CatalogSource['paths'];
+  readonly sealedCredential: string | null;
+  readonly priority: number;
+  readonly weight: number;
+  readonly enabled: boolean;
+  readonly limits: CatalogSource['limits'];
+  /** From here on null means: as the profile has it. */
+  readonly baseUrl: string | null;
   readonly auth: CatalogSource['auth'] | null;
   readonly betas: SourceView['betas'] | null;
-  readonly totalExtra: SourceView['totalExtra'];
-};
+  readonly body: SourceView['body'] | null;
+  readonly streamUsage: boolean | null;
+  readonly cancelStopsBilling: boolean | null;
+  readonly totalExtra: SourceView['totalExtra'] | null;
+}
 
 export type Kind = 'provider' | 'model' | 'source';
 

@@ -1,16 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { sourceSpec as sourceSchema, type SourceSpec } from '@gateway/contracts/operator';
-import { sourceSpec } from '../../test/specs.js';
+import { PLACE, sourceSpec } from '../../test/specs.js';
 import { entriesOf } from '../publishing/entry-rules.js';
 import { sourceOf } from './spec-rules.js';
 import type { Source } from './rules.js';
-import { keptBetas } from './source-rules.js';
-import { sourceViewOf } from './view-rules.js';
 
 type Betas = NonNullable<SourceSpec['betas']>;
 
 function source(betas?: Betas): Source {
-  const made = sourceOf('s', sourceSchema.parse(sourceSpec(betas === undefined ? {} : { betas })), null, false);
+  const made = sourceOf('s', sourceSchema.parse(sourceSpec(betas === undefined ? {} : { betas })), PLACE);
   if ('refused' in made) throw new Error(made.refused.message);
   return made;
 }
@@ -45,17 +43,4 @@ test.each<['openai' | 'anthropic', Betas | undefined, unknown, unknown]>([
   ['openai', 'standard', 'pass', ['fast-mode-']],
 ])('a provider in the format %s with betas %j passes %j and refuses %j', (format, betas, told, refused) => {
   expect(published(format, betas)).toEqual([told, refused]);
-});
-
-test('a view shows what is in force, and put as it was read changes nothing', () => {
-  const kept = source();
-  for (const [format, shown] of [
-    ['anthropic', 'standard'],
-    ['openai', []],
-  ] as const) {
-    expect(sourceViewOf(kept, format, [], 0).betas).toEqual(shown);
-    expect(keptBetas(source(shown === 'standard' ? shown : []).betas, kept, format)).toBeNull();
-  }
-  expect(keptBetas([], kept, 'anthropic')).toEqual([]);
-  expect(keptBetas([], source([]), 'openai')).toEqual([]);
 });

@@ -1,11 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { sourceSpec as sourceSchema } from '@gateway/contracts/operator';
-import { sourceSpec } from '../../test/specs.js';
+import { PLACE, sourceSpec } from '../../test/specs.js';
 import { sourceOf } from './spec-rules.js';
 import { sameContent } from './rules.js';
 
-const make = (more: Parameters<typeof sourceSpec>[0]) =>
-  sourceOf('s', sourceSchema.parse(sourceSpec(more)), null, false);
+const make = (more: Parameters<typeof sourceSpec>[0]) => sourceOf('s', sourceSchema.parse(sourceSpec(more)), PLACE);
 const refused = (param: string) => ({ refused: expect.objectContaining({ code: 'invalid_request', param }) });
 
 test('the order of endpoints and the spelling of header names make no difference', () => {

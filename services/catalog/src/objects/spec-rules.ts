@@ -7,6 +7,7 @@ import {
   type ProviderSpec,
   type SourceSpec,
 } from '@gateway/contracts/operator';
+import { checkProfile, connectionOf, endpointsOf, profileOf } from '../profiles/profile-rules.js';
 import { checkBaseUrl } from './base-url-rules.js';
 import type { Model, Provider, Source } from './rules.js';
 
@@ -53,26 +54,40 @@ export function modelOf(id: string, spec: ModelSpec): Model {
   };
 }
 
-/**
- * The source as it is kept, or why it cannot be. `sealedCredential` is the text that it will have.
- */
+/** What a source is made of beside its spec. */
+export interface SourceParts {
+  /** The sealed text that it will have. */
+  readonly sealedCredential: string | null;
+  readonly privateAllowed: boolean;
+  /** Of its provider. */
+  readonly format: Provider['format'];
+  /** Of its model. */
+  readonly kind: Model['kind'];
+}
+
+/** The source as it is kept, or why it cannot be. */
 export function sourceOf(
   id: string,
   spec: SourceSpec,
-  sealedCredential: string | null,
-  privateAllowed: boolean,
+  { sealedCredential, privateAllowed, format, kind }: SourceParts,
 ): Source | ManagementRefusal {
   if (id === TAKEN_ID) return refuse('invalid_request', `no source can have the id ${TAKEN_ID}: choose another`, 'id');
-  const endpoints = ENDPOINTS.filter((endpoint) => spec.endpoints.includes(endpoint));
+  const named = { profile: spec.profile ?? null, parameters: spec.parameters ?? {}, baseUrl: spec.baseUrl ?? null };
+  const misfit = checkProfile(named);
+  if (misfit !== null) return misfit;
+  const profile = profileOf(named, format);
+  if (spec.endpoints == null && named.profile === null)
+    return refuse('invalid_request', 'endpoints are needed where no profile is named', 'endpoints');
+  const wanted = spec.endpoints ?? endpointsOf(profile, kind);
+  const endpoints = ENDPOINTS.filter((endpoint) => wanted.includes(endpoint));
+  if (endpoints.length === 0)
+    return refuse('invalid_request', `${profile.name} has no endpoint for a model of kind ${kind}`, 'endpoints');
   const paths = Object.fromEntries(
     ENDPOINTS.flatMap((endpoint) => {
       const path = spec.paths?.[endpoint];
       return path === undefined ? [] : [[endpoint, path]];
     }),
   ) as Source['paths'];
-  const allPathsGiven = endpoints.every((endpoint) => paths[endpoint] !== undefined);
-  const baseUrl = checkBaseUrl(spec.baseUrl, { privateAllowed, allPathsGiven });
-  if (typeof baseUrl !== 'string') return baseUrl;
   if (spec.auth?.type === 'header' && RELAY_HEADERS.has(spec.auth.header.toLowerCase()))
     return refuse('invalid_request', `header ${spec.auth.header} cannot carry a credential`, 'auth.header');
   const headers = headersOf(spec.headers ?? {});
@@ -81,7 +96,7 @@ export function sourceOf(
     id,
     model: spec.modelId,
     provider: spec.providerId,
-    baseUrl,
+    ...named,
     upstreamModel: spec.upstreamModel,
     endpoints,
     paths,
@@ -92,9 +107,11 @@ export function sourceOf(
     priority: spec.priority,
     weight: spec.weight,
     enabled: spec.enabled,
-    streamUsage: spec.streamUsage,
-    cancelStopsBilling: spec.cancelStopsBilling,
-    totalExtra: spec.totalExtra,
+    body: spec.body ?? null,
+    streamUsage: spec.streamUsage ?? null,
+    cancelStopsBilling: spec.cancelStopsBilling ?? null,
+    totalExtra: spec.totalExtra ?? null,
+    unpriced: spec.unpriced,
     limits: {
       headersTimeoutMs: spec.limits?.headersTimeoutMs ?? null,
       firstEventTimeoutMs: spec.limits?.firstEventTimeoutMs ?? null,
@@ -103,7 +120,11 @@ export function sourceOf(
   };
   if (Buffer.byteLength(JSON.stringify(source)) > SOURCE_BYTES_MAX)
     return refuse('invalid_request', `a source has at most ${SOURCE_BYTES_MAX} bytes; shorten its headers`, 'headers');
-  return source;
+  const connection = connectionOf(source, profile);
+  const allPathsGiven = endpoints.every((endpoint) => connection.paths[endpoint] !== undefined);
+  const baseUrl = checkBaseUrl(connection.baseUrl, { privateAllowed, allPathsGiven });
+  if (typeof baseUrl !== 'string') return baseUrl;
+  return source.baseUrl === null ? source : { ...source, baseUrl };
 }
 
 /** In lower case and by name, so that the same headers are always the same text. */

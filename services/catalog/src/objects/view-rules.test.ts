@@ -5,11 +5,10 @@ import {
   sourceSpec as sourceSchema,
   sourceView,
 } from '@gateway/contracts/operator';
-import { modelSpec, sourceSpec } from '../../test/specs.js';
+import { modelSpec, PLACE, sourceSpec } from '../../test/specs.js';
 import { figuresOf } from './price-rules.js';
 import { modelOf, sourceOf } from './spec-rules.js';
 import type { DatedFigures } from './rules.js';
-import { defaultAuth, keptAuth } from './source-rules.js';
 import { modelViewOf, sourceViewOf } from './view-rules.js';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -62,7 +61,7 @@ test('a model shows the prices in force as they are put, and those to come', () 
 });
 
 test('a source shows whether it has a credential, never which', () => {
-  const source = sourceOf('s', sourceSchema.parse(sourceSpec()), 'v1.sealed', false);
+  const source = sourceOf('s', sourceSchema.parse(sourceSpec()), { ...PLACE, sealedCredential: 'v1.sealed' });
   if ('refused' in source) throw new Error('refused');
   const view = sourceViewOf(source, 'anthropic', [at('cv_1', 1, PRICES)], NOW);
   expect(sourceView.parse(view)).toEqual(view);
@@ -73,13 +72,4 @@ test('a source shows whether it has a credential, never which', () => {
     costVersion: 'cv_1',
   });
   expect(JSON.stringify(view)).not.toContain('sealed');
-});
-
-test('the default of the format, put as it is shown, is kept as none; anything else as it is', () => {
-  const bearer = defaultAuth('openai');
-  expect(keptAuth(bearer, { auth: null }, 'openai')).toBeNull();
-  expect(keptAuth(bearer, { auth: null }, 'anthropic')).toEqual(bearer);
-  expect(keptAuth(bearer, { auth: bearer }, 'openai')).toEqual(bearer);
-  expect(keptAuth(bearer, null, 'openai')).toEqual(bearer);
-  expect(keptAuth(null, { auth: bearer }, 'openai')).toBeNull();
 });

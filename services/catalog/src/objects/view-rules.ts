@@ -2,7 +2,7 @@ import type { ModelView, ProviderView, SourceView, VersionView } from '@gateway/
 import { shownVersions, versionAt } from './version-rules.js';
 import { toSpec } from './price-rules.js';
 import type { DatedFigures, Model, Provider, Source } from './rules.js';
-import { defaultAuth, defaultBetas } from './source-rules.js';
+import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
 /** What operators see of the catalog's objects. Put again as they are, they change nothing. */
 
@@ -36,24 +36,29 @@ export function sourceViewOf(
   nowMs: number,
 ): SourceView {
   const { current, version, upcoming } = shown(versions, nowMs);
+  const connection = connectionOf(source, profileOf(source, format));
   return {
     id: source.id,
     modelId: source.model,
     providerId: source.provider,
-    baseUrl: source.baseUrl,
+    profile: source.profile,
+    parameters: source.parameters,
+    baseUrl: connection.baseUrl,
     upstreamModel: source.upstreamModel,
     endpoints: [...source.endpoints],
     paths: { ...source.paths },
-    auth: source.auth ?? defaultAuth(format),
+    auth: connection.auth,
     hasCredential: source.sealedCredential !== null,
     headers: source.headers,
-    betas: source.betas ?? defaultBetas(format),
+    betas: connection.betas,
+    body: connection.body,
     priority: source.priority,
     weight: source.weight,
     enabled: source.enabled,
-    streamUsage: source.streamUsage,
-    cancelStopsBilling: source.cancelStopsBilling,
-    totalExtra: source.totalExtra,
+    streamUsage: connection.streamUsage,
+    cancelStopsBilling: connection.cancelStopsBilling,
+    totalExtra: connection.totalExtra,
+    unpriced: source.unpriced,
     limits: source.limits,
     costs: current,
     costVersion: version,

@@ -49,6 +49,8 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     id: source.id,
     model: source.model,
     provider: source.provider,
+    profile: source.profile,
+    parameters: source.parameters,
     base_url: source.baseUrl,
     upstream_model: source.upstreamModel,
     endpoints: source.endpoints,
@@ -64,6 +66,8 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     stream_usage: source.streamUsage,
     cancel_stops_billing: source.cancelStopsBilling,
     total_extra: source.totalExtra,
+    body: source.body,
+    unpriced: source.unpriced,
     limits: source.limits,
   }));
   await upsert(tx, 'sources', rows);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { catalogModel, catalogProvider, catalogSource, modelEntryKey } from '@gateway/contracts/messages';
 import { modelSpec as modelSchema, sourceSpec as sourceSchema } from '@gateway/contracts/operator';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import { modelSpec, sourceSpec } from '../../test/specs.js';
+import { modelSpec, PLACE, sourceSpec } from '../../test/specs.js';
 import { VERSIONS_AHEAD_MAX } from '../objects/version-rules.js';
 import { entriesOf } from './entry-rules.js';
 import { modelOf, SOURCE_BYTES_MAX, sourceOf } from '../objects/spec-rules.js';
@@ -20,7 +20,7 @@ const FIGURES = {
 };
 
 function source(id: string, more: Parameters<typeof sourceSpec>[0]): Source {
-  const made = sourceOf(id, sourceSchema.parse(sourceSpec(more)), 'v1.sealed', false);
+  const made = sourceOf(id, sourceSchema.parse(sourceSpec(more)), { ...PLACE, sealedCredential: 'v1.sealed' });
   if ('refused' in made) throw new Error(JSON.stringify(made));
   return made;
 }

@@ -7,8 +7,9 @@ import {
 } from '@gateway/contracts/messages';
 import { publishedVersions } from '../objects/version-rules.js';
 import { toWireFigures } from '../objects/price-rules.js';
-import type { CatalogSnapshot, DatedFigures } from '../objects/rules.js';
-import { defaultAuth, defaultBetas, publishedBetas } from '../objects/source-rules.js';
+import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects/rules.js';
+import { publishedBetas } from '../objects/source-rules.js';
+import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
 /** The bucket's entries of a snapshot: the same snapshot always gives the same texts. */
 export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string> {
@@ -24,13 +25,47 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     entries.set(modelEntryKey(model.id), JSON.stringify(entry));
   }
   for (const source of snapshot.sources) {
-    const format = providers.get(source.provider)?.format;
-    const auth = source.auth ?? defaultAuth(format);
-    const betas = publishedBetas(source.betas ?? defaultBetas(format));
-    const entry: CatalogSource = { v: 1, ...source, auth, ...betas, costs: datedVersions(costs.get(source.id), nowMs) };
+    const entry = sourceEntry(
+      source,
+      providers.get(source.provider)?.format,
+      datedVersions(costs.get(source.id), nowMs),
+    );
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }
   return entries;
+}
+
+/** With everything of its profile that an edge decides by. */
+function sourceEntry(source: Source, format: Provider['format'] | undefined, costs: DatedVersion[]): CatalogSource {
+  const profile = profileOf(source, format);
+  const { betas, streamedPaths, body, ...connection } = connectionOf(source, profile);
+  return {
+    v: 1,
+    id: source.id,
+    model: source.model,
+    provider: source.provider,
+    profile: profile.id,
+    upstreamModel: source.upstreamModel,
+    endpoints: source.endpoints,
+    sealedCredential: source.sealedCredential,
+    ...connection,
+    ...publishedBetas(betas),
+    priority: source.priority,
+    weight: source.weight,
+    enabled: source.enabled,
+    limits: source.limits,
+    costs,
+    ...(source.unpriced === 'refuse' ? { pricing: profile.pricing } : {}),
+    ...filled({ streamedPaths, body, errors: profile.errors, unlimitedMaxTokens: profile.unlimitedMaxTokens }),
+    ...(profile.keepsState ? { keepsState: true } : {}),
+  };
+}
+
+/** Those that are not empty. */
+function filled<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => Object.keys(value as object).length > 0),
+  ) as Partial<T>;
 }
 
 function datedVersions(versions: readonly DatedFigures[] | undefined, nowMs: number): DatedVersion[] {

@@ -8,8 +8,15 @@ import {
 import { hasSealedForm } from '@gateway/service-kit';
 import { withVersion, planFigures } from '../objects/version-rules.js';
 import { sourceOf } from '../objects/spec-rules.js';
-import { type DatedFigures, type Provider, sameContent, type SaveResult, type Source } from '../objects/rules.js';
-import { keptAuth, keptBetas } from '../objects/source-rules.js';
+import {
+  type DatedFigures,
+  type Model,
+  type Provider,
+  sameContent,
+  type SaveResult,
+  type Source,
+} from '../objects/rules.js';
+import { connectionOf, keptSettings, profileOf } from '../profiles/profile-rules.js';
 import { sourceViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
 import { checkPlaces, checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
@@ -50,12 +57,13 @@ export async function saveSource(
   const given = acceptCredential(request);
   if (given && isRefusal(given)) return given;
   const sealed = given ? given.sealed : kept;
-  const wanted = sourceOf(id, spec, sealed, privateAllowed);
+  const place = await checkPlace(tx, spec);
+  if (isRefusal(place)) return place;
+  const { provider, kind } = place;
+  const parts = { sealedCredential: sealed, privateAllowed, format: provider.format, kind };
+  const wanted = sourceOf(id, spec, parts);
   if (isRefusal(wanted)) return wanted;
-  const provider = await checkPlace(tx, wanted);
-  if (isRefusal(provider)) return provider;
-  const auth = keptAuth(wanted.auth, before, provider.format);
-  const after = { ...wanted, auth, betas: keptBetas(wanted.betas, before, provider.format) };
+  const after = keptSettings(wanted, before, before && connectionOf(before, profileOf(before, provider.format)));
   const versions = before ? await tx.versions({ source: id }) : [];
   const planned = planFigures(spec.costs, versions, tx.nowMs, 'costs');
   if (planned && isRefusal(planned)) return planned;
@@ -84,11 +92,16 @@ function acceptCredential({
   return refuse('invalid_request', 'the credential is not a sealed text of a known version', 'credential');
 }
 
-/** Its provider, when that and its model are there. */
-async function checkPlace(tx: CatalogTx, source: Source): Promise<Provider | ManagementRefusal> {
-  if (!(await tx.model(source.model))) return refuse('not_found', `there is no model ${source.model}`, 'modelId');
-  const provider = await tx.provider(source.provider);
-  return provider ?? refuse('not_found', `there is no provider ${source.provider}`, 'providerId');
+/** Its provider and its model's kind, when both are there. */
+async function checkPlace(
+  tx: CatalogTx,
+  { modelId, providerId }: SourceSpec,
+): Promise<{ readonly provider: Provider; readonly kind: Model['kind'] } | ManagementRefusal> {
+  const model = await tx.model(modelId);
+  if (!model) return refuse('not_found', `there is no model ${modelId}`, 'modelId');
+  const provider = await tx.provider(providerId);
+  if (!provider) return refuse('not_found', `there is no provider ${providerId}`, 'providerId');
+  return { provider, kind: model.kind };
 }
 
 async function viewOf(

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
+
+/**
+ * The price classes of a model. Providers have names of their own for them, which a profile maps to
+ * these.
+ */
+export const PRICE_CLASSES = ['standard', 'priority', 'flex', 'fast'] as const;
+export const priceClass = z.enum(PRICE_CLASSES);
+export type PriceClass = z.infer<typeof priceClass>;
+
+/** What is sold by the piece: one use of a tool that runs at the provider. */
+export const priceUnit = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/);
+/** The largest number of different units that a price, an answer or a record has. */
+export const PRICE_UNITS_MAX = 16;
+
+const endpoint = z.enum(ENDPOINTS);
+/** A top-level member of a request. */
+const fieldName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/);
+/** The value of such a member, as text. */
+const fieldText = z.string().max(128);
+/**
+ * Where an answer has something: members from its top, joined by dots; `name[]` stands for each
+ * item of a list, `name[type=x]` for its items whose `type` is x.
+ */
+export const answerPath = z
+  .string()
+  .regex(/^[a-z0-9_]+(\[(type=[a-z0-9_]+)?\])?(\.[a-z0-9_]+(\[(type=[a-z0-9_]+)?\])?){0,5}$/);
+
+/**
+ * How a key is sent, or how a request is signed. `sigv4`: AWS Signature Version 4. `google`,
+ * `entra`: a token that expires and is fetched ahead of its end.
+ */
+export const sourceAuth = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('bearer') }),
+  z.object({ type: z.literal('header'), header: z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/) }),
+  z.object({ type: z.literal('sigv4'), service: z.string().min(1).max(64), region: z.string().min(1).max(64) }),
+  z.object({ type: z.literal('google'), scope: z.string().min(1).max(256) }),
+  z.object({ type: z.literal('entra'), scope: z.string().min(1).max(256) }),
+]);
+export type SourceAuth = z.infer<typeof sourceAuth>;
+
+/**
+ * What is changed in a request's top-level members before it is sent; every other byte goes as it
+ * came. `set` replaces or adds a member, `rename` is left out where the new name is there already.
+ */
+export const bodyRule = z.object({
+  set: z.record(fieldName, z.unknown()).optional(),
+  remove: z.array(fieldName).max(32).optional(),
+  rename: z.record(fieldName, fieldName).optional(),
+});
+export type BodyRule = z.infer<typeof bodyRule>;
+export const bodyRules = z.partialRecord(endpoint, bodyRule);
+export type BodyRules = z.infer<typeof bodyRules>;
+
+/** Which class a request asks for, and which one an answer says that it was served in. */
+export const classRule = z.object({
+  /** The request's member. */
+  field: fieldName,
+  /** Its values. A request with another value cannot be priced. Absent from a request: standard. */
+  asks: z.record(fieldText, priceClass),
+  /** Null: the answer does not tell, and the class that was asked for is billed. */
+  answersAt: answerPath.nullable(),
+  /** What the answer says. Another value is billed as standard, and its operator is told. */
+  answers: z.record(fieldText, priceClass),
+});
+export type ClassRule = z.infer<typeof classRule>;
+
+/** A tool that runs at the provider and is charged by use. */
+export const toolRule = z.object({
+  unit: priceUnit,
+  /** Of a member of the request's `tools`: its `type`; one that ends with `*`, by its beginning. */
+  types: z.array(fieldText).max(32),
+  /** Top-level members of a request that ask for it by being there, and neither null nor false. */
+  fields: z.array(fieldName).max(8),
+  /** Number of uses, or the list of them; null: the answer does not tell, and one use is billed. */
+  reportedAt: answerPath.nullable(),
+  /** Uses that the hold assumes where the request bounds them no lower. */
+  usesMax: z.int().min(1).max(1_000),
+  /** The tool's member, or the request's, that bounds them. */
+  boundedBy: fieldName.nullable(),
+});
+export type ToolRule = z.infer<typeof toolRule>;
+
+/** What of a request costs extra, and what cannot be priced. */
+export const pricingRules = z.object({
+  classes: z.array(classRule).max(4),
+  tools: z.array(toolRule).max(32),
+  /** Types of tools that cost nothing but tokens; of every other the price is unknown. */
+  freeTools: z.array(fieldText).max(64),
+  /**
+   * Top-level members that change the price in a way that no price has. An empty list: by being
+   * there; else with one of these values.
+   */
+  unpricedFields: z.record(fieldName, z.array(fieldText).max(32)),
+});
+export type PricingRules = z.infer<typeof pricingRules>;
+
+/** What an error means at this provider and not elsewhere. The first rule that fits counts. */
+export const errorRule = z.object({
+  status: z.int().min(400).max(599).nullable(),
+  /** Code or type, as the error has it. */
+  code: z.string().max(128).nullable(),
+  /** A regular expression that its text matches, in any case. */
+  text: z.string().max(200).nullable(),
+  class: z.enum([
+    'body',
+    'content',
+    'credential',
+    'funds',
+    'model',
+    'forbidden',
+    'not_found',
+    'item',
+    'quota',
+    'overload',
+    'late',
+  ]),
+});
+export type ErrorRule = z.infer<typeof errorRule>;
+
+/** The path of an endpoint after the base; `{model}` and the profile's parameters are filled in. */
+const path = z.string().regex(/^\/[\x21-\x7e]{0,1023}$/);
+export const profilePath = z.union([path, z.object({ plain: path, streamed: path })]);
+
+/** Names a profile. */
+export const profileId = z.string().regex(/^[a-z][a-z0-9-]{1,40}$/);
+
+/**
+ * How a kind of provider is connected, what it refuses and how it counts. A source that names a
+ * profile has all of it, and overrides what differs.
+ */
+export const providerProfile = z.strictObject({
+  id: profileId,
+  name: z.string().min(1).max(80),
+  /** The day on which it was compared with what the provider says. */
+  checked: z.iso.date(),
+  documentation: z.url().nullable(),
+  format: z.enum(['openai', 'anthropic']),
+  /** The base address; null: there is none that all have. `{name}` is filled in from parameters. */
+  base: z.string().max(512).nullable(),
+  parameters: z.record(z.string().regex(/^[a-z][a-zA-Z]{0,31}$/), z.string().max(200)),
+  endpoints: z.partialRecord(endpoint, profilePath),
+  /** The ways to be let in; the first is the usual one. An empty list: no key is needed. */
+  auth: z.array(sourceAuth).max(6),
+  headers: z.record(z.string(), z.string()),
+  betas: z.union([z.enum(['pass', 'standard']), z.array(z.string().max(128)).max(64)]),
+  body: bodyRules,
+  /** Members of requests that its format has and that it answers with an error. For the page. */
+  refuses: z.array(fieldName).max(32),
+  /** `asked`: usage ends a stream when `include_usage` asks for it; `always`; `never`. */
+  streamUsage: z.enum(['asked', 'always', 'never']),
+  totalExtra: z.enum(TOTAL_EXTRAS),
+  pricing: pricingRules,
+  errors: z.array(errorRule).max(32),
+  /** Values of `max_tokens` that bound nothing. */
+  unlimitedMaxTokens: z.array(z.int()).max(4),
+  cancelStopsBilling: z.boolean(),
+  /** Whether it keeps answers that later requests name. */
+  keepsState: z.boolean(),
+  /** The usual variable of a key, for `providers add`; null: it has none. */
+  keyVariable: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]*$/)
+    .nullable(),
+  /** What an operator should know, a sentence each. */
+  catches: z.array(z.string().max(400)).max(16),
+});
+export type ProviderProfile = z.infer<typeof providerProfile>;

@@ -1,0 +1,187 @@
+import type { ProviderProfile } from '@gateway/contracts/operator';
+
+export const BEDROCK: ProviderProfile = {
+  id: 'bedrock',
+  name: 'Amazon Bedrock (OpenAI-compatible paths)',
+  checked: '2026-11-23',
+  documentation: 'https://docs.aws.amazon.com/bedrock/latest/userguide/endpoints.html',
+  format: 'openai',
+  base: 'https://bedrock-runtime.{region}.amazonaws.com/openai',
+  parameters: {
+    region:
+      'AWS region, such as us-east-1; also the region of the SigV4 scope and the region a short-lived API key is bound to',
+  },
+  endpoints: {
+    '/v1/chat/completions': '/v1/chat/completions',
+    '/v1/responses': '/v1/responses',
+  },
+  auth: [
+    {
+      type: 'bearer',
+    },
+    {
+      type: 'sigv4',
+      service: 'bedrock',
+      region: '{region}',
+    },
+  ],
+  headers: {},
+  betas: [],
+  body: {},
+  refuses: ['background'],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: {
+    classes: [
+      {
+        field: 'service_tier',
+        asks: {
+          auto: 'standard',
+          default: 'standard',
+          flex: 'flex',
+          priority: 'priority',
+        },
+        answersAt: 'service_tier',
+        answers: {
+          default: 'standard',
+          flex: 'flex',
+          priority: 'priority',
+        },
+      },
+    ],
+    tools: [
+      {
+        unit: 'web_search',
+        types: ['web_search'],
+        fields: [],
+        reportedAt: 'tool_usage.web_search.num_requests',
+        usesMax: 10,
+        boundedBy: null,
+      },
+    ],
+    freeTools: ['function', 'custom'],
+    unpricedFields: {},
+  },
+  errors: [
+    {
+      status: null,
+      code: null,
+      text: '^internal (server error|failure|error)',
+      class: 'overload',
+    },
+    {
+      status: 401,
+      code: null,
+      text: 'Invalid bearer token',
+      class: 'credential',
+    },
+    {
+      status: 401,
+      code: null,
+      text: 'Credential should be scoped to correct service',
+      class: 'credential',
+    },
+    {
+      status: 403,
+      code: null,
+      text: 'Credential should be scoped to correct service',
+      class: 'credential',
+    },
+    {
+      status: null,
+      code: 'access_denied',
+      text: null,
+      class: 'credential',
+    },
+    {
+      status: null,
+      code: null,
+      text: 'is not authorized to perform: bedrock(-mantle)?:',
+      class: 'credential',
+    },
+    {
+      status: 401,
+      code: null,
+      text: 'is not enabled',
+      class: 'model',
+    },
+    {
+      status: 400,
+      code: 'validation_error',
+      text: "isn't supported on this route",
+      class: 'model',
+    },
+    {
+      status: 400,
+      code: null,
+      text: "does not support the '[^']*' API",
+      class: 'model',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'The provided model identifier is invalid',
+      class: 'model',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'with on-demand throughput isn.t supported',
+      class: 'model',
+    },
+    {
+      status: 404,
+      code: null,
+      text: "The model '[^']*' does not exist",
+      class: 'model',
+    },
+    {
+      status: 400,
+      code: 'previous_response_not_found',
+      text: null,
+      class: 'item',
+    },
+    {
+      status: 400,
+      code: null,
+      text: "data retention mode '[^']*' is not available for this model",
+      class: 'forbidden',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'model maximum \\(\\d+\\)',
+      class: 'body',
+    },
+    {
+      status: 400,
+      code: 'invalid_value',
+      text: null,
+      class: 'body',
+    },
+    {
+      status: 400,
+      code: 'validation_error',
+      text: null,
+      class: 'body',
+    },
+  ],
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: true,
+  keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
+  catches: [
+    'One model has different ids, and sometimes a different path prefix, on bedrock-runtime and on bedrock-mantle; the wrong prefix answers 400 "isn\'t supported on this route", 401 "is not enabled" or stalls without answering (xai.grok-4.3 on /v1/responses).',
+    "bedrock-runtime answers a path it does not serve with HTTP 200 and a body naming UnknownOperationException; the user guide's own runtime address without /openai runs into that.",
+    'bedrock-mantle sometimes reports a server fault as a 4xx whose body says Internal server error (also as {"error":"..."} with a bare string); that one is worth a retry.',
+    'Short-lived API keys (prefix bedrock-api-key-) are pre-signed SigV4 addresses: at most 12 hours, never longer than the credentials they came from, bound to one region, not renewable.',
+    'SigV4 for bedrock-mantle takes both scopes bedrock and bedrock-mantle; bedrock-runtime takes bedrock only.',
+    'Responses are stored for 30 days unless store is false; they live in the region that processed them, so with a global. profile a follow-up may have to find another region.',
+    'Quota on bedrock-mantle is admitted on input tokens plus max_tokens per minute, without a request limit; a large max_tokens throttles.',
+    'Guardrail headers work on bedrock-runtime and are accepted but ignored on bedrock-mantle.',
+    'gpt-oss and other /v1 models put the reasoning into message.reasoning and report no completion_tokens_details.',
+    "Model, account and region may be gated by the data retention mode (400 data retention mode 'default' is not available for this model).",
+    'Cost attribution on bedrock-mantle goes by the request header OpenAI-Project (proj_...).',
+    'There is no OpenAI-shaped embeddings path.',
+  ],
+};

@@ -1,0 +1,95 @@
+import type { ProviderProfile } from '@gateway/contracts/operator';
+
+export const COHERE: ProviderProfile = {
+  id: 'cohere',
+  name: 'Cohere (compatibility API)',
+  checked: '2026-11-23',
+  documentation: 'https://docs.cohere.com/docs/compatibility-api',
+  format: 'openai',
+  base: 'https://api.cohere.ai/compatibility',
+  parameters: {},
+  endpoints: {
+    '/v1/chat/completions': '/v1/chat/completions',
+    '/v1/embeddings': '/v1/embeddings',
+  },
+  auth: [
+    {
+      type: 'bearer',
+    },
+  ],
+  headers: {},
+  betas: [],
+  body: {},
+  refuses: [
+    'store',
+    'metadata',
+    'logit_bias',
+    'top_logprobs',
+    'n',
+    'modalities',
+    'prediction',
+    'audio',
+    'service_tier',
+    'parallel_tool_calls',
+    'dimensions',
+    'user',
+  ],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: {
+    classes: [
+      {
+        field: 'service_tier',
+        asks: {
+          auto: 'standard',
+          default: 'standard',
+        },
+        answersAt: null,
+        answers: {},
+      },
+    ],
+    tools: [],
+    freeTools: ['function', 'custom'],
+    unpricedFields: {},
+  },
+  errors: [
+    {
+      status: 404,
+      code: null,
+      text: null,
+      class: 'model',
+    },
+    {
+      status: 429,
+      code: null,
+      text: 'API calls / month',
+      class: 'funds',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'too many tokens',
+      class: 'body',
+    },
+    {
+      status: 422,
+      code: null,
+      text: 'unknown field',
+      class: 'body',
+    },
+  ],
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: false,
+  keyVariable: 'COHERE_API_KEY',
+  catches: [
+    'Errors of Cohere are {id, message} without an error object, type or code: only status and words can be read. Whether the compatibility layer wraps them was not seen.',
+    'The refused fields are those documented as not supported; whether each is answered with an error or ignored was not seen. dimensions and user are of embeddings only.',
+    'stream_options is in neither the supported nor the unsupported list, and one large client does not send it to Cohere: streamed usage must be tried before it is relied on.',
+    'reasoning_effort takes none and high only.',
+    'strict inside a tool, and index inside a tool call sent back, were refused by Cohere with an unknown-field error (the second on the native interface).',
+    'A trial key is limited by month: 429 with API calls / month does not pass by waiting.',
+    'Embeddings cannot name input_type here, which the native interface has.',
+    'The address api.cohere.com/compatibility is in use too.',
+  ],
+};

@@ -1,0 +1,87 @@
+import type { ProviderProfile } from '@gateway/contracts/operator';
+
+export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
+  id: 'deepseek-anthropic',
+  name: 'DeepSeek (Anthropic form)',
+  checked: '2026-11-23',
+  documentation: 'https://api-docs.deepseek.com/guides/anthropic_api',
+  format: 'anthropic',
+  base: 'https://api.deepseek.com/anthropic',
+  parameters: {},
+  endpoints: {
+    '/v1/messages': '/v1/messages',
+  },
+  auth: [
+    {
+      type: 'header',
+      header: 'x-api-key',
+    },
+    {
+      type: 'bearer',
+    },
+  ],
+  headers: {},
+  betas: 'standard',
+  body: {},
+  refuses: [],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: {
+    classes: [
+      {
+        field: 'service_tier',
+        asks: {
+          auto: 'standard',
+          standard_only: 'standard',
+        },
+        answersAt: null,
+        answers: {},
+      },
+    ],
+    tools: [
+      {
+        unit: 'web_search',
+        types: ['web_search_*'],
+        fields: [],
+        reportedAt: null,
+        usesMax: 10,
+        boundedBy: 'max_uses',
+      },
+    ],
+    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
+    unpricedFields: {},
+  },
+  errors: [
+    {
+      status: 400,
+      code: null,
+      text: 'Content Exists Risk',
+      class: 'content',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'must be passed back',
+      class: 'body',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'Model Not Exist|supported API model names',
+      class: 'model',
+    },
+  ],
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: true,
+  keyVariable: 'DEEPSEEK_API_KEY',
+  catches: [
+    'Errors come in the OpenAI envelope (error.message, type, param, code), without the outer "type":"error" of Anthropic.',
+    'A model name starting with claude-opus is served by deepseek-v4-pro, any other claude name by deepseek-flash: the caller pays another model than it asked for; other unknown names are 400.',
+    'container, mcp_servers, service_tier, top_k, thinking.budget_tokens and the version header are ignored, not refused.',
+    'If both Authorization and x-api-key are sent, Authorization wins.',
+    'A thinking block may start without a signature field, and the stream is silent while it thinks.',
+    'message_stop carries no usage; the counts were not seen raw.',
+    'Thinking blocks must be passed back, otherwise 400.',
+  ],
+};

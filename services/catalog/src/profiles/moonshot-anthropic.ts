@@ -1,0 +1,113 @@
+import type { ProviderProfile } from '@gateway/contracts/operator';
+
+export const MOONSHOT_ANTHROPIC: ProviderProfile = {
+  id: 'moonshot-anthropic',
+  name: 'Moonshot AI (Kimi, Anthropic form)',
+  checked: '2026-11-23',
+  documentation: 'https://platform.kimi.ai/docs',
+  format: 'anthropic',
+  base: 'https://api.moonshot.ai/anthropic',
+  parameters: {},
+  endpoints: {
+    '/v1/messages': '/v1/messages',
+  },
+  auth: [
+    {
+      type: 'bearer',
+    },
+    {
+      type: 'header',
+      header: 'x-api-key',
+    },
+  ],
+  headers: {},
+  betas: [],
+  body: {},
+  refuses: [],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: {
+    classes: [
+      {
+        field: 'service_tier',
+        asks: {
+          auto: 'standard',
+          standard_only: 'standard',
+        },
+        answersAt: null,
+        answers: {},
+      },
+    ],
+    tools: [],
+    freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
+    unpricedFields: {},
+  },
+  errors: [
+    {
+      status: null,
+      code: 'exceeded_current_quota_error',
+      text: null,
+      class: 'funds',
+    },
+    {
+      status: null,
+      code: null,
+      text: 'suspended due to insufficient balance',
+      class: 'funds',
+    },
+    {
+      status: 404,
+      code: 'resource_not_found_error',
+      text: null,
+      class: 'model',
+    },
+    {
+      status: null,
+      code: 'engine_overloaded_error',
+      text: null,
+      class: 'overload',
+    },
+    {
+      status: 429,
+      code: 'rate_limit_reached_error',
+      text: null,
+      class: 'quota',
+    },
+    {
+      status: null,
+      code: 'content_filter',
+      text: null,
+      class: 'content',
+    },
+    {
+      status: null,
+      code: null,
+      text: 'considered high risk',
+      class: 'content',
+    },
+    {
+      status: null,
+      code: null,
+      text: 'exceeded model token limit|Input token length too long',
+      class: 'body',
+    },
+    {
+      status: 400,
+      code: null,
+      text: '^invalid (temperature|thinking|top_p)',
+      class: 'body',
+    },
+  ],
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: false,
+  keyVariable: 'MOONSHOT_API_KEY',
+  catches: [
+    'Errors were seen in an envelope {"error":{"message","type"}} with the types of the OpenAI form, without the outer "type":"error".',
+    'Use Bearer: x-api-key alone failed for one report.',
+    'temperature is rescaled by 0.6 on this path (2026-05).',
+    'kimi-k3 takes output_config.effort low|high|max and no thinking field; kimi-k2.7 refuses thinking disabled.',
+    'The contract of this path was not published in May 2026; raw usage was not seen.',
+    'The Kimi Code endpoint (api.kimi.com/coding) is another product with other keys and errors.',
+  ],
+};

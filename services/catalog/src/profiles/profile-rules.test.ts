@@ -1,0 +1,127 @@
+import { expect, test } from '@jest/globals';
+import { ENDPOINTS } from '@gateway/contracts/messages';
+import { providerProfile, sourceSpec as sourceSchema, type SourceSpec } from '@gateway/contracts/operator';
+import { PLACE, sourceSpec } from '../../test/specs.js';
+import type { Source } from '../objects/rules.js';
+import { sourceOf, type SourceParts } from '../objects/spec-rules.js';
+import { sourceViewOf } from '../objects/view-rules.js';
+import { ANTHROPIC_COMPATIBLE, OPENAI_COMPATIBLE } from './compatible.js';
+import { connectionOf, keptSettings, profileOf } from './profile-rules.js';
+import { PROFILES } from './profiles.js';
+
+type Input = Parameters<typeof sourceSchema.parse>[0];
+
+function made(spec: Partial<SourceSpec>, parts: Partial<SourceParts> = {}): ReturnType<typeof sourceOf> {
+  const input: Input = { modelId: 'acme/one', providerId: 'acme', upstreamModel: 'one', ...spec };
+  return sourceOf('s', sourceSchema.parse(input), { ...PLACE, ...parts });
+}
+
+function source(spec: Partial<SourceSpec>, parts?: Partial<SourceParts>): Source {
+  const result = made(spec, parts);
+  if ('refused' in result) throw new Error(result.refused.message);
+  return result;
+}
+
+const connection = (spec: Partial<SourceSpec>, parts?: Partial<SourceParts>) => {
+  const one = source(spec, parts);
+  return connectionOf(one, profileOf(one, 'openai'));
+};
+const refused = (param: string) => ({ refused: expect.objectContaining({ code: 'invalid_request', param }) });
+
+const ALL = [...PROFILES, OPENAI_COMPATIBLE, ANTHROPIC_COMPATIBLE];
+
+test.each(ALL.map((profile) => [profile.id, profile] as const))('%s has the form of a profile', (_id, profile) => {
+  expect(providerProfile.parse(profile)).toEqual(profile);
+  for (const { text } of profile.errors) if (text !== null) expect(() => new RegExp(text, 'i')).not.toThrow();
+});
+
+test('a source needs no more than profile, parameters and model', () => {
+  expect(connection({ profile: 'openai' })).toMatchObject({
+    baseUrl: 'https://api.openai.com',
+    paths: {},
+    auth: { type: 'bearer' },
+    streamUsage: true,
+    totalExtra: 'reasoning',
+  });
+  expect(source({ profile: 'openai' }).endpoints).toEqual(['/v1/chat/completions', '/v1/completions', '/v1/responses']);
+  expect(source({ profile: 'openai' }, { kind: 'embedding' }).endpoints).toEqual(['/v1/embeddings']);
+});
+
+test('parameters and the model are filled into address and path', () => {
+  const azure = { profile: 'azure-deployments', parameters: { resource: 'acme', apiVersion: '2024-10-21' } };
+  expect(connection({ ...azure, upstreamModel: 'my gpt' })).toMatchObject({
+    baseUrl: 'https://acme.openai.azure.com/openai',
+    paths: { '/v1/chat/completions': '/deployments/my%20gpt/chat/completions?api-version=2024-10-21' },
+    auth: { type: 'header', header: 'api-key' },
+  });
+  const vertex = {
+    profile: 'vertex-anthropic',
+    parameters: { host: 'us-east5-aiplatform.googleapis.com', project: 'p-1', location: 'us-east5' },
+    upstreamModel: 'claude',
+  };
+  expect(connection(vertex)).toMatchObject({
+    paths: { '/v1/messages': '/claude:rawPredict' },
+    streamedPaths: { '/v1/messages': '/claude:streamRawPredict' },
+    body: { '/v1/messages': { set: { anthropic_version: 'vertex-2023-10-16' }, remove: ['model'] } },
+  });
+});
+
+test('what a source sets itself stands before its profile', () => {
+  const own = {
+    profile: 'mistral',
+    baseUrl: 'https://eu.mistral.example',
+    auth: { type: 'header', header: 'x-key' },
+    paths: { '/v1/chat/completions': '/chat' },
+    streamUsage: true,
+    totalExtra: 'input',
+    headers: { 'x-a': '1' },
+    body: { '/v1/chat/completions': { remove: ['user'] } },
+  } as const satisfies Partial<SourceSpec>;
+  expect(connection(own)).toMatchObject({
+    baseUrl: own.baseUrl,
+    auth: own.auth,
+    paths: own.paths,
+    streamUsage: true,
+    totalExtra: 'input',
+    headers: own.headers,
+    body: own.body,
+  });
+});
+
+test.each<[string, Partial<SourceSpec>, string]>([
+  ['an unknown profile', { profile: 'nobody' }, 'profile'],
+  ['a missing parameter', { profile: 'azure-openai' }, 'parameters.resource'],
+  ['an unknown parameter', { profile: 'openai', parameters: { region: 'x' } }, 'parameters'],
+  ['a profile without an address', { profile: 'vllm' }, 'baseUrl'],
+  ['no profile and no endpoints', { baseUrl: 'https://api.acme.example' }, 'endpoints'],
+  ['no profile and no address', { endpoints: ['/v1/chat/completions'] }, 'baseUrl'],
+])('%s is refused', (_name, spec, param) => {
+  expect(made(spec)).toEqual(refused(param));
+});
+
+test('a profile without endpoints for the kind of model is refused', () => {
+  expect(made({ profile: 'anthropic' }, { kind: 'embedding' })).toEqual(refused('endpoints'));
+});
+
+test.each(['openai', 'anthropic', null])('with profile %s, a view put as it was read is kept as before', (profile) => {
+  const before = profile === null ? sourceOf('s', sourceSchema.parse(sourceSpec()), PLACE) : made({ profile });
+  if ('refused' in before) throw new Error('refused');
+  const {
+    costs: _costs,
+    costVersion: _version,
+    upcomingCosts: _upcoming,
+    hasCredential: _has,
+    id: _id,
+    ...view
+  } = sourceViewOf(before, 'openai', [], 0);
+  const wanted = sourceOf('s', sourceSchema.parse(view), PLACE);
+  if ('refused' in wanted) throw new Error(JSON.stringify(wanted));
+  expect(keptSettings(wanted, before, connectionOf(before, profileOf(before, 'openai')))).toEqual(before);
+  expect(
+    keptSettings({ ...wanted, streamUsage: false }, before, connectionOf(before, profileOf(before, 'openai'))),
+  ).toEqual({ ...before, streamUsage: false });
+});
+
+test('endpoints of profiles are those of the contract', () => {
+  for (const { endpoints } of ALL) for (const name of Object.keys(endpoints)) expect(ENDPOINTS).toContain(name);
+});

@@ -1,0 +1,68 @@
+import type { ProviderProfile } from '@gateway/contracts/operator';
+
+/** The page "Connecting providers", which a test compares with `docs/providers.md`. */
+export function providersPage(profiles: readonly ProviderProfile[]): string {
+  const rows = profiles.map((profile) => `| ${[...rowOf(profile)].join(' | ')} |`);
+  return [
+    '# Connecting providers',
+    '',
+    '<!-- Written from services/catalog/src/profiles by its test with UPDATE_GOLDEN=1. -->',
+    '',
+    'A source names a **profile**: what is known of its provider. Every setting that a source does not have itself is the',
+    "profile's. The facts behind each profile, with where and when they were found, are in `services/catalog/profiles`;",
+    'what was not found out is left as the format of the provider has it. All settings of a source are in',
+    '[SOURCES.md](../services/catalog/SOURCES.md).',
+    '',
+    '```json',
+    '{ "modelId": "openai/gpt-5.6-luna", "providerId": "openai", "profile": "openai", "upstreamModel": "gpt-5.6-luna" }',
+    '```',
+    '',
+    '| Provider | `profile` | Address and `parameters` | Endpoints | Credential | Sold beside tokens |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+    '**Sold beside tokens**: price classes that a request can ask for, and tools that the provider charges by use. A',
+    'request for what the model has no price for is answered by another source, or with 503 `model_not_priced`.',
+    '',
+    ...profiles.flatMap(notesOf),
+  ].join('\n');
+}
+
+function* rowOf(profile: ProviderProfile): Iterable<string> {
+  const { id, name, documentation, base, parameters, endpoints, auth, keyVariable, pricing } = profile;
+  yield documentation === null ? name : `[${name}](${documentation})`;
+  yield code(id);
+  const needed = Object.entries(parameters).map(([parameter, about]) => `${code(parameter)}: ${about}`);
+  yield [base === null ? '`baseUrl` is needed' : code(base), ...needed].join('<br>');
+  yield Object.keys(endpoints)
+    .map((endpoint) => code(endpoint.replace('/v1', '')))
+    .join(' ');
+  const ways = auth.map((way) => (way.type === 'header' ? code(way.header) : way.type));
+  yield [ways.join(', ') || 'none needed', ...(keyVariable === null ? [] : [code(keyVariable)])].join('<br>');
+  const classes = pricing.classes.flatMap(({ asks }) => Object.values(asks)).filter((name) => name !== 'standard');
+  const units = pricing.tools.map(({ unit }) => unit);
+  yield [...new Set([...classes, ...units])].map(code).join(' ') || 'nothing known';
+}
+
+function notesOf({
+  name,
+  catches,
+  refuses,
+  body,
+  streamUsage,
+  totalExtra,
+  keepsState,
+  checked,
+}: ProviderProfile): string[] {
+  const notes = [...catches];
+  if (refuses.length > 0) notes.push(`Answers these fields with an error: ${refuses.map(code).join(', ')}.`);
+  const changed = Object.keys(body);
+  if (changed.length > 0) notes.push(`The gateway changes requests to ${changed.map(code).join(', ')} for it.`);
+  if (streamUsage !== 'asked') notes.push('The gateway does not ask it for usage in a stream.');
+  if (totalExtra === 'output') notes.push('What its total has beyond input and output is charged as output.');
+  if (keepsState) notes.push('It keeps responses: a call that names one goes to the source that has it.');
+  if (notes.length === 0) return [];
+  return [`## ${name}`, '', `Compared with its documents on ${checked}.`, '', ...notes.map((note) => `- ${note}`), ''];
+}
+
+const code = (text: string): string => `\`${text.replaceAll('|', '\\|')}\``;

@@ -1,0 +1,122 @@
+import type { ProviderProfile } from '@gateway/contracts/operator';
+
+export const TOGETHER: ProviderProfile = {
+  id: 'together',
+  name: 'Together AI',
+  checked: '2026-11-23',
+  documentation: 'https://docs.together.ai/docs/inference/openai-compatibility',
+  format: 'openai',
+  base: 'https://api.together.ai',
+  parameters: {},
+  endpoints: {
+    '/v1/chat/completions': '/v1/chat/completions',
+    '/v1/completions': '/v1/completions',
+    '/v1/embeddings': '/v1/embeddings',
+  },
+  auth: [
+    {
+      type: 'bearer',
+    },
+  ],
+  headers: {},
+  betas: [],
+  body: {},
+  refuses: [],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: {
+    classes: [
+      {
+        field: 'service_tier',
+        asks: {
+          auto: 'standard',
+          default: 'standard',
+        },
+        answersAt: null,
+        answers: {},
+      },
+    ],
+    tools: [],
+    freeTools: ['function', 'custom'],
+    unpricedFields: {},
+  },
+  errors: [
+    {
+      status: 401,
+      code: 'invalid_api_key',
+      text: null,
+      class: 'credential',
+    },
+    {
+      status: 402,
+      code: 'credit_limit',
+      text: null,
+      class: 'funds',
+    },
+    {
+      status: 400,
+      code: 'model_not_available',
+      text: null,
+      class: 'model',
+    },
+    {
+      status: 404,
+      code: null,
+      text: null,
+      class: 'model',
+    },
+    {
+      status: 429,
+      code: 'dynamic_request_limited',
+      text: null,
+      class: 'quota',
+    },
+    {
+      status: 429,
+      code: 'dynamic_token_limited',
+      text: null,
+      class: 'quota',
+    },
+    {
+      status: 403,
+      code: null,
+      text: null,
+      class: 'body',
+    },
+    {
+      status: 400,
+      code: null,
+      text: 'Input validation error',
+      class: 'body',
+    },
+    {
+      status: 422,
+      code: null,
+      text: 'Input validation error',
+      class: 'body',
+    },
+    {
+      status: 504,
+      code: null,
+      text: null,
+      class: 'late',
+    },
+  ],
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: false,
+  keyVariable: 'TOGETHER_API_KEY',
+  catches: [
+    "Cached tokens are counted at usage.cached_tokens beside prompt_tokens, not under prompt_tokens_details: a reader of OpenAI's place bills them in full.",
+    'The documented address is api.together.ai today; api.together.xyz was still recorded answering in April 2026.',
+    "Documented meaning of 403 is a prompt with max_tokens beyond the context: the caller's body, not the operator's permission.",
+    "402 is documented as the month's spending limit; the operator's account stops for everybody.",
+    "Most models of the list answer 400 model_not_available because they need an endpoint of one's own: the list is no promise.",
+    "Limits move with recent successful traffic; 429 is above the moving limit, 503 is the platform's own lack of capacity below it.",
+    'x-ratelimit-reset is seconds and may hold a fraction; retry-after is not promised.',
+    '/v1/responses answers 404; no Anthropic format is documented.',
+    'service_tier, store, metadata and prediction are accepted and ignored, so an asked class is not served.',
+    'logprobs of the schema is a number (0 to 20), not true or false as in OpenAI.',
+    'Stream chunks hold choices[].text beside delta, and seed as a number beyond 2^53.',
+  ],
+};
