@@ -111,7 +111,7 @@ export function openedSource(source: CatalogSource, credential: string | null): 
   const headers: string[] = [];
   if (credential !== null) {
     if (source.auth.type === 'bearer') headers.push('authorization', `Bearer ${credential}`);
-    else headers.push(source.auth.header.toLowerCase(), credential);
+    else if (source.auth.type === 'header') headers.push(source.auth.header.toLowerCase(), credential);
   }
   for (const [name, value] of Object.entries(source.headers)) {
     if (!CONNECTION_HEADERS.includes(name.toLowerCase())) headers.push(name.toLowerCase(), value);

@@ -1,3 +1,4 @@
+import type { CatalogSource } from '@gateway/contracts/messages';
 import { isJson, judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { readsErrorText } from '../domain/provider-error.js';
 import type { SourceFailure } from '../ports.js';
@@ -9,7 +10,7 @@ import type { Delivery } from './delivery.js';
 export class AttemptJudge {
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
-  readonly #upstreamModel: string;
+  readonly #source: Pick<CatalogSource, 'upstreamModel' | 'errors'>;
   /** What counts of the head: all else of it would stay with a stream as long as that is open. */
   #head: Omit<Extract<AttemptResult, { kind: 'answered' }>, 'bodyStart'> | null = null;
   /** Of the head. */
@@ -17,10 +18,10 @@ export class AttemptJudge {
   /** Of what cut the answer, or made it a failed one. */
   #cutBy: JudgedAttempt | null = null;
 
-  constructor(edge: Edge, call: AdmittedCall, upstreamModel: string) {
+  constructor(edge: Edge, call: AdmittedCall, source: Pick<CatalogSource, 'upstreamModel' | 'errors'>) {
     this.#edge = edge;
     this.#call = call;
-    this.#upstreamModel = upstreamModel;
+    this.#source = source;
   }
 
   head(status: number, headers: SourceHeaders): JudgedAttempt {
@@ -45,7 +46,8 @@ export class AttemptJudge {
     const facts = {
       style: this.#call.row.style,
       streamed: this.#call.parsed.stream,
-      upstreamModel: this.#upstreamModel,
+      upstreamModel: this.#source.upstreamModel,
+      errorRules: this.#source.errors,
       nowMs: this.#edge.clock.nowMs(),
     };
     return judgeAttempt(result, facts);

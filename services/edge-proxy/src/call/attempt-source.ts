@@ -92,7 +92,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#opened = opened;
     this.#facts = facts;
     this.#resolve = resolve;
-    this.#judge = new AttemptJudge(edge, call, opened.source.upstreamModel);
+    this.#judge = new AttemptJudge(edge, call, opened.source);
     this.#pauses = new ClientPauses(edge.settings.stalledMs);
     this.#limits = new AttemptLimits(edge.deadlines, {
       source: opened.source.limits,

@@ -1,4 +1,4 @@
-import type { CatalogSource, Endpoint } from '@gateway/contracts/messages';
+import type { CatalogSource } from '@gateway/contracts/messages';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import { addsStreamUsage, forwardBody } from '../domain/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
@@ -29,16 +29,21 @@ export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshCon
   if (call.body === null) throw new Error('the body was freed before the last source was asked');
   return {
     origin,
-    path: pathOf(opened, call.row.path, call.request.query),
+    path: pathOf(opened, call),
     headers: mergeHeaders(forwardedHeaders(call.request.headers, call.row.style, opened), headers),
-    body: forwardBody(call.parsed, call.body.bytes, { upstreamModel: source.upstreamModel, addStreamUsage }),
+    body: forwardBody(call.parsed, call.body.bytes, {
+      upstreamModel: source.upstreamModel,
+      addStreamUsage,
+      rule: source.body?.[call.row.path],
+    }),
     streamed: call.parsed.stream,
     freshConnection,
   };
 }
 
-function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: string): string {
-  const path = basePath + (source.paths[endpoint] ?? endpoint);
+function pathOf({ source, basePath }: OpenedSource, { row, parsed, request: { query } }: AdmittedCall): string {
+  const streamed = parsed.stream ? source.streamedPaths?.[row.path] : undefined;
+  const path = basePath + (streamed ?? source.paths[row.path] ?? row.path);
   const beta = query === '' ? undefined : BETA_PARAMETER.exec(query)?.[1];
   if (beta === undefined) return path;
   return path + (path.includes('?') ? '&' : '?') + beta;

@@ -1,3 +1,4 @@
+import type { ErrorRule } from '@gateway/contracts/operator';
 import { plainCode, type SaidError } from './said-error.js';
 
 /**
@@ -32,6 +33,8 @@ export interface ErrorFacts {
   readonly errorType: string | undefined;
   /** The name under which the source knows the model. */
   readonly upstreamModel: string;
+  /** What this provider's errors mean where they mean something else than others'. */
+  readonly rules?: readonly ErrorRule[] | undefined;
 }
 
 export interface ClassifiedError {
@@ -45,7 +48,13 @@ export interface ClassifiedError {
 }
 
 /** The class of a provider's error. */
-export function classifyError({ status: answered, said, errorType, upstreamModel }: ErrorFacts): ClassifiedError {
+export function classifyError({
+  status: answered,
+  said,
+  errorType,
+  upstreamModel,
+  rules,
+}: ErrorFacts): ClassifiedError {
   const codes = codesOf(said, errorType);
   const has = (known: ReadonlySet<string>): boolean => codes.some((code) => known.has(code));
   const text = said?.message ?? '';
@@ -53,6 +62,10 @@ export function classifyError({ status: answered, said, errorType, upstreamModel
   const is = (name: ErrorClass, certain = false): ClassifiedError => ({ class: name, certain, status });
   if (status !== null && (status < 400 || status > 599)) return is('foreign');
   if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
+  const told = rules === undefined ? undefined : ruleOf(rules, status, codes, text);
+  if (told !== undefined) {
+    return is(told, told === 'credential' || told === 'funds' || (told === 'model' && names(text, upstreamModel)));
+  }
   const isOpen = status === null || MAY_BE_OURS.has(status);
   const tells = status === null || status === 400 || status === 401 || status === 403 || status === 429;
   if (status === 402 || (isOpen && (has(FUNDS_CODES) || (tells && FUNDS_TEXT.test(text))))) return is('funds', true);
@@ -64,6 +77,30 @@ export function classifyError({ status: answered, said, errorType, upstreamModel
   }
   if (status === 429 || (status !== 413 && has(QUOTA_CODES))) return is('quota');
   return is(CLASS_OF_STATUS.get(status ?? 500) ?? (status === null || status >= 500 ? 'overload' : 'unexpected'));
+}
+
+/** The class of the first rule that fits. */
+function ruleOf(
+  rules: readonly ErrorRule[],
+  status: number | null,
+  codes: readonly string[],
+  text: string,
+): ErrorClass | undefined {
+  return rules.find(
+    (rule) =>
+      (rule.status === null || rule.status === status) &&
+      (rule.code === null || codes.includes(plainCode(rule.code))) &&
+      (rule.text === null || patternOf(rule.text).test(text)),
+  )?.class;
+}
+
+/** Those of profiles, which are few. */
+const patterns = new Map<string, RegExp>();
+
+function patternOf(text: string): RegExp {
+  let pattern = patterns.get(text);
+  if (pattern === undefined) patterns.set(text, (pattern = new RegExp(text, 'i')));
+  return pattern;
 }
 
 function codesOf(said: SaidError | null, errorType: string | undefined): readonly string[] {

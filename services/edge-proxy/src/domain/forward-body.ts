@@ -1,15 +1,14 @@
+import type { BodyRule } from '@gateway/contracts/operator';
+import { ruleSplices } from './body-rules.js';
+import { spliced, type Splice } from './body-splices.js';
 import type { ParsedCall } from './parse-call.js';
 
 export interface ForwardOptions {
   readonly upstreamModel: string;
   /** Ask for usage in the stream: result of {@link addsStreamUsage}. */
   readonly addStreamUsage: boolean;
-}
-
-interface Splice {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
+  /** What the source changes in bodies of this endpoint; absent: nothing. */
+  readonly rule?: BodyRule | undefined;
 }
 
 /**
@@ -29,21 +28,15 @@ export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
  * @param body the bytes that the call was parsed from
  */
 export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer[] {
-  const splices = splicesOf(call, options).sort((one, other) => one.start - other.start);
-  const pieces: Buffer[] = [];
-  let kept = 0;
-  for (const { start, end, text } of splices) {
-    pieces.push(body.subarray(kept, start), Buffer.from(text));
-    kept = end;
-  }
-  pieces.push(body.subarray(kept));
-  return pieces;
+  const { rule } = options;
+  const { cuts } = call.spans;
+  if (rule !== undefined) return spliced(body, ruleSplices(body, rule, call.row.cut, splicesOf(call, options)));
+  return spliced(body, [...splicesOf(call, options), ...cuts.map((cut) => ({ ...cut, text: '' }))]);
 }
 
 function splicesOf(call: ParsedCall, { upstreamModel, addStreamUsage }: ForwardOptions): Splice[] {
-  const { model, streamOptions, cuts } = call.spans;
+  const { model, streamOptions } = call.spans;
   const modelText = JSON.stringify(upstreamModel);
-  if (cuts.length > 0) return [{ ...model, text: modelText }, ...cuts.map((cut) => ({ ...cut, text: '' }))];
   if (!addStreamUsage) return [{ ...model, text: modelText }];
   if (streamOptions === null) return [{ ...model, text: `${modelText},"stream_options":{"include_usage":true}` }];
   return [{ start: model.start, end: model.end, text: modelText }, streamOptionsSplice(streamOptions)];

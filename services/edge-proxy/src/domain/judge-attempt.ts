@@ -1,6 +1,7 @@
 import { gatewayError } from '@gateway/contracts/errors';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord } from '@gateway/contracts/messages';
+import type { ErrorRule } from '@gateway/contracts/operator';
 import type { EndpointStyle } from './endpoints.js';
 import { CLASS_RULES } from './class-rules.js';
 import { classifyError, type ErrorClass } from './error-class.js';
@@ -71,6 +72,8 @@ export interface AttemptFacts {
   readonly streamed: boolean;
   /** The name under which the source knows the model. */
   readonly upstreamModel: string;
+  /** What its provider's errors mean, where that is special. */
+  readonly errorRules?: readonly ErrorRule[] | undefined;
   /** For a Retry-After that is a date. */
   readonly nowMs: number;
 }
@@ -202,7 +205,13 @@ function judgeError(
   retryAfter: string | undefined,
   errorType: string | undefined,
 ): JudgedAttempt {
-  const classified = classifyError({ status, said, errorType, upstreamModel: facts.upstreamModel });
+  const classified = classifyError({
+    status,
+    said,
+    errorType,
+    upstreamModel: facts.upstreamModel,
+    rules: facts.errorRules,
+  });
   const rule = CLASS_RULES[classified.class];
   const seconds = rule.rest === 'cool_down' ? retryAfterSeconds(retryAfter, facts.nowMs) : undefined;
   return {

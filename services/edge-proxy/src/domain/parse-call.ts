@@ -1,10 +1,11 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
+import { cutSpans } from './body-splices.js';
 import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
 import type { StreamOptions } from './fields.js';
 import { scanObject } from './json-scanner.js';
-import type { Member, ScanProblem, Span } from './json-scanner.js';
+import type { ScanProblem, Span } from './json-scanner.js';
 import { outputBound } from './output-bound.js';
 import { promptBounds } from './prompt-bounds.js';
 
@@ -121,21 +122,3 @@ function scanText(problem: ScanProblem, at: number): string {
       return 'The request body has too many fields.';
   }
 }
-
-/**
- * The members of those names, each with the comma before it; at the beginning of the object with
- * the one after it.
- */
-function cutSpans(names: ReadonlySet<string>, members: readonly Member[]): readonly Span[] {
-  if (names.size === 0) return NO_SPANS;
-  const spans: Span[] = [];
-  let kept: Member | null = null;
-  for (const [index, member] of members.entries()) {
-    if (!names.has(member.name)) kept = member;
-    else if (kept !== null) spans.push({ start: members[index - 1]?.end ?? member.nameStart, end: member.end });
-    else spans.push({ start: member.nameStart, end: members[index + 1]?.nameStart ?? member.end });
-  }
-  return spans;
-}
-
-const NO_SPANS: readonly Span[] = [];

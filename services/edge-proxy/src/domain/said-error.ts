@@ -88,6 +88,8 @@ function codesOf(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string
     ...details.map((detail) => detail['reason']),
     deeper['code'],
     metadata['error_type'],
+    metadata['reason'],
+    metadata['limit_source'],
     body['code'],
     body['type'],
     typeof maker['status_code'] === 'number' ? `base_resp_${maker['status_code']}` : undefined,

@@ -2,6 +2,7 @@ import { chatErrorBody } from '@gateway/contracts/errors';
 import type { SseEvent } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
+import { readError } from '../said-error.js';
 import { failedEvent, withError } from './failed-event.js';
 import { DROP, FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
@@ -44,6 +45,8 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       const chunk = data === null ? null : parseObject(data);
       if (event === 'error' || isError(chunk)) return failedEvent(sseEvent, chunk);
       if (chunk === null) return PASS;
+      const failed = failedPart(chunk);
+      if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
         if (isSet(choice['finish_reason'])) finishedChoices.add(choice['index'] ?? 0);
@@ -68,9 +71,20 @@ function readPlainChoices(textMember: string, body: Buffer, totalExtra?: TotalEx
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;
   for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
-  const finished = Array.isArray(answer['choices']) && !isError(answer);
+  const failed = isError(answer) ? answer : failedPart(answer);
+  const finished = Array.isArray(answer['choices']) && failed === null;
   const result = meterResult(readOpenAiUsage(usageIn(answer), totalExtra), deliveredBytes, finished);
-  return finished ? result : withError(result, answer);
+  return finished ? result : withError(result, failed ?? answer);
+}
+
+/**
+ * The part that tells an error: a choice (OpenRouter), or what Groq adds. Null: none does. Its text
+ * is not relayed.
+ */
+function failedPart(answer: JsonRecord): JsonRecord | null {
+  const own = answer['x_groq'];
+  const parts = isRecord(own) ? [...choicesOf(answer), own] : choicesOf(answer);
+  return parts.find((part) => saysError(part['error'])) ?? null;
 }
 
 /** Some say it by the kind of the object alone (vLLM before 0.10). */

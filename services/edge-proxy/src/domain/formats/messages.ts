@@ -9,6 +9,13 @@ import { FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenEvent, StreamMeter } from './meter.js';
 import { meterResult } from './read-usage.js';
 
+/**
+ * A refusal before any output is not charged, though its usage has counts
+ * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback, 2026).
+ */
+const REFUSED = 'refusal';
+const NOT_CHARGED = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 } as const;
+
 /** The reader of the messages protocol. */
 export const messagesReader: AnswerReader = {
   streamMeter: messagesStreamMeter,
@@ -25,6 +32,7 @@ function messagesStreamMeter(): StreamMeter {
   let deliveredBytes = 0;
   let isStopped = false;
   let isFinal = false;
+  let isRefused = false;
   return {
     see({ event, data }: SseEvent): SeenEvent {
       const message = data === null ? null : parseObject(data);
@@ -48,6 +56,7 @@ function messagesStreamMeter(): StreamMeter {
         case 'message_delta':
           usage.see(message['usage']);
           if (isSet(memberOf(message['delta'], 'stop_reason'))) isStopped = true;
+          if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
           return PASS;
         case 'message_stop':
           return final();
@@ -55,7 +64,11 @@ function messagesStreamMeter(): StreamMeter {
           return PASS;
       }
     },
-    result: () => resultOf(usage, deliveredBytes, isFinal || isStopped),
+    result: () => {
+      const finished = isFinal || isStopped;
+      if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
+      return resultOf(usage, deliveredBytes, finished);
+    },
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
   };
@@ -84,7 +97,9 @@ function readPlainMessage(body: Buffer): MeterResult {
   usage.see(message['usage']);
   const isMessage = message['type'] === 'message' || Array.isArray(message['content']);
   const finished = isMessage && message['type'] !== 'error' && !saysError(message['error']);
-  const result = meterResult(usage.read(), generatedTextBytes(message['content']), finished);
+  const textBytes = generatedTextBytes(message['content']);
+  const isFree = message['stop_reason'] === REFUSED && textBytes === 0;
+  const result = meterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
   return finished ? result : withError(result, message);
 }
 

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
+import type { ProviderProfile } from '@gateway/contracts/operator';
+import { PROFILES } from '../../catalog/src/profiles/profiles.js';
+
+/** What a provider's answer means, as far as that was found out. */
+export interface Expected {
+  /** Input that is neither read from a cache nor written to one. */
+  readonly input?: number | null;
+  readonly cachedInput?: number | null;
+  readonly cacheWrite?: number | null;
+  readonly cacheWrite1h?: number | null;
+  /** With reasoning. */
+  readonly output?: number | null;
+  readonly errorClass?: string | null;
+  readonly retryAfterMs?: number | null;
+  /** It has status 200 and is no answer. */
+  readonly unusable?: boolean;
+}
+
+/** An answer of a real provider, re-typed from what is public. */
+export interface RecordedShape {
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  readonly kind: 'plain' | 'stream' | 'error';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body. */
+  readonly text: string;
+  readonly isStream: boolean;
+  readonly expected: Expected;
+  readonly source: string;
+  readonly date: string;
+}
+
+const FOLDER = new URL('./providers/shapes/', import.meta.url);
+
+/** The recorded answers of each profile. */
+export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedShape[]])[] {
+  return readdirSync(FOLDER)
+    .sort()
+    .map((file) => {
+      const profile = PROFILES.find(({ id }) => `${id}.json` === file);
+      if (profile === undefined) throw new Error(`${file} is of no profile`);
+      const shapes = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Record<string, unknown>[];
+      return [profile, shapes.map(shapeOf)] as const;
+    });
+}
+
+function shapeOf(raw: Record<string, unknown>): RecordedShape {
+  const { name, endpoint, kind, status, headers, body, frames, text, expect: expected, source, date } = raw;
+  if (!ENDPOINTS.includes(endpoint as Endpoint)) throw new Error(`${String(name)}: no endpoint ${String(endpoint)}`);
+  const isStream = Array.isArray(frames);
+  const plain = typeof text === 'string' ? text : typeof body === 'string' ? body : JSON.stringify(body ?? null);
+  return {
+    name: String(name),
+    endpoint: endpoint as Endpoint,
+    kind: kind as RecordedShape['kind'],
+    status: typeof status === 'number' ? status : 200,
+    headers: (headers ?? {}) as Record<string, string>,
+    text: isStream ? (frames as string[]).join('') : plain,
+    isStream,
+    expected: (expected ?? {}) as Expected,
+    source: String(source),
+    date: String(date),
+  };
+}
