@@ -183,12 +183,12 @@ type Answer = Extract<AttemptResult, { kind: 'answered' }>;
 
 function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
   const { status } = answer;
+  if (status === 200 && isUsable(answer, facts.streamed)) return { ...NOTHING, status };
   const said = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
   if (status !== 200) {
     const judged = judgeError(said, status, facts, answer.retryAfter, answer.errorType);
     return { ...judged, outcome: 'rejected', status, possiblyPaid: PAID_STATUSES.has(status) || status < 300 };
   }
-  if (isUsable(answer, facts.streamed)) return { ...NOTHING, status };
   const failed = { outcome: 'broken', status, possiblyPaid: true } as const;
   if (said !== null) return { ...judgeError(said, null, facts, answer.retryAfter, answer.errorType), ...failed };
   return { ...NOTHING, ...failed, step: 'next_source', error: unusable(), countsAsFailure: true };

@@ -24,6 +24,7 @@ export interface SaidError {
 
 /** The error in an answer's body; null when it is no JSON, or says nothing. */
 export function readErrorBody(body: Buffer): SaidError | null {
+  if (body.length === 0) return null;
   try {
     return readError(JSON.parse(body.toString('utf8')));
   } catch {
