@@ -1,10 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { catalogModel, catalogProvider, catalogSource, modelEntryKey } from '@gateway/contracts/messages';
-import { modelSpec as modelSchema, sourceSpec as sourceSchema } from '@gateway/contracts/operator';
+import {
+  modelSpec as modelSchema,
+  sourceSpec as sourceSchema,
+  type ProviderProfile,
+} from '@gateway/contracts/operator';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { modelSpec, PLACE, sourceSpec } from '../../test/specs.js';
 import { VERSIONS_AHEAD_MAX } from '../objects/version-rules.js';
-import { entriesOf } from './entry-rules.js';
+import { OPENAI_COMPATIBLE } from '../profiles/compatible.js';
+import { entriesOf, sourceEntry } from './entry-rules.js';
 import { modelOf, SOURCE_BYTES_MAX, sourceOf } from '../objects/spec-rules.js';
 import type { CatalogSnapshot, Model, Source } from '../objects/rules.js';
 
@@ -108,3 +113,43 @@ test('where a source does not say how its key is sent, the format of its provide
   expect(authOf('b')).toEqual({ type: 'header', header: 'x-api-key' });
   expect(authOf('c')).toEqual({ type: 'bearer' });
 });
+
+/** Of each member of a profile another value; null: nothing that edges decide by. */
+const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name] | null } = {
+  id: 'another',
+  name: null,
+  checked: null,
+  documentation: null,
+  format: null,
+  base: 'https://another.example',
+  parameters: null,
+  endpoints: { '/v1/chat/completions': { plain: '/a', streamed: '/b' } },
+  auth: [{ type: 'header', header: 'x-key' }],
+  headers: { 'x-a': '1' },
+  betas: ['a'],
+  body: { '/v1/chat/completions': { remove: ['x'] } },
+  refuses: null,
+  streamUsage: 'never',
+  totalExtra: 'input',
+  pricing: { classes: [], tools: [], freeTools: ['*'], unpricedFields: {} },
+  errors: [{ status: 418, code: null, text: null, class: 'funds' }],
+  unlimitedMaxTokens: [-1],
+  cancelStopsBilling: true,
+  keepsState: true,
+  keyVariable: null,
+  catches: null,
+};
+
+test.each(Object.keys(FLIPPED) as (keyof ProviderProfile)[])(
+  'the %s of a profile reaches edges if they decide by it',
+  (name) => {
+    const profile = { ...OPENAI_COMPATIBLE, base: 'https://acme.example' };
+    const own = { ...source('s', {}), baseUrl: null };
+    const flipped = FLIPPED[name];
+    const before = sourceEntry(own, profile, []);
+    const after = sourceEntry(own, { ...profile, [name]: flipped }, []);
+    if (flipped === null) expect(after).toEqual(before);
+    else expect(after).not.toEqual(before);
+    expect(catalogSource.parse(after)).toEqual(after);
+  },
+);

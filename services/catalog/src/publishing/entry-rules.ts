@@ -5,9 +5,10 @@ import {
   type CatalogSource,
   type DatedVersion,
 } from '@gateway/contracts/messages';
+import type { ProviderProfile } from '@gateway/contracts/operator';
 import { publishedVersions } from '../objects/version-rules.js';
 import { toWireFigures } from '../objects/price-rules.js';
-import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects/rules.js';
+import type { CatalogSnapshot, DatedFigures, Source } from '../objects/rules.js';
 import { publishedBetas } from '../objects/source-rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
@@ -25,19 +26,15 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     entries.set(modelEntryKey(model.id), JSON.stringify(entry));
   }
   for (const source of snapshot.sources) {
-    const entry = sourceEntry(
-      source,
-      providers.get(source.provider)?.format,
-      datedVersions(costs.get(source.id), nowMs),
-    );
+    const profile = profileOf(source, providers.get(source.provider)?.format);
+    const entry = sourceEntry(source, profile, datedVersions(costs.get(source.id), nowMs));
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }
   return entries;
 }
 
-/** With everything of its profile that an edge decides by. */
-function sourceEntry(source: Source, format: Provider['format'] | undefined, costs: DatedVersion[]): CatalogSource {
-  const profile = profileOf(source, format);
+/** A source with everything of its profile that an edge decides by. */
+export function sourceEntry(source: Source, profile: ProviderProfile, costs: DatedVersion[]): CatalogSource {
   const { betas, streamedPaths, body, ...connection } = connectionOf(source, profile);
   return {
     v: 1,
