@@ -1,6 +1,7 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord } from '@gateway/contracts/messages';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
+import { affinityKey, type AffinityKey } from '../domain/affinity.js';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
@@ -64,9 +65,16 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
   const known = call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
   if (known.length < 2) return known;
   const sources = known.map(({ source }) => source);
-  const ordered = orderSources(sources, edge.health, edge.clock.nowMs(), edge.random);
+  const ordered = orderSources(sources, edge.health, edge.clock.nowMs(), () => affinityOf(call));
   return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
 }
+
+/** Taken before any source has the body: it may be freed later. */
+function affinityOf({ account, body, parsed }: AdmittedCall): AffinityKey {
+  return affinityKey(account, body?.bytes ?? NO_BYTES, body === null ? [] : parsed.affinity);
+}
+
+const NO_BYTES = new Uint8Array(0);
 
 function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Span {
   edge.health.started(opened.source.id, edge.clock.nowMs());

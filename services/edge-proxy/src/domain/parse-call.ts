@@ -1,5 +1,6 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
+import { affinitySpans } from './affinity.js';
 import { cutSpans } from './body-splices.js';
 import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
@@ -54,6 +55,8 @@ export interface ParsedCall {
   /** Answers whose length only the model bounds: see `boundByModel`. 0: `bounds` hold. */
   readonly unboundedAnswers: number;
   readonly spans: SpliceSpans;
+  /** By what the call is kept with others of its account: see `affinityKey`. */
+  readonly affinity: readonly Span[];
 }
 
 export type ParseResult =
@@ -86,6 +89,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       bounds: { promptBytes, arrayElements, attachments, outputTokensMax: output.tokens },
       unboundedAnswers: output.unboundedAnswers,
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
+      affinity: affinitySpans(row, scanned.members),
     },
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
+import { affinityKey, type AffinityKey } from './affinity.js';
 import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
 import type { SourceHealth } from './source-order.js';
 
@@ -78,38 +78,95 @@ test('at most eight sources are tried, and a resting one is dropped before a hea
   expect(ids).not.toContain('s1');
 });
 
-test('within a priority the share of first places follows the weights', () => {
-  const random = new SeededRandom(20261120).next;
-  const sources = [source('a', 0, 1), source('b', 0, 3), source('c', 1, 1000)];
-  const firsts = { a: 0, b: 0, c: 0 } as Record<string, number>;
-  const rounds = 20_000;
-  for (let round = 0; round < rounds; round += 1) {
-    const first = orderSources(sources, new Map(), NOW, random)[0]?.id ?? '';
-    firsts[first] = (firsts[first] ?? 0) + 1;
+test('over 10,000 accounts the first places are shared as the weights say, and so are the second', () => {
+  const weights: Readonly<Record<string, number>> = { a: 1, b: 3, c: 6, d: 10 };
+  const sources = [...Object.entries(weights).map(([id, weight]) => source(id, 0, weight)), source('z', 1, 1000)];
+  const accounts = 10_000;
+  const places = Array.from({ length: 2 }, () => new Map<string, number>());
+  for (let account = 0; account < accounts; account += 1) {
+    const ids = orderSources(sources, NO_HEALTH, NOW, () => keyOf(`acc-${account}`)).map(({ id }) => id);
+    for (const [place, found] of places.entries()) found.set(ids[place] ?? '', (found.get(ids[place] ?? '') ?? 0) + 1);
+    expect(ids[4]).toBe('z');
   }
-  expect(firsts['c']).toBe(0);
-  expect((firsts['b'] ?? 0) / rounds).toBeGreaterThan(0.73);
-  expect((firsts['b'] ?? 0) / rounds).toBeLessThan(0.77);
+  const sum = 20;
+  for (const [id, weight] of Object.entries(weights)) {
+    const first = weight / sum;
+    expect(Math.abs((places[0]?.get(id) ?? 0) - accounts * first)).toBeLessThan(sigmas(3, accounts, first));
+    let second = 0;
+    for (const [other, taken] of Object.entries(weights)) {
+      if (other !== id) second += (taken / sum) * (weight / (sum - taken));
+    }
+    expect(Math.abs((places[1]?.get(id) ?? 0) - accounts * second)).toBeLessThan(sigmas(3, accounts, second));
+  }
 });
 
+test('the prompts of one account are shared as those of many are', () => {
+  const sources = [source('src-1', 0, 1), source('src-2', 0, 1), source('src-3', 0, 2)];
+  const prompts = 10_000;
+  const firsts = new Map<string, number>();
+  for (let prompt = 0; prompt < prompts; prompt += 1) {
+    const id = orderSources(sources, NO_HEALTH, NOW, () => keyOf('acc', `"Question ${prompt}"`))[0]?.id ?? '';
+    firsts.set(id, (firsts.get(id) ?? 0) + 1);
+  }
+  for (const [id, share] of [['src-1', 0.25], ['src-2', 0.25], ['src-3', 0.5]] as const) {
+    expect(Math.abs((firsts.get(id) ?? 0) - prompts * share)).toBeLessThan(sigmas(3, prompts, share));
+  }
+});
+
+test('a source that rests gives its calls away, and takes the same ones back', () => {
+  const sources = ['a', 'b', 'c'].map((id) => source(id, 0));
+  const resting = new Map([['b', RESTING]]);
+  for (let account = 0; account < 300; account += 1) {
+    const key = (): AffinityKey => keyOf(`acc-${account}`);
+    const well = orderSources(sources, NO_HEALTH, NOW, key).map(({ id }) => id);
+    const rests = orderSources(sources, resting, NOW, key).map(({ id }) => id);
+    expect(rests).toEqual([...well.filter((id) => id !== 'b'), 'b']);
+    expect(orderSources(sources, resting, NOW + 1, key).map(({ id }) => id)).toEqual(well);
+  }
+});
+
+test('nothing is hashed where priorities decide', () => {
+  const key = (): never => {
+    throw new Error('no key is needed');
+  };
+  const ordered = orderSources([source('b', 1), source('a', 0)], NO_HEALTH, NOW, key);
+  expect(ordered.map(({ id }) => id)).toEqual(['a', 'b']);
+});
+
+const SOME_SOURCES = fc.uniqueArray(
+  fc.record({ id: fc.string(), priority: fc.nat(3), weight: fc.integer({ min: 1, max: 1000 }) }),
+  { maxLength: 8, selector: ({ id }) => id },
+);
+const WORD = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const SOME_KEY = fc.record({ high: WORD, low: WORD });
+
 test(
-  'every order has each source once, for any random numbers, and leaves the list alone',
+  'every order has each source once, is that of its key again, and leaves the list alone',
   () => {
-    const sources = fc.uniqueArray(
-      fc.record({ id: fc.string(), priority: fc.nat(3), weight: fc.integer({ min: 1, max: 1000 }) }),
-      {
-        maxLength: 8,
-        selector: ({ id }) => id,
-      },
-    );
-    const number = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
-      fc.property(sources, fc.infiniteStream(number), (list, numbers) => {
+      fc.property(SOME_SOURCES, SOME_KEY, (list, key) => {
         const given = Object.freeze(list.map(({ id, priority, weight }) => source(id, priority, weight)));
-        const ordered = orderSources(given, new Map(), NOW, () => numbers.next().value as number);
+        const ordered = orderSources(given, NO_HEALTH, NOW, () => key);
         expect(ordered.map(({ id }) => id).sort()).toEqual(list.map(({ id }) => id).sort());
         const priorities = ordered.map(({ priority }) => priority);
         expect(priorities).toEqual([...priorities].sort((one, other) => one - other));
+        expect(orderSources(given.toReversed(), NO_HEALTH, NOW, () => key)).toEqual(ordered);
+      }),
+    );
+  },
+  PROPERTY_MS_MAX,
+);
+
+test(
+  'a source that goes away moves no key but its own',
+  () => {
+    fc.assert(
+      fc.property(SOME_SOURCES, SOME_KEY, fc.nat(7), (list, key, at) => {
+        const all = list.map(({ id, priority, weight }) => source(id, priority, weight));
+        const gone = all[at]?.id;
+        const before = orderSources(all, NO_HEALTH, NOW, () => key);
+        const after = orderSources(all.filter(({ id }) => id !== gone), NO_HEALTH, NOW, () => key);
+        expect(after).toEqual(before.filter(({ id }) => id !== gone));
       }),
     );
   },
@@ -222,8 +279,20 @@ function source(id: string, priority: number, weight = 1): CatalogSource {
   };
 }
 
-function order(sources: CatalogSource[], health: ReadonlyMap<string, SourceHealth> = new Map()): string[] {
-  return orderSources(sources, health, NOW, () => 0.5).map(({ id }) => id);
+const NO_HEALTH: ReadonlyMap<string, SourceHealth> = new Map();
+
+function order(sources: CatalogSource[], health = NO_HEALTH): string[] {
+  return orderSources(sources, health, NOW, () => keyOf('acc')).map(({ id }) => id);
+}
+
+function keyOf(account: string, prompt = '"Hello"'): AffinityKey {
+  const body = Buffer.from(prompt);
+  return affinityKey(account, body, [{ start: 0, end: body.length }]);
+}
+
+/** So many standard deviations of how often something of this share happens. */
+function sigmas(count: number, times: number, share: number): number {
+  return count * Math.sqrt(times * share * (1 - share));
 }
 
 type Judged = Parameters<typeof noteOutcome>[1];

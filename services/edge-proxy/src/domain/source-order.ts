@@ -1,5 +1,6 @@
 import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
 import type { CatalogSource } from '@gateway/contracts/messages';
+import { affinityDraw, type AffinityKey } from './affinity.js';
 import type { JudgedAttempt } from './judge-attempt.js';
 
 /**
@@ -47,22 +48,26 @@ const HEALTHY: SourceHealth = {
 
 /**
  * The sources in the order in which they are tried (docs/behaviour.md#source-order): by priority,
- * the lowest first, weighted random within it; those that rest last, in the same order; at most
- * `SOURCES_PER_MODEL_MAX`.
+ * the lowest first, and by weighted rendezvous hash of the key within it; those that rest last, in
+ * the same order; at most `SOURCES_PER_MODEL_MAX`. A key always has the same order. Without one of
+ * its sources the others keep theirs, and over many keys each source is first as often as its
+ * weight says.
  * @param sources enabled ones that serve the endpoint
  * @param health by source id
- * @param random a number from 0 up to, not including, 1
+ * @param key called at most once, and only if two sources have the same priority
  */
 export function orderSources(
   sources: readonly CatalogSource[],
   health: Pick<ReadonlyMap<string, SourceHealth>, 'get'>,
   nowMs: number,
-  random: () => number,
+  key: () => AffinityKey,
 ): CatalogSource[] {
+  const hasEquals = new Set(sources.map(({ priority }) => priority)).size < sources.length;
+  const ofKey = hasEquals ? key() : null;
   const drawn = sources.map((source) => ({
     source,
     rests: isResting(health.get(source.id), nowMs),
-    draw: -Math.log(1 - random()) / source.weight,
+    draw: ofKey === null ? 0 : -Math.log(affinityDraw(ofKey, source.id)) / source.weight,
   }));
   drawn.sort(
     (one, other) =>
