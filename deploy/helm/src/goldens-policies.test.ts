@@ -105,13 +105,13 @@ test('a component’s false, 0 and empty text win over the common value, and num
   expect(variables['dashboard']).toMatchObject({ GATEWAY_TEAMS_ENABLED: 'false', GATEWAY_LOG_LEVEL: 'warn' });
 });
 
-test.each(VALUE_SETS)('%s: whoever makes streams or the catalog’s bucket is told the number of copies', (name) => {
+test.each(VALUE_SETS)('%s: whoever makes streams or buckets is told the number of copies', (name) => {
   const copies = name === 'minimal' ? '1' : '3';
   const told = workloadsOf(readGolden(name)).flatMap(({ manifest, pod }) => {
     const value = variablesOf(pod)['GATEWAY_STREAM_REPLICAS'];
     return value === undefined ? [] : [[componentOf(manifest), value]];
   });
-  expect(told.sort()).toEqual(['admission', 'billing', 'catalog'].map((component) => [component, copies]));
+  expect(told.sort()).toEqual(['admission', 'billing', 'catalog', 'edge-proxy'].map((component) => [component, copies]));
 });
 
 test.each([

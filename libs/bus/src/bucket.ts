@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Msg } from 'nats';
 import { BusFault } from './bus-fault.js';
 import type { BucketHead } from './bus.js';
+import { NANOSECONDS_PER_MS } from './jetstream.js';
 
 /** Largest entry of a bucket. */
 export const ENTRY_BYTES_MAX = 64 * 1024;
@@ -50,6 +51,14 @@ function keyOf(bucket: string, subject: string): string | undefined {
   }
 }
 
+/**
+ * Where a single entry is asked for, by its subject. Any server that has the bucket answers: right
+ * after an entry was written, one may not have it yet.
+ */
+export function entryQuestion(bucket: string, subject: string): string {
+  return `$JS.API.DIRECT.GET.${bucketStream(bucket)}.${subject}`;
+}
+
 /** The hash that a head carries: of all entries, sorted by key. */
 export function hashOf(entries: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
@@ -58,6 +67,40 @@ export function hashOf(entries: ReadonlyMap<string, string>): string {
     hash.update(`${key.length}:${value.length}:${key}${value}`);
   }
   return hash.digest('hex');
+}
+
+/** What a NATS KV bucket with history 1 is underneath. */
+export function bucketConfiguration(
+  bucket: string,
+  { bytesMax, ageMaxMs, discard, replicas }: BucketBounds,
+): { name: string } & Record<string, unknown> {
+  return {
+    name: bucketStream(bucket),
+    subjects: [bucketSubjects(bucket)],
+    storage: 'file',
+    retention: 'limits',
+    discard,
+    max_bytes: bytesMax,
+    max_msgs: -1,
+    max_msg_size: -1,
+    max_consumers: -1,
+    max_age: ageMaxMs * NANOSECONDS_PER_MS,
+    max_msgs_per_subject: 1,
+    num_replicas: replicas,
+    allow_rollup_hdrs: true,
+    deny_delete: true,
+    deny_purge: false,
+    allow_direct: true,
+  };
+}
+
+interface BucketBounds {
+  readonly bytesMax: number;
+  /** 0: for ever. */
+  readonly ageMaxMs: number;
+  /** A full bucket refuses new entries, or drops its oldest. */
+  readonly discard: 'new' | 'old';
+  readonly replicas: number;
 }
 
 /** A bucket as it is built up from its messages. */

@@ -155,6 +155,24 @@ export interface BucketMirror {
   stop(): Promise<void>;
 }
 
+/** How much a bucket of single entries keeps; the oldest give way to new ones. */
+export interface LookUpSettings {
+  readonly name: string;
+  readonly ageMaxMs: number;
+  readonly bytesMax: number;
+}
+
+/**
+ * A bucket whose entries are written and read one by one. It is made at the first use, which may
+ * take longer than the time-outs. Both reject with a {@link BusFault}.
+ */
+export interface LookUpBucket {
+  /** Resolves when it is stored, in place of what the key had. */
+  put(key: string, value: string, timeoutMs: number): Promise<void>;
+  /** Null: there is none, or not yet at the server that answers. */
+  get(key: string, timeoutMs: number): Promise<string | null>;
+}
+
 export interface Bus {
   readonly service: ServiceName;
   readonly replica: string;
@@ -244,6 +262,7 @@ export interface Bus {
   /** Null: the bucket or its head is missing. */
   bucketHead(bucket: string): Promise<BucketHead | null>;
   mirrorBucket(bucket: string, onSwap: BucketSwap): BucketMirror;
+  lookUpBucket(settings: LookUpSettings): LookUpBucket;
   /**
    * Resolves when the server knows every subscription made before: who is asked to serve now,
    * serves. At once while disconnected: subscriptions are made again with the connection.

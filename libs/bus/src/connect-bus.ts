@@ -6,6 +6,7 @@ import { readDelivery } from './delivery.js';
 import { Subscriptions } from './subscriptions.js';
 import { loadLast } from './load-last.js';
 import { startMirror } from './mirror-bucket.js';
+import { makeLookUpBucket } from './look-up-bucket.js';
 import { makePublish } from './publish.js';
 import { makePublishBucket } from './publish-bucket.js';
 import { ReplyInbox } from './reply-inbox.js';
@@ -41,6 +42,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     ...makeServe(link, subscriptions),
     ...makeStreams(inbox),
     ...makePublishBucket(link, inbox, options.bucketReplicas ?? 1),
+    ...makeLookUpBucket(inbox, options.bucketReplicas ?? 1),
     encode: encodeBody,
     decode: decodeMessage,
     consume: (consumption) => kept(startConsumer(link, inbox, consumption)),

@@ -9,6 +9,8 @@ export type {
   BusLog,
   BusOptions,
   ConsumeOptions,
+  LookUpBucket,
+  LookUpSettings,
   RequestOptions,
   ServeOptions,
   StoredDelivery,

@@ -3,17 +3,16 @@ import {
   SERVICE_NAMES,
   subjectPattern,
   type AnyMessage,
+  type BucketOwners,
   type ServiceName,
   type StreamName,
 } from '@gateway/contracts/messages';
 import { BusFault } from './bus-fault.js';
-import { bucketStream, bucketSubjects } from './bucket.js';
+import { bucketStream, bucketSubjects, entryQuestion } from './bucket.js';
 import { inboxPrefix } from './connection.js';
 import { answerSubjects } from './reply-inbox.js';
 
-export type BucketRights = Readonly<
-  Record<string, { readonly writtenBy: ServiceName; readonly readBy: readonly ServiceName[] }>
->;
+export type BucketRights = Readonly<Record<string, BucketOwners>>;
 
 export interface Permissions {
   publish: string[];
@@ -47,8 +46,10 @@ export function permissionsOf(
     if (message.kind === 'stored') add(publish, ...streamRights(service, message));
   }
   for (const [bucket, rights] of Object.entries(buckets)) {
+    const isLookedUp = rights.lookedUp === true;
     if (rights.writtenBy === service) add(publish, ...writerRights(bucket));
-    if (rights.readBy.includes(service)) add(publish, ...readerRights(bucket));
+    if (rights.writtenBy === service && !isLookedUp) add(publish, ...readerRights(bucket));
+    if (rights.readBy.includes(service)) add(publish, ...(isLookedUp ? lookUpRights : readerRights)(bucket));
   }
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort() };
 }
@@ -100,7 +101,11 @@ function readerRights(bucket: string): string[] {
 function writerRights(bucket: string): string[] {
   const stream = bucketStream(bucket);
   const own = ['CREATE', 'UPDATE'].map((operation) => `$JS.API.STREAM.${operation}.${stream}`);
-  return [...readerRights(bucket), ...own, bucketSubjects(bucket)];
+  return [...own, bucketSubjects(bucket)];
+}
+
+function lookUpRights(bucket: string): string[] {
+  return [entryQuestion(bucket, '>')];
 }
 
 function add(set: Set<string>, ...values: string[]): void {

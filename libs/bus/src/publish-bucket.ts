@@ -3,6 +3,7 @@ import { BusFault } from './bus-fault.js';
 import type { Bus, BucketHead } from './bus.js';
 import {
   applyMessage,
+  bucketConfiguration,
   bucketStream,
   bucketSubjects,
   emptyContent,
@@ -22,7 +23,7 @@ import type { ReplyInbox } from './reply-inbox.js';
 import { storeBytes } from './store.js';
 import { ensureConfiguration } from './streams.js';
 
-const BUCKET_BYTES_MAX = 256 * 1024 * 1024;
+const BOUNDS = { bytesMax: 256 * 1024 * 1024, ageMaxMs: 0, discard: 'new' } as const;
 /** Writes sent before their acknowledgements are awaited. */
 const WRITES_AT_ONCE = 64;
 const NO_DATA = new Uint8Array(0);
@@ -57,7 +58,7 @@ async function writeBucket(
   replicas: number,
 ): Promise<void> {
   assertEntries(bucket, entries);
-  await ensureConfiguration(inbox, bucketConfiguration(bucket, replicas));
+  await ensureConfiguration(inbox, bucketConfiguration(bucket, { ...BOUNDS, replicas }));
   const present = await readContent(link, inbox, bucket);
   const head: BucketHead = { revision, count: entries.size, hash: hashOf(entries) };
   if (present.head !== null && present.head.revision > revision) {
@@ -121,26 +122,4 @@ function assertEntries(bucket: string, entries: ReadonlyMap<string, string>): vo
 
 function sameHead(one: BucketHead | null, other: BucketHead): boolean {
   return one?.revision === other.revision && one.count === other.count && one.hash === other.hash;
-}
-
-/** What a NATS KV bucket with history 1 is underneath. */
-function bucketConfiguration(bucket: string, replicas: number): { name: string } & Record<string, unknown> {
-  return {
-    name: bucketStream(bucket),
-    subjects: [bucketSubjects(bucket)],
-    storage: 'file',
-    retention: 'limits',
-    discard: 'new',
-    max_bytes: BUCKET_BYTES_MAX,
-    max_msgs: -1,
-    max_msg_size: -1,
-    max_consumers: -1,
-    max_age: 0,
-    max_msgs_per_subject: 1,
-    num_replicas: replicas,
-    allow_rollup_hdrs: true,
-    deny_delete: true,
-    deny_purge: false,
-    allow_direct: true,
-  };
 }

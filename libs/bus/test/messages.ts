@@ -139,4 +139,5 @@ export const TEST_MESSAGES: readonly AnyMessage[] = [
 ];
 export const TEST_BUCKETS: BucketRights = {
   catalog: { writtenBy: 'catalog', readBy: ['edge-proxy', 'admission', 'dashboard'] },
+  notes: { writtenBy: 'edge-proxy', readBy: ['edge-proxy'], lookedUp: true },
 };

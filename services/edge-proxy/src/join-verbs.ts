@@ -8,6 +8,7 @@ import { KnownReplicas } from './admission/known-replicas.js';
 import { TickEnd } from './admission/tick-end.js';
 import { RunningCalls } from './heartbeats/running-calls.js';
 import { Heartbeats } from './heartbeats/send-heartbeats.js';
+import { RememberedAnswers } from './answers/remembered-answers.js';
 import type { Edge } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
@@ -27,6 +28,8 @@ import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 
 /** A source whose address is refused is in the log at most once in this time. */
 const REFUSED_SOURCE_LOG_MS = 60_000;
+/** So is a store of answers' sources that does not work. */
+const ANSWERS_LOG_MS = 60_000;
 
 /** What the verbs of an edge work with, as wire.ts has made it. */
 export interface EdgeAdapters {
@@ -106,10 +109,15 @@ function makeEdge(
   });
   const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
   const load = new LoadWatch({ limits: loadLimitsOf(config), memoryShare, monotonicMs, log });
+  const deadlines = new Deadlines(monotonicMs);
+  const answersLog = new ThrottledLog(log, 'the store of which source gave an answer was not reached in time', {
+    everyMs: ANSWERS_LOG_MS,
+    nowMs: monotonicMs,
+  });
   const edge: Edge = {
     settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
     clock,
-    deadlines: new Deadlines(monotonicMs),
+    deadlines,
     random: Math.random,
     log,
     metrics,
@@ -123,6 +131,14 @@ function makeEdge(
     running,
     sources,
     health,
+    answers: new RememberedAnswers({
+      store: busClient,
+      deadlines,
+      onFailed(what, reason) {
+        metrics.answerUnremembered(what);
+        answersLog.warn({ what, reason }, what);
+      },
+    }),
     privateSources: {
       refused(source, reason) {
         metrics.privateSourceRefused();

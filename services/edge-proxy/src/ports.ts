@@ -42,6 +42,10 @@ export interface BusClient {
   /** Resolves when the stream has stored the message. */
   storeUsage(subject: number, message: Buffer): Promise<void>;
   storeHeartbeat(heartbeat: Heartbeat): Promise<void>;
+  /** Which source gave an answer: resolves when the edges' shared store has it. */
+  putAnswer(key: string, source: string): Promise<void>;
+  /** Null: the store has none. */
+  getAnswer(key: string): Promise<string | null>;
   /** Lost while NATS is away. The next one repeats it. */
   publishHealth(health: HealthMessage): void;
 }

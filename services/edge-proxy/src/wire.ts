@@ -38,7 +38,13 @@ export async function startEdge(
   parseThreadUrl: URL = PARSE_THREAD_URL,
 ): Promise<RunningEdge> {
   const { config, log, ready, replica } = context;
-  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'edge-proxy', replica, log });
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'edge-proxy',
+    replica,
+    log,
+    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
+  });
   // A new process is a new edge, also under an old replica's name (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);

@@ -54,6 +54,16 @@ export class FakeBusClient implements BusClient {
     this.heartbeats.push(heartbeat);
   }
 
+  readonly answers = new Map<string, string>();
+
+  async putAnswer(key: string, source: string): Promise<void> {
+    this.answers.set(key, source);
+  }
+
+  async getAnswer(key: string): Promise<string | null> {
+    return this.answers.get(key) ?? null;
+  }
+
   publishHealth(health: HealthMessage): void {
     this.healths.push(health);
   }

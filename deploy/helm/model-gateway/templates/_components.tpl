@@ -17,6 +17,7 @@ edge-proxy:
     GATEWAY_BILLING_LINK_URL: {{ . | quote }}
     {{- end }}
     GATEWAY_DRAIN_MS: {{ mul .Values.edgeProxy.drainSeconds 1000 | quote }}
+    GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
     GATEWAY_HTTP_KEEP_ALIVE_MS: {{ mul .Values.edgeProxy.keepAliveSeconds 1000 | quote }}
     {{- if .Values.edgeProxy.spoolClaim }}
     GATEWAY_USAGE_SPOOL_DIRECTORY: /var/spool/gateway

@@ -128,11 +128,29 @@ export function modelEntryKey(model: string): string {
 /** The sources of one model. */
 export const SOURCES_PER_MODEL_MAX = 8;
 
-/** Buckets of the key-value store, with who may write and read them. */
-export const BUCKETS: Readonly<
-  Record<string, { readonly writtenBy: ServiceName; readonly readBy: readonly ServiceName[] }>
-> = {
+/** Who may write and read a bucket of the key-value store. */
+export interface BucketOwners {
+  readonly writtenBy: ServiceName;
+  readonly readBy: readonly ServiceName[];
+  /**
+   * Its entries are written and looked up one by one. Absent: it is published whole, and mirrored.
+   */
+  readonly lookedUp?: true;
+}
+
+/** Which source gave an answer that later requests may name, by a hash of account and id. */
+export const ANSWERS_BUCKET = {
+  name: 'answers',
+  /** How long an answer is remembered: as long as providers keep them. */
+  ageMaxMs: 30 * 86_400_000,
+  /** About 600,000 answers. The oldest give way. */
+  bytesMax: 64 * 1024 * 1024,
+} as const;
+
+/** The buckets of the key-value store by their names. */
+export const BUCKETS: Readonly<Record<string, BucketOwners>> = {
   catalog: { writtenBy: 'catalog', readBy: ['edge-proxy', 'admission', 'dashboard'] },
+  [ANSWERS_BUCKET.name]: { writtenBy: 'edge-proxy', readBy: ['edge-proxy'], lookedUp: true },
 };
 
 const actor = z.string().min(1).max(200);

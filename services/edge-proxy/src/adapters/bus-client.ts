@@ -3,6 +3,7 @@ import {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
+  ANSWERS_BUCKET,
   edgeHeartbeat,
   edgeHealth,
   PACKED_SUBJECTS_FROM,
@@ -15,9 +16,12 @@ import type { TargetReplica, BusClient } from '../ports.js';
 const STORE_USAGE_MS = 2_000;
 /** One try to store a heartbeat may take so long. The next heartbeat follows it. */
 const STORE_HEARTBEAT_MS = 1_500;
+/** One look-up or put of an answer's source may take so long; no call waits for it to the end. */
+const ANSWER_MS = 2_000;
 
 /** Sends the edge's messages over the bus. */
 export function makeBusClient(bus: Bus): BusClient {
+  const answers = bus.lookUpBucket(ANSWERS_BUCKET);
   return {
     requestAdmission: (batch, on, to) =>
       bus.requestMany(
@@ -39,6 +43,8 @@ export function makeBusClient(bus: Bus): BusClient {
         timeoutMs: STORE_HEARTBEAT_MS,
       });
     },
+    putAnswer: (key, source) => answers.put(key, source, ANSWER_MS),
+    getAnswer: (key) => answers.get(key, ANSWER_MS),
     publishHealth: (health) => void bus.publish(edgeHealth, {}, health),
   };
 }

@@ -29,7 +29,9 @@ export type CallResult =
  */
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
   const judgements: JudgedAttempt[] = [];
-  const ordered = orderedSources(edge, call);
+  const { previousAnswer } = call.parsed.answers;
+  const isFollowUp = previousAnswer !== null && call.sourceIds.length > 1;
+  const ordered = isFollowUp ? await sourcesAfter(edge, call, previousAnswer) : orderedSources(edge, call);
   let left = ordered.length;
   for (const opened of ordered) {
     left -= 1;
@@ -67,6 +69,16 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
   const sources = known.map(({ source }) => source);
   const ordered = orderSources(sources, edge.health, edge.clock.nowMs(), () => affinityOf(call));
   return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
+}
+
+/**
+ * Of a call that goes on from an answer: the source that has it, if it is known and still one of the
+ * call's.
+ */
+async function sourcesAfter(edge: Edge, call: AdmittedCall, answer: string): Promise<OpenedSource[]> {
+  const known = await edge.answers.sourceOf(call.account, answer);
+  const opened = known !== null && call.sourceIds.includes(known) ? edge.catalog.source(known) : undefined;
+  return opened === undefined ? orderedSources(edge, call) : [opened];
 }
 
 /** Taken before any source has the body: it may be freed later. */

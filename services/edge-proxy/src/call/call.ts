@@ -3,6 +3,7 @@ import type { AttemptRecord, PricedVersion } from '@gateway/contracts/messages';
 import type { Clock, Logger, Rotatable, Span } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
 import type { KnownReplicas } from '../admission/known-replicas.js';
+import type { RememberedAnswers } from '../answers/remembered-answers.js';
 import type { HeldCall, RunningCalls } from '../heartbeats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
@@ -34,6 +35,7 @@ export interface Edge {
   readonly running: RunningCalls;
   readonly sources: SourceSender;
   readonly health: SourceHealths;
+  readonly answers: Pick<RememberedAnswers, 'sourceOf' | 'remember'>;
   /**
    * Counts and logs sources that were not connected to because their address, which `reason` names,
    * is private.

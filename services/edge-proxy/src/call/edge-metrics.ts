@@ -30,6 +30,8 @@ export interface EdgeMetrics extends ModelMetrics {
   firstByte(seconds: number): void;
   /** The last piece went out without the record's acknowledgement or the release's answer. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
+  /** The shared store of answers' sources did not take one in time, or did not tell one. */
+  answerUnremembered(what: 'look_up' | 'remember'): void;
   storeFailed(): void;
   heartbeatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
@@ -69,6 +71,11 @@ export function makeEdgeMetrics(): EdgeMetrics {
   const unconfirmed = counter('gateway_edge_last_piece_unconfirmed_total', 'Answers ended before a confirmation came', {
     waited_for: ['record', 'release'],
   });
+  const unremembered = counter(
+    'gateway_edge_answer_memory_failures_total',
+    'Sources of stored answers that were not remembered, or not looked up, in time',
+    { step: ['look_up', 'remember'] },
+  );
   const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed tries to store usage events');
   const heartbeatsFailed = counter('gateway_edge_beat_failures_total', 'Beats that were not stored');
   const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
@@ -94,6 +101,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     privateSourceRefused: () => privateSources.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
+    answerUnremembered: (step) => unremembered.of({ step }).add(),
     storeFailed: () => storesFailed.add(),
     heartbeatFailed: () => heartbeatsFailed.add(),
     callShed: (reason) => shed.of({ reason }).add(),

@@ -10,6 +10,7 @@ import { callTime, freeBody, type AdmittedCall, type Call, type Edge } from './c
 import { endAnswer } from './end-answer.js';
 import { operationOf } from './operation-name.js';
 import { finishCall, type CallEnding } from './finish-call.js';
+import { rememberAnswer } from './remember-answer.js';
 import { writeError } from './write-error.js';
 
 /**
@@ -60,6 +61,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
   }
   freeBody(call);
   const ending = endingOf(call, result);
+  const remembered = rememberAnswer(edge, call, result);
   const settlement = finishCall(edge, call, ending);
   if (call.firstByteAt !== null) edge.metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
   edge.metrics.callEnded(call.row.path, ending.status);
@@ -73,6 +75,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
       answerError(edge, call, result.error);
       break;
     case 'delivered':
+      if (remembered !== null) await remembered;
       await endAnswer(edge, call, result.delivery, settlement);
       break;
   }

@@ -1,6 +1,7 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
 import { affinitySpans } from './affinity.js';
+import { answerNames, type AnswerNames } from './answer-names.js';
 import { cutSpans } from './body-splices.js';
 import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
@@ -57,6 +58,7 @@ export interface ParsedCall {
   readonly spans: SpliceSpans;
   /** By what the call is kept with others of its account: see `affinityKey`. */
   readonly affinity: readonly Span[];
+  readonly answers: AnswerNames;
 }
 
 export type ParseResult =
@@ -90,6 +92,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       unboundedAnswers: output.unboundedAnswers,
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
       affinity: affinitySpans(row, scanned.members),
+      answers: answerNames(row, body, scanned.members),
     },
   };
 }

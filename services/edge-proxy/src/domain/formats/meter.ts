@@ -24,6 +24,11 @@ export interface MeterResult {
    * answer, not an error object and not something that is no JSON object.
    */
   readonly finished: boolean;
+  /**
+   * By which later requests may name the answer; absent where the format has no such id, or it is
+   * longer than any that is remembered.
+   */
+  readonly answerId?: string;
   /** Of a plain body that is an error, or an answer that has failed. */
   readonly failure?: ProviderFailure;
 }

@@ -1,4 +1,5 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
+import { ANSWER_ID_BYTES_MAX } from '../answer-names.js';
 import type { SseEvent } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
@@ -69,7 +70,7 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
           return typeof type === 'string' && EARLY_TYPES.has(type) ? EARLY : PASS;
       }
     },
-    result: () => meterResult(usage, deliveredBytes, isFinal),
+    result: () => withId(meterResult(usage, deliveredBytes, isFinal), begun?.id),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
   };
@@ -86,8 +87,13 @@ function readPlainResponse(body: Buffer, totalExtra?: TotalExtra): MeterResult {
   const hasFailed = response['status'] === 'failed' || saysError(response['error']);
   const usage = readResponsesUsage(response['usage'], totalExtra);
   const result = meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed);
-  if (result.finished) return result;
+  if (result.finished) return withId(result, response['id']);
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
+}
+
+function withId(result: MeterResult, id: unknown): MeterResult {
+  const isUsual = typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= ANSWER_ID_BYTES_MAX;
+  return isUsual ? { ...result, answerId: id } : result;
 }
 
 function begunOf(response: JsonRecord): Begun | null {

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
+import type { Bus } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+const WAIT_MS = 5_000;
+const SETTINGS = { name: 'notes', ageMaxMs: 3_600_000, bytesMax: 1024 * 1024 };
+
+let world: BusWorld;
+let one: Bus;
+let other: Bus;
+
+beforeEach(async () => {
+  world = await startBusWorld();
+  [one, other] = await Promise.all([world.connect('edge-proxy'), world.connect('edge-proxy')]);
+});
+afterEach(() => world.stop());
+
+test('what one process has put, another one finds; nothing else is there', async () => {
+  const [writing, reading] = [one.lookUpBucket(SETTINGS), other.lookUpBucket(SETTINGS)];
+  expect(await reading.get('a', WAIT_MS)).toBeNull();
+  await writing.put('a', 'first ü', WAIT_MS);
+  await writing.put('b.c d', '', WAIT_MS);
+  expect(await reading.get('a', WAIT_MS)).toBe('first ü');
+  expect(await reading.get('b.c d', WAIT_MS)).toBe('');
+  await writing.put('a', 'second', WAIT_MS);
+  expect(await reading.get('a', WAIT_MS)).toBe('second');
+  expect(await reading.get('other', WAIT_MS)).toBeNull();
+});
+
+test('a full bucket forgets its oldest entries', async () => {
+  const bucket = one.lookUpBucket({ ...SETTINGS, bytesMax: 8 * 1024 });
+  for (let at = 0; at < 100; at += 1) await bucket.put(`key-${at}`, 'x'.repeat(100), WAIT_MS);
+  expect(await bucket.get('key-0', WAIT_MS)).toBeNull();
+  expect(await bucket.get('key-99', WAIT_MS)).toBe('x'.repeat(100));
+});
+
+test('entries grow too old', async () => {
+  const bucket = one.lookUpBucket({ ...SETTINGS, ageMaxMs: 200 });
+  await bucket.put('a', 'b', WAIT_MS);
+  await until('it has gone', async () => (await bucket.get('a', WAIT_MS)) === null);
+});
+
+test('without the server both say so at once; they work again when it is back, with what was stored', async () => {
+  const bucket = one.lookUpBucket(SETTINGS);
+  await bucket.put('a', 'b', WAIT_MS);
+  await world.restart({});
+  await until('it works again', async () => (await bucket.get('a', WAIT_MS).catch(() => null)) === 'b');
+  expect(await faultCode(bucket.put('', 'b', WAIT_MS))).toBe('too_large');
+});
+
+test('who has no right to a bucket is told so', async () => {
+  const admission = await world.connect('admission');
+  expect(await faultCode(admission.lookUpBucket(SETTINGS).get('a', WAIT_MS))).toBe('forbidden');
+});
