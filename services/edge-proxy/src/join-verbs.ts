@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { edgeResyncRequest, edgeHeartbeatReply } from '@gateway/contracts/messages';
+import { edgeHealth, edgeResyncRequest, edgeHeartbeatReply } from '@gateway/contracts/messages';
 import { containerMemoryBytes, ThrottledLog, type ServiceContext } from '@gateway/service-kit';
 import { AdmissionClient } from './admission/admission-client.js';
 import { EdgeClock } from './admission/edge-clock.js';
@@ -17,6 +17,7 @@ import { UnknownKeys } from './call/unknown-keys.js';
 import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
 import { ProviderTexts } from './health/provider-texts.js';
+import { RemoteHealths } from './health/remote-healths.js';
 import { SourceHealths } from './health/source-healths.js';
 import { HealthReport } from './health/publish-health.js';
 import { UsageJournal } from './journal/store-usage.js';
@@ -58,11 +59,16 @@ export function joinVerbs(
 ): JoinedVerbs {
   const { busClient, catalog } = adapters;
   const monotonicMs = (): number => performance.now();
-  const health = new SourceHealths(() => healthReport.changed());
-  const healthReport = new HealthReport({ edge: edgeId, bus: busClient, catalog, healths: health, monotonicMs });
+  const remote = new RemoteHealths();
+  const health = new SourceHealths(() => healthReport.changed(), remote);
   const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
+  const { clock } = made.edge;
+  const healthReport = new HealthReport({ edge: edgeId, bus: busClient, catalog, healths: health, clock, monotonicMs });
   const verbs: JoinedVerbs = { ...made, healthReport };
   subscribeToBus(adapters, verbs, edgeId, monotonicMs);
+  adapters.bus.subscribe(edgeHealth, (told) => {
+    if (told.edge !== edgeId) remote.heard(told, clock.nowMs());
+  });
   return verbs;
 }
 

@@ -22,6 +22,7 @@ export type UsageAnswer = AnswerOf<typeof admissionUsage>;
 export type Heartbeat = BodyOf<typeof edgeHeartbeat>;
 export type HeartbeatReply = ReceivedOf<typeof edgeHeartbeatReply>;
 export type HealthMessage = BodyOf<typeof edgeHealth>;
+export type ReceivedHealth = Pick<ReceivedOf<typeof edgeHealth>, 'edge' | 'sources'>;
 
 /** `replica` undefined means any replica of admission. */
 export interface TargetReplica {

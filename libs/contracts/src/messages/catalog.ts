@@ -325,13 +325,16 @@ export const SOURCE_HEALTH_MAX = 500;
 /** How often an edge tells the health of its sources at least. */
 export const SOURCE_HEALTH_EVERY_MS = 5_000;
 
-/** What an edge remembers of its sources: of those that it has tried. */
+/**
+ * What an edge remembers of its sources: of those that it has tried. The catalog shows it to
+ * operators, and other edges order their sources by it.
+ */
 export const edgeHealth = published({
   name: 'edge.health',
   subject: 'edge.health',
   version: 1,
   sentBy: ['edge-proxy'],
-  servedBy: ['catalog'],
+  servedBy: ['catalog', 'edge-proxy'],
   reaches: 'all',
   body: z.object({
     edge: objectId,
@@ -346,6 +349,17 @@ export const edgeHealth = published({
           lastOutcome: z.enum(ATTEMPT_OUTCOMES).nullable(),
           lastStatus: z.int().nullable(),
           lastAt: epochMs.nullable(),
+          /** From here on absent in messages of the version before: unknown. */
+          /** A call tries it after an open breaker's time: no other edge shall at the same time. */
+          probing: z.boolean().optional(),
+          /** Since its last attempt here the edge has completed a call at another source. */
+          answeredElsewhere: z.boolean().optional(),
+          /** Of the last minutes. */
+          attempts: count.optional(),
+          /** Of these, those that the source failed. */
+          errors: count.optional(),
+          /** Milliseconds to the head of its answers, a moving average; null: it gave none. */
+          firstByteMs: count.nullable().optional(),
         }),
       )
       .max(SOURCE_HEALTH_MAX),

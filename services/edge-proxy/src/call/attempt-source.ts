@@ -19,6 +19,8 @@ import { sourceRequest } from './source-request.js';
 export interface Tried {
   readonly judged: JudgedAttempt;
   readonly delivery: Delivery | null;
+  /** From its start to the head of its answer; null: there was none that is an answer. */
+  readonly firstByteMs: number | null;
 }
 
 /**
@@ -72,6 +74,8 @@ export class Attempt implements SourceReader, RelayEvents {
   #exchange: SourceExchange | null = null;
   #phase: Phase = 'head';
   #isSent = false;
+  readonly #startedAtMs: number;
+  #firstByteMs: number | null = null;
   readonly #limits: AttemptLimits;
   readonly #pauses: ClientPauses;
   #relay: AnswerRelay | null = null;
@@ -92,6 +96,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#opened = opened;
     this.#facts = facts;
     this.#resolve = resolve;
+    this.#startedAtMs = edge.deadlines.nowMs();
     this.#judge = new AttemptJudge(edge, call, opened.source);
     this.#pauses = new ClientPauses(edge.settings.stalledMs);
     this.#limits = new AttemptLimits(edge.deadlines, {
@@ -277,6 +282,7 @@ export class Attempt implements SourceReader, RelayEvents {
 
   #relayBody(headers: SourceHeaders): void {
     this.#phase = 'relay';
+    this.#firstByteMs = this.#nowMs() - this.#startedAtMs;
     this.#limits.heard();
     const { answer } = this.#call.request;
     if (answer.isGone) this.#watchReadOn();
@@ -371,7 +377,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#call.onEnded = null;
     if (delivery === null) this.#relay?.drop();
     this.#relay = null;
-    this.#resolve({ judged, delivery });
+    this.#resolve({ judged, delivery, firstByteMs: this.#firstByteMs });
   }
 
   /**

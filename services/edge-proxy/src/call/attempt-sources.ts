@@ -67,7 +67,9 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
   const known = call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
   if (known.length < 2) return known;
   const sources = known.map(({ source }) => source);
-  const ordered = orderSources(sources, edge.health, edge.clock.nowMs(), () => affinityOf(call));
+  const nowMs = edge.clock.nowMs();
+  const rankOf = (source: string): number => edge.health.rank(source, nowMs);
+  const ordered = orderSources(sources, rankOf, () => affinityOf(call));
   return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
 }
 
@@ -94,11 +96,12 @@ function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: T
 }
 
 /** The record of the try, and what its source, the counters and the operator get of it. */
-function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged }: Tried): void {
+function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged, firstByteMs }: Tried): void {
   const { source } = opened;
   const isRefused = edge.health.ended(source.id, judged, edge.clock.nowMs(), {
     account: call.account,
     entry: source,
+    firstByteMs,
   });
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(source.id, judged.outcome);

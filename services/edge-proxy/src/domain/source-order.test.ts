@@ -39,6 +39,7 @@ const WELL: SourceHealth = {
   coolUntilMs: 0,
   openUntilMs: 0,
   refusedUntilMs: 0,
+  probing: false,
   refusals: 0,
   doubts: [],
 };
@@ -84,7 +85,7 @@ test('over 10,000 accounts the first places are shared as the weights say, and s
   const accounts = 10_000;
   const places = Array.from({ length: 2 }, () => new Map<string, number>());
   for (let account = 0; account < accounts; account += 1) {
-    const ids = orderSources(sources, NO_HEALTH, NOW, () => keyOf(`acc-${account}`)).map(({ id }) => id);
+    const ids = orderSources(sources, ranks(NO_HEALTH, NOW), () => keyOf(`acc-${account}`)).map(({ id }) => id);
     for (const [place, found] of places.entries()) found.set(ids[place] ?? '', (found.get(ids[place] ?? '') ?? 0) + 1);
     expect(ids[4]).toBe('z');
   }
@@ -105,7 +106,7 @@ test('the prompts of one account are shared as those of many are', () => {
   const prompts = 10_000;
   const firsts = new Map<string, number>();
   for (let prompt = 0; prompt < prompts; prompt += 1) {
-    const id = orderSources(sources, NO_HEALTH, NOW, () => keyOf('acc', `"Question ${prompt}"`))[0]?.id ?? '';
+    const id = orderSources(sources, ranks(NO_HEALTH, NOW), () => keyOf('acc', `"Question ${prompt}"`))[0]?.id ?? '';
     firsts.set(id, (firsts.get(id) ?? 0) + 1);
   }
   for (const [id, share] of [['src-1', 0.25], ['src-2', 0.25], ['src-3', 0.5]] as const) {
@@ -118,10 +119,10 @@ test('a source that rests gives its calls away, and takes the same ones back', (
   const resting = new Map([['b', RESTING]]);
   for (let account = 0; account < 300; account += 1) {
     const key = (): AffinityKey => keyOf(`acc-${account}`);
-    const well = orderSources(sources, NO_HEALTH, NOW, key).map(({ id }) => id);
-    const rests = orderSources(sources, resting, NOW, key).map(({ id }) => id);
+    const well = orderSources(sources, ranks(NO_HEALTH, NOW), key).map(({ id }) => id);
+    const rests = orderSources(sources, ranks(resting, NOW), key).map(({ id }) => id);
     expect(rests).toEqual([...well.filter((id) => id !== 'b'), 'b']);
-    expect(orderSources(sources, resting, NOW + 1, key).map(({ id }) => id)).toEqual(well);
+    expect(orderSources(sources, ranks(resting, NOW + 1), key).map(({ id }) => id)).toEqual(well);
   }
 });
 
@@ -129,7 +130,7 @@ test('nothing is hashed where priorities decide', () => {
   const key = (): never => {
     throw new Error('no key is needed');
   };
-  const ordered = orderSources([source('b', 1), source('a', 0)], NO_HEALTH, NOW, key);
+  const ordered = orderSources([source('b', 1), source('a', 0)], ranks(NO_HEALTH, NOW), key);
   expect(ordered.map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
@@ -146,11 +147,11 @@ test(
     fc.assert(
       fc.property(SOME_SOURCES, SOME_KEY, (list, key) => {
         const given = Object.freeze(list.map(({ id, priority, weight }) => source(id, priority, weight)));
-        const ordered = orderSources(given, NO_HEALTH, NOW, () => key);
+        const ordered = orderSources(given, ranks(NO_HEALTH, NOW), () => key);
         expect(ordered.map(({ id }) => id).sort()).toEqual(list.map(({ id }) => id).sort());
         const priorities = ordered.map(({ priority }) => priority);
         expect(priorities).toEqual([...priorities].sort((one, other) => one - other));
-        expect(orderSources(given.toReversed(), NO_HEALTH, NOW, () => key)).toEqual(ordered);
+        expect(orderSources(given.toReversed(), ranks(NO_HEALTH, NOW), () => key)).toEqual(ordered);
       }),
     );
   },
@@ -164,8 +165,8 @@ test(
       fc.property(SOME_SOURCES, SOME_KEY, fc.nat(7), (list, key, at) => {
         const all = list.map(({ id, priority, weight }) => source(id, priority, weight));
         const gone = all[at]?.id;
-        const before = orderSources(all, NO_HEALTH, NOW, () => key);
-        const after = orderSources(all.filter(({ id }) => id !== gone), NO_HEALTH, NOW, () => key);
+        const before = orderSources(all, ranks(NO_HEALTH, NOW), () => key);
+        const after = orderSources(all.filter(({ id }) => id !== gone), ranks(NO_HEALTH, NOW), () => key);
         expect(after).toEqual(before.filter(({ id }) => id !== gone));
       }),
     );
@@ -281,8 +282,13 @@ function source(id: string, priority: number, weight = 1): CatalogSource {
 
 const NO_HEALTH: ReadonlyMap<string, SourceHealth> = new Map();
 
+/** By own attempts alone. */
+function ranks(health: ReadonlyMap<string, SourceHealth>, nowMs: number): (source: string) => number {
+  return (source) => Number(isResting(health.get(source), nowMs));
+}
+
 function order(sources: CatalogSource[], health = NO_HEALTH): string[] {
-  return orderSources(sources, health, NOW, () => keyOf('acc')).map(({ id }) => id);
+  return orderSources(sources, ranks(health, NOW), () => keyOf('acc')).map(({ id }) => id);
 }
 
 function keyOf(account: string, prompt = '"Hello"'): AffinityKey {

@@ -31,6 +31,8 @@ export interface SourceHealth {
   readonly openUntilMs: number;
   /** It cannot serve us, and rests until then; 0: it can. */
   readonly refusedUntilMs: number;
+  /** A call probes it after an open breaker's time. */
+  readonly probing: boolean;
   /** Rests of that kind in a row. */
   readonly refusals: number;
   /** Accounts that met a refusal which one of them could have caused, since its last answer. */
@@ -42,36 +44,36 @@ const HEALTHY: SourceHealth = {
   coolUntilMs: 0,
   openUntilMs: 0,
   refusedUntilMs: 0,
+  probing: false,
   refusals: 0,
   doubts: [],
 };
 
 /**
  * The sources in the order in which they are tried (docs/behaviour.md#source-order): by priority,
- * the lowest first, and by weighted rendezvous hash of the key within it; those that rest last, in
- * the same order; at most `SOURCES_PER_MODEL_MAX`. A key always has the same order. Without one of
+ * the lowest first, and by weighted rendezvous hash of the key within it; of a higher rank later,
+ * in the same order; at most `SOURCES_PER_MODEL_MAX`. A key always has the same order. Without one of
  * its sources the others keep theirs, and over many keys each source is first as often as its
  * weight says.
  * @param sources enabled ones that serve the endpoint
- * @param health by source id
+ * @param rankOf how ill a source is: see `restRank`
  * @param key called at most once, and only if two sources have the same priority
  */
 export function orderSources(
   sources: readonly CatalogSource[],
-  health: Pick<ReadonlyMap<string, SourceHealth>, 'get'>,
-  nowMs: number,
+  rankOf: (source: string) => number,
   key: () => AffinityKey,
 ): CatalogSource[] {
   const hasEquals = new Set(sources.map(({ priority }) => priority)).size < sources.length;
   const ofKey = hasEquals ? key() : null;
   const drawn = sources.map((source) => ({
     source,
-    rests: isResting(health.get(source.id), nowMs),
+    rank: rankOf(source.id),
     draw: ofKey === null ? 0 : -Math.log(affinityDraw(ofKey, source.id)) / source.weight,
   }));
   drawn.sort(
     (one, other) =>
-      Number(one.rests) - Number(other.rests) || one.source.priority - other.source.priority || one.draw - other.draw,
+      one.rank - other.rank || one.source.priority - other.source.priority || one.draw - other.draw,
   );
   return drawn.slice(0, SOURCES_PER_MODEL_MAX).map(({ source }) => source);
 }
@@ -92,7 +94,7 @@ export function isResting(health: SourceHealth | undefined, nowMs: number): bool
 export function noteStart(health: SourceHealth | undefined, nowMs: number): SourceHealth {
   if (health === undefined) return HEALTHY;
   const isProbe = health.openUntilMs > 0 && health.openUntilMs <= nowMs;
-  return isProbe ? { ...health, openUntilMs: nowMs + BREAKER_OPEN_MS } : health;
+  return isProbe ? { ...health, openUntilMs: nowMs + BREAKER_OPEN_MS, probing: true } : health;
 }
 
 /**
@@ -108,7 +110,7 @@ export function noteOutcome(
   nowMs: number,
   account: string | null = null,
 ): SourceHealth {
-  const before = health ?? HEALTHY;
+  const before = health?.probing === true ? { ...health, probing: false } : (health ?? HEALTHY);
   if (judged.countsAsFailure) {
     const failures = before.failures + 1;
     const openUntilMs = failures >= BREAKER_FAILURES ? nowMs + BREAKER_OPEN_MS : before.openUntilMs;

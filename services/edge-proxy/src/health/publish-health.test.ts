@@ -4,6 +4,7 @@ import { FakeBusClient } from '../../test/fake-bus-client.js';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
 import { HealthReport } from './publish-health.js';
+import { RemoteHealths } from './remote-healths.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 const OK: JudgedAttempt = {
@@ -31,12 +32,13 @@ afterEach(() => {
 function report(known: (source: string) => boolean = () => true) {
   const busClient = new FakeBusClient();
   const time = { ms: 0 };
-  const healths = new SourceHealths(() => told.changed());
+  const healths = new SourceHealths(() => told.changed(), new RemoteHealths());
   const told = new HealthReport({
     edge: 'e0',
     bus: busClient,
     catalog: { entry: (id) => (known(id) ? ({} as CatalogSource) : undefined) },
     healths,
+    clock: { nowMs: () => NOW + time.ms },
     monotonicMs: () => time.ms,
   });
   stops.push(() => told.stop());
@@ -61,6 +63,11 @@ test('a source that begins to rest is told at once, the next change a second lat
           lastOutcome: 'rejected',
           lastStatus: 429,
           lastAt: NOW,
+          probing: false,
+          answeredElsewhere: false,
+          attempts: 2,
+          errors: 1,
+          firstByteMs: null,
         },
       ],
     },
@@ -87,6 +94,24 @@ test('the end of a rest before its time is told too; more of the same is not', (
   expect(busClient.healths).toHaveLength(1);
   healths.ended('a', OK, NOW + 2_000);
   expect(busClient.healths[1]?.sources).toMatchObject([{ source: 'a', failures: 0, openUntil: 0 }]);
+});
+
+test('an open breaker is told anew when a call was answered elsewhere, and a probe when it begins', () => {
+  const { busClient, time, healths } = report();
+  const last = () => busClient.healths.at(-1)?.sources;
+  healths.ended('b', OK, NOW);
+  for (let failure = 0; failure < 5; failure += 1) healths.ended('a', FAILED, NOW + 1);
+  expect(last()).toMatchObject([{ source: 'b' }, { source: 'a', openUntil: NOW + 30_001, answeredElsewhere: false }]);
+  time.ms = 1_000;
+  healths.ended('b', OK, NOW + 2);
+  expect(last()).toMatchObject([{ answeredElsewhere: false }, { source: 'a', answeredElsewhere: true }]);
+  expect(busClient.healths).toHaveLength(2);
+  time.ms = 31_000;
+  healths.started('a', NOW + 31_000);
+  expect(last()?.[1]).toMatchObject({ source: 'a', openUntil: NOW + 61_000, probing: true });
+  time.ms = 32_000;
+  healths.ended('a', OK, NOW + 32_000, { account: 'acc', entry: {} as CatalogSource, firstByteMs: 12.4 });
+  expect(last()?.[1]).toMatchObject({ source: 'a', openUntil: 0, probing: false, attempts: 6, errors: 5, firstByteMs: 12 });
 });
 
 test('sources that the catalog has no longer are forgotten; many are told in several messages', () => {

@@ -1,4 +1,6 @@
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
+import type { Clock } from '@gateway/service-kit';
+import { figuresAt } from '../domain/source-figures.js';
 import type { BusClient, Catalog, HealthMessage } from '../ports.js';
 import type { KnownSource, SourceHealths } from './source-healths.js';
 
@@ -10,13 +12,14 @@ export interface HealthReportParts {
   readonly bus: Pick<BusClient, 'publishHealth'>;
   readonly catalog: Pick<Catalog, 'entry'>;
   readonly healths: Pick<SourceHealths, 'keep'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly monotonicMs: () => number;
 }
 
 /**
- * Tells the catalog what this edge remembers of its sources, for operators to see: at once when one
- * begins or ceases to rest, else every 5 s. Sources that the catalog has no longer are forgotten
- * here.
+ * Tells operators, by the catalog, and other edges what this edge remembers of its sources: at once
+ * when one begins or ceases to rest, else every 5 s. Sources that the catalog has no longer are
+ * forgotten here.
  */
 export class HealthReport {
   readonly #parts: HealthReportParts;
@@ -44,18 +47,42 @@ export class HealthReport {
   }
 
   #tell(): void {
-    const { edge, bus, catalog, healths } = this.#parts;
+    const { edge, bus, catalog, healths, clock } = this.#parts;
     this.#toldAt = this.#parts.monotonicMs();
     this.#isDue = false;
-    const sources = healths.keep((source) => catalog.entry(source) !== undefined).map(toWire);
+    const known = healths.keep((source) => catalog.entry(source) !== undefined);
+    const completedElsewhere = lastCompletions(known);
+    const sources = known.map(([source, each]) => toWire(source, each, completedElsewhere(source), clock.nowMs()));
     for (let from = 0; from < sources.length; from += SOURCE_HEALTH_MAX) {
       bus.publishHealth({ edge, sources: sources.slice(from, from + SOURCE_HEALTH_MAX) });
     }
   }
 }
 
-function toWire([source, known]: readonly [string, KnownSource]): HealthMessage['sources'][number] {
+type Known = readonly [source: string, known: KnownSource];
+
+/** When a call was completed last at any source but this one; -Infinity: never. */
+function lastCompletions(all: readonly Known[]): (source: string) => number {
+  let last: { readonly source: string; readonly atMs: number } = { source: '', atMs: -Infinity };
+  let lastElsewhereMs = -Infinity;
+  for (const [source, { completedAt }] of all) {
+    const atMs = completedAt ?? -Infinity;
+    if (atMs > last.atMs) {
+      lastElsewhereMs = last.atMs;
+      last = { source, atMs };
+    } else lastElsewhereMs = Math.max(lastElsewhereMs, atMs);
+  }
+  return (source) => (source === last.source ? lastElsewhereMs : last.atMs);
+}
+
+function toWire(
+  source: string,
+  known: KnownSource,
+  completedElsewhereMs: number,
+  nowMs: number,
+): HealthMessage['sources'][number] {
   const { health, lastOutcome, lastStatus, lastAt } = known;
+  const { attempts, errors, attemptsBefore, errorsBefore, firstByteMs } = figuresAt(known.figures, nowMs);
   return {
     source,
     failures: health.failures,
@@ -64,5 +91,10 @@ function toWire([source, known]: readonly [string, KnownSource]): HealthMessage[
     lastOutcome,
     lastStatus,
     lastAt,
+    probing: health.probing,
+    answeredElsewhere: completedElsewhereMs >= (lastAt ?? 0),
+    attempts: attempts + attemptsBefore,
+    errors: errors + errorsBefore,
+    firstByteMs: firstByteMs === null ? null : Math.round(firstByteMs),
   };
 }

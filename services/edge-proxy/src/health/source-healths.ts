@@ -1,6 +1,9 @@
 import type { AttemptRecord, CatalogSource } from '@gateway/contracts/messages';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
+import { restRank, type RestRank } from '../domain/remote-health.js';
+import { noteAttempt, NO_FIGURES, type SourceFigures } from '../domain/source-figures.js';
 import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../domain/source-order.js';
+import type { RemoteHealths } from './remote-healths.js';
 
 /** What is remembered of a source that was tried, and how its last attempt ended. */
 export interface KnownSource {
@@ -9,6 +12,9 @@ export interface KnownSource {
   readonly lastStatus: number | null;
   /** Epoch milliseconds, null before the first attempt has ended. */
   readonly lastAt: number | null;
+  /** When the last attempt that was answered in full ended; null: none was. */
+  readonly completedAt: number | null;
+  readonly figures: SourceFigures;
   /** The source's entry by which it was tried last; null: not known. */
   readonly entry: CatalogSource | null;
 }
@@ -17,22 +23,37 @@ export interface KnownSource {
 export interface TriedBy {
   readonly account: string;
   readonly entry: CatalogSource;
+  /** To the head of its answer; null: there was none. */
+  readonly firstByteMs: number | null;
 }
 
 /**
- * What this edge remembers of the sources that it has tried. An unknown one has shown nothing bad.
+ * What this edge remembers of the sources that it has tried, beside what others say. An unknown one
+ * has shown nothing bad.
  */
 export class SourceHealths {
   readonly #known = new Map<string, KnownSource>();
   readonly #coolDownChanged: () => void;
+  readonly #remote: Pick<RemoteHealths, 'of'>;
+  /** Their breaker has opened, and no call was completed elsewhere since. */
+  readonly #unproven = new Set<string>();
 
-  /** @param restChanged called when a source begins to rest, or rests no longer before its time */
-  constructor(coolDownChanged: () => void) {
+  /**
+   * @param coolDownChanged called when a source begins to rest, or rests no longer before its time,
+   * and when it shows that an open breaker is no fault of this edge
+   */
+  constructor(coolDownChanged: () => void, remote: Pick<RemoteHealths, 'of'>) {
     this.#coolDownChanged = coolDownChanged;
+    this.#remote = remote;
   }
 
   get(source: string): SourceHealth | undefined {
     return this.#known.get(source)?.health;
+  }
+
+  /** In which group it is tried. */
+  rank(source: string, nowMs: number): RestRank {
+    return restRank(this.#known.get(source), this.#remote.of(source), nowMs);
   }
 
   /** An attempt starts. */
@@ -46,20 +67,31 @@ export class SourceHealths {
    * An attempt has ended. True: the source cannot serve us, and its operator is to be told.
    */
   ended(source: string, judged: JudgedAttempt, nowMs: number, by: TriedBy | null = null): boolean {
+    const known = this.#known.get(source) ?? UNTRIED;
     const before = this.get(source);
     const health = noteOutcome(before, judged, nowMs, by?.account);
     const began = health.refusals > (before?.refusals ?? 0);
+    const lastAt = Math.floor(nowMs);
+    const isCompleted = judged.outcome === 'completed';
     this.#note(
       source,
       {
         health,
         lastOutcome: judged.outcome,
         lastStatus: judged.status,
-        lastAt: Math.floor(nowMs),
+        lastAt,
+        completedAt: isCompleted ? lastAt : known.completedAt,
+        figures: noteAttempt(
+          known.figures,
+          { isError: isSourceError(judged), firstByteMs: by?.firstByteMs ?? null },
+          nowMs,
+        ),
         entry: by?.entry ?? null,
       },
       nowMs,
     );
+    if (health.openUntilMs > (before?.openUntilMs ?? 0)) this.#unproven.add(source);
+    if (isCompleted) this.#completed(source);
     return judged.refusal === 'certain' || (judged.refusal === 'unclear' && began);
   }
 
@@ -76,8 +108,21 @@ export class SourceHealths {
 
   /** Forgets those that `isKept` does not want, and gives the others. */
   keep(isKept: (source: string) => boolean): (readonly [source: string, known: KnownSource])[] {
-    for (const source of this.#known.keys()) if (!isKept(source)) this.#known.delete(source);
+    for (const source of this.#known.keys()) if (!isKept(source)) this.#forget(source);
     return [...this.#known];
+  }
+
+  #forget(source: string): void {
+    this.#known.delete(source);
+    this.#unproven.delete(source);
+  }
+
+  /** What could not be reached is not beyond this edge's own way out. */
+  #completed(source: string): void {
+    this.#unproven.delete(source);
+    if (this.#unproven.size === 0) return;
+    this.#unproven.clear();
+    this.#coolDownChanged();
   }
 
   #note(source: string, known: KnownSource, nowMs: number): void {
@@ -87,4 +132,16 @@ export class SourceHealths {
   }
 }
 
-const UNTRIED = { lastOutcome: null, lastStatus: null, lastAt: null, entry: null };
+const UNTRIED = {
+  lastOutcome: null,
+  lastStatus: null,
+  lastAt: null,
+  completedAt: null,
+  figures: NO_FIGURES,
+  entry: null,
+};
+
+/** It rests the source, or counts toward that: what a client caused does not. */
+function isSourceError({ countsAsFailure, coolDownMs, refusal }: JudgedAttempt): boolean {
+  return countsAsFailure || coolDownMs !== null || refusal !== null;
+}

@@ -136,6 +136,8 @@ export class EdgeHost implements Hosted {
       requestAdmission: (batch, on, to) => requestAdmission(world, host, onWire(batch), on, to),
       authorize: () => Promise.reject(new Error('not asked')),
       usage: () => Promise.reject(new Error('not asked')),
+      putAnswer: () => Promise.reject(new Error('not asked')),
+      getAnswer: () => Promise.reject(new Error('not asked')),
       storeUsage: async (subject, message) => {
         truth.frozen(message);
         const sent = Buffer.from(message);

@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import { NEWS_COUNT_MS } from '../domain/remote-health.js';
+import { NEWS_MAX, RemoteHealths } from './remote-healths.js';
+import { SourceHealths } from './source-healths.js';
+
+const NOW = 1_000_000;
+const told = (source: string, more: object = {}) => ({
+  source,
+  failures: 0,
+  coolUntil: 0,
+  openUntil: 0,
+  lastOutcome: null,
+  lastStatus: null,
+  lastAt: NOW,
+  ...more,
+});
+const COOL = { coolUntil: NOW + 60_000 };
+
+test('the last word of each edge counts, and one without bad news takes its earlier back', () => {
+  const remote = new RemoteHealths();
+  remote.heard({ edge: 'e1', sources: [told('a', COOL), told('b', COOL)] }, NOW);
+  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW);
+  expect(remote.of('a').map(({ edge }) => edge)).toEqual(['e1', 'e2']);
+  remote.heard({ edge: 'e1', sources: [told('a')] }, NOW + 1);
+  expect(remote.of('a').map(({ edge }) => edge)).toEqual(['e2']);
+  expect(remote.of('b')).toHaveLength(1);
+  expect(remote.of('c')).toEqual([]);
+});
+
+test('an edge of the version before is understood', () => {
+  const remote = new RemoteHealths();
+  remote.heard({ edge: 'e1', sources: [told('a', { openUntil: NOW + 30_000 })] }, NOW);
+  expect(remote.of('a')).toMatchObject([{ probing: false, answeredElsewhere: false }]);
+});
+
+test('edges that fall silent make room, and no more than a bound is kept', () => {
+  const remote = new RemoteHealths();
+  const many = Array.from({ length: NEWS_MAX }, (_unused, at) => told(`s${at}`, COOL));
+  remote.heard({ edge: 'e1', sources: many }, NOW);
+  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + 1);
+  expect(remote.of('a')).toEqual([]);
+  remote.heard({ edge: 'e2', sources: [told('a', COOL)] }, NOW + NEWS_COUNT_MS);
+  expect(remote.of('a')).toHaveLength(1);
+  expect(remote.of('s0')).toEqual([]);
+});
+
+test('what others say only orders: an own answer after it counts more', () => {
+  const remote = new RemoteHealths();
+  const healths = new SourceHealths(() => undefined, remote);
+  expect(healths.rank('a', NOW)).toBe(0);
+  remote.heard({ edge: 'e1', sources: [told('a', COOL)] }, NOW);
+  expect(healths.rank('a', NOW)).toBe(1);
+  const completed = {
+    step: 'final',
+    outcome: 'completed',
+    status: 200,
+    possiblyPaid: false,
+    error: null,
+    coolDownMs: null,
+    countsAsFailure: false,
+    reached: true,
+    refusal: null,
+    errorClass: null,
+    said: null,
+  } as const;
+  healths.ended('a', completed, NOW + 1);
+  expect(healths.rank('a', NOW + 1)).toBe(0);
+  expect(healths.get('a')).toMatchObject({ coolUntilMs: 0, failures: 0 });
+});

@@ -1,0 +1,53 @@
+import { NEWS_COUNT_MS, saysSomething, type SourceNews } from '../domain/remote-health.js';
+import type { ReceivedHealth } from '../ports.js';
+
+/** News that are kept: edges times sources that rest. Those of newcomers are left out beyond. */
+export const NEWS_MAX = 20_000;
+
+const NONE: readonly SourceNews[] = [];
+
+/** What other edges last said of sources that rest with them, or that they probe. */
+export class RemoteHealths {
+  /** By source, then by edge. */
+  readonly #news = new Map<string, SourceNews[]>();
+  #size = 0;
+  #sweptAtMs = 0;
+
+  of(source: string): readonly SourceNews[] {
+    return this.#news.get(source) ?? NONE;
+  }
+
+  /** An edge may spread its sources over several messages. */
+  heard({ edge, sources }: ReceivedHealth, nowMs: number): void {
+    this.#sweep(nowMs);
+    for (const told of sources) {
+      const news: SourceNews = {
+        edge,
+        heardAtMs: nowMs,
+        coolUntilMs: told.coolUntil,
+        openUntilMs: told.openUntil,
+        probing: told.probing ?? false,
+        lastAtMs: told.lastAt,
+        answeredElsewhere: told.answeredElsewhere ?? false,
+      };
+      const others = this.of(told.source).filter((each) => each.edge !== edge);
+      this.#put(told.source, saysSomething(news, nowMs) && this.#size < NEWS_MAX ? [...others, news] : others);
+    }
+  }
+
+  #put(source: string, news: SourceNews[]): void {
+    this.#size += news.length - this.of(source).length;
+    if (news.length === 0) this.#news.delete(source);
+    else this.#news.set(source, news);
+  }
+
+  /** Forgets edges that are silent. */
+  #sweep(nowMs: number): void {
+    if (Math.abs(nowMs - this.#sweptAtMs) < NEWS_COUNT_MS) return;
+    this.#sweptAtMs = nowMs;
+    for (const [source, news] of this.#news) {
+      const left = news.filter(({ heardAtMs }) => Math.abs(nowMs - heardAtMs) < NEWS_COUNT_MS);
+      if (left.length < news.length) this.#put(source, left);
+    }
+  }
+}
