@@ -1,14 +1,11 @@
-import { isPrivateHost, PrivateAddressError, publicLookup } from '@gateway/service-kit';
-import { lookup as systemLookup } from 'node:dns';
-import type { LookupFunction } from 'node:net';
-import { buildConnector, Client } from 'undici';
+import { PrivateAddressError } from '@gateway/service-kit';
+import { Client, type buildConnector } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
-import { goesThrough, proxyConnector, type UpstreamProxy } from './proxy-connector.js';
+import { connectorTo, refusedHost, type ConnectionRules } from './source-connector.js';
 import { Exchange, type SourceConnection, type ConnectionOwner } from './source-exchange.js';
 
 /** Connections to one origin, idle ones included. Above, the source counts as unreachable. */
 const CONNECTIONS_PER_ORIGIN_MAX = 16_384;
-const CONNECT_TIMEOUT_MS = 10_000;
 /**
  * An idle connection is closed after this time, or earlier when the provider's Keep-Alive header
  * says so.
@@ -21,19 +18,6 @@ const IDLE_MS_MAX = 600_000;
  */
 const IDLE_MARGIN_MS = 2_000;
 const HEADER_BYTES_MAX = 32 * 1024;
-const TLS_SESSIONS_MAX = 100;
-
-export interface SourceConnectionsOptions {
-  /** Allows connections to private and loopback addresses, literal or looked up. */
-  readonly privateAllowed: boolean;
-  /** The resolver of names; the system's unless stated. */
-  readonly lookup?: LookupFunction;
-  /**
-   * Providers are reached through it. It looks names up itself, and has to refuse private addresses
-   * itself.
-   */
-  readonly proxy?: UpstreamProxy | null;
-}
 
 /**
  * Connections to sources. One undici client is one connection here: the set of idle ones is known,
@@ -41,10 +25,10 @@ export interface SourceConnectionsOptions {
  * can ask for a fresh one.
  */
 export class SourceConnections implements SourceSender {
-  readonly #options: SourceConnectionsOptions;
+  readonly #options: ConnectionRules;
   readonly #origins = new Map<string, OriginConnections>();
 
-  constructor(options: SourceConnectionsOptions) {
+  constructor(options: ConnectionRules) {
     this.#options = options;
   }
 
@@ -90,21 +74,11 @@ class OriginConnections implements ConnectionOwner {
   /** The most recently used is last. */
   readonly #idle: SourceConnection[] = [];
 
-  constructor(origin: string, { privateAllowed, lookup = systemLookup, proxy = null }: SourceConnectionsOptions) {
+  constructor(origin: string, rules: ConnectionRules) {
     const { hostname } = new URL(origin);
-    // An address in the URL is never looked up.
-    this.privateHost = !privateAllowed && isPrivateHost(hostname) ? hostname : null;
+    this.privateHost = refusedHost(hostname, rules);
     this.#origin = origin;
-    const connect = buildConnector({
-      timeout: CONNECT_TIMEOUT_MS,
-      maxCachedSessions: TLS_SESSIONS_MAX,
-      allowH2: false,
-      noDelay: true,
-      keepAlive: true,
-      autoSelectFamily: true,
-      lookup: privateAllowed ? lookup : publicLookup(lookup),
-    });
-    this.#connect = proxy !== null && goesThrough(proxy, hostname) ? proxyConnector(proxy, connect) : connect;
+    this.#connect = connectorTo(hostname, rules);
   }
 
   take(fresh: boolean): SourceConnection | null {
