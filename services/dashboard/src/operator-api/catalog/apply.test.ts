@@ -119,6 +119,15 @@ test('a credential travels sealed for its source, the same text in both rounds',
   expect(() => openSealed(real?.[0]?.sealedCredential as string, 'src-2', SOURCE_KEYS)).toThrow();
 });
 
+test('the file of a cloud travels in one line', async () => {
+  world.env['UPSTREAM_KEY'] = '{\n  "type": "service_account",\n  "private_key": "-----BEGIN\\nKEY"\n}\n';
+  const source = { ...SOURCE_OBJECT, spec: { ...SOURCE_PUT, credential: { fromEnv: 'UPSTREAM_KEY' } } };
+  await apply({ objects: [source] });
+  const [sent] = world.asked[0]?.body['objects'] as { id: string; sealedCredential: string }[];
+  const text = openSealed(sent?.sealedCredential ?? '', sent?.id ?? '', SOURCE_KEYS);
+  expect(text).toBe('{"type":"service_account","private_key":"-----BEGIN\\nKEY"}');
+});
+
 test.each(['GATEWAY_KEY_PEPPER', 'GATEWAY_ANYTHING', 'PROVIDER_NOT_SET', 'AWS_WEB_IDENTITY_TOKEN'])(
   '{fromEnv: %s} is refused with its place',
   async (name) => {

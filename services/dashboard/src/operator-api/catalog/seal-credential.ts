@@ -25,10 +25,20 @@ export function sealCredential(
   }
   if (found === null)
     return refuse('invalid_request', `${place}: ${name} is not set where the operator API runs`, place);
-  return sealText(secrets, source, found.text, place);
+  return sealText(secrets, source, inOneLine(found.text), place);
 }
 
-/** A credential is sent as a header. */
+/** The file of a cloud is JSON in several lines. What is none stays as it is. */
+function inOneLine(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Most credentials are sent as a header. */
 function sealText(secrets: Secrets, source: string, text: string, place: string): SealedCredential | ManagementRefusal {
   if (/^[\x20-\x7e]+$/.test(text) && text.length <= CREDENTIAL_CHARS_MAX) {
     return { sealedCredential: secrets.seal(text, source) };
