@@ -1,6 +1,7 @@
 import { COMMON_FIELDS, field, portField, type ConfigOf, type OpeningKeys } from '@gateway/service-kit';
 import type { UpstreamProxy } from './adapters/proxy-connector.js';
 import { UNKNOWN_KEY_FIELDS } from './call/unknown-keys.js';
+import { CREDENTIAL_FIELDS } from './credentials/credential-fields.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
 import { LOAD_FIELDS } from './load/load-limits.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';
@@ -38,6 +39,7 @@ export const EDGE_FIELDS = {
     patternText: 'a host name, or a dot and a domain',
     default: [],
   }),
+  ...CREDENTIAL_FIELDS,
   GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,

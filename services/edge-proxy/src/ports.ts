@@ -12,6 +12,7 @@ import type {
   edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
 import type { EndpointRow } from './domain/endpoints.js';
+import type { JudgedAttempt } from './domain/judge-attempt.js';
 import type { ParseResult, RequestContentHeaders } from './domain/parse-call.js';
 
 export type AdmissionBatch = BodyOf<typeof admissionBatch>;
@@ -112,14 +113,95 @@ export interface SourceSender {
   send(request: SourceRequest, reader: SourceReader): SourceExchange;
 }
 
+/** What of a request a signature covers, and with what a token goes. */
+export type RequestToAuthorize = Pick<SourceRequest, 'origin' | 'path' | 'headers' | 'body'>;
+
+/** Headers that let one request in. */
+export interface Authorized {
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  /** Which of the credentials that followed on each other they were made with. */
+  readonly version: number;
+}
+
+/**
+ * Lets requests in with a credential that is signed with, that expires, or that is one of several.
+ */
+export interface Authorizer {
+  /** `token`: another one can be fetched. `keys`: others are at hand. */
+  readonly kind: 'token' | 'keys';
+  /**
+   * At once where nothing is to be waited for. Rejects with {@link CredentialError}. Keeps no piece
+   * of the body once it has returned, or a large one once it is hashed.
+   */
+  headersFor(request: RequestToAuthorize): Authorized | Promise<Authorized>;
+  /** Whether a request that was refused with this version may be let in with another. */
+  mayReplace(version: number): boolean;
+  /** A request that was let in with that version has ended. */
+  judged(version: number, judged: JudgedAttempt, account: string): void;
+}
+
+/** A credential cannot be used, or cannot be had now. Its text names no secret. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError';
+}
+
+/**
+ * The authorizers of a process. Of credentials that are signed with or expire there is one for each
+ * distinct credential, whatever sources have it; a list of keys is its source's own.
+ */
+export interface Authorizers {
+  /**
+   * Null: nothing but a fixed header is needed.
+   * @param credential opened; null: the process has that of its surroundings
+   * @throws CredentialError when it cannot be used
+   */
+  acquire(auth: CatalogSource['auth'], credential: string | null): Authorizer | null;
+  /** To be called once for each {@link acquire}: what nobody has any more is forgotten. */
+  release(authorizer: Authorizer): void;
+}
+
+/** Ways to be let in by a header that has a key. */
+export type FixedAuth = Extract<CatalogSource['auth'], { type: 'bearer' | 'header' }>;
+/** Ways to be let in that need more than that. */
+export type SignedAuth = Exclude<CatalogSource['auth'], FixedAuth>;
+
+/** One request to a token endpoint. */
+export interface TokenRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Asks token endpoints. */
+export interface TokenHttp {
+  /**
+   * Follows no redirect. Rejects when there is no complete answer in time, when it is too large,
+   * and with `PrivateAddressError` where private addresses are not allowed.
+   */
+  ask(request: TokenRequest): Promise<TokenAnswer>;
+}
+
 /** A source, ready to be sent to. */
 export interface OpenedSource {
   readonly source: CatalogSource;
   readonly origin: string;
   /** Path of the base URL, without a slash at its end. */
   readonly basePath: string;
-  /** Its own headers with the opened credential, lower-case names: name, value, name, value. */
+  /**
+   * Its own headers, with the opened credential where that is sent as it is, lower-case names:
+   * name, value, name, value.
+   */
   readonly headers: readonly string[];
+  /** Null: the headers let it in. */
+  readonly authorizer: Authorizer | null;
 }
 
 /** The edge's read copy of the catalog. */

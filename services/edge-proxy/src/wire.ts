@@ -5,7 +5,11 @@ import { ThreadedBodyParser } from './adapters/body-parser.js';
 import { makeBusClient } from './adapters/bus-client.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
 import { SourceConnections } from './adapters/source-connections.js';
+import { TokenConnections } from './adapters/token-http.js';
 import { openingKeysOf, proxyOf, type EDGE_FIELDS, type EdgeConfig } from './config.js';
+import { watchRefreshes } from './credentials/credential-metrics.js';
+import { makeAuthorizer } from './credentials/make-authorizer.js';
+import { SharedAuthorizers } from './credentials/shared-authorizers.js';
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
 import { httpLimitsOf } from './http/http-limits.js';
@@ -48,11 +52,10 @@ export async function startEdge(
   // A new process is a new edge, also under an old replica's name (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
-  const sources = new SourceConnections({
-    privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
-    proxy: proxyOf(config),
-  });
-  const catalog = followCatalog(bus, openingKeysOf(config), log);
+  const rules = { privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) };
+  const sources = new SourceConnections(rules);
+  const authorizers = openAuthorizers(context, new TokenConnections(rules));
+  const catalog = followCatalog(bus, { keys: openingKeysOf(config), authorizers, log });
   const bodies = new ThreadedBodyParser({
     threadUrl: parseThreadUrl,
     onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
@@ -85,6 +88,21 @@ export async function startEdge(
       await bus.drain(STOP_STEP_MS.bus);
     },
   };
+}
+
+function openAuthorizers(
+  { config, log, clock }: ServiceContext<typeof EDGE_FIELDS>,
+  http: TokenConnections,
+): SharedAuthorizers {
+  const parts = {
+    http,
+    surroundings: config.GATEWAY_CLOUD_CREDENTIALS,
+    env: process.env,
+    nowMs: () => clock.nowMs(),
+    random: Math.random,
+    ended: watchRefreshes(log),
+  };
+  return new SharedAuthorizers((auth, credential) => makeAuthorizer(auth, credential, parts), parts.nowMs);
 }
 
 function openSpool(config: EdgeConfig, edgeId: string): Promise<UsageSpool> | null {

@@ -178,6 +178,11 @@ export function modelEntry(id: string): CatalogModel {
   };
 }
 
+/** As the operator API seals the credential of a source. */
+export function sealCredential(text: string, source: string): string {
+  return sealTo(text, source, publicHalfOf(SOURCE_KEY));
+}
+
 export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSource> = {}): CatalogSource {
   return {
     v: 1,
@@ -189,7 +194,7 @@ export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSo
     endpoints: [...ENDPOINTS],
     paths: {},
     auth: { type: 'bearer' },
-    sealedCredential: sealTo(SOURCE_CREDENTIAL, id, publicHalfOf(SOURCE_KEY)),
+    sealedCredential: sealCredential(SOURCE_CREDENTIAL, id),
     headers: {},
     betas: [],
     priority: 0,

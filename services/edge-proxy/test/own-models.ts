@@ -1,12 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { until } from '@gateway/testkit';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import { sourceEntry, type EdgeWorld } from './edge-world.js';
+import { sealCredential, sourceEntry, type EdgeWorld } from './edge-world.js';
 
 export interface OwnSource {
   readonly url: string;
   readonly limits?: Partial<CatalogSource['limits']>;
   readonly more?: Partial<CatalogSource>;
+  /** Null: it has none. */
+  readonly credential?: string | null;
 }
 
 export interface OwnModel {
@@ -46,13 +48,16 @@ export async function publishOwnModels(
 }
 
 function entryOf({ model, upstreamModel, ids }: OwnModel, index: number, source: OwnSource): CatalogSource {
-  const { url, limits, more } = source;
+  const { url, limits, more, credential } = source;
+  const id = ids[index] as string;
   const unlimited = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
-  return sourceEntry(ids[index] as string, url, {
+  const sealed = credential == null ? { sealedCredential: null } : { sealedCredential: sealCredential(credential, id) };
+  return sourceEntry(id, url, {
     model,
     upstreamModel,
     priority: index,
     limits: { ...unlimited, ...limits },
+    ...(credential === undefined ? {} : sealed),
     ...more,
   });
 }

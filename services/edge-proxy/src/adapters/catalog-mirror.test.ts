@@ -4,6 +4,7 @@ import type { CatalogSource } from '@gateway/contracts/messages';
 import { openSealed, publicHalfOf, Secret, sealTo, type OpeningKeys } from '@gateway/service-kit';
 import { recordingLog, startTestBus, until, type TestBus } from '@gateway/testkit';
 import { sourceEntry } from '../../test/edge-world.js';
+import { NO_AUTHORIZERS } from '../../test/no-authorizers.js';
 import { followCatalog, type CatalogMirror } from './catalog-mirror.js';
 
 const SOURCES = 10;
@@ -27,10 +28,11 @@ beforeAll(async () => {
   bus = await startTestBus();
   publisher = await bus.connect('catalog', 'c0');
   const reader = await bus.connect('edge-proxy', 'e0');
-  mirror = followCatalog(reader, KEYS, log, (text, id, keys) => {
+  const open: typeof openSealed = (text, id, keys) => {
     opened.push(id);
     return openSealed(text, id, keys);
-  });
+  };
+  mirror = followCatalog(reader, { keys: KEYS, authorizers: NO_AUTHORIZERS, log, open });
   for (let number = 0; number < SOURCES - 2; number += 1) put(`src-${number}`, { sealedCredential: SEALED });
   put('src-other', { sealedCredential: sealed('src-other', OTHER_KEY) });
   put('src-open', { sealedCredential: null });

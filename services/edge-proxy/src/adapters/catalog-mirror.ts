@@ -1,7 +1,7 @@
 import { type Bus, mirrorCatalog } from '@gateway/bus';
 import { catalogModel, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
 import type { Logger, openSealed, OpeningKeys } from '@gateway/service-kit';
-import type { Catalog } from '../ports.js';
+import type { Authorizers, Catalog } from '../ports.js';
 import { SourceEntries } from './source-entries.js';
 
 const MODEL_KEY = 'model.';
@@ -21,23 +21,30 @@ export interface CatalogMirror extends Catalog {
   stop(): Promise<void>;
 }
 
+/** What the entries of sources are read with. */
+export interface CatalogMirrorParts {
+  readonly keys: OpeningKeys;
+  readonly authorizers: Authorizers;
+  readonly log: Logger;
+  readonly open?: typeof openSealed;
+}
+
 /**
  * Follows the bucket `catalog`. Entries are parsed once per change, credentials opened at their
  * first use. An entry that cannot be used is logged and left out: the others still serve.
  */
-export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger, open?: typeof openSealed): CatalogMirror {
+export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): CatalogMirror {
   const models = new Map<string, CatalogModel>();
   let byModel = new Map<string, CatalogSource[]>();
   let revision: number | null = null;
   let changedListener: () => void = () => undefined;
   const unusable = (err: unknown, key: string): void => log.error({ err, key }, 'a catalog entry cannot be used');
   const sources = new SourceEntries({
-    keys,
+    ...parts,
     onUnusable: (id, err) => {
       unusable(err, SOURCE_KEY + id);
       byModel = groupByModel(sources.all());
     },
-    ...(open === undefined ? {} : { open }),
   });
 
   const takeOver = (key: string, text: string | undefined): void => {

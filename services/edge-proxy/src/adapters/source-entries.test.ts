@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { openSealed, publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import { sourceEntry } from '../../test/edge-world.js';
+import { NO_AUTHORIZERS } from '../../test/no-authorizers.js';
 import { SourceEntries } from './source-entries.js';
 
 /** As many as a catalog may have. */
@@ -11,6 +12,7 @@ test('of 20,000 credentials none is opened at load, and one when its source is f
   const opened: string[] = [];
   const entries = new SourceEntries({
     keys: { privateKey: { current: KEY, previous: null }, formerKey: null },
+    authorizers: NO_AUTHORIZERS,
     onUnusable: (_id, err) => {
       throw err;
     },

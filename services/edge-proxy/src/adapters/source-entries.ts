@@ -1,17 +1,23 @@
 import { catalogSource, CONNECTION_HEADERS, type CatalogSource } from '@gateway/contracts/messages';
 import { hasKeyOf, isSealedToCurrent, openSealed, SealError, type OpeningKeys } from '@gateway/service-kit';
-import type { OpenedSource } from '../ports.js';
+import type { Authorizer, Authorizers, OpenedSource } from '../ports.js';
 
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
+  readonly authorizers: Authorizers;
   /** At its first use a source turned out to be unusable, and is left out until it changes. */
   readonly onUnusable: (id: string, err: unknown) => void;
   readonly open?: typeof openSealed;
 }
 
+/** Kept as long as neither the sealed text nor the way to be let in changes. */
 interface Credential {
-  readonly sealed: string;
-  readonly plaintext: string;
+  readonly sealed: string | null;
+  /** The source's `auth`, as text. */
+  readonly auth: string;
+  /** What is sent as it is; null: nothing. */
+  readonly plaintext: string | null;
+  readonly authorizer: Authorizer | null;
 }
 
 /**
@@ -49,7 +55,8 @@ export class SourceEntries {
     this.#forget(id);
     const source = catalogSource.parse(JSON.parse(text));
     const sealed = source.sealedCredential;
-    if (this.#credentials.get(id)?.sealed !== sealed) this.#credentials.delete(id);
+    const known = this.#credentials.get(id);
+    if (known?.sealed !== sealed || known.auth !== JSON.stringify(source.auth)) this.#forgetCredential(id);
     if (sealed !== null && !hasKeyOf(sealed, this.#parts.keys)) {
       this.#unreadable.add(id);
       throw new SealError('sealed to a key that is not at hand');
@@ -60,7 +67,7 @@ export class SourceEntries {
 
   drop(id: string): void {
     this.#forget(id);
-    this.#credentials.delete(id);
+    this.#forgetCredential(id);
   }
 
   all(): Iterable<CatalogSource> {
@@ -80,7 +87,8 @@ export class SourceEntries {
     const source = this.#entries.get(id);
     if (known !== undefined || source === undefined) return known;
     try {
-      const opened = openedSource(source, this.#credentialOf(id, source));
+      const { plaintext, authorizer } = this.#credentialOf(id, source);
+      const opened = openedSource(source, plaintext, authorizer);
       this.#opened.set(id, opened);
       return opened;
     } catch (err) {
@@ -91,13 +99,21 @@ export class SourceEntries {
     }
   }
 
-  #credentialOf(id: string, { sealedCredential: sealed }: CatalogSource): string | null {
-    if (sealed === null) return null;
+  #credentialOf(id: string, { sealedCredential: sealed, auth }: CatalogSource): Credential {
     const known = this.#credentials.get(id);
-    if (known !== undefined) return known.plaintext;
-    const plaintext = (this.#parts.open ?? openSealed)(sealed, id, this.#parts.keys);
-    this.#credentials.set(id, { sealed, plaintext });
-    return plaintext;
+    if (known !== undefined) return known;
+    const plaintext = sealed === null ? null : (this.#parts.open ?? openSealed)(sealed, id, this.#parts.keys);
+    const authorizer = this.#parts.authorizers.acquire(auth, plaintext);
+    const fixed = authorizer === null ? plaintext : null;
+    const credential = { sealed, auth: JSON.stringify(auth), plaintext: fixed, authorizer };
+    this.#credentials.set(id, credential);
+    return credential;
+  }
+
+  #forgetCredential(id: string): void {
+    const known = this.#credentials.get(id);
+    if (known?.authorizer) this.#parts.authorizers.release(known.authorizer);
+    this.#credentials.delete(id);
   }
 
   #forget(id: string): void {
@@ -105,8 +121,15 @@ export class SourceEntries {
   }
 }
 
-/** A source as it is asked. */
-export function openedSource(source: CatalogSource, credential: string | null): OpenedSource {
+/**
+ * A source as it is asked. @param credential what is sent as it is
+ * @param authorizer null: nothing else lets it in
+ */
+export function openedSource(
+  source: CatalogSource,
+  credential: string | null,
+  authorizer: Authorizer | null = null,
+): OpenedSource {
   const base = new URL(source.baseUrl);
   const headers: string[] = [];
   if (credential !== null) {
@@ -116,5 +139,5 @@ export function openedSource(source: CatalogSource, credential: string | null): 
   for (const [name, value] of Object.entries(source.headers)) {
     if (!CONNECTION_HEADERS.includes(name.toLowerCase())) headers.push(name.toLowerCase(), value);
   }
-  return { source, origin: base.origin, basePath: base.pathname.replace(/\/+$/, ''), headers };
+  return { source, origin: base.origin, basePath: base.pathname.replace(/\/+$/, ''), headers, authorizer };
 }

@@ -1,5 +1,11 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
-import { isJson, judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import {
+  isJson,
+  judgeAttempt,
+  type AttemptFacts,
+  type AttemptResult,
+  type JudgedAttempt,
+} from '../domain/judge-attempt.js';
 import { readsErrorText } from '../domain/provider-error.js';
 import type { SourceFailure } from '../ports.js';
 import { one, type SourceHeaders } from './answer-headers.js';
@@ -8,6 +14,8 @@ import type { Delivery } from './delivery.js';
 
 /** Puts what happened in one attempt into the domain's words and has it judged. */
 export class AttemptJudge {
+  /** What else could let the request in. */
+  other: AttemptFacts['other'] = undefined;
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
   readonly #source: Pick<CatalogSource, 'upstreamModel' | 'errors'>;
@@ -48,6 +56,7 @@ export class AttemptJudge {
       streamed: this.#call.parsed.stream,
       upstreamModel: this.#source.upstreamModel,
       errorRules: this.#source.errors,
+      other: this.other,
       nowMs: this.#edge.clock.nowMs(),
     };
     return judgeAttempt(result, facts);

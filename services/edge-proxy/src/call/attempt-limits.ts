@@ -33,6 +33,13 @@ export class AttemptLimits {
     this.#startedAt = this.#heardAt = deadlines.nowMs();
   }
 
+  /** While a credential is waited for: so long, and no longer than the head may take. */
+  watchCredential(ms: number, gaveUp: () => void): void {
+    const { source, deadlineAtMs } = this.#facts;
+    const ownMs = Math.min(ms, source.headersTimeoutMs ?? Infinity);
+    this.#set(Math.min(this.#startedAt + ownMs, deadlineAtMs), gaveUp);
+  }
+
   /** The source's own limit on its head, or the call's deadline, whichever is first. */
   watchHead(): void {
     const { source, deadlineAtMs, expired } = this.#facts;

@@ -1,7 +1,21 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { ERROR_BODY_BYTES_MAX, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import {
+  ERROR_BODY_BYTES_MAX,
+  type AttemptFacts,
+  type AttemptResult,
+  type JudgedAttempt,
+} from '../domain/judge-attempt.js';
 import type { SaidError } from '../domain/said-error.js';
-import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '../ports.js';
+import {
+  CredentialError,
+  type Authorized,
+  type Authorizer,
+  type OpenedSource,
+  type SourceExchange,
+  type SourceFailure,
+  type SourceReader,
+  type SourceRequest,
+} from '../ports.js';
 import type { SourceHeaders } from './answer-headers.js';
 import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
 import { AttemptLimits, type Limit } from './attempt-limits.js';
@@ -37,6 +51,8 @@ const ERROR_BODY_MS_MAX = 2_000;
  * most half of the call's own deadline.
  */
 const COMMIT_AFTER_MS = 12_000;
+/** Longest wait for a token: the source counts as unreachable then. */
+const CREDENTIAL_WAIT_MS = 5_000;
 /**
  * Where a cancel stops the billing, a stream of which text was seen is read on for so long: its
  * usage may be on its way.
@@ -44,7 +60,10 @@ const COMMIT_AFTER_MS = 12_000;
 const CANCEL_READ_ON_MS = 2_000;
 
 export interface TryFacts {
-  /** A connection of its own, because a reused one was reset. */
+  /**
+   * A second try, on a connection of its own: a reused one was reset, or the credential was
+   * replaced.
+   */
   readonly freshConnection: boolean;
   /** No other source is left to be asked after this one. */
   readonly isLastSource: boolean;
@@ -73,6 +92,10 @@ export class Attempt implements SourceReader, RelayEvents {
   readonly #judge: AttemptJudge;
   #exchange: SourceExchange | null = null;
   #phase: Phase = 'head';
+  /** Not sent yet: it waits for its credential. */
+  #unsent: SourceRequest | null = null;
+  /** What the request was let in with; null: the source's fixed headers. */
+  #authorized: Authorized | null = null;
   #isSent = false;
   readonly #startedAtMs: number;
   #firstByteMs: number | null = null;
@@ -120,6 +143,49 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#call.request.answer.onGone(() => this.#clientLeft());
     this.#call.onEnded = (error) => this.#stop(error);
     const request = sourceRequest(this.#call, this.#opened, this.#facts.freshConnection);
+    const { authorizer } = this.#opened;
+    if (authorizer === null) this.#send(request);
+    else this.#authorize(authorizer, request);
+  }
+
+  /** The request goes when its headers are there: at once, or after a wait that has a bound. */
+  #authorize(authorizer: Authorizer, request: SourceRequest): void {
+    this.#phase = 'credential';
+    this.#unsent = request;
+    const authorized = authorizer.headersFor(request);
+    if (!(authorized instanceof Promise)) return this.authorized(authorized);
+    this.#limits.watchCredential(CREDENTIAL_WAIT_MS, () => this.#unauthorized('no credential in time'));
+    authorized
+      .then((each) => this.authorized(each))
+      .catch((err: unknown) => this.#unauthorized(err instanceof CredentialError ? err.message : 'no credential'));
+  }
+
+  /** The credential is there. */
+  authorized(authorized: Authorized): void {
+    if (!this.#takes('authorized') || this.#unsent === null) return;
+    const request = { ...this.#unsent, headers: this.#unsent.headers.concat(authorized.headers) };
+    this.#unsent = null;
+    this.#authorized = authorized;
+    // Decided here: whether the body is kept for a second try follows from it.
+    this.#judge.other = this.#otherThan(authorized.version);
+    this.#phase = 'head';
+    this.#limits.watchHead();
+    this.#send(request);
+  }
+
+  #otherThan(version: number): AttemptFacts['other'] {
+    const { authorizer } = this.#opened;
+    if (authorizer === null || !authorizer.mayReplace(version)) return undefined;
+    const isSecondTry = this.#facts.freshConnection;
+    if (authorizer.kind === 'keys') return isSecondTry ? 'key_later' : 'key';
+    return isSecondTry ? undefined : 'token';
+  }
+
+  #unauthorized(reason: string): void {
+    this.failed({ kind: 'unreachable', reused: false, reason });
+  }
+
+  #send(request: SourceRequest): void {
     const exchange = this.#edge.sources.send(request, this);
     if (this.#phase === 'over') exchange.abort();
     else this.#exchange = exchange;
@@ -130,7 +196,8 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   bodyTaken(reused: boolean): void {
-    const mayBeRepeated = reused && !this.#facts.freshConnection;
+    const { other } = this.#judge;
+    const mayBeRepeated = (reused && !this.#facts.freshConnection) || other === 'token' || other === 'key';
     if (this.#facts.isLastSource && !mayBeRepeated) freeBody(this.#call);
   }
 
@@ -161,6 +228,7 @@ export class Attempt implements SourceReader, RelayEvents {
         this.#restBytes += chunk.length;
         if (this.#restBytes > REST_BYTES_MAX) this.#hangUp();
         return;
+      case 'credential':
       case 'head':
       case 'over':
         return;
@@ -374,6 +442,9 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#limits.cancel();
     this.#commit?.cancel();
     this.#phase = 'rest';
+    this.#unsent = null;
+    if (this.#authorized !== null)
+      this.#opened.authorizer?.judged(this.#authorized.version, judged, this.#call.account);
     this.#call.onEnded = null;
     if (delivery === null) this.#relay?.drop();
     this.#relay = null;

@@ -105,8 +105,11 @@ function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged, 
   });
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(source.id, judged.outcome);
+  const { step, keyRest } = judged;
+  // That a token is replaced is nothing to look at.
+  if (step === 'fresh_credential' && keyRest === undefined) return;
   edge.providerTexts.heard({ source: source.id, requestId: call.id, judged });
-  if (!isRefused) return;
+  if (!isRefused && keyRest?.refusal !== 'certain') return;
   edge.metrics.credentialsRefused();
   const { status, errorClass } = judged;
   edge.log.error(

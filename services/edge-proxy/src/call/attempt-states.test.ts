@@ -5,7 +5,7 @@ import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS, type Format } from '../../test/formats.js';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
 import { parseCall } from '../domain/parse-call.js';
-import type { OpenedSource, SourceReader } from '../ports.js';
+import type { Authorizer, OpenedSource, SourceReader } from '../ports.js';
 import { Attempt } from './attempt-source.js';
 import { ATTEMPT_STATES, type AttemptEvent, type Phase } from './attempt-states.js';
 import type { AdmittedCall, Edge } from './call.js';
@@ -13,8 +13,9 @@ import type { Delivery } from './delivery.js';
 
 const CHAT = FORMATS[0] as Format;
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
-const PHASES: readonly Phase[] = ['head', 'error_body', 'relay', 'rest', 'over'];
+const PHASES: readonly Phase[] = ['credential', 'head', 'error_body', 'relay', 'rest', 'over'];
 const EVENTS: readonly AttemptEvent[] = [
+  'authorized',
   'head',
   'data',
   'end',
@@ -37,7 +38,7 @@ const EVENTS: readonly AttemptEvent[] = [
 class Played {
   readonly done: string[] = [];
   readonly attempt: Attempt;
-  reader!: SourceReader;
+  reader: SourceReader;
   nowMs = 0;
   readOnMs: number | null = null;
   #limits: { readonly expired: () => void; isCancelled: boolean }[] = [];
@@ -53,7 +54,7 @@ class Played {
   isFull = false;
   readonly call: AdmittedCall;
 
-  constructor() {
+  constructor(authorizer: Authorizer | null) {
     const { body } = CHAT.request({ model: 'pub/model', stream: true });
     const row = ENDPOINT_TABLE.get(CHAT.path) as EndpointRow;
     const bytes = Buffer.from(body);
@@ -73,7 +74,9 @@ class Played {
       ended: null,
       onEnded: null,
     } as unknown as AdmittedCall;
-    this.attempt = new Attempt(this.#edge(), this.call, openedSource(), FACTS, () => this.done.push('result'));
+    const opened = openedSource(authorizer);
+    this.attempt = new Attempt(this.#edge(), this.call, opened, FACTS, () => this.done.push('result'));
+    this.reader = this.attempt;
     this.attempt.start();
   }
 
@@ -130,14 +133,24 @@ class Played {
 const FACTS = { freshConnection: false, isLastSource: true };
 const DELIVERY: Delivery = { ended: 'complete', meter: null, lastPiece: null, error: null };
 
-function openedSource(): OpenedSource {
+/** Its credential does not come. */
+const WAITING: Authorizer = {
+  headersFor: () => new Promise(() => undefined),
+  kind: 'token',
+  mayReplace: () => true,
+  judged: () => undefined,
+};
+
+function openedSource(authorizer: Authorizer | null): OpenedSource {
   const limits = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
   const source = { id: 'src', upstreamModel: 'up', paths: {}, betas: [], limits, streamUsage: true, costs: [] };
-  return { source: source as unknown as CatalogSource, origin: 'http://source', basePath: '', headers: [] };
+  const unchecked = source as unknown as CatalogSource;
+  return { source: unchecked, origin: 'http://source', basePath: '', headers: [], authorizer };
 }
 
 /** Brings a try into a phase. */
 const REACH: Readonly<Record<Phase, (played: Played) => void>> = {
+  credential: () => undefined,
   head: ({ reader }) => reader.sent(),
   error_body: ({ reader }) => reader.head(400, {}),
   relay: (played) => {
@@ -154,6 +167,7 @@ const REACH: Readonly<Record<Phase, (played: Played) => void>> = {
 
 /** An event in its plain form. */
 const FIRE: Readonly<Record<AttemptEvent, (played: Played) => void>> = {
+  authorized: ({ attempt }) => attempt.authorized({ headers: ['authorization', 'Bearer x'], version: 1 }),
   head: ({ reader }) => reader.head(200, EVENT_STREAM),
   data: (played) => played.data(CHAT.delta('lo')),
   end: ({ reader }) => reader.end(false),
@@ -202,7 +216,7 @@ const WAYS: Readonly<Partial<Record<`${Phase} ${AttemptEvent}`, readonly Way[]>>
 const CELLS = PHASES.flatMap((phase) => EVENTS.map((event) => [phase, event] as const));
 
 function reached(phase: Phase, isPaused = false): Played {
-  const played = new Played();
+  const played = new Played(phase === 'credential' ? WAITING : null);
   if (isPaused) pauseIn(played);
   if (!isPaused) REACH[phase](played);
   else if (phase === 'rest') played.data(CHAT.done);

@@ -1,14 +1,17 @@
 /**
- * Where one try of one source is. `head`: nothing of an answer has come. `error_body`: the text of
+ * Where one try of one source is. `credential`: nothing was sent, the token or signature is waited
+ * for. `head`: nothing of an answer has come. `error_body`: the text of
  * a refusal is read. `relay`: the answer goes to the client. `rest`: the try has its result, and
  * what its provider still sends is read so that the connection can be used again. `over`: the
  * source is not listened to any more.
  */
-export type Phase = 'head' | 'error_body' | 'relay' | 'rest' | 'over';
+export type Phase = 'credential' | 'head' | 'error_body' | 'relay' | 'rest' | 'over';
 
 /** What a try meets. */
 export type AttemptEvent =
-  // Of the source.
+  // Of its credential.
+  | 'authorized'
+  // Of the source, or of its credential.
   | 'head'
   | 'data'
   | 'end'
@@ -36,6 +39,13 @@ export type AttemptEvent =
 type Transitions = Readonly<Partial<Record<AttemptEvent, readonly Phase[]>>>;
 
 export const ATTEMPT_STATES: Readonly<Record<Phase, Transitions>> = {
+  credential: {
+    authorized: ['head'],
+    failed: ['over'],
+    left: ['over'],
+    stopped: ['over'],
+    expired: ['over'],
+  },
   head: {
     head: ['error_body', 'relay', 'rest'],
     failed: ['over'],

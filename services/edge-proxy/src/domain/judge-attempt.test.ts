@@ -311,6 +311,43 @@ test('the answer is that of the last attempt that reached a provider', () => {
   expect(finalError([unreachable, broken, unreachable])).toMatchObject({ status: 504, code: 'upstream_timeout' });
 });
 
+test.each([401, 403])(
+  'a %i to a credential that may be replaced is repeated with another before it counts',
+  (status) => {
+    const judged = judge(answered({ status }), { other: 'token' });
+    expect(judged).toMatchObject({
+      step: 'fresh_credential',
+      outcome: 'rejected',
+      refusal: null,
+      countsAsFailure: false,
+    });
+    expect(judge(answered({ status })).refusal).not.toBeNull();
+  },
+);
+
+test('what another credential would not change is not repeated', () => {
+  const moderated = answered({ status: 403, bodyStart: Buffer.from('{"error":{"code":"content_filter"}}') });
+  expect(judge(moderated, { other: 'token' }).step).toBe('final');
+  expect(judge(answered({ status: 429 }), { other: 'token' }).step).toBe('next_source');
+  expect(judge(answered({ status: 402 }), { other: 'token' }).step).toBe('next_source');
+});
+
+test.each([401, 402, 403, 429])('a %i to one key of several rests that key, and another one is tried', (status) => {
+  const { coolDownMs, refusal } = judge(answered({ status }));
+  const judged = judge(answered({ status }), { other: 'key' });
+  expect(judged).toMatchObject({ step: 'fresh_credential', refusal: null, coolDownMs: null });
+  expect(judged.keyRest).toEqual({ coolDownMs, refusal });
+  const second = judge(answered({ status }), { other: 'key_later' });
+  expect(second).toMatchObject({ step: 'next_source', refusal: null, coolDownMs: null });
+  expect(second.keyRest).toEqual({ coolDownMs, refusal });
+});
+
+test('what no other key would change is judged as ever', () => {
+  for (const status of [400, 404, 500, 503]) {
+    expect(judge(answered({ status }), { other: 'key' })).toEqual(judge(answered({ status })));
+  }
+});
+
 function judge(result: AttemptResult, facts: Partial<AttemptFacts> = {}): JudgedAttempt {
   return judgeAttempt(result, { ...FACTS, ...facts });
 }

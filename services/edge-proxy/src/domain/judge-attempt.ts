@@ -74,6 +74,12 @@ export interface AttemptFacts {
   readonly upstreamModel: string;
   /** What its provider's errors mean, where that is special. */
   readonly errorRules?: readonly ErrorRule[] | undefined;
+  /**
+   * What else could let the request in. `token`: another one, before a refusal counts. `key`:
+   * another of the source's keys; `key_later`: that too, but this call has had its second try.
+   * Absent: nothing.
+   */
+  readonly other?: 'token' | 'key' | 'key_later' | undefined;
   /** For a Retry-After that is a date. */
   readonly nowMs: number;
 }
@@ -83,7 +89,7 @@ export interface JudgedAttempt {
    * As long as nothing went to the client. `final` with `error` null: the answer is usable, or
    * nobody waits for it.
    */
-  readonly step: 'next_source' | 'fresh_connection' | 'final';
+  readonly step: 'next_source' | 'fresh_connection' | 'fresh_credential' | 'final';
   readonly outcome: AttemptRecord['outcome'];
   /** The provider's status, null if none came. */
   readonly status: number | null;
@@ -102,6 +108,8 @@ export interface JudgedAttempt {
    * may have caused it by what it sent, so that several accounts have to meet it first.
    */
   readonly refusal: 'certain' | 'unclear' | null;
+  /** Of several keys of the source this one gets that, and the source nothing of it. */
+  readonly keyRest?: Pick<JudgedAttempt, 'coolDownMs' | 'refusal'>;
   /** What the provider said that it is about; null when it said nothing. */
   readonly errorClass: ErrorClass | null;
   /** Its own words, not cleaned. */
@@ -186,7 +194,7 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
   if (status === 200 && isUsable(answer, facts.streamed)) return { ...NOTHING, status };
   const said = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
   if (status !== 200) {
-    const judged = judgeError(said, status, facts, answer.retryAfter, answer.errorType);
+    const judged = withOther(judgeError(said, status, facts, answer.retryAfter, answer.errorType), status, facts);
     return { ...judged, outcome: 'rejected', status, possiblyPaid: PAID_STATUSES.has(status) || status < 300 };
   }
   const failed = { outcome: 'broken', status, possiblyPaid: true } as const;
@@ -225,6 +233,34 @@ function judgeError(
     errorClass: classified.class,
     said,
   };
+}
+
+/** Statuses that say that a credential lets nobody in. */
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+/** Errors that another key of the same source may not meet. */
+const OF_KEYS: ReadonlySet<ErrorClass | null> = new Set(['credential', 'funds', 'forbidden', 'quota']);
+
+/**
+ * A token that expires is replaced once before a refusal counts, and a key of several rests alone.
+ * What a 403 says of the body or of what it holds is no word about us.
+ */
+function withOther(judged: JudgedAttempt, status: number, { other }: AttemptFacts): JudgedAttempt {
+  const { coolDownMs, refusal, errorClass } = judged;
+  switch (other) {
+    case undefined:
+      return judged;
+    case 'token':
+      return isRefusal(status) && refusal !== null ? { ...judged, step: 'fresh_credential', refusal: null } : judged;
+    case 'key':
+    case 'key_later': {
+      if (!OF_KEYS.has(errorClass)) return judged;
+      const step = other === 'key' ? 'fresh_credential' : 'next_source';
+      return { ...judged, step, coolDownMs: null, refusal: null, keyRest: { coolDownMs, refusal } };
+    }
+  }
 }
 
 function unusable(): GatewayError {

@@ -32,6 +32,7 @@ const FRESH = {
   countsAsFailure: false,
   refusal: null,
 } as const;
+const REPLACED = { ...FRESH, step: 'fresh_credential', outcome: 'rejected' } as const;
 const REFUSED = { ...LIMITED, coolDownMs: null, refusal: 'certain' } as const;
 const DOUBTFUL = { ...REFUSED, refusal: 'unclear' } as const;
 const WELL: SourceHealth = {
@@ -186,7 +187,7 @@ test('five failures in a row open the breaker for 30 s', () => {
 
 test('an answer ends the row; a 429, a client that left and a stale connection do not', () => {
   expect(fold([FAILURE, FAILURE, FAILURE, FAILURE, SUCCESS, FAILURE])).toMatchObject({ failures: 1, openUntilMs: 0 });
-  expect(fold([FAILURE, FAILURE, LIMITED, LEFT, FRESH])).toMatchObject({ failures: 2 });
+  expect(fold([FAILURE, FAILURE, LIMITED, LEFT, FRESH, REPLACED])).toMatchObject({ failures: 2 });
   expect(fold([FAILURE, FAILURE, LIMITED, FAILURE, LEFT, FAILURE, FRESH, FAILURE])).toMatchObject({ failures: 5 });
 });
 

@@ -121,7 +121,8 @@ export function noteOutcome(
   }
   if (judged.refusal === 'certain') return refused(before, nowMs);
   if (judged.refusal === 'unclear') return doubted(before, nowMs, account);
-  if (judged.outcome === 'abandoned' || judged.step === 'fresh_connection') return before;
+  const isRepeated = judged.step === 'fresh_connection' || judged.step === 'fresh_credential';
+  if (judged.outcome === 'abandoned' || isRepeated) return before;
   const { coolUntilMs, refusedUntilMs, refusals, doubts } = before;
   const rests = { ...HEALTHY, coolUntilMs, refusedUntilMs };
   if (judged.outcome !== 'completed') return { ...rests, refusals, doubts };

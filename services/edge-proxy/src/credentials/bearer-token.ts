@@ -1,0 +1,30 @@
+import type { JudgedAttempt } from '../domain/judge-attempt.js';
+import type { Authorized, Authorizer } from '../ports.js';
+import type { ExpiringCredential, Held } from './expiring-credential.js';
+
+/** Sends a token that expires. */
+export class BearerToken implements Authorizer {
+  readonly kind = 'token';
+  readonly #token: ExpiringCredential<string>;
+
+  constructor(token: ExpiringCredential<string>) {
+    this.#token = token;
+  }
+
+  headersFor(): Authorized | Promise<Authorized> {
+    const held = this.#token.get();
+    return held instanceof Promise ? held.then(authorizedBy) : authorizedBy(held);
+  }
+
+  mayReplace(version: number): boolean {
+    return this.#token.mayReplace(version);
+  }
+
+  judged(version: number, { step }: JudgedAttempt): void {
+    if (step === 'fresh_credential') this.#token.replace(version);
+  }
+}
+
+function authorizedBy({ value, version }: Held<string>): Authorized {
+  return { headers: ['authorization', `Bearer ${value}`], version };
+}

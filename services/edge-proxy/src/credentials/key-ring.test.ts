@@ -1,0 +1,84 @@
+import { expect, test } from '@jest/globals';
+import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import { KeyRing } from './key-ring.js';
+
+const BEARER = { type: 'bearer' } as const;
+const FACTS = { style: 'chat', streamed: false, upstreamModel: 'up', nowMs: 0 } as const;
+
+function answered(status: number, retryAfter?: string): JudgedAttempt {
+  const answer: AttemptResult = {
+    kind: 'answered',
+    status,
+    retryAfter,
+    contentType: 'application/json',
+    contentEncoding: undefined,
+    bodyStart: Buffer.alloc(0),
+  };
+  return judgeAttempt(answer, { ...FACTS, other: 'key' });
+}
+
+function ring(keys: readonly string[]): {
+  readonly keys: KeyRing;
+  setTime(ms: number): void;
+  used(count: number): string[];
+} {
+  let nowMs = 0;
+  const made = new KeyRing(BEARER, JSON.stringify(keys), () => nowMs);
+  return {
+    keys: made,
+    setTime: (ms) => (nowMs = ms),
+    used: (count) => Array.from({ length: count }, () => made.headersFor().headers[1]?.slice('Bearer '.length) ?? ''),
+  };
+}
+
+test('keys are used in turn', () => {
+  expect(ring(['a', 'b', 'c']).used(4)).toEqual(['a', 'b', 'c', 'a']);
+});
+
+test('a limited key rests alone, for as long as its provider says', () => {
+  const { keys, setTime, used } = ring(['a', 'b', 'c']);
+  const { version } = keys.headersFor();
+  expect(keys.mayReplace(version)).toBe(true);
+  keys.judged(version, answered(429, '7'), 'account');
+  expect(used(4)).toEqual(['b', 'c', 'b', 'c']);
+  setTime(7_000);
+  expect(used(3)).toEqual(['a', 'b', 'c']);
+});
+
+test('a refused key rests alone, longer with each refusal', () => {
+  const { keys, setTime, used } = ring(['a', 'b']);
+  keys.judged(0, answered(401), 'account');
+  expect(used(2)).toEqual(['b', 'b']);
+  setTime(30_000);
+  expect(used(2)).toEqual(['a', 'b']);
+  keys.judged(0, answered(402), 'account');
+  setTime(89_999);
+  expect(used(2)).toEqual(['b', 'b']);
+  setTime(90_000);
+  expect(new Set(used(2))).toEqual(new Set(['a', 'b']));
+});
+
+test('when all rest no other is offered, and they are used on in turn', () => {
+  const { keys, used } = ring(['a', 'b']);
+  keys.judged(1, answered(401), 'account');
+  expect(keys.mayReplace(0)).toBe(false);
+  keys.judged(0, answered(429), 'account');
+  expect(used(3)).toEqual(['a', 'b', 'a']);
+});
+
+test('failures of the provider are no matter of a key', () => {
+  const { keys, used } = ring(['a', 'b']);
+  for (let failure = 0; failure < 10; failure += 1) keys.judged(0, answered(503), 'account');
+  expect(used(2)).toEqual(['a', 'b']);
+});
+
+test('the header of the source has the key', () => {
+  const keys = new KeyRing({ type: 'header', header: 'X-Api-Key' }, '["a"]', () => 0);
+  expect(keys.headersFor()).toEqual({ headers: ['x-api-key', 'a'], version: 0 });
+});
+
+test.each(['[', '[]', '["sk-secret",1]', '[""]'])('%s is no list of keys, which is told without its text', (text) => {
+  expect(() => new KeyRing(BEARER, text, () => 0)).toThrow(
+    /^a list of keys is unusable: it is no JSON list of 1 to 64 texts$/,
+  );
+});

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { JudgedAttempt } from '../domain/judge-attempt.js';
+import { isResting, noteOutcome, type SourceHealth } from '../domain/source-order.js';
+import { CredentialError, type Authorized, type Authorizer, type FixedAuth } from '../ports.js';
+
+/** Keys of one source. */
+const KEYS_MAX = 64;
+
+const keyList = z.array(z.string().min(1)).min(1).max(KEYS_MAX);
+
+/** Whether a credential is a list of keys: no key begins like one. */
+export function isKeyList(credential: string): boolean {
+  return credential.startsWith('[');
+}
+
+/**
+ * Several keys of one source, used in turn. A key that is limited or refused rests by itself, as a
+ * source would; only when all of them rest does the source.
+ */
+export class KeyRing implements Authorizer {
+  readonly kind = 'keys';
+  readonly #headers: readonly (readonly string[])[];
+  readonly #healths: (SourceHealth | undefined)[];
+  readonly #nowMs: () => number;
+  #next = 0;
+
+  /**
+   * @param credential a JSON list of keys
+   * @param nowMs epoch milliseconds
+   * @throws CredentialError when it is none
+   */
+  constructor(auth: FixedAuth, credential: string, nowMs: () => number) {
+    const keys = readKeys(credential);
+    this.#headers = keys.map((key) =>
+      auth.type === 'bearer' ? ['authorization', `Bearer ${key}`] : [auth.header.toLowerCase(), key],
+    );
+    this.#healths = keys.map(() => undefined);
+    this.#nowMs = nowMs;
+  }
+
+  headersFor(): Authorized {
+    const nowMs = this.#nowMs();
+    const count = this.#headers.length;
+    let version = this.#next;
+    for (let step = 0; step < count; step += 1) {
+      const at = (this.#next + step) % count;
+      if (isResting(this.#healths[at], nowMs)) continue;
+      version = at;
+      break;
+    }
+    this.#next = (version + 1) % count;
+    return { headers: this.#headers[version] ?? [], version };
+  }
+
+  mayReplace(version: number): boolean {
+    const nowMs = this.#nowMs();
+    return this.#healths.some((health, at) => at !== version && !isResting(health, nowMs));
+  }
+
+  judged(version: number, judged: JudgedAttempt, account: string): void {
+    // Whether the provider answers at all is no matter of the key.
+    const ofKey = { ...judged, countsAsFailure: false, ...judged.keyRest };
+    this.#healths[version] = noteOutcome(this.#healths[version], ofKey, this.#nowMs(), account);
+  }
+}
+
+function readKeys(credential: string): string[] {
+  try {
+    const parsed = keyList.safeParse(JSON.parse(credential));
+    if (parsed.success) return [...new Set(parsed.data)];
+  } catch {
+    // The parser's own message would quote the text.
+  }
+  throw new CredentialError(`a list of keys is unusable: it is no JSON list of 1 to ${KEYS_MAX} texts`);
+}

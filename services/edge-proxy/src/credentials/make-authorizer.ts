@@ -1,0 +1,54 @@
+import { CredentialError, type Authorizer, type SignedAuth, type TokenHttp } from '../ports.js';
+import { awsSurroundings } from './aws-keys.js';
+import { BearerToken } from './bearer-token.js';
+import { awsKeys, readCredential } from './credential-text.js';
+import { entraTokens } from './entra.js';
+import { ExpiringCredential, type Issued } from './expiring-credential.js';
+import { googleTokens, readsSurroundings } from './google.js';
+import { fixedKeys, RequestSigner } from './request-signer.js';
+
+/** A cloud whose credential a process may have from its surroundings. */
+export type Cloud = 'aws' | 'google' | 'entra';
+
+export interface AuthorizerParts {
+  readonly http: TokenHttp;
+  /** Clouds whose credentials of the surroundings may be used. */
+  readonly surroundings: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Epoch milliseconds. */
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  /** A request for a credential has ended. `reason` null: there is a new one. Names no secret. */
+  readonly ended: (auth: SignedAuth, reason: string | null) => void;
+}
+
+/**
+ * What lets requests in with this credential; null: with that of the surroundings.
+ * @throws CredentialError when it cannot be used
+ */
+export function makeAuthorizer(auth: SignedAuth, credential: string | null, parts: AuthorizerParts): Authorizer {
+  const { nowMs, random, ended } = parts;
+  const expiring = <T>(fetch: () => Promise<Issued<T>>): ExpiringCredential<T> =>
+    new ExpiringCredential({ fetch, nowMs, random, ended: (reason) => ended(auth, reason) });
+  switch (auth.type) {
+    case 'sigv4': {
+      if (credential !== null)
+        return new RequestSigner(auth, fixedKeys(readCredential(awsKeys, 'sigv4', credential)), nowMs);
+      checkAllowed('aws', parts);
+      return new RequestSigner(auth, expiring(awsSurroundings(auth.region, parts)), nowMs);
+    }
+    case 'google':
+      if (credential === null || readsSurroundings(credential)) checkAllowed('google', parts);
+      return new BearerToken(expiring(googleTokens(auth.scope, credential, parts)));
+    case 'entra':
+      if (credential === null) checkAllowed('entra', parts);
+      return new BearerToken(expiring(entraTokens(auth.scope, credential, parts)));
+  }
+}
+
+function checkAllowed(cloud: Cloud, { surroundings }: AuthorizerParts): void {
+  if (surroundings.includes(cloud)) return;
+  throw new CredentialError(
+    `it would use a credential of the edge's surroundings: name ${cloud} in GATEWAY_CLOUD_CREDENTIALS to allow that`,
+  );
+}

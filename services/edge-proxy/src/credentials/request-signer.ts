@@ -1,0 +1,71 @@
+import type { JudgedAttempt } from '../domain/judge-attempt.js';
+import type { Authorized, Authorizer, RequestToAuthorize } from '../ports.js';
+import type { AwsKeys } from './credential-text.js';
+import type { Held } from './expiring-credential.js';
+import { sha256Of } from './sha256.js';
+import { signRequest, type SigningScope } from './sign-request.js';
+
+/** Where a signer has its keys from: fixed ones, or such as expire. */
+export interface KeySource {
+  get(): Held<AwsKeys> | Promise<Held<AwsKeys>>;
+  mayReplace(version: number): boolean;
+  replace(version: number): void;
+}
+
+/** Keys that do not expire: no other can be had. */
+export function fixedKeys(keys: AwsKeys): KeySource {
+  const held = { value: keys, version: 1 };
+  return { get: () => held, mayReplace: () => false, replace: () => undefined };
+}
+
+/**
+ * Signs each request (AWS Signature Version 4): method, path, query, host, content type, the hash
+ * of the body as it is sent, time, and the session token if there is one.
+ */
+export class RequestSigner implements Authorizer {
+  readonly kind = 'token';
+  readonly #scope: SigningScope;
+  readonly #keys: KeySource;
+  readonly #nowMs: () => number;
+
+  /** @param nowMs epoch milliseconds */
+  constructor(scope: SigningScope, keys: KeySource, nowMs: () => number) {
+    this.#scope = scope;
+    this.#keys = keys;
+    this.#nowMs = nowMs;
+  }
+
+  headersFor({ origin, path, headers, body }: RequestToAuthorize): Promise<Authorized> {
+    const held = this.#keys.get();
+    // One that is rejected before it is waited for would count as unhandled.
+    if (held instanceof Promise) held.catch(() => undefined);
+    return this.#sign(origin, path, contentTypeOf(headers), held, sha256Of(body));
+  }
+
+  mayReplace(version: number): boolean {
+    return this.#keys.mayReplace(version);
+  }
+
+  judged(version: number, { step }: JudgedAttempt): void {
+    if (step === 'fresh_credential') this.#keys.replace(version);
+  }
+
+  async #sign(
+    origin: string,
+    path: string,
+    contentType: Readonly<Record<string, string>>,
+    keys: Held<AwsKeys> | Promise<Held<AwsKeys>>,
+    sha256: string | Promise<string>,
+  ): Promise<Authorized> {
+    const signedHeaders = { ...contentType, 'x-amz-content-sha256': await sha256 };
+    const { value, version } = await keys;
+    const request = { method: 'POST', origin, path, headers: signedHeaders };
+    return { headers: await signRequest(request, this.#scope, value, this.#nowMs()), version };
+  }
+}
+
+function contentTypeOf(headers: readonly string[]): Record<string, string> {
+  const at = headers.indexOf('content-type');
+  const value = headers[at + 1];
+  return at < 0 || value === undefined ? {} : { 'content-type': value };
+}

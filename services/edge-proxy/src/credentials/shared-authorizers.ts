@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import type { Authorizer, Authorizers, SignedAuth } from '../ports.js';
+import { isKeyList, KeyRing } from './key-ring.js';
+
+interface Shared {
+  readonly key: string;
+  readonly authorizer: Authorizer;
+  users: number;
+}
+
+/**
+ * One authorizer for each distinct credential, with one token for all sources that have it. It is
+ * kept as long as a source of the catalog has it. A list of keys is its source's own: limits of
+ * providers are often those of a model.
+ */
+export class SharedAuthorizers implements Authorizers {
+  readonly #make: (auth: SignedAuth, credential: string | null) => Authorizer;
+  readonly #nowMs: () => number;
+  readonly #byKey = new Map<string, Shared>();
+  readonly #byAuthorizer = new Map<Authorizer, Shared>();
+
+  /** @param nowMs epoch milliseconds */
+  constructor(make: (auth: SignedAuth, credential: string | null) => Authorizer, nowMs: () => number) {
+    this.#make = make;
+    this.#nowMs = nowMs;
+  }
+
+  acquire(auth: CatalogSource['auth'], credential: string | null): Authorizer | null {
+    if (auth.type !== 'bearer' && auth.type !== 'header') return this.#shared(auth, credential);
+    return credential !== null && isKeyList(credential) ? new KeyRing(auth, credential, this.#nowMs) : null;
+  }
+
+  release(authorizer: Authorizer): void {
+    const shared = this.#byAuthorizer.get(authorizer);
+    if (shared === undefined) return;
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    this.#byKey.delete(shared.key);
+    this.#byAuthorizer.delete(authorizer);
+  }
+
+  #shared(auth: SignedAuth, credential: string | null): Authorizer {
+    const key = keyOf(auth, credential);
+    let shared = this.#byKey.get(key);
+    if (shared === undefined) {
+      shared = { key, authorizer: this.#make(auth, credential), users: 0 };
+      this.#byKey.set(key, shared);
+      this.#byAuthorizer.set(shared.authorizer, shared);
+    }
+    shared.users += 1;
+    return shared.authorizer;
+  }
+}
+
+/** A digest: the text itself is kept by no key. */
+function keyOf(auth: SignedAuth, credential: string | null): string {
+  const members = Object.entries(auth).sort(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([members, credential]))
+    .digest('base64');
+}

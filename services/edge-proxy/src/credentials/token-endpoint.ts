@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { CredentialError, type TokenAnswer, type TokenHttp } from '../ports.js';
+import type { Issued } from './expiring-credential.js';
+
+/** Life of a token whose endpoint does not say it, in seconds. */
+export const LIFE_S_DEFAULT = 300;
+
+const issuedToken = z.object({
+  access_token: z.string().min(1),
+  // Some endpoints write numbers as text.
+  expires_in: z.coerce.number().positive().optional(),
+});
+const refusal = z.object({ error: z.string().regex(/^[a-z_]{1,64}$/) });
+
+/**
+ * Asks an OAuth 2.0 token endpoint with a form.
+ * @param nowMs epoch milliseconds of the request
+ * @throws CredentialError that says what the endpoint answered, without its text
+ */
+export async function askForToken(
+  http: TokenHttp,
+  url: string,
+  form: Readonly<Record<string, string>>,
+  nowMs: number,
+): Promise<Issued<string>> {
+  const answer = await http.ask({
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+    body: new URLSearchParams(form).toString(),
+  });
+  const issued = issuedToken.safeParse(jsonOf(answer));
+  if (answer.status === 200 && issued.success) {
+    const { access_token: value, expires_in: lifeS = LIFE_S_DEFAULT } = issued.data;
+    return { value, expiresAtMs: nowMs + lifeS * 1_000 };
+  }
+  throw new CredentialError(`the token endpoint answered ${answer.status}${codeOf(answer)}`);
+}
+
+function codeOf(answer: TokenAnswer): string {
+  const said = refusal.safeParse(jsonOf(answer));
+  return said.success ? ` ${said.data.error}` : '';
+}
+
+function jsonOf({ body }: TokenAnswer): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,121 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A token endpoint that a test plays. */
+export interface TokenEndpoint {
+  readonly url: string;
+  /** What was asked of it, in order. */
+  readonly asked: readonly AskedToken[];
+  /** Of the tokens that it issues from now on, in seconds. */
+  lifeS: number;
+  /** `hang`: it answers when {@link TokenEndpoint.letGo} is called. */
+  answers: 'issue' | 'fail' | 'hang';
+  letGo(): void;
+  /** Whether a token was issued by it, has not ended and was not revoked. */
+  isGood(token: string): boolean;
+  /** Every token that was issued until now. */
+  revoke(): void;
+  stop(): Promise<void>;
+}
+
+export interface AskedToken {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** @param answer the body for a new token; OAuth's unless stated */
+export async function startTokenEndpoint(
+  answer: (token: string, lifeS: number, asked: AskedToken) => unknown = (access_token, expires_in) => ({
+    token_type: 'Bearer',
+    access_token,
+    expires_in,
+  }),
+): Promise<TokenEndpoint> {
+  const asked: AskedToken[] = [];
+  const goodUntilMs = new Map<string, number>();
+  const waiting: (() => void)[] = [];
+  const issue = (response: ServerResponse, question: AskedToken): void => {
+    const token = `token-${goodUntilMs.size + 1}`;
+    goodUntilMs.set(token, Date.now() + endpoint.lifeS * 1_000);
+    const body = answer(token, endpoint.lifeS, question);
+    const isJson = typeof body !== 'string';
+    response.writeHead(200, {
+      'content-type': isJson ? 'application/json' : 'text/xml',
+      'metadata-flavor': 'Google',
+    });
+    response.end(isJson ? JSON.stringify(body) : body);
+  };
+  const { server, url } = await serve((request, response, body) => {
+    const { method = '', url: path = '', headers } = request;
+    const question = { method, path, headers, body };
+    asked.push(question);
+    if (endpoint.answers === 'issue') return issue(response, question);
+    if (endpoint.answers === 'hang') return void waiting.push(() => issue(response, question));
+    response.writeHead(500, { 'content-type': 'application/json' });
+    response.end('{"error":"temporarily_unavailable","error_description":"quotes secret-of-the-client"}');
+  });
+  const endpoint: TokenEndpoint = {
+    url,
+    asked,
+    lifeS: 3_600,
+    answers: 'issue',
+    letGo: () => {
+      for (const go of waiting.splice(0)) go();
+    },
+    isGood: (token) => (goodUntilMs.get(token) ?? 0) > Date.now(),
+    revoke: () => {
+      for (const token of goodUntilMs.keys()) goodUntilMs.set(token, 0);
+    },
+    stop: () => stop(server),
+  };
+  return endpoint;
+}
+
+/** A provider that lets in whom the test says, and answers everybody else with 401. */
+export interface GuardedProvider {
+  readonly url: string;
+  readonly asked: readonly (AskedToken & { readonly isLetIn: boolean })[];
+  stop(): Promise<void>;
+}
+
+export async function startGuardedProvider(letsIn: (request: AskedToken) => boolean): Promise<GuardedProvider> {
+  const asked: (AskedToken & { isLetIn: boolean })[] = [];
+  const { server, url } = await serve((request, response, body) => {
+    const { method = '', url: path = '', headers } = request;
+    const question = { method, path, headers, body };
+    const isLetIn = letsIn(question);
+    asked.push({ ...question, isLetIn });
+    response.writeHead(isLetIn ? 200 : 401, { 'content-type': 'application/json' });
+    response.end(isLetIn ? ANSWER : '{"error":{"message":"Access denied","code":"401"}}');
+  });
+  return { url, asked, stop: () => stop(server) };
+}
+
+/** The token of a request. */
+export function bearerOf({ headers }: Pick<AskedToken, 'headers'>): string {
+  return headers.authorization?.replace(/^Bearer /, '') ?? '';
+}
+
+const ANSWER = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1 },
+});
+
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+async function serve(handler: Handler): Promise<{ server: Server; url: string }> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => handler(request, response, Buffer.concat(chunks).toString()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
