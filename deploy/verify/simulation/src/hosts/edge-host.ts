@@ -99,7 +99,7 @@ export class EdgeHost implements Hosted {
     const opened = new Map(
       catalog.sources.map((source) => {
         const base = new URL(source.baseUrl);
-        return [source.id, { source, origin: base.origin, basePath: '', headers: [] }] as const;
+        return [source.id, { source, origin: base.origin, basePath: '', headers: [], authorizer: null }] as const;
       }),
     );
     return {
