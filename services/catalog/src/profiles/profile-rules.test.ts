@@ -66,6 +66,15 @@ test('parameters and the model are filled into address and path', () => {
   });
 });
 
+test('a signature names the region that the source does', () => {
+  const auth = { type: 'sigv4', service: 'bedrock', region: '{region}' } as const;
+  const own = { profile: 'bedrock', parameters: { region: 'eu-west-1' }, auth, upstreamModel: 'openai.gpt-oss-120b' };
+  expect(connection(own)).toMatchObject({
+    baseUrl: 'https://bedrock-runtime.eu-west-1.amazonaws.com/openai',
+    auth: { ...auth, region: 'eu-west-1' },
+  });
+});
+
 test('what a source sets itself stands before its profile', () => {
   const own = {
     profile: 'mistral',

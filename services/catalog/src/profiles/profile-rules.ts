@@ -76,7 +76,7 @@ export function connectionOf(source: Source, profile: ProviderProfile): Connecti
     baseUrl: source.baseUrl ?? fill(profile.base ?? ''),
     paths,
     streamedPaths,
-    auth: source.auth ?? profile.auth[0] ?? { type: 'bearer' },
+    auth: withRegion(source.auth ?? profile.auth[0] ?? { type: 'bearer' }, fill),
     headers: { ...profile.headers, ...source.headers },
     betas: source.betas ?? profile.betas,
     body: { ...profile.body, ...source.body },
@@ -84,6 +84,10 @@ export function connectionOf(source: Source, profile: ProviderProfile): Connecti
     cancelStopsBilling: source.cancelStopsBilling ?? profile.cancelStopsBilling,
     totalExtra: source.totalExtra ?? profile.totalExtra,
   };
+}
+
+function withRegion(auth: Connection['auth'], fill: (text: string) => string): Connection['auth'] {
+  return auth.type === 'sigv4' ? { ...auth, region: fill(auth.region) } : auth;
 }
 
 /** Settings that a view shows as its profile has them where the source has none of its own. */
