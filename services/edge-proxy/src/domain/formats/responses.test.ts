@@ -33,7 +33,7 @@ test('a stream is metered: text, usage, marker', () => {
     state('response.completed', { usage: USAGE }),
   );
   expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'final']);
-  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
+  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true, answerId: 'resp_1' });
 });
 
 test.each([
