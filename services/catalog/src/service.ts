@@ -6,6 +6,7 @@ import { serveDocuments } from './documents/handlers.js';
 import { serveHealth } from './health/handlers.js';
 import { serveModels } from './models/handlers.js';
 import { serveObjects } from './objects/handlers.js';
+import { serveProfiles } from './profiles/handlers.js';
 import { serveProviders } from './providers/handlers.js';
 import { serveSources } from './sources/handlers.js';
 import { createCatalogBucket, isStale, publishCatalog } from './publishing/publish-catalog.js';
@@ -114,6 +115,7 @@ export async function startCatalog(
     reports,
     nowMs: () => clock.nowMs(),
   };
+  serveProfiles(served);
   serveProviders(served, deps);
   serveModels(served, deps);
   serveSources(served, deps);

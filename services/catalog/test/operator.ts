@@ -7,6 +7,7 @@ import {
   catalogGetProvider,
   catalogGetSource,
   catalogListModels,
+  catalogListProfiles,
   catalogListProviders,
   catalogListSources,
   catalogMirrored,
@@ -42,6 +43,7 @@ export function operatorOn(bus: Bus) {
     getModel: (id: string) => bus.request(catalogGetModel, { id }),
     getSource: (id: string) => bus.request(catalogGetSource, { id }),
     listProviders: (of: Page = {}) => bus.request(catalogListProviders, page(of)),
+    listProfiles: () => bus.request(catalogListProfiles, {}),
     listModels: (of: Page = {}) => bus.request(catalogListModels, page(of)),
     listSources: (of: Page & { model?: string | null } = {}) =>
       bus.request(catalogListSources, { model: of.model ?? null, ...page(of) }),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ProviderProfile } from '@gateway/contracts/operator';
 import {
   ACCOUNT,
   ALERT,
@@ -22,6 +23,35 @@ import {
 export * from '../web/fixtures/src/objects.js';
 
 export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai' };
+export const PROFILE: ProviderProfile = {
+  id: 'openai',
+  name: 'OpenAI',
+  checked: '2026-11-23',
+  documentation: 'https://example.com/docs',
+  format: 'openai',
+  base: 'https://api.openai.com',
+  parameters: {},
+  endpoints: {
+    '/v1/chat/completions': '/v1/chat/completions',
+    '/v1/completions': '/v1/completions',
+    '/v1/embeddings': '/v1/embeddings',
+    '/v1/responses': '/v1/responses',
+  },
+  auth: [{ type: 'bearer' }],
+  headers: {},
+  betas: [],
+  body: { '/v1/chat/completions': { set: { store: false } } },
+  refuses: [],
+  streamUsage: 'asked',
+  totalExtra: 'reasoning',
+  pricing: { classes: [], tools: [], freeTools: ['function'], unpricedFields: {} },
+  errors: [],
+  unlimitedMaxTokens: [],
+  cancelStopsBilling: false,
+  keepsState: true,
+  keyVariable: 'OPENAI_API_KEY',
+  catches: ['A sentence.'],
+};
 export const SOURCE_PUT = {
   modelId: 'pub/model',
   providerId: 'prov',
@@ -131,6 +161,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
     status: 200,
     expected: page(ENTRY),
+  },
+  listProfiles: {
+    path: '/profiles',
+    answers: { 'catalog.list-profiles': { profiles: [PROFILE] } },
+    status: 200,
+    expected: { data: [PROFILE] },
   },
   listProviders: {
     path: '/providers',

@@ -12,6 +12,7 @@ import {
   modelView,
   PAGE_LIMIT_MAX,
   pricingRules,
+  providerProfile,
   providerSpec,
   providerView,
   sourceAuth,
@@ -125,6 +126,9 @@ export function modelEntryKey(model: string): string {
   return `model.${Buffer.from(model).toString('base64url')}`;
 }
 
+/** Profiles of providers: they travel in one answer. */
+export const PROFILES_MAX = 64;
+
 /** The sources of one model. */
 export const SOURCES_PER_MODEL_MAX = 8;
 
@@ -223,6 +227,15 @@ export const catalogListProviders = request({
   subject: 'catalog.list-providers',
   body: z.object(page),
   answer: z.union([z.object({ providers: z.array(providerView), nextCursor }), managementRefusal]),
+});
+
+/** What is known of each kind of provider; the same for as long as a release runs. */
+export const catalogListProfiles = request({
+  ...management,
+  name: 'catalog.list-profiles',
+  subject: 'catalog.list-profiles',
+  body: z.object({}),
+  answer: z.union([z.object({ profiles: z.array(providerProfile).max(PROFILES_MAX) }), managementRefusal]),
 });
 
 export const catalogListModels = request({

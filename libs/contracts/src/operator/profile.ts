@@ -142,7 +142,7 @@ export const providerProfile = z.strictObject({
   parameters: z.record(z.string().regex(/^[a-z][a-zA-Z]{0,31}$/), z.string().max(200)),
   endpoints: z.partialRecord(endpoint, profilePath),
   /** The ways to be let in; the first is the usual one. An empty list: no key is needed. */
-  auth: z.array(sourceAuth).max(6),
+  auth: z.array(sourceAuth).max(8),
   headers: z.record(z.string(), z.string()),
   betas: z.union([z.enum(['pass', 'standard']), z.array(z.string().max(128)).max(64)]),
   body: bodyRules,

@@ -5,6 +5,7 @@ import {
   catalogGetProvider,
   catalogGetSource,
   catalogListModels,
+  catalogListProfiles,
   catalogListProviders,
   catalogListSources,
   catalogPutModel,
@@ -20,6 +21,7 @@ import {
   modelSpec,
   modelView,
   pageOf,
+  providerProfile,
   providerPut,
   providerSaved,
   providerSpec,
@@ -30,6 +32,7 @@ import {
   sourceSpec,
   sourceView,
 } from '@gateway/contracts/operator';
+import { z } from 'zod';
 import { judgeChanges } from './judge-changes.js';
 import { sealCredential } from './seal-credential.js';
 import type { Handled } from '../../http/route.js';
@@ -90,6 +93,19 @@ export const PROVIDER_ROUTES = [
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, actor }) => removed(services, 'provider', params.id, actor),
+  }),
+];
+
+export const PROFILE_ROUTES = [
+  defineRoute({
+    id: 'listProfiles',
+    method: 'GET',
+    path: '/profiles',
+    summary: 'What is known of each kind of provider: address, parameters, endpoints, key, catches',
+    access: 'read',
+    answers: { 200: z.object({ data: z.array(providerProfile) }) },
+    handle: async ({ services }) =>
+      answerWith(200, await services.request(catalogListProfiles, {}), ({ profiles }) => ({ data: profiles })),
   }),
 ];
 
