@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What a room may bring to run; each is taken where it exists. */
-const PARTS = ['package.json', 'dist', 'lua', 'migrations', 'web/dist'];
+const PARTS = ['package.json', 'dist', 'lua', 'migrations', 'lists', 'web/dist'];
 /** Rooms that read other rooms' files at run time. */
 const READS = {
   'deploy/setup': ['services/billing/migrations', 'services/accounts/migrations', 'services/catalog/migrations'],

@@ -1,32 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { ADD_PROVIDER } from './add-provider.js';
 import { findOperation, typedValue, type Found, type OpenApi } from './find-operation.js';
+import { COMPARE_PRICES, IMPORT_PRICES } from './import-prices.js';
+import { LIST_PROFILES } from './list-profiles.js';
+import { operatorApi, Refused, send, targetOf, type Question, type Target } from './operator-api.js';
+import { Unfit, type Output, type Program } from './program.js';
 import { readArguments, type Arguments } from './read-arguments.js';
+
+export type { Output };
+
+/** Commands that are more than one request. */
+const PROGRAMS: readonly Program[] = [LIST_PROFILES, ADD_PROVIDER, COMPARE_PRICES, IMPORT_PRICES];
 
 const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - is standard input
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c
 operator apply -f file.yaml [--dry-run] [--prune]
-  --url, --token-file; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN or GATEWAY_OPERATOR_TOKEN_FILE; else <state>/running.json
+${PROGRAMS.map(({ form }) => `operator ${form}\n`).join('')}  --url, --token-file; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN or GATEWAY_OPERATOR_TOKEN_FILE; else <state>/running.json
   (--state, default .state). --token is seen by everybody who may list this machine's processes.
 `;
-const PREFIX = '/operator/v1';
-const TIMEOUT_MS = 60_000;
-
-export interface Output {
-  out(text: string): void;
-  error(text: string): void;
-}
-interface Target {
-  readonly url: string;
-  readonly token: string;
-}
-interface Question {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: string;
-  readonly type?: string;
-}
-
 /**
  * One command against the operator API. Answers the exit code: 0 done, 1 refused or unreachable, 2
  * not understood.
@@ -36,6 +27,12 @@ export async function runOperatorCommand(line: readonly string[], env: NodeJS.Pr
     const given = readArguments(line);
     if (given.words.length === 0) throw new Error('nothing is asked');
     const target = targetOf(given, env);
+    const program = PROGRAMS.find(({ name }) => name.every((word, place) => given.words[place] === word));
+    if (program !== undefined) {
+      const words = given.words.slice(program.name.length);
+      const file = given.options.file ?? null;
+      return await program.run({ words, fields: given.fields, file, api: operatorApi(target), env, to });
+    }
     const question = await questionOf(given, target);
     const response = await send(target, question, given.options['idempotency-key']);
     if (response.ok && response.headers.get('content-type')?.startsWith('application/json') === false) {
@@ -45,45 +42,26 @@ export async function runOperatorCommand(line: readonly string[], env: NodeJS.Pr
       return 0;
     }
     const text = await response.text();
-    const shown = text === '' ? '' : `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
-    if (response.ok) to.out(shown);
-    else to.error(shown);
+    if (response.ok) to.out(inLines(text));
+    else to.error(inLines(text));
     return response.ok ? 0 : 1;
   } catch (error) {
+    if (error instanceof Refused) {
+      to.error(inLines(error.text));
+      return 1;
+    }
+    if (error instanceof Unfit) {
+      to.error(`${error.message}\n`);
+      return 2;
+    }
     const { message, cause } = error as Error;
     to.error(`${message}${cause instanceof Error ? `: ${cause.message}` : ''}\n\n${USAGE}`);
     return 2;
   }
 }
 
-function targetOf({ options }: Arguments, env: NodeJS.ProcessEnv): Target {
-  const given = {
-    url: options.url ?? env['GATEWAY_OPERATOR_URL'],
-    token:
-      options.token ??
-      tokenOf(options['token-file']) ??
-      env['GATEWAY_OPERATOR_TOKEN'] ??
-      tokenOf(env['GATEWAY_OPERATOR_TOKEN_FILE']),
-  };
-  const running = given.url && given.token ? null : runningSystem(options.state ?? '.state');
-  const url = given.url ?? running?.operatorUrl;
-  const token = given.token ?? running?.operatorToken;
-  if (!url || !token) throw new Error('where the operator API is, or its token, is not known');
-  const base = url.replace(/\/+$/, '');
-  return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token };
-}
-
-/** Without the line break at its end. */
-function tokenOf(file: string | undefined): string | undefined {
-  return file === undefined ? undefined : readFileSync(file, 'utf8').trim();
-}
-
-function runningSystem(state: string): { operatorUrl?: string; operatorToken?: string } | null {
-  try {
-    return JSON.parse(readFileSync(join(state, 'running.json'), 'utf8')) as { operatorUrl?: string };
-  } catch {
-    return null;
-  }
+function inLines(json: string): string {
+  return json === '' ? '' : `${JSON.stringify(JSON.parse(json), null, 2)}\n`;
 }
 
 async function questionOf(given: Arguments, target: Target): Promise<Question> {
@@ -135,17 +113,4 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function send({ url, token }: Target, { method, path, body, type }: Question, key?: string): Promise<Response> {
-  return fetch(url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(type === undefined ? {} : { 'content-type': type }),
-      ...(key === undefined ? {} : { 'idempotency-key': key }),
-    },
-    ...(body === undefined ? {} : { body }),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
 }

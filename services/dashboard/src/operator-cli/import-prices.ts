@@ -1,0 +1,99 @@
+import {
+  APPLY_OBJECTS_MAX,
+  modelSpec,
+  sourceSpec,
+  type ApplyAnswer,
+  type ModelView,
+  type SourceView,
+} from '@gateway/contracts/operator';
+import { compareWithList, type ModelComparison, type SourceComparison } from '../price-lists/compare.js';
+import { differences, toPut } from '../price-lists/prices.js';
+import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
+import { markupOf } from './provider-options.js';
+import { readPriceList } from './read-list.js';
+import { belowCostInWords, differencesInWords, marginInWords, pricesInWords } from './words.js';
+
+const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
+
+/** `prices compare`: what a list says of the sources and models that are there. */
+export const COMPARE_PRICES: Program = {
+  name: ['prices', 'compare'],
+  form: `prices compare ${FORM}`,
+  run: (context) => comparePrices(context, []),
+};
+
+/** `prices import`: the same, and with `--apply` the costs of the list are put. */
+export const IMPORT_PRICES: Program = {
+  name: ['prices', 'import'],
+  form: `prices import ${FORM} [--apply]`,
+  run: (context) => comparePrices(context, ['apply']),
+};
+
+async function comparePrices(context: ProgramContext, flags: readonly string[]): Promise<number> {
+  const { words, fields, file, api, to } = context;
+  if (words.length > 0) throw new Unfit(`not understood: ${words.join(' ')}`);
+  const values = ['from', 'list-url', 'provider', 'markup'];
+  const options = readOptions(fields, { flags: ['below-cost', ...flags], values });
+  const markup = markupOf(options.one('markup'));
+  const list = await readPriceList(options.one('from'), { file, url: options.one('list-url') });
+  const { sources, models } = compareWithList({
+    sources: await api.list<SourceView>('/sources'),
+    models: await api.list<ModelView>('/models'),
+    list,
+    provider: options.one('provider'),
+    markup,
+  });
+  to.out(`List ${list.format}${list.date === null ? '' : ` of ${list.date}`}; USD, of tokens per million.\n`);
+  for (const one of sources) to.out(`source ${one.source.id}: ${sourceInWords(one)}\n`);
+  for (const one of models) to.out(modelInWords(one));
+  const below = models.flatMap(({ model, margin }) => belowCostInWords(model.id, margin));
+  for (const line of below) to.error(`${line}\n`);
+
+  const changedSources = sources.filter(({ isChanged }) => isChanged);
+  const changedModels = models.filter(({ isChanged }) => isChanged);
+  const counted = `costs of ${changedSources.length} sources, prices of ${changedModels.length} models`;
+  if (!options.flags.has('apply')) {
+    to.out(`\nNothing is changed; to change: ${counted}. \`prices import … --apply\` does it.\n`);
+    return 0;
+  }
+  if (below.length > 0 && !options.flags.has('below-cost')) {
+    to.error('\nNothing is changed: prices are below cost. Say --markup N, or --below-cost.\n');
+    return 1;
+  }
+  const objects = [...changedSources.map(sourceObject), ...changedModels.map(modelObject)];
+  if (objects.length > APPLY_OBJECTS_MAX)
+    throw new Unfit(`${objects.length} objects would change, at most ${APPLY_OBJECTS_MAX} do at once: say --provider`);
+  const { inForce } = await api.post<ApplyAnswer>('/apply', { objects });
+  to.out(`\nChanged: ${counted}. ${inForce ? 'In force on every replica.' : 'Replicas follow shortly.'}\n`);
+  return 0;
+}
+
+function sourceInWords({ before, after, isListed, isChanged }: SourceComparison): string {
+  if (!isListed) return 'not in the list, stays as it is';
+  return isChanged ? `cost ${differencesInWords(differences(before, after))}` : 'cost as in the list';
+}
+
+function modelInWords({ model, before, after, margin, isChanged }: ModelComparison): string {
+  const price = isChanged ? differencesInWords(differences(before, after)) : `${pricesInWords(after)} (stays)`;
+  return [
+    `model ${model.id}: price ${price}`,
+    `  cost ${pricesInWords(margin.cost)}`,
+    `  ${after === null ? 'it has no price, so it is not sold' : marginInWords(margin)}`,
+    '',
+  ].join('\n');
+}
+
+/** The source as it is, with other costs. What stays its profile's is told apart by the catalog. */
+function sourceObject({ source, after }: SourceComparison): object {
+  const spec = pick(source, Object.keys(sourceSpec.shape));
+  return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : toPut(after) } };
+}
+
+function modelObject({ model, after }: ModelComparison): object {
+  const spec = pick(model, Object.keys(modelSpec.shape));
+  return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : toPut(after) } };
+}
+
+function pick(from: object, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+}

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Arguments } from './read-arguments.js';
+
+const PREFIX = '/operator/v1';
+const TIMEOUT_MS = 60_000;
+const PAGE_LIMIT = 200;
+/** Objects of one list that a program reads. */
+const LIST_MAX = 20_000;
+
+export interface Target {
+  readonly url: string;
+  readonly token: string;
+}
+export interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly type?: string;
+}
+
+/** What the operator API refused, as it answered it. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly text: string,
+  ) {
+    super(`the operator API answered ${status}`);
+  }
+}
+
+/** Where the operator API is, and whose token is shown: options, else variables, else running.json. */
+export function targetOf({ options }: Pick<Arguments, 'options'>, env: NodeJS.ProcessEnv): Target {
+  const given = {
+    url: options.url ?? env['GATEWAY_OPERATOR_URL'],
+    token:
+      options.token ??
+      tokenOf(options['token-file']) ??
+      env['GATEWAY_OPERATOR_TOKEN'] ??
+      tokenOf(env['GATEWAY_OPERATOR_TOKEN_FILE']),
+  };
+  const running = given.url && given.token ? null : runningSystem(options.state ?? '.state');
+  const url = given.url ?? running?.operatorUrl;
+  const token = given.token ?? running?.operatorToken;
+  if (!url || !token) throw new Error('where the operator API is, or its token, is not known');
+  const base = url.replace(/\/+$/, '');
+  return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token };
+}
+
+/** Without the line break at its end. */
+function tokenOf(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : readFileSync(file, 'utf8').trim();
+}
+
+function runningSystem(state: string): { operatorUrl?: string; operatorToken?: string } | null {
+  try {
+    return JSON.parse(readFileSync(join(state, 'running.json'), 'utf8')) as { operatorUrl?: string };
+  } catch {
+    return null;
+  }
+}
+
+/** One request, as it is. */
+export function send({ url, token }: Target, { method, path, body, type }: Question, key?: string): Promise<Response> {
+  return fetch(url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
+    ...(body === undefined ? {} : { body }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+}
+
+/** The operator API as programs ask it. Everything rejects with {@link Refused} for another answer. */
+export interface OperatorApi {
+  get<T>(path: string): Promise<T>;
+  /** Null: it is not there. */
+  find<T>(path: string): Promise<T | null>;
+  /** All pages of a list. */
+  list<T>(path: string): Promise<T[]>;
+  post<T>(path: string, body: object): Promise<T>;
+}
+
+export function operatorApi(target: Target): OperatorApi {
+  async function ask<T>(question: Question): Promise<T> {
+    const response = await send(target, question);
+    const text = await response.text();
+    if (!response.ok) throw new Refused(response.status, text);
+    return JSON.parse(text) as T;
+  }
+  const get = <T>(path: string): Promise<T> => ask<T>({ method: 'GET', path });
+  return {
+    get,
+    async find<T>(path: string): Promise<T | null> {
+      try {
+        return await get<T>(path);
+      } catch (error) {
+        if (error instanceof Refused && error.status === 404) return null;
+        throw error;
+      }
+    },
+    async list<T>(path: string): Promise<T[]> {
+      const all: T[] = [];
+      let cursor: string | null = null;
+      do {
+        const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+        const page: { data: T[]; next_cursor: string | null } = await get(`${path}?limit=${PAGE_LIMIT}${after}`);
+        all.push(...page.data);
+        cursor = page.next_cursor;
+        if (all.length > LIST_MAX) throw new Error(`${path} has more than ${LIST_MAX} objects`);
+      } while (cursor !== null);
+      return all;
+    },
+    post: (path, body) => ask({ method: 'POST', path, body: JSON.stringify(body), type: 'application/json' }),
+  };
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
+import { bundledList, bundledPrices, listedModelsOf } from './bundled-list.js';
+import { readLitellm } from './litellm.js';
+import { readModelsDev } from './models-dev.js';
+import { belowCost, figuresOf } from './margins.js';
+import { markedUp } from './markup.js';
+import { WrongList } from './price-list.js';
+
+const BUNDLED = bundledList.parse(
+  JSON.parse(readFileSync(new URL('../../lists/models.json', import.meta.url), 'utf8')),
+);
+const wanted = (profile: string, upstreamModel: string, parameters = {}) => ({ profile, upstreamModel, parameters });
+
+test('the bundled list has fifty models and more, each once at its provider', () => {
+  const names = BUNDLED.models.map(({ provider, model }) => `${provider} ${model}`);
+  expect(new Set(names).size).toBe(names.length);
+  expect(new Set(BUNDLED.models.map(({ id }) => id)).size).toBeGreaterThanOrEqual(50);
+  for (const { provider, id } of BUNDLED.models) {
+    expect(BUNDLED.models.filter((one) => one.provider === provider && one.id === id)).toHaveLength(1);
+  }
+});
+
+test('no cost of the bundled list is above itself with a markup', () => {
+  for (const { costs } of BUNDLED.models) expect(belowCost(figuresOf(markedUp(costs, 1n), costs))).toEqual([]);
+});
+
+test('profiles of one provider share its listed models', () => {
+  expect(listedModelsOf(BUNDLED, 'deepseek-anthropic')).toEqual(listedModelsOf(BUNDLED, 'deepseek'));
+  expect(listedModelsOf(BUNDLED, 'vllm')).toEqual([]);
+  const list = bundledPrices(BUNDLED);
+  expect(list.find(wanted('azure-deployments', 'gpt-6-luna'))).toMatchObject({ inputPerMillion: '0.10' });
+  expect(list.find(wanted('openai', 'no-such-model'))).toBeNull();
+});
+
+test.each([
+  [
+    'openai',
+    'gpt-5.5',
+    {
+      inputPerMillion: '5.00',
+      cachedInputPerMillion: '0.50',
+      outputPerMillion: '30.00',
+      tiers: [
+        {
+          aboveInputTokens: 272_000,
+          inputPerMillion: '10.00',
+          cachedInputPerMillion: '1.00',
+          outputPerMillion: '45.00',
+        },
+      ],
+      classes: { priority: { inputPerMillion: '12.50', cachedInputPerMillion: '1.25', outputPerMillion: '75.00' } },
+    },
+  ],
+  [
+    'anthropic',
+    'claude-opus-5-5',
+    {
+      inputPerMillion: '4.00',
+      cachedInputPerMillion: '0.20',
+      cacheWritePerMillion: '5.00',
+      outputPerMillion: '20.00',
+      classes: {
+        fast: {
+          inputPerMillion: '8.00',
+          cachedInputPerMillion: '0.40',
+          cacheWritePerMillion: '10.00',
+          outputPerMillion: '40.00',
+        },
+      },
+    },
+  ],
+  [
+    'gemini',
+    'gemini-2.5-flash',
+    { inputPerMillion: '0.30', cachedInputPerMillion: '0.03', outputPerMillion: '2.50', audioInputPerMillion: '1.00' },
+  ],
+  [
+    'gemini',
+    'old-form',
+    {
+      inputPerMillion: '1.25',
+      outputPerMillion: '10.00',
+      tiers: [{ aboveInputTokens: 200_000, inputPerMillion: '2.50', outputPerMillion: '15.00' }],
+    },
+  ],
+  ['vertex', 'google/gemini-3.5-flash', { inputPerMillion: '1.50', outputPerMillion: '9.00' }],
+  ['openai', 'unpriced', null],
+  ['openai', 'odd', null],
+  ['openai', 'claude-opus-5-5', null],
+  ['no-such-profile', 'gpt-5.5', null],
+])('models.dev: %s %s', (profile, model, expected) => {
+  expect(readModelsDev(MODELS_DEV).find(wanted(profile, model))).toEqual(expected);
+});
+
+test.each([
+  [
+    'openai',
+    'gpt-5.4-mini',
+    {
+      inputPerMillion: '0.75',
+      cachedInputPerMillion: '0.075',
+      outputPerMillion: '4.50',
+      classes: {
+        priority: { inputPerMillion: '1.50', cachedInputPerMillion: '0.15', outputPerMillion: '9.00' },
+        flex: { inputPerMillion: '0.375', cachedInputPerMillion: '0.0375', outputPerMillion: '2.25' },
+      },
+    },
+  ],
+  [
+    'openai',
+    'gpt-4o-audio-preview',
+    {
+      inputPerMillion: '2.50',
+      outputPerMillion: '10.00',
+      audioInputPerMillion: '40.00',
+      audioOutputPerMillion: '80.00',
+    },
+  ],
+  [
+    'anthropic',
+    'claude-sonnet-4-5',
+    {
+      inputPerMillion: '3.00',
+      cachedInputPerMillion: '0.30',
+      cacheWritePerMillion: '3.75',
+      cacheWrite1hPerMillion: '6.00',
+      outputPerMillion: '15.00',
+      tiers: [
+        {
+          aboveInputTokens: 200_000,
+          inputPerMillion: '6.00',
+          cachedInputPerMillion: '0.60',
+          cacheWritePerMillion: '7.50',
+          cacheWrite1hPerMillion: '12.00',
+          outputPerMillion: '22.50',
+        },
+      ],
+    },
+  ],
+  ['vertex', 'google/gemini-3.5-flash', { inputPerMillion: '1.50', outputPerMillion: '9.00' }],
+  ['gemini', 'gemini-3.5-flash', null],
+  [
+    'azure-openai',
+    'gpt-4.1-mini-2025-04-14',
+    { inputPerMillion: '0.40', cachedInputPerMillion: '0.10', outputPerMillion: '1.60' },
+  ],
+  [
+    'fireworks',
+    'accounts/fireworks/models/qwen3p7-plus',
+    { inputPerMillion: '0.40', cachedInputPerMillion: '0.08', outputPerMillion: '1.60' },
+  ],
+  ['openai', 'text-embedding-3-small', { inputPerMillion: '0.02', outputPerMillion: '0.00' }],
+  [
+    'openai',
+    'by-range',
+    {
+      inputPerMillion: '0.10',
+      outputPerMillion: '0.50',
+      tiers: [{ aboveInputTokens: 100_000, inputPerMillion: '0.50', outputPerMillion: '2.50' }],
+    },
+  ],
+  ['openai', 'free', null],
+  ['openai', 'sample_spec', null],
+  ['anthropic', 'gpt-5.4-mini', null],
+])("LiteLLM's: %s %s", (profile, model, expected) => {
+  expect(readLitellm(LITELLM).find(wanted(profile, model))).toEqual(expected);
+});
+
+test("LiteLLM's: a price of the source's region counts before the general one", () => {
+  const list = readLitellm(LITELLM);
+  const model = 'moonshotai.kimi-k2.5';
+  expect(list.find(wanted('bedrock', model, { region: 'us-west-2' }))).toMatchObject({ inputPerMillion: '0.60' });
+  expect(list.find(wanted('bedrock', model, { region: 'eu-west-1' }))).toMatchObject({ inputPerMillion: '0.72' });
+});
+
+test.each([[null], [[]], ['text'], [{}], [{ a: 1 }]])('%j is no list', (value) => {
+  expect(() => readLitellm(value)).toThrow(WrongList);
+  if (!(typeof value === 'object' && value !== null && Object.keys(value).length === 0 && !Array.isArray(value)))
+    expect(() => readModelsDev(value)).toThrow(WrongList);
+});

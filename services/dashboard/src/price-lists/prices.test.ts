@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import { differences, mergeCosts, plain, samePrices, toPut, type Prices } from './prices.js';
+
+const BASE: Prices = { inputPerMillion: '1', outputPerMillion: '2' };
+
+test('what says nothing makes no difference: null, no tiers, nothing per call, other spellings', () => {
+  const spelled: Prices = {
+    ...BASE,
+    inputPerMillion: '1.000',
+    cachedInputPerMillion: null,
+    perCall: '0.00',
+    tiers: [],
+  };
+  expect(samePrices(BASE, spelled)).toBe(true);
+  expect(plain(spelled)).toEqual({ inputPerMillion: '1.00', outputPerMillion: '2.00' });
+  expect(samePrices(null, BASE)).toBe(false);
+});
+
+test('differences are named figure by figure', () => {
+  const tiers = [{ aboveInputTokens: 200_000, inputPerMillion: '2', outputPerMillion: '4' }];
+  const after: Prices = { ...BASE, inputPerMillion: '1.5', tiers, classes: { priority: BASE } };
+  expect(differences(BASE, after)).toEqual([
+    { name: 'input', before: '1.00', after: '1.50' },
+    { name: 'input above 200000', before: null, after: '2.00' },
+    { name: 'output above 200000', before: null, after: '4.00' },
+    { name: 'priority input', before: null, after: '1.00' },
+    { name: 'priority output', before: null, after: '2.00' },
+  ]);
+});
+
+test('an import replaces token prices, and keeps what the list says nothing of', () => {
+  const now: Prices = {
+    ...BASE,
+    cachedInputPerMillion: '0.1',
+    cacheWrite1hPerMillion: '2',
+    tiers: [{ aboveInputTokens: 100_000, ...BASE }],
+    perCall: '0.01',
+    classes: { flex: BASE, priority: BASE },
+    unitsPerThousand: { web_search: '10' },
+  };
+  const dearer = { inputPerMillion: '3', outputPerMillion: '6' };
+  expect(mergeCosts(now, { ...dearer, classes: { priority: dearer } })).toEqual(
+    plain({
+      ...dearer,
+      cacheWrite1hPerMillion: '2',
+      perCall: '0.01',
+      classes: { flex: BASE, priority: dearer },
+      unitsPerThousand: { web_search: '10' },
+    }),
+  );
+  expect(mergeCosts(null, dearer)).toEqual(plain(dearer));
+});
+
+test('what the operator API has a field for is put', () => {
+  expect(toPut({ ...BASE, cachedInputPerMillion: null })).toEqual({
+    inputPerMillion: '1.00',
+    outputPerMillion: '2.00',
+  });
+});

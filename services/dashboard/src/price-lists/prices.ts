@@ -1,0 +1,133 @@
+import { PRICE_CLASSES, pricesSpec, scalars, type PricesSpec } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd } from '@gateway/metering';
+import { z } from 'zod';
+
+const amount = scalars.usdPositive;
+const tokens = {
+  inputPerMillion: amount,
+  cachedInputPerMillion: amount.nullish(),
+  cacheWritePerMillion: amount.nullish(),
+  cacheWrite1hPerMillion: amount.nullish(),
+  outputPerMillion: amount,
+};
+const tokenPrices = z.object(tokens);
+const tier = z.object({ aboveInputTokens: z.int().min(1), ...tokens });
+const extraClass = z.enum(PRICE_CLASSES).exclude(['standard']);
+
+/** Everything that a list or the catalog says of the prices or costs of a model, as USD. */
+export const prices = z.object({
+  ...tokens,
+  tiers: z.array(tier).max(8).optional(),
+  perCall: amount.optional(),
+  classes: z.partialRecord(extraClass, z.object({ ...tokens, tiers: z.array(tier).max(2).optional() })).optional(),
+  unitsPerThousand: z.record(z.string(), amount).optional(),
+  audioInputPerMillion: amount.nullish(),
+  audioOutputPerMillion: amount.nullish(),
+  imageInputPerMillion: amount.nullish(),
+  imageOutputPerMillion: amount.nullish(),
+});
+export type Prices = z.infer<typeof prices>;
+export type TokenPrices = z.infer<typeof tokenPrices>;
+/** Token prices with their long-context tiers: of the standard class, or of another one. */
+export type TieredPrices = TokenPrices & { tiers?: z.infer<typeof tier>[] | undefined };
+export type ExtraClass = z.infer<typeof extraClass>;
+
+/** The prices as the operator API takes them: what it has no field for is left out. */
+export function toPut(given: Prices): PricesSpec {
+  const known = Object.entries(plain(given)).filter(([name]) => Object.hasOwn(pricesSpec.shape, name));
+  return Object.fromEntries(known) as unknown as PricesSpec;
+}
+
+/** In one form: without what says nothing, and each amount as short as it can be. */
+export function plain(given: Prices): Prices {
+  return shortened(prices.parse(given), '') as Prices;
+}
+
+/** The same of figures that were read somewhere; null: they are no prices. */
+export function plainOrNull(given: Prices): Prices | null {
+  return prices.safeParse(given).success ? plain(given) : null;
+}
+
+function shortened(value: unknown, name: string): unknown {
+  if (typeof value === 'string') {
+    const text = formatUsd(parseUsd(value));
+    return name === 'perCall' && parseUsd(text) === 0n ? undefined : text;
+  }
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => shortened(item, ''));
+  if (typeof value !== 'object' || value === null) return value ?? undefined;
+  const entries = Object.entries(value)
+    .map(([key, inner]): [string, unknown] => [key, shortened(inner, key)])
+    .filter(([, inner]) => inner !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+/**
+ * The costs of a source after an import. Token prices of the standard class are the list's; what
+ * the list says nothing of stays as it was: cache writes that live an hour, prices by call and by
+ * use, other classes, other kinds of tokens.
+ */
+export function mergeCosts(now: Prices | null, listed: Prices): Prices {
+  if (now === null) return plain(listed);
+  const { classes, unitsPerThousand, tiers: _tiers, ...before } = plain(now);
+  const { cachedInputPerMillion: _cached, cacheWritePerMillion: _write, ...kept } = before;
+  const next = plain(listed);
+  return plain({
+    ...kept,
+    ...next,
+    classes: { ...classes, ...next.classes },
+    unitsPerThousand: { ...unitsPerThousand, ...next.unitsPerThousand },
+  });
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  inputPerMillion: 'input',
+  cachedInputPerMillion: 'cached input',
+  cacheWritePerMillion: 'cache write',
+  cacheWrite1hPerMillion: 'cache write for an hour',
+  outputPerMillion: 'output',
+  perCall: 'per call',
+  audioInputPerMillion: 'audio input',
+  audioOutputPerMillion: 'audio output',
+  imageInputPerMillion: 'image input',
+  imageOutputPerMillion: 'image output',
+};
+
+/** Each figure by its name in words, such as `priority output above 272000`. */
+export function figuresByName(given: Prices): Map<string, string> {
+  const { classes = {}, unitsPerThousand = {}, ...standard } = plain(given);
+  const found = new Map<string, string>(flat(standard, ''));
+  for (const [name, ofClass] of Object.entries(classes)) {
+    for (const [figure, text] of flat(ofClass, `${name} `)) found.set(figure, text);
+  }
+  for (const [unit, text] of Object.entries(unitsPerThousand)) found.set(`1,000 ${unit}`, text);
+  return found;
+}
+
+function flat({ tiers = [], ...figures }: TieredPrices, before: string): [string, string][] {
+  const named = (from: object, after: string): [string, string][] =>
+    Object.entries(from).flatMap(([name, text]): [string, string][] =>
+      WORDS[name] === undefined || typeof text !== 'string' ? [] : [[`${before}${WORDS[name]}${after}`, text]],
+    );
+  return [...named(figures, ''), ...tiers.flatMap((one) => named(one, ` above ${one.aboveInputTokens}`))];
+}
+
+/** Whether both are the same figures, in whatever order and spelling. */
+export function samePrices(a: Prices | null, b: Prices | null): boolean {
+  return differences(a, b).length === 0;
+}
+
+export interface Difference {
+  readonly name: string;
+  /** Null: it was not, or will not be, told apart. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** What changes, figure by figure. */
+export function differences(before: Prices | null, after: Prices | null): Difference[] {
+  const [old, next] = [before, after].map((one) => (one === null ? new Map<string, string>() : figuresByName(one)));
+  const names = new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])]);
+  return [...names]
+    .map((name) => ({ name, before: old?.get(name) ?? null, after: next?.get(name) ?? null }))
+    .filter((one) => one.before !== one.after);
+}

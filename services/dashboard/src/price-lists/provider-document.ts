@@ -1,0 +1,81 @@
+import type { CredentialInput, ModelView, ProviderProfile, SourceView } from '@gateway/contracts/operator';
+import type { ListedModel } from './bundled-list.js';
+import { marginOf, type ModelMargin } from './compare.js';
+import { markedUp } from './markup.js';
+import { plain, toPut, type Prices } from './prices.js';
+
+/** What is to be added, and what is there already. */
+export interface ProviderRequest {
+  readonly profile: ProviderProfile;
+  readonly providerId: string;
+  readonly isThere: boolean;
+  readonly models: readonly ListedModel[];
+  /** By id. */
+  readonly modelsThere: ReadonlyMap<string, ModelView>;
+  readonly sourcesThere: ReadonlyMap<string, SourceView>;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly credential: CredentialInput | null;
+  /** Hundredths of a percent. */
+  readonly markup: bigint;
+}
+
+export interface PlannedModel {
+  readonly listed: ListedModel;
+  readonly sourceId: string;
+  /** Null: the model is there already and has no price, so that it is not sold. */
+  readonly prices: Prices | null;
+  readonly isModelThere: boolean;
+  readonly isSourceThere: boolean;
+  readonly margin: ModelMargin;
+}
+
+export interface ProviderPlan {
+  /** As `apply` takes it; without what is there already, which stays as it is. */
+  readonly objects: readonly object[];
+  readonly models: readonly PlannedModel[];
+}
+
+/** The id of a provider's source of a model. */
+export function sourceIdOf(providerId: string, model: string): string {
+  const name = model.slice(model.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]/g, '-');
+  return `${providerId}-${name}`.slice(0, 128);
+}
+
+/** The document that adds a provider with its models. */
+export function planProvider(request: ProviderRequest): ProviderPlan {
+  const { profile, providerId, modelsThere, sourcesThere, markup } = request;
+  const planned = request.models.map((listed): PlannedModel => {
+    const sourceId = sourceIdOf(providerId, listed.id);
+    const there = modelsThere.get(listed.id);
+    const own = there === undefined ? markedUp(listed.costs, markup) : there.prices;
+    const price = own === null ? null : plain(own);
+    const margin = marginOf(price, [{ sourceId, costs: listed.costs }]);
+    const isSourceThere = sourcesThere.has(sourceId);
+    return { listed, sourceId, prices: price, isModelThere: there !== undefined, isSourceThere, margin };
+  });
+  const provider = { kind: 'provider', id: providerId, spec: { name: profile.name, format: profile.format } };
+  const models = planned.filter(({ isModelThere }) => !isModelThere).map(modelObject);
+  const sources = planned.filter(({ isSourceThere }) => !isSourceThere).map((one) => sourceObject(request, one));
+  return { objects: [...(request.isThere ? [] : [provider]), ...models, ...sources], models: planned };
+}
+
+function modelObject({ listed, prices }: PlannedModel): object {
+  const { id, displayName, kind, contextLength, maxOutputTokens } = listed;
+  const spec = { displayName, kind, contextLength, maxOutputTokens };
+  return { kind: 'model', id, spec: { ...spec, ...(prices === null ? {} : { prices: toPut(prices) }) } };
+}
+
+function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): object {
+  const { profile, providerId, parameters, credential } = request;
+  const spec = {
+    modelId: listed.id,
+    providerId,
+    profile: profile.id,
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    upstreamModel: listed.model,
+    endpoints: listed.endpoints.filter((endpoint) => Object.hasOwn(profile.endpoints, endpoint)),
+    ...(credential === null ? {} : { credential }),
+    costs: toPut(listed.costs),
+  };
+  return { kind: 'source', id: sourceId, spec };
+}
