@@ -53,3 +53,13 @@ test("a source's own limit on its first event goes before, and so does its silen
 test('after the first event whatever is heard breaks the silence', () => {
   expect(firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
 });
+
+test.each([
+  ['its own bound', NONE, 5_000],
+  ["the source's limit on its head", { ...NONE, headersTimeoutMs: 2_000 }, 2_000],
+])('a credential is waited for no longer than %s', (_name, source, atMs) => {
+  let gaveUpAtMs: number | null = null;
+  const watch = (limits: AttemptLimits): void => limits.watchCredential(5_000, () => (gaveUpAtMs ??= nowMs));
+  expect(firstExpired(source, watch, Infinity)).toBeNull();
+  expect(gaveUpAtMs).toBe(atMs);
+});

@@ -77,7 +77,7 @@ test('the surroundings: a file that the environment names, and the metadata serv
   }
 });
 
-test('a refusal is told by its status only', async () => {
+test('a refusal is told by its status only, a request that may not be made by its reason', async () => {
   endpoint.answers = 'fail';
   const file = {
     type: 'service_account',
@@ -85,6 +85,8 @@ test('a refusal is told by its status only', async () => {
     private_key: privateKey,
     token_uri: endpoint.url,
   };
+  const closed = { ...parts, http: new TokenConnections({ privateAllowed: false }) };
+  await expect(googleTokens(SCOPE, JSON.stringify(file), closed)()).rejects.toThrow(/^private address 127\.0\.0\.1$/);
   const failing = googleTokens(SCOPE, JSON.stringify(file), parts)();
   await expect(failing).rejects.toThrow(/^no token of Google: its endpoint answered 500$/);
 });

@@ -9,6 +9,9 @@ import { LIFE_S_DEFAULT } from './token-endpoint.js';
 /** The address that the library asks for the token of a service account, whatever its file says. */
 const SERVICE_ACCOUNT_ENDPOINT = 'https://oauth2.googleapis.com/token';
 
+/** Errors inside of errors that are looked at. */
+const CAUSES_MAX = 4;
+
 export interface GoogleParts {
   readonly http: TokenHttp;
   readonly env: NodeJS.ProcessEnv;
@@ -31,7 +34,7 @@ export function googleTokens(
     // A new client each time: when it is asked again is decided here, not in its own memory.
     const client = await clientOf(own ?? (await fileOf(env)), scope, http);
     const { token } = await client.getAccessToken().catch((err: unknown) => {
-      throw err instanceof CredentialError ? err : new CredentialError(`no token of Google: ${codeOf(err)}`);
+      throw ownReasonOf(err) ?? new CredentialError(`no token of Google: ${codeOf(err)}`);
     });
     if (!token) throw new CredentialError('no token of Google: the answer has none');
     return { value: token, expiresAtMs: client.credentials.expiry_date ?? nowMs() + LIFE_S_DEFAULT * 1_000 };
@@ -89,6 +92,18 @@ function fetchThrough(http: TokenHttp, tokenUri: string | undefined): typeof fet
     });
     return new Response(answer.body, { status: answer.status, headers: answer.headers });
   };
+}
+
+/**
+ * Why a request of ours failed: the library throws it again as the cause of an error of its own.
+ */
+function ownReasonOf(err: unknown): CredentialError | null {
+  let reason = err;
+  for (let depth = 0; depth < CAUSES_MAX; depth += 1) {
+    if (reason instanceof CredentialError) return reason;
+    reason = typeof reason === 'object' && reason !== null && 'cause' in reason ? reason.cause : null;
+  }
+  return null;
 }
 
 /** Of an answer its status. */
