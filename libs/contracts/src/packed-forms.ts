@@ -26,7 +26,8 @@ type Packed = any;
  * The source of \`generated/positions.ts\`: for each packed form a function that makes a list of an
  * object, and one that makes the object of the list. A field's place in its schema is its position,
  * and so is an enum's value: both only grow at their ends. An optional field that is absent is
- * null. Objects of which every field is optional keep their names. Reading believes nothing: what
+ * null, and left out at the end of a list. Objects of which every field is optional, and those
+ * whose names are data, keep their names. Reading believes nothing: what
  * does not fit comes out as a value that the schema's check refuses.
  *
  * @throws Error for a schema that cannot be packed
@@ -90,9 +91,11 @@ class Writer {
       return `${cases.join(' ')} null`;
     }
     if (!(schema instanceof z.ZodObject) || keepsNames(schema)) return from;
-    return `[${Object.entries(shapeOf(schema))
-      .map(([field, of]) => this.#pack(of, `${from}.${field}`))
-      .join(', ')}]`;
+    const fields = Object.entries(shapeOf(schema));
+    const packed = fields.map(([field, of]) => this.#pack(of, `${from}.${field}`));
+    const [last, of] = fields.at(-1) ?? [];
+    if (!(of instanceof z.ZodOptional)) return `[${packed.join(', ')}]`;
+    return `(${from}.${last} === undefined ? [${packed.slice(0, -1).join(', ')}] : [${packed.join(', ')}])`;
   }
 
   #unpack(schema: z.ZodType, from: string): string {

@@ -16,6 +16,13 @@ const price: PricedVersion = {
     tiers: [{ aboveInputTokens: 9, cacheWrite1hPerMillion: 4, ...prices }],
   },
 };
+const extras = {
+  classes: { flex: { ...prices, cacheWrite1hPerMillion: null, tiers: [] } },
+  units: { web_search: 7 },
+  kinds: { audioInput: 1, audioOutput: null, imageInput: null, imageOutput: null },
+};
+const dearPrice: PricedVersion = { version: 'p2', figures: { ...price.figures, extras } };
+const served = { class: 'flex', units: { web_search: 2 } };
 const hold: HoldFields = {
   account: 'a-1',
   key: 'k-1',
@@ -91,7 +98,18 @@ const event = {
   ],
 };
 
-const usageBodies = [{ events: [event, { ...event, hold, rank: 1, outcome: 'expired', usage: null, price: null }] }];
+const kinds = { audioInput: 1, imageInput: 0, audioOutput: 2, imageOutput: 0 };
+const dearEvent = {
+  ...event,
+  usage: { ...usage, kinds },
+  price: dearPrice,
+  attempts: event.attempts.map((attempt) => ({ ...attempt, cost: dearPrice, served })),
+  served,
+};
+
+const usageBodies = [
+  { events: [event, { ...event, hold, rank: 1, outcome: 'expired', usage: null, price: null }, dearEvent] },
+];
 
 /** What its handlers get of each message that is checked in place: bodies, then answers. */
 export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answers?: readonly object[] }>> = {
@@ -102,6 +120,8 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
         opens: [{ id: ID, digests: [DIGEST] }],
         admits: [
           { ...admit, bounds },
+          { ...admit, bounds, asks: [{ ...served, field: 'service_tier' }], traceparent: '00-0-0-01' },
+          { ...admit, bounds, unpricedField: 'inference_geo' },
           { ...admit, model: null, bounds: null, bodyRefusal: REFUSAL.request_entity_too_large },
         ],
         releases,
@@ -113,6 +133,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
         now: AT,
         answers: [
           { ...admitted, hold, price },
+          { ...admitted, hold, price: dearPrice },
           { ...admitted, hold: null, price: null },
           { kind: 'opened', id: ID, account: 'a-1', bucket: 0, token: 't' },
           {

@@ -27,9 +27,24 @@ test('each price is converted, tiers keep their order, and what is left out is n
     outputPerMillion: 4n,
     perCall: 5n,
     cacheWrite1hPerMillion: null,
+    extras: null,
     tiers: [
       { aboveInputTokens: 20, ...converted, cacheWrite1hPerMillion: null },
       { aboveInputTokens: 10, ...converted, cacheWrite1hPerMillion: 9n },
     ],
+  });
+});
+
+test('so is each price of a class, a unit and a kind', () => {
+  const kinds = { audioInput: 1, audioOutput: null, imageInput: 0, imageOutput: null };
+  const prices = { inputPerMillion: 1, outputPerMillion: 2 };
+  const flex = { ...prices, tiers: [{ aboveInputTokens: 3, ...prices }] };
+  const extras = { classes: { flex }, units: { web_search: 4 }, kinds };
+  const rest = { cachedInputPerMillion: null, cacheWritePerMillion: null, cacheWrite1hPerMillion: null };
+  const converted = { inputPerMillion: 1n, outputPerMillion: 2n, ...rest };
+  expect(convertFigures({ ...prices, perCall: 0, tiers: [], extras }, BigInt).extras).toEqual({
+    classes: { flex: { ...converted, tiers: [{ aboveInputTokens: 3, ...converted }] } },
+    units: { web_search: 4n },
+    kinds: { audioInput: 1n, audioOutput: null, imageInput: 0n, imageOutput: null },
   });
 });

@@ -1,3 +1,6 @@
+import { EXTRA_CLASSES } from './price-extras.js';
+import type { ExtraClass } from './price-extras.js';
+
 /**
  * What each price of a version is quoted in: bigints to count with, integers of the wire, texts of
  * a document.
@@ -10,9 +13,19 @@ export interface PricesIn<A> {
   outputPerMillion: A;
 }
 
-export interface FiguresIn<A> extends PricesIn<A> {
-  perCall: A;
+export interface ClassIn<A> extends PricesIn<A> {
   tiers: (PricesIn<A> & { aboveInputTokens: number })[];
+}
+
+export interface ExtrasIn<A> {
+  classes: { [Name in ExtraClass]?: ClassIn<A> };
+  units: Record<string, A>;
+  kinds: { audioInput: A | null; audioOutput: A | null; imageInput: A | null; imageOutput: A | null };
+}
+
+export interface FiguresIn<A> extends ClassIn<A> {
+  perCall: A;
+  extras: ExtrasIn<A> | null;
 }
 
 /** Prices that may leave out what `null` stands for. */
@@ -24,23 +37,60 @@ interface GivenPrices<A> {
   readonly outputPerMillion: A;
 }
 
-export interface GivenFigures<A> extends GivenPrices<A> {
-  readonly perCall: A;
+interface GivenClass<A> extends GivenPrices<A> {
   readonly tiers: readonly (GivenPrices<A> & { readonly aboveInputTokens: number })[];
+}
+
+export interface GivenExtras<A> {
+  readonly classes: { readonly [Name in ExtraClass]?: GivenClass<A> | undefined };
+  readonly units: Readonly<Record<string, A>>;
+  readonly kinds: Readonly<ExtrasIn<A>['kinds']>;
+}
+
+export interface GivenFigures<A> extends GivenClass<A> {
+  readonly perCall: A;
+  readonly extras?: GivenExtras<A> | null | undefined;
 }
 
 /**
  * The same figures with each price in another form; the order of tiers stays, and `null` stays
- * `null`.
+ * `null`. Extras that are left out are `null`.
  */
 export function convertFigures<A, B>(figures: GivenFigures<A>, convert: (price: A) => B): FiguresIn<B> {
   return {
-    ...convertPrices(figures, convert),
+    ...convertClass(figures, convert),
     perCall: convert(figures.perCall),
-    tiers: figures.tiers.map((tier) => ({
+    extras: figures.extras == null ? null : convertExtras(figures.extras, convert),
+  };
+}
+
+function convertClass<A, B>(prices: GivenClass<A>, convert: (price: A) => B): ClassIn<B> {
+  return {
+    ...convertPrices(prices, convert),
+    tiers: prices.tiers.map((tier) => ({
       aboveInputTokens: tier.aboveInputTokens,
       ...convertPrices(tier, convert),
     })),
+  };
+}
+
+/** The same of what a version has beside standard tokens. */
+export function convertExtras<A, B>({ classes, units, kinds }: GivenExtras<A>, convert: (price: A) => B): ExtrasIn<B> {
+  const orNull = (price: A | null): B | null => (price === null ? null : convert(price));
+  const converted: ExtrasIn<B>['classes'] = {};
+  for (const name of EXTRA_CLASSES) {
+    const prices = classes[name];
+    if (prices !== undefined) converted[name] = convertClass(prices, convert);
+  }
+  return {
+    classes: converted,
+    units: Object.fromEntries(Object.entries(units).map(([unit, price]) => [unit, convert(price)])),
+    kinds: {
+      audioInput: orNull(kinds.audioInput),
+      audioOutput: orNull(kinds.audioOutput),
+      imageInput: orNull(kinds.imageInput),
+      imageOutput: orNull(kinds.imageOutput),
+    },
   };
 }
 

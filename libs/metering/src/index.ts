@@ -1,8 +1,19 @@
 export { AMOUNT_NANO_USD_MAX, MoneyFormatError, formatUsd, parseUsd } from './money.js';
 export type { NanoUsd } from './money.js';
-export { convertFigures } from './convert-figures.js';
+export { convertExtras, convertFigures } from './convert-figures.js';
 export { rate } from './price.js';
-export type { PriceFigures, PriceTier, TokenPrices, TokenUsage } from './price.js';
+export type { PriceFigures, TokenKinds, TokenUsage } from './price.js';
+export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice } from './price-extras.js';
+export type {
+  ClassPrices,
+  ExtraClass,
+  KindPrices,
+  PriceClass,
+  PriceExtras,
+  PriceTier,
+  Served,
+  TokenPrices,
+} from './price-extras.js';
 export {
   ATTACHMENT_TOKENS_DEFAULT,
   BYTES_PER_TOKEN_DEFAULT,

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { flatPriceFigures, priceFigures, tokenUsage } from '../test/arbitraries.js';
 import { AMOUNT_NANO_USD_MAX } from './money.js';
 import { rate } from './price.js';
+import { isPriced, STANDARD } from './price-extras.js';
+import type { PriceExtras, Served } from './price-extras.js';
 import type { PriceFigures, TokenUsage } from './price.js';
 
 const FLAT: PriceFigures = {
@@ -13,6 +15,7 @@ const FLAT: PriceFigures = {
   outputPerMillion: 15_000_000_000n,
   perCall: 0n,
   tiers: [],
+  extras: null,
 };
 const ONE_PER_MILLION: PriceFigures = { ...FLAT, inputPerMillion: 1n, outputPerMillion: 1n };
 
@@ -36,6 +39,47 @@ test.each<[string, Partial<TokenUsage>, Partial<PriceFigures>, bigint]>([
   ['then 1 h cache writes', { input: 10, cachedInput: 1, cacheWrite: 1, cacheWrite1h: 40 }, {}, 60_000n],
 ])('%s', (_name, usage, price, amount) => {
   expect(rate(usageOf(usage), { ...FLAT, ...price })).toBe(amount);
+});
+
+const NO_KINDS = { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null };
+const EXTRAS: PriceExtras = {
+  classes: {
+    priority: { ...FLAT, inputPerMillion: 6_000_000_000n, outputPerMillion: 30_000_000_000n },
+    flex: { ...FLAT, tiers: [{ ...FLAT, aboveInputTokens: 9, inputPerMillion: 1_000_000_000n }] },
+  },
+  units: { web_search: 10_000_000n },
+  kinds: { ...NO_KINDS, audioInput: 40_000_000_000n, audioOutput: 80_000_000_000n, imageOutput: 0n },
+};
+const KINDS = { audioInput: 0, imageInput: 0, audioOutput: 0, imageOutput: 0 };
+
+test.each<[string, Partial<TokenUsage>, Partial<Served>, bigint]>([
+  ['a class has its own prices', { input: 10, output: 10 }, { class: 'priority' }, 360_000n],
+  ['a class has its own tiers', { input: 10 }, { class: 'flex' }, 10_000n],
+  ['a class without a price is standard', { input: 10, output: 10 }, { class: 'fast' }, 180_000n],
+  ['uses are charged by the piece', { output: 1 }, { units: { web_search: 3 } }, 15_000n + 30_000_000n],
+  ['a unit without a price costs nothing', {}, { units: { constructor: 2, other: 1 } }, 0n],
+  ['audio of the input', { input: 10, kinds: { ...KINDS, audioInput: 4 } }, {}, 18_000n + 160_000n],
+  ['audio of a class', { input: 10, kinds: { ...KINDS, audioInput: 4 } }, { class: 'priority' }, 36_000n + 160_000n],
+  ['a kind without a price is text', { input: 10, kinds: { ...KINDS, imageInput: 4 } }, {}, 30_000n],
+  ['a kind that costs nothing', { output: 10, kinds: { ...KINDS, imageOutput: 4 } }, {}, 90_000n],
+  [
+    'what came from a cache is no audio',
+    { input: 10, cachedInput: 8, kinds: { ...KINDS, audioInput: 9 } },
+    {},
+    82_400n,
+  ],
+  ['images are cut before audio', { output: 10, kinds: { ...KINDS, audioOutput: 9, imageOutput: 9 } }, {}, 720_000n],
+])('%s', (_name, usage, served, amount) => {
+  const price = { ...FLAT, extras: EXTRAS };
+  expect(rate(usageOf(usage), price, { class: 'standard', units: {}, ...served })).toBe(amount);
+});
+
+test('a version has a price for what it names, and for nothing else', () => {
+  expect(isPriced(STANDARD, null)).toBe(true);
+  expect(isPriced({ class: 'flex', units: { web_search: 1 } }, EXTRAS)).toBe(true);
+  expect(isPriced({ class: 'fast', units: {} }, EXTRAS)).toBe(false);
+  expect(isPriced({ class: 'standard', units: { constructor: 1 } }, EXTRAS)).toBe(false);
+  expect(isPriced({ class: 'flex', units: {} }, null)).toBe(false);
 });
 
 test.each([

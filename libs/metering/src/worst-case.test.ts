@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { boundFigures, callBounds, priceFigures, usageWithin } from '../test/arbitraries.js';
+import { boundFigures, callBounds, priceFigures, served, servedWithin, usageWithin } from '../test/arbitraries.js';
 import { AMOUNT_NANO_USD_MAX } from './money.js';
 import { rate } from './price.js';
+import type { KindPrices, PriceExtras, Served } from './price-extras.js';
 import type { PriceFigures } from './price.js';
 import {
   BYTES_PER_TOKEN_DEFAULT,
@@ -24,6 +25,7 @@ const PRICE: PriceFigures = {
   outputPerMillion: 5_000_000n,
   perCall: 0n,
   tiers: [],
+  extras: null,
 };
 const TIER = { ...PRICE, aboveInputTokens: 100, inputPerMillion: 2_000_000n, outputPerMillion: 7_000_000n };
 
@@ -69,7 +71,8 @@ test('tokens of a text are its bytes divided exactly, rounded up', () => {
 
 test('the worst case takes the dearest of the prices that the input reaches, whatever the order of the tiers', () => {
   fc.assert(
-    fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, price) => {
+    fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, given) => {
+      const price = { ...given, extras: null };
       const input = inputTokensBound(bounds, figures);
       const reached = [price, ...price.tiers.filter(({ aboveInputTokens }) => input > aboveInputTokens)];
       const dearest = (prices: (bigint | null)[]): bigint =>
@@ -123,6 +126,9 @@ test.each<[string, Partial<CallBounds>, Partial<PriceFigures>, bigint]>([
   ['a tier that it does not reach', { promptBytes: 300, outputTokensMax: 10 }, { tiers: [TIER] }, 100n + 50n],
   ['a cheaper tier leaves the base price', { promptBytes: 303 }, { tiers: [{ ...TIER, inputPerMillion: 1n }] }, 101n],
   ['rounding up', { promptBytes: 1 }, { inputPerMillion: 1n, cachedInputPerMillion: null }, 1n],
+  ['audio, which any input may be', { promptBytes: 30 }, { extras: extrasOf({ audioInput: 8_000_000n }) }, 80n],
+  ['images, which any output may be', { outputTokensMax: 10 }, { extras: extrasOf({ imageOutput: 9_000_000n }) }, 90n],
+  ['a cheaper kind', { outputTokensMax: 10 }, { extras: extrasOf({ audioOutput: 1n }) }, 50n],
 ])('worst case of %s', (_name, bounds, price, amount) => {
   expect(worstCase(boundsOf(bounds), FIGURES, { ...PRICE, ...price })).toBe(amount);
 });
@@ -145,17 +151,41 @@ test('no worst or least cost is above the largest amount', () => {
   expect(leastCost(bounds, price)).toBe(AMOUNT_NANO_USD_MAX);
 });
 
+test.each<[string, Served, bigint]>([
+  ['nothing else', { class: 'standard', units: {} }, 510n],
+  ['a dearer class', { class: 'priority', units: {} }, 20n + 1_000n],
+  ['a cheaper class, which the answer may deny', { class: 'flex', units: {} }, 510n],
+  ['a class without a price', { class: 'fast', units: {} }, 510n],
+  ['tools, by use', { class: 'standard', units: { web_search: 3, other: 9 } }, 510n + 30n],
+])('worst case of a request for %s', (_name, asked, amount) => {
+  const doubled = { ...PRICE, inputPerMillion: 2_000_000n, outputPerMillion: 10_000_000n };
+  const halved = { ...PRICE, inputPerMillion: 500_000n, outputPerMillion: 2_500_000n };
+  const extras = { ...extrasOf({}), classes: { priority: doubled, flex: halved }, units: { web_search: 10n } };
+  expect(worstCase(boundsOf({ promptBytes: 30, outputTokensMax: 100 }), FIGURES, { ...PRICE, extras }, asked)).toBe(
+    amount,
+  );
+});
+
+test('the least cost takes the cheapest price of the class that is asked for too', () => {
+  const extras = { ...extrasOf({}), classes: { flex: { ...PRICE, inputPerMillion: 50_000n } } };
+  const price = { ...PRICE, cachedInputPerMillion: null, extras };
+  expect(leastCost({ promptBytes: 8_000 }, price)).toBe(1_000n);
+  expect(leastCost({ promptBytes: 8_000 }, price, { class: 'flex', units: {} })).toBe(50n);
+});
+
 test('a usage within the bounds is never rated above the worst case', () => {
-  const call = fc.tuple(callBounds, boundFigures).chain(([bounds, figures]) =>
+  const call = fc.tuple(callBounds, boundFigures, served).chain(([bounds, figures, asked]) =>
     fc.record({
       bounds: fc.constant(bounds),
       figures: fc.constant(figures),
+      asked: fc.constant(asked),
       usage: usageWithin(inputTokensBound(bounds, figures), bounds.outputTokensMax),
+      answered: servedWithin(asked),
     }),
   );
   fc.assert(
-    fc.property(call, priceFigures, ({ bounds, figures, usage }, price) => {
-      expect(rate(usage, price)).toBeLessThanOrEqual(worstCase(bounds, figures, price));
+    fc.property(call, priceFigures, ({ bounds, figures, asked, usage, answered }, price) => {
+      expect(rate(usage, price, answered)).toBeLessThanOrEqual(worstCase(bounds, figures, price, asked));
     }),
     { numRuns: 1000 },
   );
@@ -163,12 +193,17 @@ test('a usage within the bounds is never rated above the worst case', () => {
 
 test('the least cost is never above the worst case', () => {
   fc.assert(
-    fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, price) => {
-      expect(leastCost(bounds, price)).toBeLessThanOrEqual(worstCase(bounds, figures, price));
+    fc.property(callBounds, boundFigures, priceFigures, served, (bounds, figures, price, asked) => {
+      expect(leastCost(bounds, price, asked)).toBeLessThanOrEqual(worstCase(bounds, figures, price, asked));
     }),
   );
 });
 
 function boundsOf(bounds: Partial<CallBounds>): CallBounds {
   return { promptBytes: 0, arrayElements: 0, attachments: 0, outputTokensMax: 0, ...bounds };
+}
+
+function extrasOf(kinds: Partial<KindPrices>): PriceExtras {
+  const none = { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null };
+  return { classes: {}, units: {}, kinds: { ...none, ...kinds } };
 }

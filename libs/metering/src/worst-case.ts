@@ -1,7 +1,9 @@
 import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount, maxAmount, minAmount } from './money.js';
 import type { NanoUsd } from './money.js';
-import { TOKENS_PER_PRICE, inputPrices } from './price.js';
+import { classPrices, STANDARD } from './price-extras.js';
+import type { ClassPrices, Served } from './price-extras.js';
+import { TOKENS_PER_PRICE, inputPrices, ofUnits } from './price.js';
 import type { PriceFigures } from './price.js';
 
 /**
@@ -87,16 +89,29 @@ export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
 /**
  * What the call can cost at most within its bounds (docs/behaviour.md#worst-case): the dearest
  * input price, any kind and any tier that the input bound reaches, the dearest output price of
- * those tiers, and the price per call. Rounded up, at most `AMOUNT_NANO_USD_MAX`. A usage within
- * the bounds is never rated above it.
+ * those tiers, the price per call, and what is asked for by the piece. The standard class counts
+ * beside the class that is asked for, since the answer says which one it was. Rounded up, at most
+ * `AMOUNT_NANO_USD_MAX`. A usage within the bounds is never rated above it.
+ * @param asked absent: the standard class, nothing by the piece
  * @throws RangeError as {@link inputTokensBound}
  */
-export function worstCase(bounds: CallBounds, figures: BoundFigures, price: PriceFigures): NanoUsd {
+export function worstCase(
+  bounds: CallBounds,
+  figures: BoundFigures,
+  price: PriceFigures,
+  asked: Served = STANDARD,
+): NanoUsd {
   const inputBound = inputTokensBound(bounds, figures);
   const outputBound = requireCount(bounds.outputTokensMax, 'outputTokensMax');
-  const dearest = dearestPrices(price, inputBound);
-  const millionths = BigInt(inputBound) * dearest.input + BigInt(outputBound) * dearest.output;
-  return clampAmount(divideUp(millionths, TOKENS_PER_PRICE) + price.perCall, 0n, AMOUNT_NANO_USD_MAX);
+  const own = dearestPrices(price, inputBound);
+  const ofClass = classPrices(asked.class, price.extras);
+  const other = ofClass ? dearestPrices(ofClass, inputBound) : own;
+  const kinds = price.extras?.kinds;
+  const input = maxAmount(own.input, other.input, kinds?.audioInput ?? 0n, kinds?.imageInput ?? 0n);
+  const output = maxAmount(own.output, other.output, kinds?.audioOutput ?? 0n, kinds?.imageOutput ?? 0n);
+  const millionths = BigInt(inputBound) * input + BigInt(outputBound) * output;
+  const whole = divideUp(millionths, TOKENS_PER_PRICE) + price.perCall + ofUnits(asked, price.extras);
+  return clampAmount(whole, 0n, AMOUNT_NANO_USD_MAX);
 }
 
 /** The dearest prices of a token while the input stays at or below `inputTokensMax`. */
@@ -106,17 +121,17 @@ interface DearestPrices {
   readonly output: bigint;
 }
 
-const dearestOf = new WeakMap<PriceFigures, readonly DearestPrices[]>();
+const dearestOf = new WeakMap<ClassPrices, readonly DearestPrices[]>();
 
 /** A price is asked for each of its calls and looked through once. */
-function dearestPrices(price: PriceFigures, inputTokens: number): DearestPrices {
+function dearestPrices(price: ClassPrices, inputTokens: number): DearestPrices {
   let spans = dearestOf.get(price);
   if (spans === undefined) dearestOf.set(price, (spans = spansOf(price)));
   return spans.find(({ inputTokensMax }) => inputTokens <= inputTokensMax) as DearestPrices;
 }
 
 /** By rising input, up to one without an end. */
-function spansOf(price: PriceFigures): DearestPrices[] {
+function spansOf(price: ClassPrices): DearestPrices[] {
   const tiers = [...price.tiers].sort((one, other) => one.aboveInputTokens - other.aboveInputTokens);
   return [price, ...tiers].map((_last, index) => {
     const reached = [price, ...tiers.slice(0, index)];
@@ -130,12 +145,21 @@ function spansOf(price: PriceFigures): DearestPrices[] {
 
 /**
  * What a plan-funded call must at least be able to pay (docs/behaviour.md#who-pays): prompt bytes ÷
- * 8 at the cheapest input price of any kind and tier, rounded down, plus the price per call. At
- * most `AMOUNT_NANO_USD_MAX`; not above the worst case while `bytesPerToken` is at most 8.
+ * 8 at the cheapest input price of any kind and tier, of the standard class or the one that is
+ * asked for, rounded down, plus the price per call. At most `AMOUNT_NANO_USD_MAX`; not above the
+ * worst case while `bytesPerToken` is at most 8.
+ * @param asked absent: the standard class
  * @throws RangeError for a broken count
  */
-export function leastCost(bounds: Pick<CallBounds, 'promptBytes'>, price: PriceFigures): NanoUsd {
-  const cheapestInput = minAmount(...inputPrices(price), ...price.tiers.flatMap(inputPrices));
+export function leastCost(
+  bounds: Pick<CallBounds, 'promptBytes'>,
+  price: PriceFigures,
+  asked: Served = STANDARD,
+): NanoUsd {
+  const ofClass = classPrices(asked.class, price.extras);
+  const standard = [price, ...price.tiers];
+  const tables = ofClass ? [...standard, ofClass, ...ofClass.tiers] : standard;
+  const cheapestInput = minAmount(...inputPrices(price), ...tables.flatMap(inputPrices));
   const millionths = BigInt(requireCount(bounds.promptBytes, 'promptBytes')) * cheapestInput;
   const promptCost = millionths / (BYTES_PER_TOKEN_MOST * TOKENS_PER_PRICE);
   return clampAmount(promptCost + price.perCall, 0n, AMOUNT_NANO_USD_MAX);

@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import type { BoundFigures, CallBounds, PriceFigures, TokenPrices, TokenUsage } from '../src/index.js';
+import { EXTRA_CLASSES } from '../src/index.js';
+import type {
+  BoundFigures,
+  CallBounds,
+  PriceExtras,
+  PriceFigures,
+  Served,
+  TokenKinds,
+  TokenPrices,
+  TokenUsage,
+} from '../src/index.js';
 
 /** Up to 1 USD per 1,000 tokens, far above any price of the market. */
 const PRICE_MAX = 1_000_000_000_000n;
@@ -19,9 +29,49 @@ const tokenPrices: fc.Arbitrary<TokenPrices> = fc.record({
 
 const tier = fc.tuple(tokenPrices, tokens).map(([prices, aboveInputTokens]) => ({ ...prices, aboveInputTokens }));
 
+const UNITS = ['web_search', 'code_session', 'unknown'] as const;
+const tiers = fc.array(tier, { maxLength: 3 });
+const classPrices = fc.tuple(tokenPrices, tiers).map(([prices, some]) => ({ ...prices, tiers: some }));
+
+/** The unit `unknown` never has a price. */
+const priceExtras: fc.Arbitrary<PriceExtras> = fc.record({
+  classes: fc.record({ priority: classPrices, flex: classPrices, fast: classPrices }, { requiredKeys: [] }),
+  units: fc.record({ web_search: pricePerMillion, code_session: pricePerMillion }, { requiredKeys: [] }).map(defined),
+  kinds: fc.record({
+    audioInput: optionalPrice,
+    audioOutput: optionalPrice,
+    imageInput: optionalPrice,
+    imageOutput: optionalPrice,
+  }),
+});
+
+function defined(units: Partial<Record<string, bigint>>): Record<string, bigint> {
+  return units as Record<string, bigint>;
+}
+
 export const priceFigures: fc.Arbitrary<PriceFigures> = fc
-  .tuple(tokenPrices, fc.bigInt(0n, PRICE_MAX), fc.array(tier, { maxLength: 3 }))
-  .map(([prices, perCall, tiers]) => ({ ...prices, perCall, tiers }));
+  .tuple(tokenPrices, fc.bigInt(0n, PRICE_MAX), tiers, fc.option(priceExtras))
+  .map(([prices, perCall, some, extras]) => ({ ...prices, perCall, tiers: some, extras }));
+
+/** What a call may ask for. */
+export const served: fc.Arbitrary<Served> = fc.record({
+  class: fc.constantFrom('standard' as const, ...EXTRA_CLASSES),
+  units: fc.dictionary(fc.constantFrom(...UNITS), fc.nat(1_000)),
+});
+
+/** What an answer may tell of a call that asked for this: the standard class, fewer uses. */
+export function servedWithin(asked: Served): fc.Arbitrary<Served> {
+  return fc.record({
+    class: fc.constantFrom('standard' as const, asked.class),
+    units: fc.record(Object.fromEntries(Object.entries(asked.units).map(([unit, uses]) => [unit, fc.nat(uses)]))),
+  });
+}
+
+/** Of all sizes: what is no part of the tokens is cut. */
+export const tokenKinds: fc.Arbitrary<TokenKinds | undefined> = fc.option(
+  fc.record({ audioInput: tokens, imageInput: tokens, audioOutput: tokens, imageOutput: tokens }),
+  { nil: undefined },
+);
 
 export const tokenUsage: fc.Arbitrary<TokenUsage> = fc.record({
   input: tokens,
@@ -29,6 +79,7 @@ export const tokenUsage: fc.Arbitrary<TokenUsage> = fc.record({
   cacheWrite: tokens,
   cacheWrite1h: tokens,
   output: tokens,
+  kinds: tokenKinds,
 });
 
 export const callBounds: fc.Arbitrary<CallBounds> = fc.record({
@@ -54,8 +105,9 @@ export function usageWithin(inputBound: number, outputBound: number): fc.Arbitra
     cacheWrite: input,
     cacheWrite1h: input,
     output: fc.oneof(fc.constant(outputBound), fc.nat(outputBound)),
+    kinds: tokenKinds,
   });
 }
 
-/** The same price version without tiers. */
-export const flatPriceFigures = priceFigures.map((price): PriceFigures => ({ ...price, tiers: [] }));
+/** The same price version without tiers and extras. */
+export const flatPriceFigures = priceFigures.map((price): PriceFigures => ({ ...price, tiers: [], extras: null }));

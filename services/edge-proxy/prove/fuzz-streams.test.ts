@@ -51,6 +51,7 @@ const PRICE: PriceFigures = {
       outputPerMillion: 3n,
     },
   ],
+  extras: null,
 };
 const HOLD = worstCase(BOUNDS, FIGURES, PRICE);
 

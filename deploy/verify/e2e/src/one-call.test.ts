@@ -23,6 +23,7 @@ const FIGURES = {
   outputPerMillion: parseUsd('10.00'),
   perCall: 7n,
   tiers: [],
+  extras: null,
 };
 const USAGE = { input: 1_234, cachedInput: 34, cacheWrite: 0, output: 567 };
 const CHARGE = rate({ ...USAGE, cacheWrite1h: 0 }, FIGURES);

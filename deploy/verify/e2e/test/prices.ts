@@ -11,6 +11,7 @@ const FIGURES = {
   outputPerMillion: parseUsd(PRICES.outputPerMillion),
   perCall: parseUsd(PRICES.perCall),
   tiers: [],
+  extras: null,
 };
 
 /** What a call at {@link PRICES} costs, in nano-USD, from what the client read in the answer. */

@@ -168,6 +168,13 @@ test.each(['window_exhausted', 'model_limit_reached'] as const)(
   },
 );
 
+test('what has no price of a request is named by its field, and the model is not blamed', () => {
+  const error = refusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'service_tier' }, context);
+  expect(error).toMatchObject({ status: 503, param: 'service_tier' });
+  expect(error.message).toBe('What this request asks for with "service_tier" has no price, so it cannot be billed.');
+  expect(refusalError(REFUSAL.model_not_priced, { model: 'a/b' }, context)).toMatchObject({ param: null });
+});
+
 test('nor must model_not_priced, and no other code says so', () => {
   const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
   const told = codes.filter((code) => errorHeaders(gatewayError(code))['x-should-retry'] === 'false');

@@ -21,11 +21,10 @@ export interface ErrorContext {
 export function refusalError(rank: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
   const code = codeOfRank(rank, facts);
   const entry = catalogueEntry(code);
-  const text = code === 'rate_limited' && facts.playground ? PLAYGROUND_RATE_TEXT : entry.text;
-  const sentences = [text, ...explain(code, facts, context)];
+  const sentences = [ownText(code, facts) ?? entry.text, ...explain(code, facts, context)];
   if (entry.billingLink) sentences.push(`See ${context.billingLinkUrl}`);
   return gatewayError(code, sentences.join(' '), {
-    param: PARAM_OF_CODE[code] ?? null,
+    param: (code === 'model_not_priced' ? facts.field : PARAM_OF_CODE[code]) ?? null,
     retryAfterSeconds: facts.retryAfterSeconds,
   });
 }
@@ -35,6 +34,13 @@ export function refusalError(rank: number, facts: RefusalFacts, context: ErrorCo
  * (libs/contracts/specification/model-gateway-api.md#limits).
  */
 const PLAYGROUND_RATE_TEXT = 'The playground has reached its requests per minute.';
+
+/** Where the code's fixed text would say something else. */
+function ownText(code: ErrorCode, { playground, field }: RefusalFacts): string | null {
+  if (code === 'rate_limited' && playground) return PLAYGROUND_RATE_TEXT;
+  if (code !== 'model_not_priced' || field === undefined) return null;
+  return `What this request asks for with ${JSON.stringify(field)} has no price, so it cannot be billed.`;
+}
 
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
   model_not_found: 'model',

@@ -8,7 +8,16 @@ import {
 import { cursor, managementRefusal, PAGE_LIMIT_MAX, slotView } from '../operator/index.js';
 import { REFUSAL } from '../errors/refusal-ranks.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
-import { accountTerms, callBounds, holdFields, pricedVersion, windowType, windowUnit } from './call.js';
+import {
+  accountTerms,
+  askedExtras,
+  ASKS_MAX,
+  callBounds,
+  holdFields,
+  pricedVersion,
+  windowType,
+  windowUnit,
+} from './call.js';
 import { request } from './message.js';
 import {
   bucket,
@@ -43,6 +52,13 @@ const admitEntry = z.object({
   /** An *open* answered what comes up to `rate_limited`; the minute is not counted again. */
   opened: z.boolean(),
   traceparent,
+  /**
+   * The different readings of the request among its sources. Absent: all read it as a call of the
+   * standard class without anything by the piece.
+   */
+  asks: z.array(askedExtras).min(1).max(ASKS_MAX).optional(),
+  /** No source can price the request, because of this field. */
+  unpricedField: z.string().max(64).optional(),
 });
 export type AdmitEntry = z.infer<typeof admitEntry>;
 
@@ -79,6 +95,8 @@ export const refusalFacts = z.object({
   retryAfterSeconds: count.optional(),
   allowedModels: z.array(z.string()).optional(),
   model: z.string().optional(),
+  /** With `model_not_priced`: what the request asks for with it has no price. */
+  field: z.string().optional(),
   /** Which of the three codes that share a rank; absent with every other rank. */
   state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
   /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { priceClass, priceUnit } from '../operator/profile.js';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
 
 /**
@@ -25,11 +26,40 @@ const tierFigures = {
   outputPerMillion: nanoUsdPositive,
 };
 
+const classFigures = z.object({
+  ...tierFigures,
+  tiers: z.array(z.object({ aboveInputTokens: count, ...tierFigures })).max(8),
+});
+
+/**
+ * What a version prices beside tokens of the standard class
+ * (docs/behaviour.md#classes-and-units).
+ */
+export const priceExtras = z.object({
+  classes: z.object({
+    priority: classFigures.optional(),
+    flex: classFigures.optional(),
+    fast: classFigures.optional(),
+  }),
+  /** Nano-USD for one use. */
+  units: z.record(priceUnit, nanoUsdPositive),
+  /** Nano-USD per 1,000,000 tokens of the kind; null: as text. */
+  kinds: z.object({
+    audioInput: nanoUsdPositive.nullable(),
+    audioOutput: nanoUsdPositive.nullable(),
+    imageInput: nanoUsdPositive.nullable(),
+    imageOutput: nanoUsdPositive.nullable(),
+  }),
+});
+export type WirePriceExtras = z.infer<typeof priceExtras>;
+
 /** Prices in nano-USD per 1,000,000 tokens; null falls back to the input price of the same tier. */
 export const priceFigures = z.object({
   ...tierFigures,
   perCall: nanoUsdPositive,
   tiers: z.array(z.object({ aboveInputTokens: count, ...tierFigures })).max(8),
+  /** Absent: one class, nothing by the piece. */
+  extras: priceExtras.optional(),
 });
 export type WirePriceFigures = z.infer<typeof priceFigures>;
 
@@ -40,6 +70,9 @@ export type WirePriceFigures = z.infer<typeof priceFigures>;
 export const pricedVersion = z.object({ version: objectId, figures: priceFigures });
 export type PricedVersion = z.infer<typeof pricedVersion>;
 
+/** Tokens that are no text: parts of the input that no cache had, and of the output. */
+export const tokenKinds = z.object({ audioInput: count, imageInput: count, audioOutput: count, imageOutput: count });
+
 /** `input` counts all input tokens, the cached and cache-writing ones among them. */
 export const tokenUsage = z.object({
   input: count,
@@ -47,8 +80,27 @@ export const tokenUsage = z.object({
   cacheWrite: count,
   cacheWrite1h: count,
   output: count,
+  /** Absent: all tokens are text. */
+  kinds: tokenKinds.optional(),
 });
 export type WireTokenUsage = z.infer<typeof tokenUsage>;
+
+/** Uses of one tool in one call: a larger number is nobody's, and nobody pays for it. */
+export const UNIT_USES_MAX = 10_000;
+const unitUses = z.record(priceUnit, z.int().min(0).max(UNIT_USES_MAX));
+
+/** In which class a call was served, and what it used by the piece. */
+export const servedExtras = z.object({ class: priceClass, units: unitUses });
+export type ServedExtras = z.infer<typeof servedExtras>;
+
+/** Different readings of one request among the sources of its model. */
+export const ASKS_MAX = 8;
+/**
+ * How a source reads what a request asks for: its class, the most uses of each unit, and the
+ * request's field that asks for more than the standard class.
+ */
+export const askedExtras = z.object({ class: priceClass, units: unitUses, field: z.string().max(64) });
+export type AskedExtras = z.infer<typeof askedExtras>;
 
 export const WINDOW_TYPES = ['session_5h', 'weekly', 'monthly'] as const;
 export const windowType = z.enum(WINDOW_TYPES);

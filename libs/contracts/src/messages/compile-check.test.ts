@@ -66,3 +66,10 @@ test.each([
 ])('a schema with %s is refused at once', (_what, schema) => {
   expect(() => compileCheck(schema)).toThrow(/no check for/);
 });
+
+test('names that are data are checked, and so are their values', () => {
+  const check = compileCheck(z.record(z.string().regex(/^[a-z]+$/), z.int().min(0)));
+  for (const value of [{}, { a: 0, b: 1 }]) expect(check(value)).toBe(true);
+  for (const value of [{ A: 1 }, { a: -1 }, { a: undefined }, [], null, JSON.parse('{"__proto__":1}')])
+    expect(check(value)).toBe(false);
+});

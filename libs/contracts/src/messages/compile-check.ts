@@ -68,6 +68,7 @@ const MAKERS: Readonly<Record<string, (rules: Rules) => Check>> = {
 };
 
 function objectCheck(rules: Rules): Check {
+  if (rules['propertyNames'] !== undefined) return recordCheck(rules);
   only(rules, ['properties', 'required']);
   const { properties = {}, required = [] } = rules as {
     readonly properties?: Readonly<Record<string, Rules>>;
@@ -81,6 +82,17 @@ function objectCheck(rules: Rules): Check {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
     for (const { name, check } of fields) if (!check((value as Record<string, unknown>)[name])) return false;
     return true;
+  };
+}
+
+/** An object whose names are data, all with values of one form. */
+function recordCheck(rules: Rules): Check {
+  only(rules, ['propertyNames', 'additionalProperties']);
+  const isName = compile(rules['propertyNames'] as Rules);
+  const isValue = compile(rules['additionalProperties'] as Rules);
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+    return Object.entries(value).every(([name, item]) => isName(name) && isValue(item));
   };
 }
 

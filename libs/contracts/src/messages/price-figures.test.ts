@@ -22,11 +22,20 @@ test('figures of a message keep every digit, and null', () => {
     ...expected,
     perCall: 4n,
     tiers: [{ aboveInputTokens: 5, ...expected }],
+    extras: null,
   });
 });
 
 test('a version is converted once, and again when its figures are others', () => {
   const tier = { ...PRICES, aboveInputTokens: 5 };
+  const extras = {
+    classes: { flex: { ...PRICES, tiers: [] } },
+    units: { web_search: 7 },
+    kinds: { audioInput: 1, audioOutput: null, imageInput: null, imageOutput: null },
+  };
+  const withExtras = { ...FIGURES, extras };
+  const converted = figuresOfVersion({ version: 'w', figures: withExtras });
+  expect(figuresOfVersion({ version: 'w', figures: structuredClone(withExtras) })).toBe(converted);
   const first = figuresOfVersion({ version: 'v', figures: FIGURES });
   expect(figuresOfVersion({ version: 'v', figures: structuredClone(FIGURES) })).toBe(first);
   const others = [
@@ -40,6 +49,7 @@ test('a version is converted once, and again when its figures are others', () =>
     { ...FIGURES, tiers: [tier, tier] },
     { ...FIGURES, tiers: [{ ...tier, aboveInputTokens: 6 }] },
     { ...FIGURES, tiers: [{ ...tier, outputPerMillion: 6 }] },
+    withExtras,
   ];
   for (const figures of others) {
     expect(figuresOfVersion({ version: 'v', figures: FIGURES })).toEqual(first);

@@ -1,7 +1,7 @@
 import { convertFigures, type PriceFigures } from '@gateway/metering';
 import type { PricedVersion, WirePriceFigures } from './call.js';
 
-type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers'>;
+type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers' | 'extras'>;
 
 /** Price or cost figures of a message, for arithmetic. */
 export function figuresFromWire(wire: WirePriceFigures): PriceFigures {
@@ -33,7 +33,8 @@ function areSame(one: WirePriceFigures, other: WirePriceFigures): boolean {
     one.tiers.every((tier, index) => {
       const beside = other.tiers[index];
       return beside !== undefined && tier.aboveInputTokens === beside.aboveInputTokens && arePricesSame(tier, beside);
-    })
+    }) &&
+    (one.extras === other.extras || JSON.stringify(one.extras) === JSON.stringify(other.extras))
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { packUsageEvent, packUsageEvents, unpackUsageEvent, unpackUsageEvents } from '../generated/positions.js';
-import { holdFields, pricedVersion, tokenUsage } from './call.js';
+import { holdFields, pricedVersion, servedExtras, tokenUsage } from './call.js';
 import { SHARDS_TOTAL, USAGE_GROUPS_TOTAL } from '../ids/index.js';
 import { stored, subjectOf } from './message.js';
 import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } from './scalars.js';
@@ -28,6 +28,8 @@ export const attemptRecord = z.object({
   possiblyPaid: z.boolean(),
   usage: tokenUsage.nullable(),
   cost: pricedVersion.nullable(),
+  /** Of `usage`. Absent: the standard class, nothing by the piece. */
+  served: servedExtras.optional(),
 });
 export type AttemptRecord = z.infer<typeof attemptRecord>;
 
@@ -57,6 +59,10 @@ export const usageEvent = z.object({
   amountNanoUsd: nanoUsdPositive,
   attempts: z.array(attemptRecord).max(16),
   traceparent,
+  /**
+   * What `amountNanoUsd` counts beside `usage`. Absent: the standard class, nothing by the piece.
+   */
+  served: servedExtras.optional(),
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
 

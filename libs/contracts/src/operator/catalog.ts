@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
-import { bodyRules, profileId, sourceAuth } from './profile.js';
+import { bodyRules, priceUnit, profileId, sourceAuth } from './profile.js';
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /**
@@ -19,9 +19,19 @@ const tier = {
   outputPerMillion: usdPositive,
 };
 
+/** Token prices of one class, by its own tiers. */
+const classPrices = z.object({
+  ...tier,
+  tiers: z
+    .array(z.object({ aboveInputTokens: z.int().min(1), ...tier }))
+    .max(2)
+    .optional(),
+});
+
 /**
  * Prices, or a provider's costs, in USD per 1,000,000 tokens. Left out, cached and cache-writing
- * tokens cost as input.
+ * tokens cost as input. What a request asks for beyond the standard class is sold only if it has a
+ * price here.
  */
 export const pricesSpec = z.object({
   ...tier,
@@ -30,6 +40,17 @@ export const pricesSpec = z.object({
     .array(z.object({ aboveInputTokens: z.int().min(1), ...tier }))
     .max(8)
     .optional(),
+  /** Prices of the classes that are sold beside the standard one. */
+  classes: z
+    .object({ priority: classPrices.optional(), flex: classPrices.optional(), fast: classPrices.optional() })
+    .optional(),
+  /** Of 1,000 uses of a tool that runs at the provider: at most 16 units, of six places each. */
+  unitsPerThousand: z.record(priceUnit, usdPositive).optional(),
+  /** Of tokens that are no text, in every class and tier; left out, they cost as text. */
+  audioInputPerMillion: usdPositive.nullish(),
+  audioOutputPerMillion: usdPositive.nullish(),
+  imageInputPerMillion: usdPositive.nullish(),
+  imageOutputPerMillion: usdPositive.nullish(),
   /** Absent: from now on. */
   effectiveFrom: instant.optional(),
 });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { tokenKinds } from '../messages/call.js';
 import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
+import { priceClass } from './profile.js';
 import { label, lineOfText, month, objectId, time, usdMoved } from './scalars.js';
 
 export const walletView = z.object({ balanceUsd: z.string().nullable(), heldUsd: z.string() });
@@ -41,6 +43,12 @@ export const usageRecordView = z.object({
   ),
   startedAt: time,
   endedAt: time,
+  /** The price class that was billed. From here on absent in answers of a release before these. */
+  class: priceClass.optional(),
+  /** Uses of tools that run at the provider. */
+  units: z.record(z.string(), z.int()).optional(),
+  /** Tokens that are no text; null: none, or no usage. */
+  kinds: tokenKinds.nullish(),
 });
 export type UsageRecordView = z.infer<typeof usageRecordView>;
 

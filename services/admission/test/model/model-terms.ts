@@ -52,7 +52,7 @@ export function costsOf(bounds: CallBounds, bytesPerToken: number, { figures }: 
     outputPerMillion: BigInt(base.outputPerMillion),
   };
   if (tiers.length > 0) throw new RangeError('the model of the decision knows no tiers');
-  const price = { ...tokens, perCall: BigInt(perCall), tiers: [] };
+  const price = { ...tokens, perCall: BigInt(perCall), tiers: [], extras: null };
   const size = { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
   return { worst: Number(worstCase(bounds, size, price)), least: Number(leastCost(bounds, price)) };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from '@jest/globals';
-import { leastCost, worstCase, type PriceFigures } from '@gateway/metering';
+import { leastCost, worstCase, type PriceExtras, type PriceFigures } from '@gateway/metering';
 import { figuresFromWire } from '@gateway/contracts/messages';
 import { pricesSpec } from '@gateway/contracts/operator';
 import { figuresOf, leastExceedsWorst, sameFigures, toSpec, toWireFigures } from './price-rules.js';
@@ -24,6 +24,43 @@ test('two tiers of one size are refused', () => {
   expect(figuresOf({ ...BASE, tiers: [tier, tier] }, 'costs')).toMatchObject({ refused: { param: 'costs.tiers' } });
 });
 
+test('classes, units and kinds of tokens are read in nano-USD, a unit for one use', () => {
+  const spec = pricesSpec.parse({
+    ...BASE,
+    classes: { priority: { ...BASE, tiers: [{ ...BASE, aboveInputTokens: 9 }] } },
+    unitsPerThousand: { web_search: '10', code_session: '0.000001' },
+    audioInputPerMillion: '40',
+  });
+  expect(figuresOf(spec, 'prices')).toMatchObject({
+    extras: {
+      classes: { priority: { inputPerMillion: 1n, tiers: [{ aboveInputTokens: 9 }] } },
+      units: { web_search: 10_000_000n, code_session: 1n },
+      kinds: { audioInput: 40_000_000_000n, audioOutput: null, imageInput: null, imageOutput: null },
+    },
+  });
+  expect(figuresOf({ ...BASE, classes: {}, unitsPerThousand: {}, audioInputPerMillion: null }, 'prices')).toMatchObject(
+    {
+      extras: null,
+    },
+  );
+});
+
+test.each([
+  [
+    'two tiers of a class',
+    { classes: { flex: { ...BASE, tiers: [9, 9].map((size) => ({ ...BASE, aboveInputTokens: size })) } } },
+    'costs.classes.flex.tiers',
+  ],
+  ['a part of a nano-USD', { unitsPerThousand: { web_search: '0.0000001' } }, 'costs.unitsPerThousand.web_search'],
+  [
+    'too many units',
+    { unitsPerThousand: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`u${n}`, '1'])) },
+    'costs.unitsPerThousand',
+  ],
+])('%s are refused', (_what, extras, param) => {
+  expect(figuresOf({ ...BASE, ...extras }, 'costs')).toMatchObject({ refused: { param } });
+});
+
 const amount = fc.bigInt({ min: 0n, max: 9_000_000_000_000_000n });
 const optional = fc.option(amount, { nil: null });
 const tokenPrices = {
@@ -33,10 +70,28 @@ const tokenPrices = {
   cacheWrite1hPerMillion: optional,
   outputPerMillion: amount,
 };
+const tiersOf = (maxLength: number) =>
+  fc.uniqueArray(fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 1e8 }), ...tokenPrices }), {
+    maxLength,
+    selector: ({ aboveInputTokens }) => aboveInputTokens,
+  });
+const inOrder = <T extends { aboveInputTokens: number }>(tiers: readonly T[]): T[] =>
+  [...tiers].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
+const anyClass = fc.record({ ...tokenPrices, tiers: tiersOf(2).map(inOrder) });
+const anyExtras: fc.Arbitrary<PriceExtras> = fc.record({
+  classes: fc.record({ priority: anyClass, flex: anyClass, fast: anyClass }, { requiredKeys: ['flex'] }),
+  units: fc.dictionary(
+    fc.constantFrom('web_search', 'code_session', 'constructor'),
+    fc.bigInt({ min: 0n, max: 9_000_000_000_000n }),
+    { noNullPrototype: true },
+  ),
+  kinds: fc.record({ audioInput: optional, audioOutput: optional, imageInput: optional, imageOutput: optional }),
+});
 const anyFigures: fc.Arbitrary<PriceFigures> = fc.record({
   ...tokenPrices,
   perCall: amount,
-  tiers: fc.array(fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 1e8 }), ...tokenPrices }), { maxLength: 3 }),
+  tiers: tiersOf(3),
+  extras: fc.option(anyExtras, { nil: null }),
 });
 
 test('figures are the same after their way over the wire', () => {
@@ -54,10 +109,12 @@ test('figures are the same after their way over the wire', () => {
 test('figures put in the form in which they are shown are the same', () => {
   fc.assert(
     fc.property(anyFigures, (figures) => {
-      const sizes = new Set(figures.tiers.map(({ aboveInputTokens }) => aboveInputTokens));
-      fc.pre(sizes.size === figures.tiers.length);
-      const tiers = [...figures.tiers].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
-      expect(figuresOf(pricesSpec.parse(toSpec(figures)), 'prices')).toEqual({ ...figures, tiers });
+      const put = figuresOf(pricesSpec.parse(toSpec(figures)), 'prices');
+      expect(put).toEqual({ ...figures, tiers: inOrder(figures.tiers) });
+      expect(figuresOf(pricesSpec.parse(toSpec(put as PriceFigures)), 'prices')).toEqual(put);
+      expect(sameFigures(figuresOf(toSpec(put as PriceFigures), 'prices') as PriceFigures, put as PriceFigures)).toBe(
+        true,
+      );
     }),
   );
 });
@@ -85,6 +142,7 @@ test('what is refused would exceed it, and up to 8 bytes per token nothing is', 
     outputPerMillion: 0n,
     perCall: 0n,
     tiers: [],
+    extras: null,
   };
   expect(leastExceedsWorst(8, flat)).toBe(false);
   expect(leastExceedsWorst(8.001, flat)).toBe(true);

@@ -5,9 +5,11 @@ import {
   publishedVersions,
   shownVersions,
   versionAt,
+  VERSIONS_AHEAD_BYTES_MAX,
   VERSIONS_AHEAD_MAX,
   withVersion,
 } from './version-rules.js';
+import { toWireFigures } from './price-rules.js';
 import type { DatedFigures } from './rules.js';
 
 const NOW = 1_000_000;
@@ -24,7 +26,9 @@ const price = (inputPerMillion: bigint): PriceFigures => ({
   outputPerMillion: 1n,
   perCall: 0n,
   tiers: [],
+  extras: null,
 });
+const NO_KINDS = { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null };
 const plan = (versions: readonly DatedFigures[], figures: PriceFigures | null, effectiveFrom: number | null = null) =>
   planVersion(versions, { figures, effectiveFrom }, NOW, 'prices');
 const past = { refused: expect.objectContaining({ code: 'invalid_request', param: 'prices.effectiveFrom' }) };
@@ -66,6 +70,23 @@ test('a past time is refused, unless what it asks for has held since then', () =
   expect(plan(versions, price(2n), NOW - 11)).toEqual(past);
   expect(plan(versions, price(1n), 1)).toEqual(past);
   expect(plan([], price(1n), NOW - 1)).toEqual(past);
+});
+
+test('versions that wait may not be too large together, however few they are', () => {
+  const tiers = Array.from({ length: 8 }, (_, size) => ({ ...price(10n ** 15n), aboveInputTokens: size + 1 }));
+  const large: PriceFigures = { ...price(1n), tiers };
+  const kept: DatedFigures[] = [];
+  for (let n = 1; n <= VERSIONS_AHEAD_MAX; n += 1) {
+    const made = plan(kept, { ...large, perCall: BigInt(n) }, NOW + n);
+    if (made === null || 'refused' in made) break;
+    kept.push({ version: `v${n}`, ...made });
+  }
+  const bytes = kept.length * JSON.stringify(toWireFigures(large)).length;
+  expect(bytes).toBeLessThanOrEqual(VERSIONS_AHEAD_BYTES_MAX);
+  const extras = { classes: { flex: large, fast: large, priority: large }, units: {}, kinds: NO_KINDS };
+  const dear: PriceFigures = { ...large, extras };
+  expect(plan(kept, dear, NOW + 100)).toMatchObject({ refused: { code: 'state_conflict' } });
+  expect(plan([], dear, NOW + 100)).toMatchObject({ effectiveFrom: NOW + 100 });
 });
 
 test('only so many versions may wait; replacing one and changing at once stay possible', () => {

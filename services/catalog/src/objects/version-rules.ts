@@ -1,13 +1,15 @@
 import type { PriceFigures } from '@gateway/metering';
 import { refuse, type ManagementRefusal, isRefusal, type PricesSpec } from '@gateway/contracts/operator';
-import { sameFigures, figuresOf } from './price-rules.js';
+import { sameFigures, figuresOf, toWireFigures } from './price-rules.js';
 import type { DatedFigures } from './rules.js';
 
 /**
- * Versions that may wait for their time, of one model or source. With the one in force and the one
- * before it they fit an entry of the bucket (64 KiB), each with eight tiers.
+ * Versions that may wait for their time, of one model or source, and their bytes as JSON. With the
+ * one in force and the one before it they fit an entry of the bucket (64 KiB), however many tiers,
+ * classes and units each has.
  */
 export const VERSIONS_AHEAD_MAX = 12;
+export const VERSIONS_AHEAD_BYTES_MAX = 16_000;
 
 /**
  * What a PUT asks for. `effectiveFrom` (epoch milliseconds) null: from now on. `figures` null:
@@ -52,7 +54,15 @@ export function planVersion(
   const replaces = ahead.some((version) => version.effectiveFrom === fromMs);
   if (fromMs > nowMs && !replaces && ahead.length >= VERSIONS_AHEAD_MAX)
     return refuse('state_conflict', `${VERSIONS_AHEAD_MAX} versions of ${param} are waiting for their time`, param);
+  const others = ahead.filter((version) => version.effectiveFrom !== fromMs);
+  if (fromMs > nowMs && bytesOf([...others, { effectiveFrom: fromMs, figures }]) > VERSIONS_AHEAD_BYTES_MAX)
+    return refuse('state_conflict', `the versions of ${param} that are waiting for their time are too large`, param);
   return { effectiveFrom: fromMs, figures };
+}
+
+function bytesOf(versions: readonly NewFigures[]): number {
+  const figures = versions.map((version) => version.figures && toWireFigures(version.figures));
+  return JSON.stringify(figures).length;
 }
 
 /** The versions with one more that is written after them. */

@@ -22,6 +22,7 @@ const FIGURES = {
   outputPerMillion: 2n,
   perCall: 0n,
   tiers: [],
+  extras: null,
 };
 
 function source(id: string, more: Parameters<typeof sourceSpec>[0]): Source {
@@ -94,7 +95,7 @@ test('the largest source with all its versions fits an entry of the bucket', () 
     outputPerMillion: AMOUNT_NANO_USD_MAX,
   };
   const tiers = Array.from({ length: 8 }, (_, n) => ({ ...prices, aboveInputTokens: 1_000_000_000 - n }));
-  const figures = { ...prices, perCall: AMOUNT_NANO_USD_MAX, tiers };
+  const figures = { ...prices, perCall: AMOUNT_NANO_USD_MAX, tiers, extras: null };
   const versions = Array.from({ length: VERSIONS_AHEAD_MAX + 3 }, (_, n) => ({
     version: `cv_${String(n).padStart(32, '0')}`,
     effectiveFrom: NOW - 2 + n,

@@ -19,6 +19,7 @@ const PRICE: PriceFigures = {
   outputPerMillion: 2_000_000n,
   perCall: 7n,
   tiers: [],
+  extras: null,
 };
 const USAGE: TokenUsage = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 500 };
 const ZERO: TokenUsage = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 };
@@ -93,7 +94,7 @@ const price = fc
       inputPerMillion: tier.input,
       outputPerMillion: tier.output,
     };
-    return { ...flat, tiers: dear === null ? [] : [dear] };
+    return { ...flat, tiers: dear === null ? [] : [dear], extras: null };
   });
 const bounds = fc.record({
   promptBytes: fc.nat(100_000),

@@ -10,6 +10,7 @@ const figures: PriceFigures = {
   outputPerMillion: BigInt(RUN_FIGURES.outputPerMillion),
   perCall: BigInt(RUN_FIGURES.perCall),
   tiers: [],
+  extras: null,
 };
 
 /** Each call against its record (docs/protocol.md#invariants). */

@@ -1,0 +1,78 @@
+/** The price classes that a version prices apart; the class `standard` is the version itself. */
+export const EXTRA_CLASSES = ['priority', 'flex', 'fast'] as const;
+export type ExtraClass = (typeof EXTRA_CLASSES)[number];
+export type PriceClass = 'standard' | ExtraClass;
+
+/**
+ * Prices in nano-USD per 1,000,000 tokens, at least 0; `null` means the `inputPerMillion` beside
+ * it.
+ */
+export interface TokenPrices {
+  inputPerMillion: bigint;
+  cachedInputPerMillion: bigint | null;
+  cacheWritePerMillion: bigint | null;
+  cacheWrite1hPerMillion: bigint | null;
+  outputPerMillion: bigint;
+}
+
+/**
+ * Long-context prices: they apply to the whole call when its input tokens exceed
+ * `aboveInputTokens`.
+ */
+export interface PriceTier extends TokenPrices {
+  aboveInputTokens: number;
+}
+
+/** The token prices of one class. The order of `tiers` does not matter. */
+export interface ClassPrices extends TokenPrices {
+  tiers: readonly PriceTier[];
+}
+
+/**
+ * Prices in nano-USD per 1,000,000 tokens of a kind, of whatever class and tier; `null`: it costs
+ * what text costs.
+ */
+export interface KindPrices {
+  audioInput: bigint | null;
+  audioOutput: bigint | null;
+  imageInput: bigint | null;
+  imageOutput: bigint | null;
+}
+
+/** What a price version has beside the tokens of the standard class. */
+export interface PriceExtras {
+  classes: { readonly [Name in ExtraClass]?: ClassPrices | undefined };
+  /** Nano-USD for one use, by the name of the unit. */
+  units: Readonly<Record<string, bigint>>;
+  kinds: KindPrices;
+}
+
+/**
+ * In which class a call is served, and what it uses by the piece: uses by the name of their unit.
+ */
+export interface Served {
+  readonly class: PriceClass;
+  readonly units: Readonly<Record<string, number>>;
+}
+
+/** What every call is served in that asks for nothing else. */
+export const STANDARD: Served = { class: 'standard', units: {} };
+
+/** Whether a version has a price for the class and for each unit. */
+export function isPriced(served: Served, extras: PriceExtras | null): boolean {
+  return (
+    classPrices(served.class, extras) !== undefined &&
+    Object.keys(served.units).every((unit) => unitPrice(unit, extras) !== null)
+  );
+}
+
+/** The prices of a class: null, those of the version itself; undefined, it has none. */
+export function classPrices(name: PriceClass, extras: PriceExtras | null): ClassPrices | null | undefined {
+  return name === 'standard' ? null : extras?.classes[name];
+}
+
+/** Nano-USD for one use; null: the version has no price for it. Names come from outside. */
+export function unitPrice(unit: string, extras: PriceExtras | null): bigint | null {
+  if (extras === null || !Object.hasOwn(extras.units, unit)) return null;
+  return extras.units[unit] ?? null;
+}
