@@ -72,6 +72,12 @@ export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
   plain('startedAt', (line) => line.startedAt),
   plain('endedAt', (line) => line.endedAt),
   plain('recordedAt', (line) => line.recordedAt),
+  plain('class', (line) => line.class ?? 'standard'),
+  text('units', (line) => (Object.keys(line.units ?? {}).length === 0 ? null : JSON.stringify(line.units))),
+  plain('audioInputTokens', (line) => line.kinds?.audioInput ?? null),
+  plain('imageInputTokens', (line) => line.kinds?.imageInput ?? null),
+  plain('audioOutputTokens', (line) => line.kinds?.audioOutput ?? null),
+  plain('imageOutputTokens', (line) => line.kinds?.imageOutput ?? null),
 ];
 
 /**

@@ -20,6 +20,7 @@ export interface Numbers {
 export const OUTCOME_CODES = { expired: 1, settled: 2, voided: 3 } as const;
 const EVIDENCE_CODES = { reported: null, estimated: 2, none: 3 } as const;
 const ATTEMPT_CODES = { completed: 1, rejected: 2, unreachable: 3, timed_out: 4, broken: 5, abandoned: 6 } as const;
+const CLASS_CODES = { standard: null, priority: 1, flex: 2, fast: 3 } as const;
 const UNIT_CODES: Readonly<Record<WindowUnit, number>> = { usd: 1, requests: 2 };
 const WINDOW_CODES: Readonly<Record<WindowType, number>> = { session_5h: 0, weekly: 2, monthly: 4 };
 /** Of one window. */
@@ -69,6 +70,18 @@ const smallint = (name: string, value: Value<number>): Column => ({
   name,
   type: 'smallint',
   valuesOf: (rows) => int2s(rows.map(value)),
+});
+const json = (name: string, value: (row: Row) => object | null | undefined): Column => ({
+  name,
+  type: 'text',
+  valuesOf: (rows) =>
+    texts(
+      rows.map((row) => {
+        const item = value(row);
+        return item == null ? null : JSON.stringify(item);
+      }),
+    ),
+  as: 'jsonb',
 });
 const boolean = (name: string, value: Value<boolean>): Column => ({
   name,
@@ -148,6 +161,9 @@ const COLUMNS: readonly Column[] = [
   },
   { name: 'exact', type: 'text', valuesOf: (rows) => texts(rows.map(({ exact }) => exact)), as: 'bigint[]' },
   { name: 'attempts', type: 'text', valuesOf: (rows) => texts(rows.map(attemptsText)), as: 'jsonb' },
+  smallint('class_code', ({ record }) => CLASS_CODES[record.served?.class ?? 'standard']),
+  json('units', ({ record }) => (hasUnits(record) ? record.served?.units : null)),
+  json('token_kinds', ({ record }) => record.usage?.kinds),
 ];
 
 const LIST = COLUMNS.map(({ name }) => name).join(', ');
@@ -199,10 +215,14 @@ function isInt4(value: number): boolean {
   return value === (value | 0);
 }
 
-/** The attempt of a call that had one and no other, if the record says the same. */
-function onlyAttempt({ attempts, source, status, usage }: UsageRecord): AttemptOutcome | null {
+/**
+ * The attempt of a call that had one and no other, if the record says the same, and there is
+ * nothing but tokens of the standard class.
+ */
+function onlyAttempt({ attempts, source, status, usage, served }: UsageRecord): AttemptOutcome | null {
   const [attempt] = attempts;
   if (attempt === undefined || attempts.length > 1) return null;
+  if (served !== null || attempt.served !== undefined || attempt.usage?.kinds !== undefined) return null;
   return attempt.source === source && attempt.status === status && isSameUsage(attempt.usage, usage) ? attempt : null;
 }
 
@@ -215,6 +235,10 @@ function isSameUsage(one: AttemptOutcome['usage'], other: UsageRecord['usage']):
     one.cacheWrite1h === other.cacheWrite1h &&
     one.output === other.output
   );
+}
+
+function hasUnits({ served }: UsageRecord): boolean {
+  return served !== null && Object.keys(served.units).length > 0;
 }
 
 /** Costs are bounded like all amounts, so a JSON number holds them exactly. */

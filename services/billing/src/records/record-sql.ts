@@ -1,4 +1,5 @@
-import type { TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
+import type { ServedExtras } from '@gateway/contracts/messages';
+import type { TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 import type { AttemptOutcome, UsageRecord } from './rules.js';
 
 /** For a SELECT of `usage_records`: everything that {@link recordFromRow} reads. */
@@ -6,7 +7,7 @@ export const RECORD_SELECTION = `id, rank, content_hash, account, key_id, member
   outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
   cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
   admitted_at, worst_nano_usd, plan_max_nano_usd, wallet_max_nano_usd, month, session_start_ms, week_start_ms,
-  subscription_period, windows, allotment, attempts`;
+  subscription_period, windows, allotment, attempts, price_class, units, token_kinds`;
 
 /** As the driver gives it: int8 as bigint, timestamptz as Date, jsonb parsed. */
 export interface RecordRow {
@@ -47,6 +48,9 @@ export interface RecordRow {
   windows: string[];
   allotment: WindowUnit | null;
   attempts: StoredAttempt[];
+  price_class: ServedExtras['class'] | null;
+  units: ServedExtras['units'] | null;
+  token_kinds: TokenKinds | null;
 }
 
 type StoredAttempt = Omit<AttemptOutcome, 'costNanoUsd'> & { readonly costNanoUsd: number | null };
@@ -70,6 +74,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     firstByteAt: row.first_byte_at?.getTime() ?? null,
     endedAt: row.ended_at.getTime(),
     usage: usageFromRow(row),
+    served: servedFromRow(row),
     priceVersion: row.price_version,
     chargedNanoUsd: row.charged_nano_usd,
     planNanoUsd: row.plan_nano_usd,
@@ -97,7 +102,12 @@ function usageFromRow(row: RecordRow): TokenUsage | null {
     cacheWrite: Number(row.cache_write_tokens),
     cacheWrite1h: Number(row.cache_write_1h_tokens),
     output: Number(row.output_tokens),
+    ...(row.token_kinds === null ? {} : { kinds: row.token_kinds }),
   };
+}
+
+function servedFromRow({ price_class, units }: RecordRow): ServedExtras | null {
+  return price_class === null && units === null ? null : { class: price_class ?? 'standard', units: units ?? {} };
 }
 
 function fromStoredAttempt(attempt: StoredAttempt): AttemptOutcome {

@@ -1,4 +1,4 @@
-import type { AttemptRecord, UsageEvent } from '@gateway/contracts/messages';
+import type { AttemptRecord, ServedExtras, UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 
 export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
@@ -26,6 +26,8 @@ export interface UsageRecord {
   readonly firstByteAt: number | null;
   readonly endedAt: number;
   readonly usage: TokenUsage | null;
+  /** What was billed beside `usage`; null: the standard class, nothing by the piece. */
+  readonly served: ServedExtras | null;
   readonly priceVersion: string | null;
   /** `plan` and `wallet` add up to `charged`. */
   readonly chargedNanoUsd: NanoUsd;

@@ -42,7 +42,7 @@ export async function showUsageRecords(
 
 /** A usage record as operators see it. Both kinds of cache write are one figure there. */
 export function toRecordView(record: UsageRecord): UsageRecordView {
-  const { usage } = record;
+  const { usage, served } = record;
   return {
     requestId: record.id,
     accountId: record.account,
@@ -76,5 +76,8 @@ export function toRecordView(record: UsageRecord): UsageRecordView {
     })),
     startedAt: new Date(record.startedAt).toISOString(),
     endedAt: new Date(record.endedAt).toISOString(),
+    class: served?.class ?? 'standard',
+    units: served?.units ?? {},
+    kinds: usage?.kinds ?? null,
   };
 }

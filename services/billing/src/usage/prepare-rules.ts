@@ -84,7 +84,7 @@ export function isPlanFunded(event: UsageEvent): boolean {
   return event.hold.walletMaxNanoUsd !== null;
 }
 
-function expectedAmount({ outcome, usage, price }: UsageEvent): NanoUsd {
+function expectedAmount({ outcome, usage, price, served }: UsageEvent): NanoUsd {
   if (outcome !== 'settled' || usage === null || price === null) return 0n;
-  return rateWire(usage, price);
+  return rateWire(usage, price, served);
 }

@@ -1,6 +1,7 @@
 import {
   figuresOfVersion,
   type PricedVersion,
+  type ServedExtras,
   type UsageEvent,
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
@@ -38,7 +39,8 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
     startedAt: event.startedAt,
     firstByteAt: event.firstByteAt,
     endedAt: event.endedAt,
-    usage: event.usage,
+    usage: event.usage === null ? null : countsOf(event.usage),
+    served: event.served === undefined ? null : servedOf(event.served),
     priceVersion: event.price === null ? null : event.price.version,
     chargedNanoUsd: charged,
     planNanoUsd: split.plan,
@@ -59,13 +61,20 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
 }
 
 /** Only what is known here: an event may carry more fields, and this is kept as it is. */
-function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output }: WireTokenUsage): WireTokenUsage {
-  return { input, cachedInput, cacheWrite, cacheWrite1h, output };
+function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: WireTokenUsage): WireTokenUsage {
+  const counts = { input, cachedInput, cacheWrite, cacheWrite1h, output };
+  if (kinds === undefined) return counts;
+  const { audioInput, imageInput, audioOutput, imageOutput } = kinds;
+  return { ...counts, kinds: { audioInput, imageInput, audioOutput, imageOutput } };
+}
+
+function servedOf({ class: name, units }: ServedExtras): ServedExtras {
+  return { class: name, units };
 }
 
 /** Unknown while the usage or the cost version is: a probable cost is not a cost. */
 function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
-  const { source, provider, outcome, status, possiblyPaid, usage, cost } = attempt;
+  const { source, provider, outcome, status, possiblyPaid, usage, cost, served } = attempt;
   return {
     source,
     provider,
@@ -74,7 +83,8 @@ function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
     possiblyPaid,
     usage: usage === null ? null : countsOf(usage),
     costVersion: cost === null ? null : cost.version,
-    costNanoUsd: cost === null || usage === null ? null : rateWire(usage, cost),
+    costNanoUsd: cost === null || usage === null ? null : rateWire(usage, cost, served),
+    ...(served === undefined ? {} : { served: servedOf(served) }),
   };
 }
 
@@ -88,7 +98,7 @@ function bigintOrNull(value: number | null): bigint | null {
   return value === null ? null : BigInt(value);
 }
 
-/** A usage rated with a price or cost version of the wire. */
-export function rateWire(usage: WireTokenUsage, version: PricedVersion): NanoUsd {
-  return rate(usage, figuresOfVersion(version));
+/** A usage, and what was served beside it, rated with a price or cost version of the wire. */
+export function rateWire(usage: WireTokenUsage, version: PricedVersion, served?: ServedExtras): NanoUsd {
+  return rate(usage, figuresOfVersion(version), served);
 }

@@ -1,0 +1,108 @@
+import { expect, test } from '@jest/globals';
+import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import {
+  billingExportUsageRecords,
+  billingUsageRecord,
+  figuresOfVersion,
+  usageRecorded,
+  type PricedVersion,
+  type ServedExtras,
+  type UsageEvent,
+  type WireTokenUsage,
+} from '@gateway/contracts/messages';
+import { rate } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { accepted } from '../../test/accepted.js';
+import { faultsOf } from '../../test/audit.js';
+import { expired, holdFor, PLAIN_PRICE, settled, tokens } from '../../test/events.js';
+import { OperatorWorld } from '../../test/operator-world.js';
+
+const world = duringTests(OperatorWorld.start);
+
+const { figures } = PLAIN_PRICE;
+/** Three times for priority; a search costs 10 nano-USD, an audio token of the input five. */
+const PRICE: PricedVersion = {
+  version: PLAIN_PRICE.version,
+  figures: {
+    ...figures,
+    extras: {
+      classes: { priority: { ...figures, inputPerMillion: 3_000_000, outputPerMillion: 3_000_000 } },
+      units: { web_search: 10 },
+      kinds: { audioInput: 5_000_000, audioOutput: null, imageInput: null, imageOutput: null },
+    },
+  },
+};
+const KINDS = { audioInput: 20, imageInput: 0, audioOutput: 0, imageOutput: 0 };
+const PRIORITY: ServedExtras = { class: 'priority', units: { web_search: 2 } };
+/** 80 plain and 20 audio tokens of the class, and two searches. */
+const COST = 80 * 3 + 20 * 5 + 2 * 10;
+
+function eventOf(account: string, changes: Partial<UsageEvent> = {}, usage: WireTokenUsage = tokens(100)): UsageEvent {
+  const event = settled(holdFor(account), 100);
+  const attempts = event.attempts.map((attempt) => ({ ...attempt, usage, served: PRIORITY, cost: PRICE }));
+  return { ...event, usage, price: PRICE, attempts, served: PRIORITY, ...changes };
+}
+
+async function recordOf(event: UsageEvent) {
+  await world.edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+  const ask = () => world.dashboard.request(billingUsageRecord, { requestId: event.id });
+  await until('it is settled', async () => {
+    const answer = await ask();
+    return 'record' in answer && answer.record.outcome === event.outcome;
+  });
+  return accepted(await ask()).record;
+}
+
+test('class, units and kinds of tokens are rated again, kept, and shown', async () => {
+  const event = eventOf('extras', { amountNanoUsd: COST }, { ...tokens(100), kinds: KINDS });
+  expect(rate(event.usage as WireTokenUsage, figuresOfVersion(PRICE), PRIORITY)).toBe(BigInt(COST));
+  expect(await recordOf(event)).toMatchObject({
+    chargedUsd: '0.00000036',
+    costUsd: '0.00000036',
+    class: 'priority',
+    units: { web_search: 2 },
+    kinds: KINDS,
+  });
+  expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+});
+
+test('so are units alone, and they stand in the files', async () => {
+  const served: ServedExtras = { class: 'standard', units: { web_search: 3 } };
+  const event = eventOf('units', { amountNanoUsd: 130, served });
+  expect(await recordOf(event)).toMatchObject({
+    chargedUsd: '0.00000013',
+    class: 'standard',
+    units: { web_search: 3 },
+  });
+  const query = { account: 'units', from: null, to: null, after: null, format: 'csv' as const };
+  const { text } = accepted(await world.dashboard.request(billingExportUsageRecords, query));
+  expect(text.split('\r\n')[1]).toMatch(/,standard,"\{""web_search"":3\}",,,,$/);
+});
+
+test('an event without them settles as before, by name and with its one attempt', async () => {
+  const event = settled(holdFor('plain'), 70);
+  expect(await recordOf(event)).toMatchObject({
+    chargedUsd: '0.00000007',
+    costUsd: '0.00000007',
+    class: 'standard',
+    units: {},
+    kinds: null,
+  });
+});
+
+test('a record that expired before is corrected by one with a class', async () => {
+  const event = eventOf('late', { amountNanoUsd: COST, id: makeUuidV7(Date.now()) }, { ...tokens(100), kinds: KINDS });
+  await recordOf(expired(event));
+  expect(await recordOf(event)).toMatchObject({ outcome: 'settled', chargedUsd: '0.00000036', class: 'priority' });
+  expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+});
+
+test('an amount that leaves the class out is set aside', async () => {
+  const event = eventOf('wrong', { amountNanoUsd: 100 });
+  await world.edge.store(usageRecorded, { shard: shardOfAccount('wrong') }, { events: [event] });
+  await recordOf(settled(holdFor('wrong'), 1));
+  expect(await world.dashboard.request(billingUsageRecord, { requestId: event.id })).toMatchObject({
+    refused: { code: 'not_found' },
+  });
+});
