@@ -1,16 +1,49 @@
-import { figuresOfVersion, type CallBounds, type PricedVersion } from '@gateway/contracts/messages';
-import { ATTACHMENT_TOKENS_DEFAULT, leastCost, worstCase } from '@gateway/metering';
+import { figuresOfVersion, type AskedExtras, type CallBounds, type PricedVersion } from '@gateway/contracts/messages';
+import { ATTACHMENT_TOKENS_DEFAULT, isPriced, leastCost, STANDARD, worstCase } from '@gateway/metering';
+import type { NanoUsd, Served } from '@gateway/metering';
 
-/** Highest cost within the bounds, in nano-USD: a safe integer (docs/behaviour.md#worst-case). */
-export function worstNanoUsd(bounds: CallBounds, bytesPerToken: number, price: PricedVersion): number {
-  const figures = { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
-  return Number(worstCase(bounds, figures, figuresOfVersion(price)));
+/** Readings of a request that have a price; never empty. */
+export type PricedAsks = readonly [Served, ...Served[]];
+
+const PLAIN: PricedAsks = [STANDARD];
+
+/**
+ * Those of the sources' readings that the version has a price for; null: it has none for any.
+ * Absent asks are the standard class alone.
+ */
+export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: PricedVersion): PricedAsks | null {
+  if (asks === undefined) return PLAIN;
+  const { extras } = figuresOfVersion(price);
+  const [first, ...others] = asks.filter((asked) => isPriced(asked, extras));
+  return first === undefined ? null : [first, ...others];
 }
 
 /**
- * Lowest cost that a plan-funded call must be able to pay, in nano-USD: a safe integer
- * (docs/behaviour.md#who-pays).
+ * Highest cost within the bounds, by the dearest of the readings, in nano-USD: a safe integer
+ * (docs/behaviour.md#worst-case).
  */
-export function leastNanoUsd(bounds: CallBounds, price: PricedVersion): number {
-  return Number(leastCost(bounds, figuresOfVersion(price)));
+export function worstNanoUsd(
+  bounds: CallBounds,
+  bytesPerToken: number,
+  price: PricedVersion,
+  asks: PricedAsks = PLAIN,
+): number {
+  const figures = { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
+  const prices = figuresOfVersion(price);
+  let worst: NanoUsd = 0n;
+  for (const asked of asks) {
+    const cost = worstCase(bounds, figures, prices, asked);
+    if (cost > worst) worst = cost;
+  }
+  return Number(worst);
+}
+
+/**
+ * Lowest cost that a plan-funded call must be able to pay, by the cheapest of the readings, in
+ * nano-USD: a safe integer (docs/behaviour.md#who-pays).
+ */
+export function leastNanoUsd(bounds: CallBounds, price: PricedVersion, asks: PricedAsks = PLAIN): number {
+  const prices = figuresOfVersion(price);
+  const costs = asks.map((asked) => leastCost(bounds, prices, asked));
+  return Number(costs.reduce((least, cost) => (cost < least ? cost : least)));
 }

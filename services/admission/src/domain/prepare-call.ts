@@ -2,6 +2,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import type { RefusalRank } from '@gateway/contracts/errors';
 import type {
   AccountTerms,
+  AskedExtras,
   CallBounds,
   Endpoint,
   KeyRecord,
@@ -12,7 +13,7 @@ import type { CallTemplate } from './call-template.js';
 import { callTemplateFor } from './call-template.js';
 import type { CatalogView, ModelFacts } from './catalog-view.js';
 import { modelFacts } from './catalog-view.js';
-import { leastNanoUsd, worstNanoUsd } from './cost-bounds.js';
+import { leastNanoUsd, pricedAsks, worstNanoUsd } from './cost-bounds.js';
 import { PLAYGROUND_REQUESTS_PER_MINUTE, intersect, planIncludes, termsAt } from './terms.js';
 import type { RunningTerms, Validity } from './terms.js';
 
@@ -26,6 +27,10 @@ export interface CallRequest {
   readonly model: string | null;
   readonly bounds: CallBounds | null;
   readonly bodyRefusal: BodyRank | null;
+  /** How its sources read it; absent: as a call of the standard class. */
+  readonly asks?: readonly AskedExtras[] | undefined;
+  /** No source can price it, because of this field. */
+  readonly unpricedField?: string | undefined;
 }
 
 /** The records under which a call is decided; the script verifies their versions. */
@@ -81,7 +86,8 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   if (opened.keyRank !== 0) return opened;
   const billed = call.endpoint !== UNBILLED;
   const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
-  const refusal = refuseByFacts(call, known.key, facts);
+  const asks = facts.price === null ? null : pricedAsks(call.asks, facts.price);
+  const refusal = refuseByFacts(call, known.key, facts, asks === null);
   const validity = intersect(opened.validity, facts);
   if (refusal !== null) return goOn(opened, { validity, ...refusal, funded: null });
   const model = call.model ?? '';
@@ -89,7 +95,7 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
   const { terms } = opened;
   const funding = terms.subscription === null ? 'none' : planIncludes(terms, model) ? 'plan' : 'wallet';
   const accepted = { factRank: 0, facts: opened.facts } as const;
-  if (price === null || call.bounds === null) {
+  if (price === null || asks === null || call.bounds === null) {
     return goOn(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
   }
   const planFunded = funding === 'plan';
@@ -103,8 +109,8 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
     priceVersion: price.version,
     planFunded,
   });
-  const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price);
-  const least = planFunded ? leastNanoUsd(call.bounds, price) : 0;
+  const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price, asks);
+  const least = planFunded ? leastNanoUsd(call.bounds, price, asks) : 0;
   const periods =
     callTemplate.plan === null ? callTemplate.month : intersect(callTemplate.month, callTemplate.plan.validity);
   const funded = { billed: { price, worst, least, callTemplate }, funding, model, sources } as const;
@@ -162,6 +168,7 @@ function refuseByFacts(
   call: CallRequest,
   key: KeyRecord,
   facts: ModelFacts,
+  isUnpriced: boolean,
 ): { factRank: RefusalRank; facts: RefusalFacts } | null {
   if (call.bodyRefusal !== null) return { factRank: call.bodyRefusal, facts: {} };
   if (call.model === null || call.bounds === null) return { factRank: REFUSAL.invalid_request, facts: {} };
@@ -173,5 +180,15 @@ function refuseByFacts(
       facts: { model: call.model, allowedModels: key.allowedModels },
     };
   }
+  const field = facts.price === null ? undefined : unpricedField(call, isUnpriced);
+  if (field !== undefined && (facts.rank === 0 || facts.rank > REFUSAL.model_not_priced)) {
+    return { factRank: REFUSAL.model_not_priced, facts: { model: call.model, field } };
+  }
   return facts.rank === 0 ? null : { factRank: facts.rank, facts: { model: call.model } };
+}
+
+/** What the request asks for without a price, where the model has one. */
+function unpricedField({ asks, unpricedField: field }: CallRequest, isUnpriced: boolean): string | undefined {
+  if (field !== undefined) return field;
+  return isUnpriced ? asks?.find((asked) => asked.field !== '')?.field : undefined;
 }

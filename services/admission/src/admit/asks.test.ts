@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { AdmitEntry, AskedExtras } from '@gateway/contracts/messages';
+import { buildCatalogView } from '../domain/catalog-view.js';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  figures,
+  makeAccount,
+  makeWorld,
+  model,
+  mustAdmit,
+  source,
+} from '../../test/world.js';
+import type { Replica, World } from '../../test/world.js';
+
+let world: World;
+let replica: Replica;
+
+const NO_KINDS = { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null };
+const prices = (outputPerMillion: number) => ({
+  inputPerMillion: 0,
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion,
+  tiers: [],
+});
+/** Output of a call: 10 nano-USD, 30 in the dear class, 5 in the cheap one; a search: 100. */
+const SOLD = figures({
+  outputPerMillion: 1_000_000,
+  extras: {
+    classes: { priority: prices(3_000_000), flex: prices(500_000) },
+    units: { web_search: 100 },
+    kinds: NO_KINDS,
+  },
+});
+
+beforeAll(async () => {
+  world = await makeWorld();
+  const priced = (id: string, of: ReturnType<typeof figures>) =>
+    model(id, { prices: [{ version: `p-${id}`, effectiveFrom: 0, figures: of }] });
+  world.catalog = buildCatalogView(
+    [
+      priced('acme/sold', SOLD),
+      model('acme/plain', {}),
+      model('acme/off', { available: false }),
+      model('acme/no-price', { prices: [] }),
+      model('acme/no-source', {}),
+    ],
+    ['sold', 'plain', 'off', 'no-price'].map((name) => source(`acme/${name}`, { enabled: true })),
+  );
+  replica = await world.replica();
+});
+afterAll(() => world.stop());
+
+const asked = (more: Partial<AskedExtras>): AskedExtras => ({ class: 'standard', units: {}, field: '', ...more });
+const dear = asked({ class: 'priority', field: 'service_tier' });
+const cheap = asked({ class: 'flex', field: 'service_tier' });
+const search = asked({ units: { web_search: 2 }, field: 'tools' });
+const fast = asked({ class: 'fast', field: 'speed' });
+
+test.each<[string, AskedExtras[] | undefined, number]>([
+  ['nothing else', undefined, 10],
+  ['a dearer class', [dear], 30],
+  ['a cheaper class, which may be served as standard', [cheap], 10],
+  ['a tool', [search], 210],
+  ['the dearest of several readings', [asked({}), search, dear], 210],
+  ['those that have a price', [fast, dear], 30],
+])('held for %s', async (_what, asks, worst) => {
+  const account = makeAccount(world, { wallet: 1_000 });
+  const admitted = await mustAdmit(replica, entryOf(account.digest, 'acme/sold', { asks }));
+  expect(admitted.hold).toMatchObject({ worstNanoUsd: worst });
+});
+
+test.each<[string, string, Partial<AdmitEntry>, object]>([
+  ['no reading has a price', 'acme/sold', { asks: [fast] }, { model: 'acme/sold', field: 'speed' }],
+  ['the version prices nothing else', 'acme/plain', { asks: [search] }, { model: 'acme/plain', field: 'tools' }],
+  [
+    'no source can price it',
+    'acme/sold',
+    { unpricedField: 'inference_geo' },
+    { model: 'acme/sold', field: 'inference_geo' },
+  ],
+  [
+    'that comes before a missing source',
+    'acme/no-source',
+    { unpricedField: 'x' },
+    { model: 'acme/no-source', field: 'x' },
+  ],
+  ['a model without a price is named alone', 'acme/no-price', { unpricedField: 'x' }, { model: 'acme/no-price' }],
+])('model_not_priced: %s', async (_what, name, change, facts) => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.model_not_priced,
+    facts,
+  });
+});
+
+test.each<[string, string, Partial<AdmitEntry>, number]>([
+  ['a model that is switched off', 'acme/off', { unpricedField: 'x' }, REFUSAL.model_not_available],
+  ['a model that nobody knows', 'acme/nobody', { asks: [fast] }, REFUSAL.model_not_found],
+])('%s is refused as such', async (_what, name, change, row) => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  expect(await admit(replica, entryOf(account.digest, name, change))).toMatchObject({ kind: 'refused', row });
+});
+
+test('an endpoint that is not billed asks for no price', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const change = { endpoint: '/v1/messages/count_tokens', unpricedField: 'x' } as const;
+  expect(await admit(replica, entryOf(account.digest, 'acme/sold', change))).toMatchObject({ kind: 'admitted' });
+});
+
+function entryOf(digest: string, name: string, change: Partial<AdmitEntry>): AdmitEntry {
+  return admitEntry(replica.clock, [digest], { model: name, ...change });
+}
