@@ -3,6 +3,7 @@ import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
 import { boundByModel } from '../domain/output-bound.js';
+import { asksOfSources } from '../domain/asks.js';
 import {
   BODY_BYTES_MAX,
   bodyTooLarge,
@@ -107,7 +108,7 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
     const outcome = await ask(
       edge,
       call,
-      result.ok ? questionOf(result.call) : findingQuestion(result.finding),
+      result.ok ? questionOf(edge, result.call) : findingQuestion(result.finding),
       opened,
     );
     noteKey(edge, call, outcome);
@@ -148,10 +149,19 @@ function refusalOf(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyF
   return { kind: 'error', error: gatewayError('admission_error') };
 }
 
-type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal'>;
+type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks' | 'unpricedField'>;
 
-function questionOf({ model, bounds }: ParsedCall): BodyQuestion {
-  return { model, bounds, bodyRefusal: null };
+function questionOf({ catalog }: Edge, { row, model, bounds, priceFacts }: ParsedCall): BodyQuestion {
+  const question = { model, bounds, bodyRefusal: null };
+  if (priceFacts.members.length === 0) return question;
+  const served = catalog.sourcesOf(model).filter(({ enabled, endpoints }) => enabled && endpoints.includes(row.path));
+  return {
+    ...question,
+    ...asksOfSources(
+      priceFacts,
+      served.map(({ pricing }) => pricing),
+    ),
+  };
 }
 
 /** The edge's finding travels to admission, so that one list decides what is wrong first. */

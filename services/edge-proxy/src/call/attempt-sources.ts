@@ -1,12 +1,14 @@
-import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
-import type { AttemptRecord } from '@gateway/contracts/messages';
+import { gatewayError, REFUSAL, refusalError, type GatewayError } from '@gateway/contracts/errors';
+import { figuresOfVersion, type AttemptRecord } from '@gateway/contracts/messages';
+import { isPriced } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { affinityKey, type AffinityKey } from '../domain/affinity.js';
+import { readAsks } from '../domain/asks.js';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
 import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';
-import type { AdmittedCall, Edge } from './call.js';
+import type { AdmittedCall, Edge, SourceReading } from './call.js';
 import type { Delivery } from './delivery.js';
 import { operationOf } from './operation-name.js';
 import { versionAt } from './version-at.js';
@@ -31,10 +33,14 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
   const judgements: JudgedAttempt[] = [];
   const { previousAnswer } = call.parsed.answers;
   const isFollowUp = previousAnswer !== null && call.sourceIds.length > 1;
-  const ordered = isFollowUp ? await sourcesAfter(edge, call, previousAnswer) : orderedSources(edge, call);
+  const known = isFollowUp ? await sourcesAfter(edge, call, previousAnswer) : knownSources(edge, call);
+  const { sold, unpriced } = soldSources(call, known);
+  if (sold.length === 0 && unpriced !== null) return { kind: 'failed', error: unpricedError(edge, call, unpriced) };
+  const ordered = inOrder(edge, call, sold);
   let left = ordered.length;
-  for (const opened of ordered) {
+  for (const { opened, reading } of ordered) {
     left -= 1;
+    call.reading = reading;
     const isLastSource = left === 0;
     let freshConnection = false;
     for (;;) {
@@ -63,14 +69,48 @@ function finish(call: AdmittedCall, judgements: readonly JudgedAttempt[]): CallR
   return { kind: 'failed', error: call.ended ?? finalError(judgements) };
 }
 
-function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
-  const known = call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
-  if (known.length < 2) return known;
-  const sources = known.map(({ source }) => source);
+function knownSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
+  return call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
+}
+
+/** A source that is a candidate, and how it reads the request. */
+interface SoldSource {
+  readonly opened: OpenedSource;
+  readonly reading: SourceReading;
+}
+
+/**
+ * Those that the request can be sent to: what it asks for has a price in the version that was
+ * pinned at admission. `unpriced`: the field because of which one cannot.
+ */
+function soldSources(
+  { parsed, price }: AdmittedCall,
+  known: readonly OpenedSource[],
+): { sold: SoldSource[]; unpriced: string | null } {
+  const extras = price === null ? null : figuresOfVersion(price).extras;
+  const sold: SoldSource[] = [];
+  let unpriced: string | null = null;
+  for (const opened of known) {
+    const rules = opened.source.pricing;
+    const read = readAsks(parsed.priceFacts, rules);
+    if (read.kind === 'unpriced') unpriced ??= read.field;
+    else if (isPriced(read.asked, extras)) sold.push({ opened, reading: { rules, read } });
+    else unpriced ??= read.asked.field;
+  }
+  return { sold, unpriced };
+}
+
+function unpricedError(edge: Edge, { parsed }: AdmittedCall, field: string): GatewayError {
+  return refusalError(REFUSAL.model_not_priced, { model: parsed.model, field }, edge.settings.errors);
+}
+
+function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): readonly SoldSource[] {
+  if (sold.length < 2) return sold;
+  const byId = new Map(sold.map((each) => [each.opened.source.id, each]));
+  const sources = sold.map(({ opened }) => opened.source);
   const nowMs = edge.clock.nowMs();
   const rankOf = (source: string): number => edge.health.rank(source, nowMs);
-  const ordered = orderSources(sources, rankOf, () => affinityOf(call));
-  return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
+  return orderSources(sources, rankOf, () => affinityOf(call)).flatMap(({ id }) => byId.get(id) ?? []);
 }
 
 /**
@@ -80,7 +120,7 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
 async function sourcesAfter(edge: Edge, call: AdmittedCall, answer: string): Promise<OpenedSource[]> {
   const known = await edge.answers.sourceOf(call.account, answer);
   const opened = known !== null && call.sourceIds.includes(known) ? edge.catalog.source(known) : undefined;
-  return opened === undefined ? orderedSources(edge, call) : [opened];
+  return opened === undefined ? knownSources(edge, call) : [opened];
 }
 
 /** Taken before any source has the body: it may be freed later. */

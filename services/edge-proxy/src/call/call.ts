@@ -5,6 +5,7 @@ import type { AdmissionClient } from '../admission/admission-client.js';
 import type { KnownReplicas } from '../admission/known-replicas.js';
 import type { RememberedAnswers } from '../answers/remembered-answers.js';
 import type { HeldCall, RunningCalls } from '../heartbeats/running-calls.js';
+import type { PricingRules, Reading } from '../domain/asks.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
 import type { ProviderTexts } from '../health/provider-texts.js';
@@ -107,12 +108,20 @@ export interface AdmittedCall extends Call {
   /** How many calls like this one fitted beside it; 0 if it was not told. */
   readonly roomLeft: number;
   readonly attempts: AttemptRecord[];
+  /** How the source that was tried last reads what the request asks for; null: none was tried. */
+  reading: SourceReading | null;
   /** Redis time of the first byte to the client. */
   firstByteAt: number | null;
   /** Why the call is to end, told from outside. */
   ended: GatewayError | null;
   /** Tells the running attempt that the call is to end. */
   onEnded: ((error: GatewayError) => void) | null;
+}
+
+/** What a source with these rules makes of the request. */
+export interface SourceReading {
+  readonly rules: PricingRules | undefined;
+  readonly read: Extract<Reading, { kind: 'priced' }>;
 }
 
 /** No source is asked any more, or the last one has the body. */

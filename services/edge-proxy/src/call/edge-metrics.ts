@@ -27,6 +27,10 @@ export interface EdgeMetrics extends ModelMetrics {
   credentialsRefused(): void;
   /** A source's address is a private one: it was not connected to. */
   privateSourceRefused(): void;
+  /** A provider served a class, or counted uses of a tool, that has no price. */
+  unpricedServed(): void;
+  /** A provider reported more than what was held for the call: the rest may become debt. */
+  chargedAboveHold(): void;
   firstByte(seconds: number): void;
   /** The last piece went out without the record's acknowledgement or the release's answer. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
@@ -62,6 +66,14 @@ export function makeEdgeMetrics(): EdgeMetrics {
   const privateSources = counter(
     'gateway_edge_private_sources_refused_total',
     'Tries of sources whose address is private, which were not connected to',
+  );
+  const unpriced = counter(
+    'gateway_edge_unpriced_served_total',
+    'Answers that report a class or uses of a tool without a price',
+  );
+  const aboveHold = counter(
+    'gateway_edge_charged_above_hold_total',
+    'Calls that cost more than what was held for them',
   );
   const firstByte = histogram(
     'gateway_edge_first_byte_seconds',
@@ -99,6 +111,8 @@ export function makeEdgeMetrics(): EdgeMetrics {
     attemptEnded: (source, outcome) => attempts.of({ source, outcome }).add(),
     credentialsRefused: () => credentials.add(),
     privateSourceRefused: () => privateSources.add(),
+    unpricedServed: () => unpriced.add(),
+    chargedAboveHold: () => aboveHold.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     answerUnremembered: (step) => unremembered.of({ step }).add(),

@@ -47,7 +47,7 @@ function play(
     deadlines: { nowMs: () => 0, in: () => ({ cancel: () => undefined }) },
     catalog: { model: () => undefined },
     clock: { nowMs: () => 1 },
-    metrics: { lastPieceUnconfirmed: () => undefined },
+    metrics: { lastPieceUnconfirmed: () => undefined, chargedAboveHold: () => undefined },
   } as unknown as Edge;
   const call = {
     id: makeUuidV7(1),
@@ -56,6 +56,7 @@ function play(
     firstByteAt: null,
     span: NO_SPAN,
     attempts,
+    reading: null,
     row: { path: '/v1/chat/completions' },
     parsed: { model: 'pub/model', stream: false, bounds: { promptBytes: 1, arrayElements: 0, attachments: 0 } },
     roomLeft,

@@ -1,10 +1,18 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
 import { figuresOfVersion, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
-import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures } from '@gateway/metering';
+import {
+  ATTACHMENT_TOKENS_DEFAULT,
+  BYTES_PER_TOKEN_DEFAULT,
+  STANDARD,
+  type BoundFigures,
+  type PriceFigures,
+  type Served,
+} from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../heartbeats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
+import { servedOf } from '../domain/served.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 
@@ -54,14 +62,19 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     sendRelease(edge, call.span, held, VOID, released);
     return { recorded: NOTHING, released: released.came };
   }
+  const figures = figuresOfVersion(price);
   const charge = chargeOf({
     ended: ending.ended,
     meter: ending.meter,
     bounds: call.parsed.bounds,
     figures: figuresOf(edge, call),
-    price: figuresOfVersion(price),
+    price: figures,
     hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
+    served: servedBy(edge, call, ending, figures),
   });
+  if (charge.evidence === 'reported' && charge.amountNanoUsd > BigInt(held.hold.worstNanoUsd)) {
+    edge.metrics.chargedAboveHold();
+  }
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
   const event = eventOf(edge, call, ending, { charge, traceparent: span.traceparent });
   const isCharged = charge.outcome === 'settled';
@@ -81,6 +94,22 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
 }
 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
+
+/** What the answer was served in; what of it has no price is told to the operator. */
+function servedBy(
+  edge: Edge,
+  { id, reading }: AdmittedCall,
+  { meter, source }: CallEnding,
+  price: PriceFigures,
+): Served {
+  if (reading === null || meter === null) return STANDARD;
+  const { served, unpriced } = servedOf(reading.rules, reading.read, meter.said ?? null, price.extras);
+  if (unpriced.length > 0) {
+    edge.metrics.unpricedServed();
+    edge.log.error({ source, requestId: id, unpriced }, 'a provider served what has no price');
+  }
+  return served;
+}
 
 /** `released` is confirmed when the slot is given back; null: nothing waits for that. */
 function sendRelease(
@@ -119,8 +148,11 @@ function eventOf(
   const { held, price } = call;
   if (held === null || price === null) throw new Error('only a call with a hold and a price has a record');
   const last = call.attempts.at(-1);
+  const served = charge.served === STANDARD ? {} : { served: charge.served };
   const attempts = call.attempts.map((attempt) =>
-    attempt === last ? { ...attempt, usage: charge.probableUsage } : attempt,
+    attempt === last
+      ? { ...attempt, usage: charge.probableUsage, ...(charge.probableUsage === null ? {} : served) }
+      : attempt,
   );
   const event: UsageEvent = {
     id: call.id,
@@ -139,6 +171,7 @@ function eventOf(
     price,
     amountNanoUsd: Number(charge.amountNanoUsd),
     attempts,
+    ...(charge.usage === null ? {} : served),
   };
   return traceparent === undefined ? event : { ...event, traceparent };
 }

@@ -115,6 +115,7 @@ function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { ki
     price,
     roomLeft,
     attempts: [],
+    reading: null,
     firstByteAt: null,
     ended: null,
     onEnded: null,

@@ -23,10 +23,10 @@ export function makeRelay(
 ): AnswerRelay {
   const { answer } = call.request;
   const reader = READERS[call.row.format];
-  const { streamUsage, totalExtra } = opened.source;
+  const { streamUsage, totalExtra, pricing } = opened.source;
   if (call.parsed.stream) {
     const dropUsageChunk = addsStreamUsage(call.parsed, streamUsage);
-    const metering = { dropUsageChunk, choices: call.parsed.choices, totalExtra };
+    const metering = { dropUsageChunk, choices: call.parsed.choices, totalExtra, pricing };
     return new StreamRelay({
       answer,
       headers: streamHeaders(headers),
@@ -42,6 +42,7 @@ export function makeRelay(
     contentLength: lengthOf(headers['content-length']),
     reader,
     totalExtra,
+    pricing,
     events,
     sendsEarly: () => edge.running.size <= EARLY_CALLS_MAX,
   });

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/errors';
+import type { PricingRules } from '../domain/asks.js';
 import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
 import type { TotalExtra } from '../domain/formats/read-usage.js';
 import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
@@ -25,6 +26,7 @@ export interface PlainRelayParts {
   readonly contentLength: number | null;
   readonly reader: AnswerReader;
   readonly totalExtra?: TotalExtra | undefined;
+  readonly pricing?: PricingRules | undefined;
   readonly events: RelayEvents;
   /** Whether a complete body is sent before its record is stored, all but the last byte. */
   readonly sendsEarly: () => boolean;
@@ -168,6 +170,6 @@ export class PlainRelay implements AnswerRelay {
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     if (this.hasBegun) this.#forget();
     else this.#chunks = [body];
-    return this.#parts.reader.readPlain(body, this.#parts.totalExtra);
+    return this.#parts.reader.readPlain(body, this.#parts.totalExtra, this.#parts.pricing);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { rate, worstCase } from '@gateway/metering';
-import type { BoundFigures, CallBounds, PriceFigures, TokenUsage } from '@gateway/metering';
+import type { BoundFigures, CallBounds, PriceExtras, PriceFigures, Served, TokenUsage } from '@gateway/metering';
 import fc from 'fast-check';
 import { chargeOf } from './charge.js';
 import type { CallEnd, ChargeFacts } from './charge.js';
@@ -120,6 +120,57 @@ test(
   },
   PROPERTY_MS_MAX,
 );
+
+const EXTRAS: PriceExtras = {
+  classes: { priority: { ...PRICE, inputPerMillion: 9_000_000n } },
+  units: { web_search: 40n },
+  kinds: { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null },
+};
+const searched = (name: Served['class'], uses: number): Served => ({ class: name, units: { web_search: uses } });
+
+test('what the answer was served in is charged, above the hold too', () => {
+  const price = { ...PRICE, extras: EXTRAS };
+  const charge = chargeOf({
+    ...facts({ ended: 'complete', meter: reported(USAGE) }),
+    price,
+    served: searched('priority', 1_000),
+  });
+  expect(charge).toMatchObject({ amountNanoUsd: 9_000n + 1_000n + 7n + 40_000n, served: { class: 'priority' } });
+  expect(charge.amountNanoUsd).toBeGreaterThan(WORST);
+});
+
+test('an estimate with class and units stays within the hold, and loses what does not fit', () => {
+  const uses = fc.nat(20);
+  const named = fc.constantFrom<Served['class']>('standard', 'priority');
+  fc.assert(
+    fc.property(
+      bounds,
+      figures,
+      price,
+      named,
+      uses,
+      uses,
+      fc.nat(100_000),
+      (size, ours, prices, name, most, used, bytes) => {
+        const sold = { ...prices, extras: EXTRAS };
+        const hold = { worstNanoUsd: worstCase(size, ours, sold, searched(name, most)) };
+        const meter = { ...silent, deliveredBytes: bytes };
+        const served = searched(name, used);
+        const charge = chargeOf({ ended: 'complete', meter, bounds: size, figures: ours, price: sold, hold, served });
+        expect(charge.amountNanoUsd).toBeLessThanOrEqual(hold.worstNanoUsd);
+        expect(charge.amountNanoUsd).toBe(rate(charge.usage ?? ZERO, sold, charge.served));
+        if (used <= most) expect(charge.served).toEqual(served);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('what is voided is not charged, and its record says what it probably was', () => {
+  const price = { ...PRICE, extras: EXTRAS };
+  const cut = chargeOf({ ...facts({ ended: 'cut', meter: reported(USAGE) }), price, served: searched('priority', 1) });
+  expect(cut).toMatchObject({ amountNanoUsd: 0n, usage: null, probableUsage: USAGE, served: { class: 'priority' } });
+});
 
 function facts(given: Pick<ChargeFacts, 'ended' | 'meter'>): ChargeFacts {
   return { bounds: BOUNDS, figures: FIGURES, price: PRICE, hold: { worstNanoUsd: WORST }, ...given };

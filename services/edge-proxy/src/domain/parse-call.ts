@@ -9,6 +9,8 @@ import type { StreamOptions } from './fields.js';
 import { scanObject } from './json-scanner.js';
 import type { ScanProblem, Span } from './json-scanner.js';
 import { outputBound } from './output-bound.js';
+import { priceFacts } from './price-facts.js';
+import type { PriceFacts } from './price-facts.js';
 import { promptBounds } from './prompt-bounds.js';
 
 /** Largest request body (libs/contracts/specification/model-gateway-api.md#limits): 10 MB. */
@@ -55,6 +57,7 @@ export interface ParsedCall {
   readonly bounds: CallBounds;
   /** Answers whose length only the model bounds: see `boundByModel`. 0: `bounds` hold. */
   readonly unboundedAnswers: number;
+  readonly priceFacts: PriceFacts;
   readonly spans: SpliceSpans;
   /** By what the call is kept with others of its account: see `affinityKey`. */
   readonly affinity: readonly Span[];
@@ -90,6 +93,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       choices: prompts * (fields.counts.get('n') ?? 1),
       bounds: { promptBytes, arrayElements, attachments, outputTokensMax: output.tokens },
       unboundedAnswers: output.unboundedAnswers,
+      priceFacts: priceFacts(row, body, scanned.members),
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
       affinity: affinitySpans(row, scanned.members),
       answers: answerNames(row, body, scanned.members),

@@ -7,7 +7,9 @@ import { failedEvent, withError } from './failed-event.js';
 import { DROP, FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
-import { laterUsage, meterResult, type ReadUsage, type TotalExtra } from './read-usage.js';
+import type { PricingRules } from '../asks.js';
+import { SaidReader, saidIn } from '../said-extras.js';
+import { laterUsage, meterResult, withSaid, type ReadUsage, type TotalExtra } from './read-usage.js';
 
 /** `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
@@ -20,7 +22,7 @@ const DONE_BYTES_MAX = 16;
 export function choicesReader(streamed: string, plain: string): AnswerReader {
   return {
     streamMeter: (options) => choicesStreamMeter(streamed, options),
-    readPlain: (body, totalExtra) => readPlainChoices(plain, body, totalExtra),
+    readPlain: (body, totalExtra, pricing) => readPlainChoices(plain, body, totalExtra, pricing),
     cutEndsNormally: false,
   };
 }
@@ -30,7 +32,8 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
  * reasons and text cost together, under 1 µs, and nothing is guessed.
  */
 function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
-  const { dropUsageChunk, choices, totalExtra } = options;
+  const { dropUsageChunk, choices, totalExtra, pricing } = options;
+  const said = pricing === undefined ? null : new SaidReader(pricing);
   let usage: ReadUsage = 'absent';
   let deliveredBytes = 0;
   let markerSeen = false;
@@ -47,6 +50,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       if (chunk === null) return PASS;
       const failed = failedPart(chunk);
       if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
+      said?.see(chunk);
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
         if (isSet(choice['finish_reason'])) finishedChoices.add(choice['index'] ?? 0);
@@ -56,7 +60,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       usage = laterUsage(usage, readOpenAiUsage(reported, totalExtra));
       return dropUsageChunk && isEmptyArray(chunk['choices']) ? DROP : PASS;
     },
-    result: () => meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices),
+    result: () => withSaid(meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices), said),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
   };
@@ -66,7 +70,12 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
  * Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without
  * an error is not finished.
  */
-function readPlainChoices(textMember: string, body: Buffer, totalExtra?: TotalExtra): MeterResult {
+function readPlainChoices(
+  textMember: string,
+  body: Buffer,
+  totalExtra?: TotalExtra,
+  pricing?: PricingRules,
+): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;
@@ -74,7 +83,7 @@ function readPlainChoices(textMember: string, body: Buffer, totalExtra?: TotalEx
   const failed = isError(answer) ? answer : failedPart(answer);
   const finished = Array.isArray(answer['choices']) && failed === null;
   const result = meterResult(readOpenAiUsage(usageIn(answer), totalExtra), deliveredBytes, finished);
-  return finished ? result : withError(result, failed ?? answer);
+  return finished ? withSaid(result, saidIn(answer, pricing)) : withError(result, failed ?? answer);
 }
 
 /**

@@ -6,8 +6,10 @@ import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../said-error.js';
 import { withError } from './failed-event.js';
 import { FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenEvent, StreamMeter } from './meter.js';
-import { meterResult } from './read-usage.js';
+import type { PricingRules } from '../asks.js';
+import { SaidReader, saidIn } from '../said-extras.js';
+import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
+import { meterResult, withSaid, type TotalExtra } from './read-usage.js';
 
 /**
  * A refusal before any output is not charged, though its usage has counts
@@ -27,8 +29,9 @@ export const messagesReader: AnswerReader = {
  * Events are told by the `type` of their data: the `event` field repeats it, and only for some
  * providers.
  */
-function messagesStreamMeter(): StreamMeter {
+function messagesStreamMeter({ pricing }: StreamMeterOptions): StreamMeter {
   const usage = new AnthropicUsage();
+  const said = pricing === undefined ? null : new SaidReader(pricing);
   let deliveredBytes = 0;
   let isStopped = false;
   let isFinal = false;
@@ -52,9 +55,11 @@ function messagesStreamMeter(): StreamMeter {
           return PASS;
         case 'message_start':
           usage.see(memberOf(message['message'], 'usage'));
+          if (isRecord(message['message'])) said?.see(message['message']);
           return PASS;
         case 'message_delta':
           usage.see(message['usage']);
+          said?.see(message);
           if (isSet(memberOf(message['delta'], 'stop_reason'))) isStopped = true;
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
           return PASS;
@@ -67,7 +72,7 @@ function messagesStreamMeter(): StreamMeter {
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
-      return resultOf(usage, deliveredBytes, finished);
+      return withSaid(resultOf(usage, deliveredBytes, finished), said);
     },
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
@@ -90,7 +95,7 @@ function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boole
   return { usage: null, problem: 'absent', begun: read, deliveredBytes, finished };
 }
 
-function readPlainMessage(body: Buffer): MeterResult {
+function readPlainMessage(body: Buffer, _totalExtra?: TotalExtra, pricing?: PricingRules): MeterResult {
   const message = parseObject(body);
   if (message === null) return meterResult('malformed', 0, false);
   const usage = new AnthropicUsage();
@@ -100,7 +105,7 @@ function readPlainMessage(body: Buffer): MeterResult {
   const textBytes = generatedTextBytes(message['content']);
   const isFree = message['stop_reason'] === REFUSED && textBytes === 0;
   const result = meterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
-  return finished ? result : withError(result, message);
+  return finished ? withSaid(result, saidIn(message, pricing)) : withError(result, message);
 }
 
 function memberOf(value: unknown, name: string): unknown {

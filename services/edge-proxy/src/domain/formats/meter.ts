@@ -2,7 +2,9 @@ import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { SseEvent } from '../event-stream.js';
+import type { PricingRules } from '../asks.js';
 import type { SaidError } from '../said-error.js';
+import type { SaidExtras } from '../said-extras.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {
@@ -29,6 +31,8 @@ export interface MeterResult {
    * longer than any that is remembered.
    */
   readonly answerId?: string;
+  /** What it said of its class and of tools that were used; absent: nothing, or nobody asked. */
+  readonly said?: SaidExtras | null;
   /** Of a plain body that is an error, or an answer that has failed. */
   readonly failure?: ProviderFailure;
 }
@@ -82,12 +86,14 @@ export interface StreamMeterOptions {
   readonly choices: number;
   /** Absent: as reported reasoning has it. */
   readonly totalExtra?: CatalogSource['totalExtra'];
+  /** Absent: nothing is read but tokens. */
+  readonly pricing?: PricingRules | undefined;
 }
 
 /** How answers of one format are read, and how a cut stream of it ends. */
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
-  readonly readPlain: (body: Buffer, totalExtra?: CatalogSource['totalExtra']) => MeterResult;
+  readonly readPlain: (body: Buffer, totalExtra?: CatalogSource['totalExtra'], pricing?: PricingRules) => MeterResult;
   /**
    * After its ending a cut stream of this format ends as HTTP says, also when the provider's own
    * error event was the ending: its clients lose the last event otherwise. False: the connection is

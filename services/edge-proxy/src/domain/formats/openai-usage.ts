@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@gateway/metering';
+import type { TokenKinds, TokenUsage } from '@gateway/metering';
 import { isRecord, type JsonRecord } from './answer-json.js';
 import { isTokens, type ReadUsage, type TotalExtra } from './read-usage.js';
 
@@ -70,7 +70,20 @@ function partsOf(usage: JsonRecord, names: CountNames, input: unknown, output: u
   const cachedInput = Math.max(largest(usage, CACHED_NAMES), ...details.map((each) => largest(each, CACHED_DETAILS)));
   const cacheWrite = Math.max(...details.map((each) => largest(each, WRITTEN_DETAILS)));
   if (!isTokens(input) || !isTokens(output) || !isTokens(cachedInput) || !isTokens(cacheWrite)) return 'malformed';
-  return { input, cachedInput, cacheWrite, cacheWrite1h: 0, output };
+  const kinds = kindsOf(details, usage[names.outputDetails]);
+  return { input, cachedInput, cacheWrite, cacheWrite1h: 0, output, ...(kinds === null ? {} : { kinds }) };
+}
+
+/** Tokens that are no text; null: none. A count that cannot be believed is of text. */
+function kindsOf(inputDetails: readonly unknown[], outputDetails: unknown): TokenKinds | null {
+  const ofInput = (name: string): number => Math.max(...inputDetails.map((each) => countOf(each, name)));
+  const kinds = {
+    audioInput: ofInput('audio_tokens'),
+    imageInput: ofInput('image_tokens'),
+    audioOutput: countOf(outputDetails, 'audio_tokens'),
+    imageOutput: countOf(outputDetails, 'image_tokens'),
+  };
+  return kinds.audioInput + kinds.imageInput + kinds.audioOutput + kinds.imageOutput === 0 ? null : kinds;
 }
 
 /**

@@ -1,5 +1,6 @@
-import type { TokenUsage } from '@gateway/metering';
+import type { TokenKinds, TokenUsage } from '@gateway/metering';
 import type { CatalogSource } from '@gateway/contracts/messages';
+import type { SaidReader } from '../said-extras.js';
 import type { MeterResult } from './meter.js';
 
 /** A provider's usage, or why there is none. */
@@ -29,12 +30,24 @@ export function isTokens(value: unknown): value is number {
  */
 export function laterUsage(before: ReadUsage, later: ReadUsage): ReadUsage {
   if (typeof before === 'string' || typeof later === 'string') return later;
+  const kinds = laterKinds(before.kinds, later.kinds);
   return {
     input: later.input || before.input,
     cachedInput: later.cachedInput || before.cachedInput,
     cacheWrite: later.cacheWrite || before.cacheWrite,
     cacheWrite1h: later.cacheWrite1h || before.cacheWrite1h,
     output: later.output || before.output,
+    ...(kinds === undefined ? {} : { kinds }),
+  };
+}
+
+function laterKinds(before: TokenKinds | undefined, later: TokenKinds | undefined): TokenKinds | undefined {
+  if (before === undefined || later === undefined) return later ?? before;
+  return {
+    audioInput: later.audioInput || before.audioInput,
+    imageInput: later.imageInput || before.imageInput,
+    audioOutput: later.audioOutput || before.audioOutput,
+    imageOutput: later.imageOutput || before.imageOutput,
   };
 }
 
@@ -42,4 +55,10 @@ export function meterResult(usage: ReadUsage, deliveredBytes: number, finished: 
   return typeof usage === 'string'
     ? { usage: null, problem: usage, deliveredBytes, finished }
     : { usage, problem: null, deliveredBytes, finished };
+}
+
+/** The result with what the answer said of its price; `reader` null: nobody asked. */
+export function withSaid(result: MeterResult, reader: SaidReader | null): MeterResult {
+  const said = reader?.said() ?? null;
+  return said === null ? result : { ...result, said };
 }

@@ -7,7 +7,9 @@ import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
-import { isTokens, laterUsage, meterResult, type ReadUsage, type TotalExtra } from './read-usage.js';
+import type { PricingRules } from '../asks.js';
+import { SaidReader, saidIn } from '../said-extras.js';
+import { isTokens, laterUsage, meterResult, withSaid, type ReadUsage, type TotalExtra } from './read-usage.js';
 
 /** The reader of the responses protocol. */
 export const responsesReader: AnswerReader = {
@@ -30,7 +32,8 @@ interface Begun {
 const EARLY_TYPES: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
 
 /** Events are told by the `type` of their data: the `event` field repeats it. */
-function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
+function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): StreamMeter {
+  const said = pricing === undefined ? null : new SaidReader(pricing);
   let usage: ReadUsage = 'absent';
   let deliveredBytes = 0;
   let isFinal = false;
@@ -60,6 +63,8 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
           return PASS;
         case 'response.completed':
         case 'response.incomplete':
+          // What came before says what was asked for, not what was served.
+          if (isRecord(response)) said?.see(response);
           isFinal = true;
           return FINAL;
         case 'response.failed':
@@ -70,7 +75,7 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
           return typeof type === 'string' && EARLY_TYPES.has(type) ? EARLY : PASS;
       }
     },
-    result: () => withId(meterResult(usage, deliveredBytes, isFinal), begun?.id),
+    result: () => withId(withSaid(meterResult(usage, deliveredBytes, isFinal), said), begun?.id),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
   };
@@ -80,14 +85,14 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
  * Reads a complete response. One that the provider marks as failed is none, but it may go to the
  * client as it is.
  */
-function readPlainResponse(body: Buffer, totalExtra?: TotalExtra): MeterResult {
+function readPlainResponse(body: Buffer, totalExtra?: TotalExtra, pricing?: PricingRules): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
   const hasFailed = response['status'] === 'failed' || saysError(response['error']);
   const usage = readResponsesUsage(response['usage'], totalExtra);
   const result = meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed);
-  if (result.finished) return withId(result, response['id']);
+  if (result.finished) return withId(withSaid(result, saidIn(response, pricing)), response['id']);
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
 }
 

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { TEST_PRICE } from '../../test/fake-admission.js';
+import { send, type Answer } from '../../test/client.js';
+import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
+import { publishOwnModels, type OwnModel } from '../../test/own-models.js';
+import { PRICE_WITH_EXTRAS, RULES } from '../../test/pricing-rules.js';
+import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+
+let world: EdgeWorld;
+let provider: RawProvider;
+let other: RawProvider;
+/** What the provider answers: a body, or the text of a stream. */
+let answer: object | string = {};
+/** Of one source with rules; of one with rules and one that takes everything. */
+let ruled: OwnModel;
+let mixed: OwnModel;
+
+beforeAll(async () => {
+  world = await startEdgeWorld();
+  provider = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(answer))));
+  other = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(answer))));
+  const withRules = { url: provider.url, more: { pricing: RULES } };
+  [ruled, mixed] = (await publishOwnModels(world, [[withRules], [withRules, { url: other.url }]])) as [
+    OwnModel,
+    OwnModel,
+  ];
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([provider.stop(), other.stop()]);
+  await world.stop();
+}, 60_000);
+beforeEach(() => {
+  for (const { model } of [ruled, mixed]) world.admission.prices.set(model, PRICE_WITH_EXTRAS);
+});
+
+function wireOf(body: object | string): string {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const type = typeof body === 'string' ? 'text/event-stream' : 'application/json';
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`;
+}
+
+const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
+/** At the standard price of {@link TEST_PRICE}. */
+const STANDARD_NANO_USD = 2_000_000;
+const completion = (more: object, usage: object = {}) => ({
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { ...USAGE, ...usage },
+  ...more,
+});
+
+async function call({ model }: OwnModel, fields: object, path = '/v1/chat/completions'): Promise<Answer> {
+  const prompt = path === '/v1/responses' ? { input: 'Hi.' } : { messages: [{ role: 'user', content: 'Hi.' }] };
+  return send(world.edge.url, path, {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model, ...prompt, max_tokens: 1_000, ...fields }),
+  });
+}
+
+async function settled(model: OwnModel, fields: object, path?: string): Promise<UsageEvent> {
+  const got = await call(model, fields, path);
+  expect(got.status).toBe(200);
+  return world.eventOf(String(got.headers['x-gateway-request-id']));
+}
+
+const unpricedLines = (): number =>
+  world.log.filter(({ text }) => text === 'a provider served what has no price').length;
+
+test('a class that was asked for and served is billed, and admission was asked for it', async () => {
+  answer = completion({ service_tier: 'priority' });
+  const event = await settled(ruled, { service_tier: 'priority' });
+  expect(event).toMatchObject({ amountNanoUsd: 2 * STANDARD_NANO_USD, served: { class: 'priority', units: {} } });
+  expect(event.attempts).toMatchObject([{ served: { class: 'priority', units: {} } }]);
+  expect(world.admission.admits.at(-1)?.entry).toMatchObject({
+    asks: [{ class: 'priority', units: {}, field: 'service_tier' }],
+  });
+});
+
+test('the answer decides: priority that was served as default is billed as standard', async () => {
+  answer = completion({ service_tier: 'default' });
+  const event = await settled(ruled, { service_tier: 'priority' });
+  expect(event.amountNanoUsd).toBe(STANDARD_NANO_USD);
+  expect(event.served).toBeUndefined();
+});
+
+test('flex is billed at its price', async () => {
+  answer = completion({ service_tier: 'flex' });
+  expect((await settled(ruled, { service_tier: 'flex' })).amountNanoUsd).toBe(STANDARD_NANO_USD / 2);
+});
+
+test('a class that nobody knows is billed as standard, and the operator is told', async () => {
+  answer = completion({ service_tier: 'turbo' });
+  const before = unpricedLines();
+  expect((await settled(ruled, {})).amountNanoUsd).toBe(STANDARD_NANO_USD);
+  expect(unpricedLines()).toBe(before + 1);
+});
+
+test('a plain call asks admission for nothing else, and its event says nothing else', async () => {
+  answer = completion({ service_tier: 'default' });
+  const event = await settled(ruled, { temperature: 1, tools: [{ type: 'function', function: { name: 'f' } }] });
+  expect(event.served).toBeUndefined();
+  expect(world.admission.admits.at(-1)?.entry.asks).toBeUndefined();
+  expect(world.admission.admits.at(-1)?.entry.unpricedField).toBeUndefined();
+});
+
+test('a tool is billed by the uses that the answer reports', async () => {
+  answer = completion({}, { server_tool_use: { web_search_requests: 2 } });
+  const event = await settled(ruled, { tools: [{ type: 'web_search', max_uses: 3 }] });
+  expect(event).toMatchObject({
+    amountNanoUsd: STANDARD_NANO_USD + 20_000,
+    served: { class: 'standard', units: { web_search: 2 } },
+  });
+  expect(world.admission.admits.at(-1)?.entry.asks).toEqual([
+    { class: 'standard', units: { web_search: 3 }, field: 'tools' },
+  ]);
+});
+
+test('uses beyond the bound are charged all the same, also above the hold', async () => {
+  answer = completion({}, { server_tool_use: { web_search_requests: 9_000 } });
+  const event = await settled(ruled, { tools: [{ type: 'web_search', max_uses: 1 }] });
+  expect(event.amountNanoUsd).toBe(STANDARD_NANO_USD + 90_000_000);
+  expect(event.amountNanoUsd).toBeGreaterThan(event.hold.worstNanoUsd);
+});
+
+test('a tool that no answer counts is billed once', async () => {
+  answer = completion({});
+  const event = await settled(ruled, { tools: [{ type: 'code_execution' }] });
+  expect(event).toMatchObject({ amountNanoUsd: STANDARD_NANO_USD + 30_000, served: { units: { code: 1 } } });
+});
+
+test('calls of a tool are counted in the last event of a stream of responses', async () => {
+  const output = [{ type: 'file_search_call' }, { type: 'file_search_call' }, { type: 'message', content: [] }];
+  const usage = { input_tokens: 1_000, output_tokens: 500, total_tokens: 1_500 };
+  const events = [
+    { type: 'response.created', response: { id: 'r', service_tier: 'auto', output: [] } },
+    { type: 'response.output_text.delta', delta: 'Hello.' },
+    { type: 'response.completed', response: { id: 'r', service_tier: 'flex', output, usage } },
+  ];
+  answer = events.map((each) => `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`).join('');
+  const fields = { stream: true, service_tier: 'flex', tools: [{ type: 'file_search' }], max_output_tokens: 1_000 };
+  const event = await settled(ruled, fields, '/v1/responses');
+  expect(event).toMatchObject({
+    amountNanoUsd: STANDARD_NANO_USD / 2 + 5_000,
+    served: { class: 'flex', units: { file_search: 2 } },
+  });
+});
+
+test('audio has its own price', async () => {
+  answer = completion({}, { prompt_tokens_details: { audio_tokens: 100, cached_tokens: 0 } });
+  const event = await settled(ruled, {});
+  expect(event.amountNanoUsd).toBe(STANDARD_NANO_USD + 9 * 100 * 1_000);
+  expect(event.usage?.kinds).toEqual({ audioInput: 100, imageInput: 0, audioOutput: 0, imageOutput: 0 });
+});
+
+test('what admission says of a field without a price goes to the client, not to be repeated', async () => {
+  world.admission.decide = ({ id, model, unpricedField }) =>
+    unpricedField === undefined
+      ? undefined
+      : { kind: 'refused', id, row: REFUSAL.model_not_priced, facts: { model: model ?? '', field: unpricedField } };
+  const asked = provider.connections();
+  const got = await call(ruled, { inference_geo: 'us' });
+  world.admission.decide = () => undefined;
+  expect(got.status).toBe(503);
+  expect(got.headers['x-should-retry']).toBe('false');
+  expect(JSON.parse(got.body.toString())).toMatchObject({
+    error: { code: 'model_not_priced', param: 'inference_geo' },
+  });
+  expect(provider.connections()).toBe(asked);
+});
+
+test('a source that cannot price the request is not asked, and another one is', async () => {
+  answer = completion({});
+  const asked = [provider.connections(), other.connections()];
+  const event = await settled(mixed, { inference_geo: 'us' });
+  expect(event.source).toBe(mixed.ids[1]);
+  expect([provider.connections(), other.connections()]).toEqual([asked[0], (asked[1] ?? 0) + 1]);
+});
+
+test('a source for whose reading the pinned version has no price is not asked either', async () => {
+  world.admission.prices.set(mixed.model, TEST_PRICE);
+  world.admission.prices.set(ruled.model, TEST_PRICE);
+  answer = completion({ service_tier: 'priority' });
+  const asked = provider.connections();
+  const event = await settled(mixed, { service_tier: 'priority' });
+  expect(event).toMatchObject({ source: mixed.ids[1], amountNanoUsd: STANDARD_NANO_USD });
+  const got = await call(ruled, { service_tier: 'priority' });
+  expect(got.status).toBe(503);
+  expect(JSON.parse(got.body.toString())).toMatchObject({ error: { code: 'model_not_priced', param: 'service_tier' } });
+  expect(provider.connections()).toBe(asked);
+});
