@@ -26,7 +26,19 @@ export const slotView = z.object({
 });
 export type SlotView = z.infer<typeof slotView>;
 
-/** What one edge remembers of one source. */
+/** How attempts at a source went; an edge of the version before tells none. */
+const sourceFigures = {
+  attempts: z.int().min(0).default(0),
+  /**
+   * Share of them that the source failed, 0 to 1; what clients caused is not among it. Null: there
+   * were no attempts.
+   */
+  errorShare: z.number().min(0).max(1).nullable().default(null),
+  /** Milliseconds to the head of an answer, a moving average; null: there was none. */
+  firstByteMs: z.int().min(0).nullable().default(null),
+};
+
+/** What one edge remembers of one source, and what all edges together do. */
 export const sourceHealthView = z.object({
   sourceId: objectId,
   modelId: z.string(),
@@ -40,5 +52,20 @@ export const sourceHealthView = z.object({
   lastStatus: z.int().nullable(),
   lastAttemptAt: time.nullable(),
   reportedAt: time,
+  /** Of the last 2.5 to 5 minutes, at this edge. */
+  ...sourceFigures,
+  /**
+   * Of all edges that reported the source within half a minute; null: a catalog of the version
+   * before does not tell.
+   */
+  together: z
+    .object({
+      edges: z.int().min(1),
+      /** Those at which it rests. */
+      resting: z.int().min(0),
+      ...sourceFigures,
+    })
+    .nullable()
+    .default(null),
 });
 export type SourceHealthView = z.infer<typeof sourceHealthView>;

@@ -23,16 +23,29 @@ export async function listSourceHealth(
   const from = placeOf(LIST, request, 2);
   if (from && isRefusal(from)) return from;
   const now = nowMs();
-  const behind = reports.all(now).filter((report) => !from || compare(placeOfReport(report), from.place) > 0);
+  const all = reports.all(now);
+  const behind = all.filter((report) => !from || compare(placeOfReport(report), from.place) > 0);
   behind.sort((a, b) => compare(placeOfReport(a), placeOfReport(b)));
   const models = await store.read((reads) => reads.modelsOfSources(behind.map(({ health }) => health.source)));
+  const bySource = groupBySource(all);
   const found: SourceHealthView[] = [];
   for (const report of behind) {
     const model = models.get(report.health.source);
-    if (model !== undefined) found.push(sourceHealthOf(report, model, now));
+    if (model !== undefined)
+      found.push(sourceHealthOf(report, model, bySource.get(report.health.source) ?? [report], now));
     if (found.length > request.limit) break;
   }
   return pageOf(LIST, found, request.limit, ({ sourceId, edge }) => [sourceId, edge]);
+}
+
+function groupBySource(all: readonly SourceReport[]): ReadonlyMap<string, SourceReport[]> {
+  const groups = new Map<string, SourceReport[]>();
+  for (const report of all) {
+    const group = groups.get(report.health.source);
+    if (group === undefined) groups.set(report.health.source, [report]);
+    else group.push(report);
+  }
+  return groups;
 }
 
 function placeOfReport({ health, edge }: SourceReport): readonly string[] {

@@ -26,7 +26,8 @@ test.each([
   ['cooling', '2026-01-02T03:04:06.000Z', NOW + 1_000, NOW - 1],
   ['cooling', '9999-12-31T23:59:59.999Z', 8e15, 0],
 ])('%s, rests until %s', (state, restsUntil, coolUntil, openUntil) => {
-  const view = sourceHealthOf(report(coolUntil, openUntil), 'acme/one', NOW);
+  const only = report(coolUntil, openUntil);
+  const view = sourceHealthOf(only, 'acme/one', [only], NOW);
   expect(sourceHealthView.parse(view)).toEqual({
     sourceId: 's',
     modelId: 'acme/one',
@@ -38,5 +39,27 @@ test.each([
     lastStatus: 429,
     lastAttemptAt: '2026-01-02T03:04:04.000Z',
     reportedAt: '2026-01-02T03:04:04.500Z',
+    attempts: 0,
+    errorShare: null,
+    firstByteMs: null,
+    together: { edges: 1, resting: state === 'healthy' ? 0 : 1, attempts: 0, errorShare: null, firstByteMs: null },
   });
+});
+
+test('the figures of an edge stand beside those of all', () => {
+  const of = (edge: string, openUntil: number, figures: object) => {
+    const plain = report(0, openUntil);
+    return { ...plain, edge, health: { ...plain.health, ...figures } };
+  };
+  const all = [
+    of('e1', NOW + 1, { attempts: 30, errors: 6, firstByteMs: 100 }),
+    of('e2', 0, { attempts: 10, errors: 0, firstByteMs: 300 }),
+    of('e3', 0, { attempts: 10, errors: 4, firstByteMs: null }),
+    of('old', 0, {}),
+  ];
+  const [one, , third] = all.map((each) => sourceHealthOf(each, 'acme/one', all, NOW));
+  expect(one).toMatchObject({ attempts: 30, errorShare: 0.2, firstByteMs: 100 });
+  expect(third).toMatchObject({ attempts: 10, errorShare: 0.4, firstByteMs: null });
+  expect(one?.together).toEqual({ edges: 4, resting: 1, attempts: 50, errorShare: 0.2, firstByteMs: 150 });
+  expect(third?.together).toEqual(one?.together);
 });

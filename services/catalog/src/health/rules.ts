@@ -9,13 +9,17 @@ export interface SourceReport {
   readonly reportedAtMs: number;
 }
 
-/** An open breaker counts before a rest after a 429; both rest until the later of their times. */
+/**
+ * An open breaker counts before a rest after a 429; both rest until the later of their times.
+ * @param all what each edge last reported of the source, this report among them
+ */
 export function sourceHealthOf(
   { edge, health, reportedAtMs }: SourceReport,
   modelId: string,
+  all: readonly SourceReport[],
   nowMs: number,
 ): SourceHealthView {
-  const restsUntilMs = Math.max(health.coolUntil, health.openUntil);
+  const restsUntilMs = restsUntilOf(health);
   return {
     sourceId: health.source,
     modelId,
@@ -27,7 +31,37 @@ export function sourceHealthOf(
     lastStatus: health.lastStatus,
     lastAttemptAt: health.lastAt === null ? null : timeText(health.lastAt),
     reportedAt: timeText(reportedAtMs),
+    ...figuresOf([health]),
+    together: {
+      edges: all.length,
+      resting: all.filter((each) => restsUntilOf(each.health) > nowMs).length,
+      ...figuresOf(all.map((each) => each.health)),
+    },
   };
+}
+
+type Health = SourceReport['health'];
+type Figures = Pick<SourceHealthView, 'attempts' | 'errorShare' | 'firstByteMs'>;
+
+/** Of several edges: the sums, and the average of their averages by attempts. */
+function figuresOf(all: readonly Health[]): Figures {
+  const attempts = sumOf(all, (each) => each.attempts ?? 0);
+  const answered = all.filter(({ firstByteMs }) => typeof firstByteMs === 'number');
+  const weightOf = (each: Health): number => Math.max(each.attempts ?? 0, 1);
+  const firstBytes = sumOf(answered, (each) => (each.firstByteMs ?? 0) * weightOf(each));
+  return {
+    attempts,
+    errorShare: attempts === 0 ? null : Math.min(1, sumOf(all, (each) => each.errors ?? 0) / attempts),
+    firstByteMs: answered.length === 0 ? null : Math.round(firstBytes / sumOf(answered, weightOf)),
+  };
+}
+
+function sumOf(all: readonly Health[], figure: (each: Health) => number): number {
+  return all.reduce((sum, each) => sum + figure(each), 0);
+}
+
+function restsUntilOf({ coolUntil, openUntil }: Health): number {
+  return Math.max(coolUntil, openUntil);
 }
 
 /** The end of the year 9999, the last one that RFC 3339 can write. */

@@ -48,23 +48,26 @@ const twoSources = (more = KEEPS): Promise<OwnModel> => {
   return publishOwnModel(world, { url: a, ...more }, { url: b, ...more });
 };
 
-test.each([false, true])('a follow-up reaches the source of its answer through failover and back; streamed: %s', async (stream) => {
-  const model = await twoSources();
-  script(model, 'a', 503);
-  const first = await ask(model, { stream });
-  expect(await triedBy(model, first)).toEqual([0, 1]);
-  // The first source is well again, and new calls go there.
-  const second = await ask(model, { stream });
-  expect(await triedBy(model, second)).toEqual([0]);
-  const afterFirst = await ask(model, { stream, previous_response_id: idOf(first) });
-  expect([afterFirst.status, await triedBy(model, afterFirst)]).toEqual([200, [1]]);
-  // Now the first source rests, and new calls go to the second.
-  script(model, 'a', 429);
-  expect(await triedBy(model, await ask(model))).toEqual([0, 1]);
-  expect(await triedBy(model, await ask(model))).toEqual([1]);
-  const afterSecond = await ask(model, { stream, previous_response_id: idOf(second) });
-  expect([afterSecond.status, await triedBy(model, afterSecond)]).toEqual([200, [0]]);
-});
+test.each([false, true])(
+  'a follow-up reaches the source of its answer through failover and back; streamed: %s',
+  async (stream) => {
+    const model = await twoSources();
+    script(model, 'a', 503);
+    const first = await ask(model, { stream });
+    expect(await triedBy(model, first)).toEqual([0, 1]);
+    // The first source is well again, and new calls go there.
+    const second = await ask(model, { stream });
+    expect(await triedBy(model, second)).toEqual([0]);
+    const afterFirst = await ask(model, { stream, previous_response_id: idOf(first) });
+    expect([afterFirst.status, await triedBy(model, afterFirst)]).toEqual([200, [1]]);
+    // Now the first source rests, and new calls go to the second.
+    script(model, 'a', 429);
+    expect(await triedBy(model, await ask(model))).toEqual([0, 1]);
+    expect(await triedBy(model, await ask(model))).toEqual([1]);
+    const afterSecond = await ask(model, { stream, previous_response_id: idOf(second) });
+    expect([afterSecond.status, await triedBy(model, afterSecond)]).toEqual([200, [0]]);
+  },
+);
 
 test('an error of the source that has the answer is final', async () => {
   const model = await twoSources();

@@ -6,7 +6,11 @@ import type { AdmittedCall, Edge } from './call.js';
  * for before the last piece, so that the client's next call finds it at any edge; null: there is
  * nothing to wait for.
  */
-export function rememberAnswer(edge: Pick<Edge, 'answers'>, call: AdmittedCall, result: CallResult): Promise<void> | null {
+export function rememberAnswer(
+  edge: Pick<Edge, 'answers'>,
+  call: AdmittedCall,
+  result: CallResult,
+): Promise<void> | null {
   if (!call.parsed.answers.isStored || result.kind !== 'delivered') return null;
   const { delivery, source } = result;
   const id = delivery.meter?.answerId;

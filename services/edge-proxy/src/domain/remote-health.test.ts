@@ -2,7 +2,15 @@ import { expect, test } from '@jest/globals';
 import { NEWS_COUNT_MS, restRank, type OwnHealth, type SourceNews } from './remote-health.js';
 
 const NOW = 1_000_000;
-const WELL = { failures: 0, coolUntilMs: 0, openUntilMs: 0, refusedUntilMs: 0, refusals: 0, doubts: [], probing: false };
+const WELL = {
+  failures: 0,
+  coolUntilMs: 0,
+  openUntilMs: 0,
+  refusedUntilMs: 0,
+  refusals: 0,
+  doubts: [],
+  probing: false,
+};
 const NEWS: SourceNews = {
   edge: 'e1',
   heardAtMs: NOW - 1_000,
@@ -37,7 +45,12 @@ test.each<[string, OwnHealth | undefined, SourceNews[], number]>([
   ['an own attempt is older than the news', tried(NOW - 2_001), [COOLING], 1],
   ['an own attempt is as new as the news', tried(NOW - 2_000), [COOLING], 0],
   ['an own attempt is newer than the news', tried(NOW - 1), [COOLING, PROVEN], 0],
-  ['an own attempt is newer than what one of two edges says', tried(NOW - 2_000), [OPEN, { ...OPEN, lastAtMs: NOW }], 0],
+  [
+    'an own attempt is newer than what one of two edges says',
+    tried(NOW - 2_000),
+    [OPEN, { ...OPEN, lastAtMs: NOW }],
+    0,
+  ],
   ['it rests here', tried(NOW, { coolUntilMs: NOW + 1 }), [], 2],
   ['it rests here, and others have nothing bad to say', tried(NOW, { openUntilMs: NOW + 1 }), [NEWS], 2],
   ['an own breaker has had its time: this edge probes', tried(NOW, OVER), [], 0],

@@ -38,7 +38,8 @@ export function noteAttempt(
     ...half,
     attempts: half.attempts + 1,
     errors: half.errors + Number(isError),
-    firstByteMs: average === null || firstByteMs === null ? average : average + (firstByteMs - average) * FIRST_BYTE_SHARE,
+    firstByteMs:
+      average === null || firstByteMs === null ? average : average + (firstByteMs - average) * FIRST_BYTE_SHARE,
   };
 }
 

@@ -110,7 +110,11 @@ test('the prompts of one account are shared as those of many are', () => {
     const id = orderSources(sources, ranks(NO_HEALTH, NOW), () => keyOf('acc', `"Question ${prompt}"`))[0]?.id ?? '';
     firsts.set(id, (firsts.get(id) ?? 0) + 1);
   }
-  for (const [id, share] of [['src-1', 0.25], ['src-2', 0.25], ['src-3', 0.5]] as const) {
+  for (const [id, share] of [
+    ['src-1', 0.25],
+    ['src-2', 0.25],
+    ['src-3', 0.5],
+  ] as const) {
     expect(Math.abs((firsts.get(id) ?? 0) - prompts * share)).toBeLessThan(sigmas(3, prompts, share));
   }
 });
@@ -167,7 +171,11 @@ test(
         const all = list.map(({ id, priority, weight }) => source(id, priority, weight));
         const gone = all[at]?.id;
         const before = orderSources(all, ranks(NO_HEALTH, NOW), () => key);
-        const after = orderSources(all.filter(({ id }) => id !== gone), ranks(NO_HEALTH, NOW), () => key);
+        const after = orderSources(
+          all.filter(({ id }) => id !== gone),
+          ranks(NO_HEALTH, NOW),
+          () => key,
+        );
         expect(after).toEqual(before.filter(({ id }) => id !== gone));
       }),
     );

@@ -72,8 +72,7 @@ export function orderSources(
     draw: ofKey === null ? 0 : -Math.log(affinityDraw(ofKey, source.id)) / source.weight,
   }));
   drawn.sort(
-    (one, other) =>
-      one.rank - other.rank || one.source.priority - other.source.priority || one.draw - other.draw,
+    (one, other) => one.rank - other.rank || one.source.priority - other.source.priority || one.draw - other.draw,
   );
   return drawn.slice(0, SOURCES_PER_MODEL_MAX).map(({ source }) => source);
 }

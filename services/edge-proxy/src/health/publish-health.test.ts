@@ -111,7 +111,14 @@ test('an open breaker is told anew when a call was answered elsewhere, and a pro
   expect(last()?.[1]).toMatchObject({ source: 'a', openUntil: NOW + 61_000, probing: true });
   time.ms = 32_000;
   healths.ended('a', OK, NOW + 32_000, { account: 'acc', entry: {} as CatalogSource, firstByteMs: 12.4 });
-  expect(last()?.[1]).toMatchObject({ source: 'a', openUntil: 0, probing: false, attempts: 6, errors: 5, firstByteMs: 12 });
+  expect(last()?.[1]).toMatchObject({
+    source: 'a',
+    openUntil: 0,
+    probing: false,
+    attempts: 6,
+    errors: 5,
+    firstByteMs: 12,
+  });
 });
 
 test('sources that the catalog has no longer are forgotten; many are told in several messages', () => {

@@ -14,6 +14,10 @@ function health(sourceId: string, modelId: string, changes: Partial<SourceHealth
     lastStatus: 200,
     lastAttemptAt: '2026-11-20T12:00:00.000Z',
     reportedAt: '2026-11-20T12:00:01.000Z',
+    attempts: 1,
+    errorShare: 0,
+    firstByteMs: 100,
+    together: null,
     ...changes,
   };
 }
