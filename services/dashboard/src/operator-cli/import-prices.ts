@@ -7,7 +7,7 @@ import {
   type SourceView,
 } from '@gateway/contracts/operator';
 import { compareWithList, type ModelComparison, type SourceComparison } from '../price-lists/compare.js';
-import { differences, toPut } from '../price-lists/prices.js';
+import { differences, plain } from '../price-lists/prices.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { markupOf } from './provider-options.js';
 import { readPriceList } from './read-list.js';
@@ -86,12 +86,12 @@ function modelInWords({ model, before, after, margin, isChanged }: ModelComparis
 /** The source as it is, with other costs. What stays its profile's is told apart by the catalog. */
 function sourceObject({ source, after }: SourceComparison): object {
   const spec = pick(source, Object.keys(sourceSpec.shape));
-  return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : toPut(after) } };
+  return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : plain(after) } };
 }
 
 function modelObject({ model, after }: ModelComparison): object {
   const spec = pick(model, Object.keys(modelSpec.shape));
-  return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : toPut(after) } };
+  return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : plain(after) } };
 }
 
 function pick(from: object, names: readonly string[]): Record<string, unknown> {

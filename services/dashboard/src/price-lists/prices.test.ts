@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { differences, mergeCosts, plain, samePrices, toPut, type Prices } from './prices.js';
+import { differences, mergeCosts, plain, samePrices, type Prices } from './prices.js';
 
 const BASE: Prices = { inputPerMillion: '1', outputPerMillion: '2' };
 
@@ -51,8 +51,8 @@ test('an import replaces token prices, and keeps what the list says nothing of',
   expect(mergeCosts(null, dearer)).toEqual(plain(dearer));
 });
 
-test('what the operator API has a field for is put', () => {
-  expect(toPut({ ...BASE, cachedInputPerMillion: null })).toEqual({
+test('what says nothing is left out', () => {
+  expect(plain({ ...BASE, cachedInputPerMillion: null })).toEqual({
     inputPerMillion: '1.00',
     outputPerMillion: '2.00',
   });

@@ -1,42 +1,15 @@
-import { PRICE_CLASSES, pricesSpec, scalars, type PricesSpec } from '@gateway/contracts/operator';
+import { pricesSpec } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
-import { z } from 'zod';
-
-const amount = scalars.usdPositive;
-const tokens = {
-  inputPerMillion: amount,
-  cachedInputPerMillion: amount.nullish(),
-  cacheWritePerMillion: amount.nullish(),
-  cacheWrite1hPerMillion: amount.nullish(),
-  outputPerMillion: amount,
-};
-const tokenPrices = z.object(tokens);
-const tier = z.object({ aboveInputTokens: z.int().min(1), ...tokens });
-const extraClass = z.enum(PRICE_CLASSES).exclude(['standard']);
+import type { z } from 'zod';
 
 /** Everything that a list or the catalog says of the prices or costs of a model, as USD. */
-export const prices = z.object({
-  ...tokens,
-  tiers: z.array(tier).max(8).optional(),
-  perCall: amount.optional(),
-  classes: z.partialRecord(extraClass, z.object({ ...tokens, tiers: z.array(tier).max(2).optional() })).optional(),
-  unitsPerThousand: z.record(z.string(), amount).optional(),
-  audioInputPerMillion: amount.nullish(),
-  audioOutputPerMillion: amount.nullish(),
-  imageInputPerMillion: amount.nullish(),
-  imageOutputPerMillion: amount.nullish(),
-});
+export const prices = pricesSpec.omit({ effectiveFrom: true });
 export type Prices = z.infer<typeof prices>;
-export type TokenPrices = z.infer<typeof tokenPrices>;
+type Tier = NonNullable<Prices['tiers']>[number];
+export type TokenPrices = Omit<Tier, 'aboveInputTokens'>;
 /** Token prices with their long-context tiers: of the standard class, or of another one. */
-export type TieredPrices = TokenPrices & { tiers?: z.infer<typeof tier>[] | undefined };
-export type ExtraClass = z.infer<typeof extraClass>;
-
-/** The prices as the operator API takes them: what it has no field for is left out. */
-export function toPut(given: Prices): PricesSpec {
-  const known = Object.entries(plain(given)).filter(([name]) => Object.hasOwn(pricesSpec.shape, name));
-  return Object.fromEntries(known) as unknown as PricesSpec;
-}
+export type TieredPrices = TokenPrices & { tiers?: Tier[] | undefined };
+export type ExtraClass = keyof NonNullable<Prices['classes']>;
 
 /** In one form: without what says nothing, and each amount as short as it can be. */
 export function plain(given: Prices): Prices {
@@ -97,6 +70,7 @@ export function figuresByName(given: Prices): Map<string, string> {
   const { classes = {}, unitsPerThousand = {}, ...standard } = plain(given);
   const found = new Map<string, string>(flat(standard, ''));
   for (const [name, ofClass] of Object.entries(classes)) {
+    if (ofClass === undefined) continue;
     for (const [figure, text] of flat(ofClass, `${name} `)) found.set(figure, text);
   }
   for (const [unit, text] of Object.entries(unitsPerThousand)) found.set(`1,000 ${unit}`, text);

@@ -2,7 +2,7 @@ import type { CredentialInput, ModelView, ProviderProfile, SourceView } from '@g
 import type { ListedModel } from './bundled-list.js';
 import { marginOf, type ModelMargin } from './compare.js';
 import { markedUp } from './markup.js';
-import { plain, toPut, type Prices } from './prices.js';
+import { plain, type Prices } from './prices.js';
 
 /** What is to be added, and what is there already. */
 export interface ProviderRequest {
@@ -62,7 +62,7 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
 function modelObject({ listed, prices }: PlannedModel): object {
   const { id, displayName, kind, contextLength, maxOutputTokens } = listed;
   const spec = { displayName, kind, contextLength, maxOutputTokens };
-  return { kind: 'model', id, spec: { ...spec, ...(prices === null ? {} : { prices: toPut(prices) }) } };
+  return { kind: 'model', id, spec: { ...spec, ...(prices === null ? {} : { prices: plain(prices) }) } };
 }
 
 function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): object {
@@ -75,7 +75,7 @@ function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedMod
     upstreamModel: listed.model,
     endpoints: listed.endpoints.filter((endpoint) => Object.hasOwn(profile.endpoints, endpoint)),
     ...(credential === null ? {} : { credential }),
-    costs: toPut(listed.costs),
+    costs: plain(listed.costs),
   };
   return { kind: 'source', id: sourceId, spec };
 }
