@@ -111,7 +111,9 @@ test.each(VALUE_SETS)('%s: whoever makes streams or buckets is told the number o
     const value = variablesOf(pod)['GATEWAY_STREAM_REPLICAS'];
     return value === undefined ? [] : [[componentOf(manifest), value]];
   });
-  expect(told.sort()).toEqual(['admission', 'billing', 'catalog', 'edge-proxy'].map((component) => [component, copies]));
+  expect(told.sort()).toEqual(
+    ['admission', 'billing', 'catalog', 'edge-proxy'].map((component) => [component, copies]),
+  );
 });
 
 test.each([

@@ -29,7 +29,7 @@ export class Refused extends Error {
   }
 }
 
-/** Where the operator API is, and whose token is shown: options, else variables, else running.json. */
+/** Where the operator API is, and its token: by options, else variables, else running.json. */
 export function targetOf({ options }: Pick<Arguments, 'options'>, env: NodeJS.ProcessEnv): Target {
   const given = {
     url: options.url ?? env['GATEWAY_OPERATOR_URL'],
@@ -74,7 +74,7 @@ export function send({ url, token }: Target, { method, path, body, type }: Quest
   });
 }
 
-/** The operator API as programs ask it. Everything rejects with {@link Refused} for another answer. */
+/** The operator API as programs ask it. Another answer rejects with {@link Refused}. */
 export interface OperatorApi {
   get<T>(path: string): Promise<T>;
   /** Null: it is not there. */

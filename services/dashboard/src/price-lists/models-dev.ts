@@ -79,7 +79,7 @@ function pricesOf(entry: unknown): Prices | null {
   });
 }
 
-/** `context_over_200k` counts only where there are no tiers: it may stand beside them, and differ. */
+/** `context_over_200k` counts only where there are no tiers: beside them it may differ. */
 function tieredPrices({ tiers, context_over_200k: over, ...base }: z.infer<typeof tiered>): TieredPrices | null {
   const read = tokenPrices(base);
   const given = tiers ?? (over == null ? [] : [{ ...over, tier: { size: OVER_200K } }]);

@@ -114,8 +114,8 @@ function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): r
 }
 
 /**
- * Of a call that goes on from an answer: the source that has it, if it is known and still one of the
- * call's.
+ * Of a call that goes on from an answer: the source that has it, if it is known and still one of
+ * the call's.
  */
 async function sourcesAfter(edge: Edge, call: AdmittedCall, answer: string): Promise<OpenedSource[]> {
   const known = await edge.answers.sourceOf(call.account, answer);

@@ -52,8 +52,8 @@ const HEALTHY: SourceHealth = {
 /**
  * The sources in the order in which they are tried (docs/behaviour.md#source-order): by priority,
  * the lowest first, and by weighted rendezvous hash of the key within it; of a higher rank later,
- * in the same order; at most `SOURCES_PER_MODEL_MAX`. A key always has the same order. Without one of
- * its sources the others keep theirs, and over many keys each source is first as often as its
+ * in the same order; at most `SOURCES_PER_MODEL_MAX`. A key always has the same order. Without one
+ * of its sources the others keep theirs, and over many keys each source is first as often as its
  * weight says.
  * @param sources enabled ones that serve the endpoint
  * @param rankOf how ill a source is: see `restRank`
