@@ -3,13 +3,13 @@ import { refuse, type ManagementRefusal, isRefusal, type PricesSpec } from '@gat
 import { sameFigures, figuresOf, toWireFigures } from './price-rules.js';
 import type { DatedFigures } from './rules.js';
 
-/**
- * Versions that may wait for their time, of one model or source, and their bytes as JSON. With the
- * one in force and the one before it they fit an entry of the bucket (64 KiB), however many tiers,
- * classes and units each has.
- */
+/** Versions that may wait for their time, of one model or source. */
 export const VERSIONS_AHEAD_MAX = 12;
-export const VERSIONS_AHEAD_BYTES_MAX = 16_000;
+/**
+ * What readers get of the versions of one model or source, as JSON in bytes: it fits an entry of
+ * the bucket (64 KiB), however many tiers, classes and units each has.
+ */
+export const VERSIONS_BYTES_MAX = 30_500;
 
 /**
  * What a PUT asks for. `effectiveFrom` (epoch milliseconds) null: from now on. `figures` null:
@@ -54,10 +54,10 @@ export function planVersion(
   const replaces = ahead.some((version) => version.effectiveFrom === fromMs);
   if (fromMs > nowMs && !replaces && ahead.length >= VERSIONS_AHEAD_MAX)
     return refuse('state_conflict', `${VERSIONS_AHEAD_MAX} versions of ${param} are waiting for their time`, param);
-  const others = ahead.filter((version) => version.effectiveFrom !== fromMs);
-  if (fromMs > nowMs && bytesOf([...others, { effectiveFrom: fromMs, figures }]) > VERSIONS_AHEAD_BYTES_MAX)
-    return refuse('state_conflict', `the versions of ${param} that are waiting for their time are too large`, param);
-  return { effectiveFrom: fromMs, figures };
+  const made = { effectiveFrom: fromMs, figures };
+  if (bytesOf(publishedVersions(withVersion<NewFigures>(versions, made), nowMs)) > VERSIONS_BYTES_MAX)
+    return refuse('state_conflict', `the versions of ${param} are too large together`, param);
+  return made;
 }
 
 function bytesOf(versions: readonly NewFigures[]): number {

@@ -59,7 +59,8 @@ function touches({ members }: PriceFacts, rules: PricingRules): boolean {
   let names = namedBy.get(rules);
   if (names === undefined) {
     const { classes, tools, unpricedFields } = rules;
-    const fields = [...classes.map(({ field }) => field), ...tools.flatMap((rule) => rule.fields)];
+    const bounds = tools.flatMap(({ boundedBy }) => boundedBy ?? []);
+    const fields = [...classes.map(({ field }) => field), ...tools.flatMap((rule) => rule.fields), ...bounds];
     names = new Set([...fields, ...Object.keys(unpricedFields), 'tools'].map(foldCase));
     namedBy.set(rules, names);
   }
@@ -146,9 +147,14 @@ function usesMax(
   return Math.min(...bounds);
 }
 
-function membersOf(facts: PriceFacts, field: string): readonly AskedMember[] {
-  const folded = foldCase(field);
-  return facts.members.filter((member) => member.folded === folded);
+const NO_MEMBERS: readonly AskedMember[] = [];
+/** Most fields of rules are as folding would leave them. */
+const FOLDED = /^[a-z0-9_.-]*$/;
+
+/** In whatever case. */
+function membersOf({ members }: PriceFacts, field: string): readonly AskedMember[] {
+  const name = FOLDED.test(field) ? field : foldCase(field);
+  return members.some(({ folded }) => folded === name) ? members.filter(({ folded }) => folded === name) : NO_MEMBERS;
 }
 
 /** It is there twice, or in another case: a provider might read the other one. */

@@ -1,7 +1,7 @@
 import { foldCase } from './case-twin.js';
 import type { EndpointRow } from './endpoints.js';
 import { kindOf } from './json-scanner.js';
-import type { Member, Span } from './json-scanner.js';
+import type { Member } from './json-scanner.js';
 import { JsonText } from './json-text.js';
 
 /** Longer names and values are in no rule (libs/contracts/src/operator/profile.ts). */
@@ -44,11 +44,12 @@ export interface PriceFacts {
 export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Member[]): PriceFacts {
   if (!row.billed) return NOTHING;
   const asked: AskedMember[] = [];
-  const tools = new ToolFacts(body);
+  const text = new JsonText(body);
+  const tools = new ToolFacts(text);
   for (const member of members) {
     const { name } = member;
     if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
-    asked.push(askedMember(body, member));
+    asked.push(askedMember(text, member));
     if (name === 'tools') tools.see(member);
   }
   return { members: asked, tools: tools.all(), hasOddTools: tools.isOdd };
@@ -56,15 +57,15 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
 
 const NOTHING: PriceFacts = { members: [], tools: [], hasOddTools: false };
 
-function askedMember(body: Buffer, { name, kind, start, end }: Member): AskedMember {
-  const value = kind === 'object' || kind === 'array' ? null : scalarText(body, { start, end });
+function askedMember(text: JsonText, { name, kind, start, end }: Member): AskedMember {
+  const value = kind === 'object' || kind === 'array' ? null : scalarText(text, start, end);
   const isSet = kind !== 'null' && !(kind === 'boolean' && value === 'false');
   return { name, folded: foldCase(name), isSet, value };
 }
 
-function scalarText(body: Buffer, { start, end }: Span): string | null {
+function scalarText(text: JsonText, start: number, end: number): string | null {
   if (end - start > VALUE_BYTES_MAX) return null;
-  return kindOf(body[start]) === 'string' ? new JsonText(body).text(start, end) : body.toString('latin1', start, end);
+  return text.bytes[start] === QUOTE ? text.text(start, end) : text.bytes.toString('latin1', start, end);
 }
 
 /** Reads the tools of a request: of each its type, and the whole numbers beside it. */
@@ -73,8 +74,8 @@ class ToolFacts {
   readonly #text: JsonText;
   readonly #byType = new Map<string, { count: number; bounds: Map<string, { count: number; sum: number }> }>();
 
-  constructor(body: Buffer) {
-    this.#text = new JsonText(body);
+  constructor(text: JsonText) {
+    this.#text = text;
   }
 
   see({ kind, start, onlyObjects }: Member): void {
@@ -98,7 +99,7 @@ class ToolFacts {
       const name = nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd);
       const isType = foldCase(name) === 'type';
       if (isType && (type !== null || name !== 'type' || text.bytes[value] !== QUOTE)) this.isOdd = true;
-      if (isType && valueEnd - value <= VALUE_BYTES_MAX) type = scalarText(text.bytes, { start: value, end: valueEnd });
+      if (isType && valueEnd - value <= VALUE_BYTES_MAX) type = scalarText(text, value, valueEnd);
       else if (isType) this.isOdd = true;
       if (name === 'name' || name === 'function') isNamed = true;
       const count = wholeNumber(text.bytes, value, valueEnd);
@@ -119,6 +120,7 @@ class ToolFacts {
     }
     known.count += 1;
     this.#byType.set(type, known);
+    if (numbers.length === 0) return;
     for (const [name, most] of new Map(sortedByNumber(numbers))) {
       const bound = known.bounds.get(name) ?? { count: 0, sum: 0 };
       if (bound.count === 0 && known.bounds.size >= BOUNDS_MAX) continue;
