@@ -347,8 +347,8 @@ function linesOf<T>(text: string): T[] {
 }
 
 /**
- * A line as the cells of a CSV: numbers and flags are text, tokens columns of their own, attempts
- * JSON.
+ * A line as the cells of a CSV: numbers and flags are text, tokens and their kinds columns of their
+ * own, attempts and units JSON.
  */
 function asCells(line: object): Record<string, string | null> {
   const cells: Record<string, string | null> = {};
@@ -356,6 +356,12 @@ function asCells(line: object): Record<string, string | null> {
     if (name === 'tokens') {
       for (const part of ['input', 'cachedInput', 'cacheWrite', 'output'])
         cells[`${part}Tokens`] = value === null ? null : String((value as Record<string, number>)[part]);
+    } else if (name === 'kinds') {
+      const kinds = (value ?? {}) as Record<string, number>;
+      for (const kind of ['audioInput', 'imageInput', 'audioOutput', 'imageOutput'])
+        cells[`${kind}Tokens`] = kinds[kind] === undefined ? null : String(kinds[kind]);
+    } else if (name === 'units') {
+      cells[name] = Object.keys(value as object).length === 0 ? null : JSON.stringify(value);
     } else if (name === 'attempts') cells[name] = JSON.stringify(value);
     else cells[name] = value === null ? null : String(value);
   }

@@ -12,8 +12,8 @@ import { checkBaseUrl } from './base-url-rules.js';
 import type { Model, Provider, Source } from './rules.js';
 
 /**
- * Largest source without its costs, as JSON in bytes: with them it still fits an entry of the
- * bucket (64 KiB).
+ * Largest source with what its profile adds and without its costs, as JSON in bytes: with them it
+ * still fits an entry of the bucket (64 KiB).
  */
 export const SOURCE_BYTES_MAX = 32 * 1024;
 
@@ -118,7 +118,8 @@ export function sourceOf(
       silenceTimeoutMs: spec.limits?.silenceTimeoutMs ?? null,
     },
   };
-  if (Buffer.byteLength(JSON.stringify(source)) > SOURCE_BYTES_MAX)
+  const { pricing, errors, body } = profile;
+  if (Buffer.byteLength(JSON.stringify([source, pricing, errors, body])) > SOURCE_BYTES_MAX)
     return refuse('invalid_request', `a source has at most ${SOURCE_BYTES_MAX} bytes; shorten its headers`, 'headers');
   const connection = connectionOf(source, profile);
   const allPathsGiven = endpoints.every((endpoint) => connection.paths[endpoint] !== undefined);
