@@ -1,0 +1,325 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { openSealed } from '@gateway/service-kit';
+import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
+import { MODEL, PROFILE, PROVIDER, SOURCE } from '../../test/examples.js';
+import { ROOT_TOKEN, SOURCE_KEYS, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
+import { runOperatorCommand } from './run.js';
+
+const AZURE = {
+  ...PROFILE,
+  id: 'azure-openai',
+  name: 'Azure',
+  base: 'https://{resource}.example.com',
+  parameters: { resource: 'name of the resource' },
+  keyVariable: 'AZURE_OPENAI_API_KEY',
+};
+const VERTEX = {
+  ...PROFILE,
+  id: 'vertex',
+  auth: [{ type: 'google', scope: 's' }],
+  keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',
+};
+const VLLM = { ...PROFILE, id: 'vllm', name: 'vLLM', base: null, auth: [], keyVariable: null };
+const KEY = 'sk-of-the-provider-0123456789';
+const NO_PRICE = { ...MODEL, prices: null };
+
+interface Applied {
+  objects: { kind: string; id: string; spec: Record<string, unknown>; sealedCredential?: string }[];
+  dryRun: boolean;
+}
+
+let world: OperatorWorld;
+let directory: TemporaryDirectory;
+beforeAll(async () => {
+  directory = temporaryDirectory('operator-programs');
+  world = await startOperatorWorld();
+});
+afterAll(async () => {
+  await world.stop();
+  directory.remove();
+});
+beforeEach(() => {
+  world.reset();
+  world.scriptByName('catalog.list-profiles', () => ({ profiles: [PROFILE, AZURE, VERTEX, VLLM] }));
+  for (const kind of ['provider', 'model', 'source']) world.refuseByName(`catalog.get-${kind}`, 'not_found');
+  world.scriptByName('catalog.apply', (body) => ({
+    changes: (body as Applied).objects.map(({ kind, id }) => ({
+      kind,
+      id,
+      change: 'created',
+      before: null,
+      after: {},
+      credentialChanged: kind === 'source',
+    })),
+    unchanged: 0,
+    revision: 1,
+    inForce: true,
+  }));
+});
+
+async function run(line: string, env: Record<string, string> = {}) {
+  let [out, error] = ['', ''];
+  const all = { GATEWAY_OPERATOR_URL: world.dashboard.operatorUrl, GATEWAY_OPERATOR_TOKEN: ROOT_TOKEN, ...env };
+  const code = await runOperatorCommand(line.split(' '), all, {
+    out: (text) => void (out += text),
+    error: (text) => void (error += text),
+  });
+  return { code, out, error };
+}
+/** Documents that catalog got to put in force, without those that were only tried. */
+function applied(): Applied[] {
+  const bodies = world.asked
+    .filter(({ name }) => name === 'catalog.apply')
+    .map(({ body }) => body as unknown as Applied);
+  return bodies.filter(({ dryRun }) => !dryRun);
+}
+/** What the catalog has. */
+function stored({ models = [MODEL], sources = [SOURCE] }: { models?: object[]; sources?: object[] }): void {
+  world.scriptByName('catalog.list-models', () => ({ models, nextCursor: null }));
+  world.scriptByName('catalog.list-sources', () => ({ sources, nextCursor: null }));
+}
+function listFile(name: string, value: unknown): string {
+  const file = join(directory.path, name);
+  writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value));
+  return file;
+}
+
+test('profiles are a table', async () => {
+  const { code, out } = await run('providers profiles');
+  expect(code).toBe(0);
+  const lines = out.split('\n');
+  expect(lines[0]).toMatch(/^PROFILE +NAME +ADDRESS +PARAMETERS +KEY +ENDPOINTS$/);
+  expect(lines[2]).toMatch(
+    /^azure-openai +Azure +https:\/\/\{resource\}.example.com +resource +AZURE_OPENAI_API_KEY +chat/,
+  );
+  expect(lines[4]).toMatch(/^vllm +vLLM +baseUrl is needed +- +- /);
+});
+
+test('a provider is tried and shown, and nothing is changed without --apply', async () => {
+  const { code, out, error } = await run('providers add openai --models gpt-6-luna --markup 20', {
+    OPENAI_API_KEY: KEY,
+  });
+  expect({ code, error }).toEqual({ code: 0, error: '' });
+  expect(out).toContain('provider openai (OpenAI): created');
+  expect(out).toContain('model openai/gpt-6-luna (GPT-6 Luna): created');
+  expect(out).toContain('price input 0.12, cached input 0.012');
+  expect(out).toContain('cost input 0.10, cached input 0.01');
+  expect(out).toContain('margin 16.6 %');
+  expect(out).toContain('source openai-gpt-6-luna: created');
+  expect(out).toContain('Dry run: nothing is changed');
+  expect(out).not.toContain(KEY);
+  expect(world.asked.some(({ name }) => name === 'catalog.apply')).toBe(true);
+  expect(applied()).toEqual([]);
+});
+
+test('with --apply it is in force, with the credential of the named variable', async () => {
+  const line = 'providers add openai --id mine --models openai/gpt-6-luna --key-env OTHER_KEY --markup 20 --apply';
+  const { code, out } = await run(line, { OTHER_KEY: KEY });
+  expect(code).toBe(0);
+  expect(out).toContain('In force on every replica.');
+  expect(out).toContain('/v1/chat/completions');
+  const [document] = applied();
+  expect(document?.objects.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
+    'provider mine',
+    'model openai/gpt-6-luna',
+    'source mine-gpt-6-luna',
+  ]);
+  const [provider, model, source] = document?.objects ?? [];
+  expect(provider?.spec).toEqual({ name: 'OpenAI', format: 'openai' });
+  expect(model?.spec).toMatchObject({
+    displayName: 'GPT-6 Luna',
+    kind: 'chat',
+    contextLength: 1_050_000,
+    prices: { inputPerMillion: '0.12', tiers: [{ aboveInputTokens: 272_000, inputPerMillion: '0.24' }] },
+  });
+  expect(source?.spec).toMatchObject({
+    modelId: 'openai/gpt-6-luna',
+    providerId: 'mine',
+    profile: 'openai',
+    upstreamModel: 'gpt-6-luna',
+    endpoints: ['/v1/chat/completions', '/v1/responses'],
+    costs: { inputPerMillion: '0.10' },
+  });
+  expect(openSealed(source?.sealedCredential ?? '', 'mine-gpt-6-luna', SOURCE_KEYS)).toBe(KEY);
+});
+
+test('all listed models are added at once; those without a key too', async () => {
+  const { code } = await run('providers add openai --no-key --apply');
+  expect(code).toBe(0);
+  const objects = applied()[0]?.objects ?? [];
+  expect(objects.filter(({ kind }) => kind === 'source').length).toBeGreaterThan(10);
+  expect(objects.filter(({ sealedCredential }) => sealedCredential !== undefined)).toEqual([]);
+});
+
+test('what is there stays as it is, and a price of it below cost is named', async () => {
+  const there = { ...MODEL, id: 'openai/gpt-6-sol', prices: { inputPerMillion: '1', outputPerMillion: '20' } };
+  world.scriptByName('catalog.get-provider', () => ({ provider: { ...PROVIDER, id: 'openai' } }));
+  world.scriptByName('catalog.get-model', () => ({ model: there }));
+  const line = 'providers add openai --models gpt-6-sol --no-key';
+  const tried = await run(line);
+  expect(tried.code).toBe(0);
+  expect(tried.out).toContain('price input 1.00, output 20.00 (stays)');
+  expect(tried.error).toContain(
+    'BELOW COST openai/gpt-6-sol: input is sold for 1.00 and costs 2.00 at openai-gpt-6-sol',
+  );
+  expect((await run(`${line} --apply`)).code).toBe(1);
+  expect(applied()).toEqual([]);
+  expect((await run(`${line} --below-cost --apply`)).code).toBe(0);
+  expect(applied()[0]?.objects.map(({ kind }) => kind)).toEqual(['source']);
+});
+
+test("Google's key is read from the file that the variable names", async () => {
+  const file = listFile('google.json', '{\n "type": "service_account"\n}');
+  const line = 'providers add vertex --models gemini-3.8-flash --apply';
+  expect((await run(line, { GOOGLE_APPLICATION_CREDENTIALS: file })).code).toBe(0);
+  const source = applied()[0]?.objects.at(-1);
+  expect(openSealed(source?.sealedCredential ?? '', source?.id ?? '', SOURCE_KEYS)).toBe('{"type":"service_account"}');
+});
+
+test.each([
+  ['providers add', /name one profile: openai, azure-openai/],
+  ['providers add nonsense', /name one profile/],
+  ['providers add openai', /^OPENAI_API_KEY is not set here/],
+  ['providers add openai --key-env MISSING', /^MISSING is not set here/],
+  ['providers add openai --key-env sk-secret', /never the key itself/],
+  ['providers add openai --key-env A --no-key', /not both/],
+  ['providers add openai --no-key --models gpt-0', /no model gpt-0; of OpenAI it has gpt-6-astra/],
+  ['providers add openai --no-key --markup -5', /percent from 0/],
+  ['providers add openai --no-key --param region=x', /no parameter region/],
+  ['providers add openai --no-key --id a/b', /no id of a provider/],
+  ['providers add openai --no-key --nonsense 1', /no option --nonsense/],
+  ['providers add --apply openai', /--apply takes no value/],
+  ['providers add azure-openai --no-key', /--param resource=… {3}name of the resource/],
+  ['providers add vllm', /no models of vLLM/],
+  ['providers add vertex --key-env OPENAI_KEY_OF_NOBODY', /is not set here/],
+  ['prices compare', /--from is one of bundled, models.dev, litellm/],
+  ['prices compare --from bundled --apply', /no option --apply/],
+  ['prices compare --from litellm --list-url http://example.com/x', /over https/],
+  ['prices compare --from litellm --list-url ftp://example.com/x', /over https/],
+])('%s is refused with the reason, and nothing is asked to change', async (line, reason) => {
+  const { code, out, error } = await run(line);
+  expect({ code, out, error }).toEqual({ code: 2, out: '', error: expect.stringMatching(reason) });
+  expect(world.asked.filter(({ name }) => name === 'catalog.apply')).toEqual([]);
+});
+
+test('what the operator API refuses is shown as it is', async () => {
+  world.scriptByName('catalog.apply', () => ({ refused: { code: 'in_use', message: 'no', param: null } }));
+  const { code, error } = await run('providers add openai --no-key --apply');
+  expect([code, JSON.parse(error)]).toEqual([1, { error: expect.objectContaining({ code: 'in_use' }) }]);
+});
+
+const OURS = {
+  ...SOURCE,
+  profile: 'openai',
+  upstreamModel: 'gpt-5.4-mini',
+  costs: { inputPerMillion: '0.50', outputPerMillion: '4.50' },
+};
+const PRICED = {
+  ...MODEL,
+  prices: { inputPerMillion: '0.90', cachedInputPerMillion: '0.50', outputPerMillion: '5.40' },
+};
+
+test.each([
+  ['bundled', null],
+  ['litellm', LITELLM],
+  ['models.dev', { openai: { models: { 'gpt-5.4-mini': { cost: { input: 0.75, output: 4.5, cache_read: 0.075 } } } } }],
+])('a comparison with %s shows differences and the margin, and changes nothing', async (from, list) => {
+  stored({ models: [PRICED], sources: [OURS, { ...OURS, id: 'other', modelId: 'pub/other', upstreamModel: 'o' }] });
+  const file = list === null ? '' : ` --file ${listFile('list.json', list)}`;
+  for (const verb of ['compare', 'import']) {
+    const { code, out, error } = await run(`prices ${verb} --from ${from}${file}`);
+    expect({ code, error }).toEqual({ code: 0, error: '' });
+    expect(out).toContain('source src: cost input 0.50 -> 0.75, cached input none -> 0.075');
+    expect(out).toContain('source other: not in the list, stays as it is');
+    expect(out).toContain('model pub/model: price input 0.90, cached input 0.50, output 5.40 (stays)');
+    expect(out).toContain('margin 16.6 %');
+    expect(out).toContain('Nothing is changed; to change: costs of 1 sources, prices of 0 models');
+  }
+  expect(world.asked.filter(({ name }) => name === 'catalog.apply')).toEqual([]);
+});
+
+test.each([
+  ['litellm', LITELLM],
+  ['models.dev', { openai: { models: { 'gpt-5.4-mini': { cost: { input: 0.75, output: 4.5, cache_read: 0.075 } } } } }],
+])('an import of %s puts costs, and prices only with a markup', async (from, list) => {
+  stored({ models: [PRICED], sources: [OURS] });
+  const line = `prices import --from ${from} --file ${listFile('list.json', list)}`;
+  expect((await run(`${line} --apply`)).code).toBe(0);
+  expect((await run(`${line} --markup 100 --apply`)).code).toBe(0);
+  const [first, second] = applied();
+  expect(first?.objects.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['source src']);
+  const { id: _id, hasCredential: _has, costVersion: _version, upcomingCosts: _upcoming, ...spec } = OURS;
+  const costs = { inputPerMillion: '0.75', cachedInputPerMillion: '0.075', outputPerMillion: '4.50' };
+  expect(first?.objects[0]?.spec).toMatchObject({ ...spec, costs });
+  expect(first?.objects[0]).not.toHaveProperty('sealedCredential');
+  expect(second?.objects.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['source src', 'model pub/model']);
+  expect(second?.objects[1]?.spec).toMatchObject({
+    displayName: MODEL.displayName,
+    prices: { inputPerMillion: '1.50', cachedInputPerMillion: '0.15', outputPerMillion: '9.00' },
+  });
+});
+
+test('a price that would sell below cost is named, and stops an import unless it is meant', async () => {
+  stored({ models: [{ ...PRICED, prices: { inputPerMillion: '0.70', outputPerMillion: '5' } }], sources: [OURS] });
+  const line = `prices import --from litellm --file ${listFile('list.json', LITELLM)}`;
+  const named = 'BELOW COST pub/model: input is sold for 0.70 and costs 0.75 at src';
+  const tried = await run(line);
+  expect([tried.code, tried.error.includes(named)]).toEqual([0, true]);
+  expect(tried.out).toContain('margin -7.1 %');
+  const refused = await run(`${line} --apply`);
+  expect([refused.code, refused.error.includes(named)]).toEqual([1, true]);
+  expect(applied()).toEqual([]);
+  expect((await run(`${line} --below-cost --apply`)).code).toBe(0);
+  expect(applied()).toHaveLength(1);
+});
+
+test('only sources of one provider are changed where it is named; models without a price are told', async () => {
+  stored({ models: [NO_PRICE], sources: [OURS, { ...OURS, id: 'second', providerId: 'elsewhere' }] });
+  const file = listFile('list.json', LITELLM);
+  const { out } = await run(`prices import --from litellm --file ${file} --provider elsewhere --apply`);
+  expect(applied()[0]?.objects.map(({ id }) => id)).toEqual(['second']);
+  expect(out).toContain('it has no price, so it is not sold');
+});
+
+test('a list comes from an address of this machine; another form, no JSON and redirects are refused', async () => {
+  const server = createServer((request, response) => {
+    if (request.url === '/moved') return void response.writeHead(302, { location: 'http://127.0.0.1/there' }).end();
+    if (request.url === '/text') return void response.end('text');
+    if (request.url === '/none') return void response.writeHead(404).end();
+    response.end(JSON.stringify(request.url === '/litellm' ? LITELLM : MODELS_DEV));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  stored({ sources: [OURS] });
+  try {
+    const compare = (path: string) => run(`prices compare --from litellm --list-url ${url}${path}`);
+    expect((await compare('/litellm')).out).toContain('source src: cost input 0.50 -> 0.75');
+    for (const [path, reason] of [
+      ['/models', 'no list of LiteLLM'],
+      ['/text', 'no JSON'],
+      ['/moved', 'leads to http://127.0.0.1/there'],
+      ['/none', 'answered 404'],
+    ] as const) {
+      expect(await compare(path)).toMatchObject({ code: 2, error: expect.stringContaining(reason) });
+    }
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+test('lists are read to their last page', async () => {
+  const pages = [
+    { sources: [OURS], nextCursor: 'more' },
+    { sources: [{ ...OURS, id: 'last' }], nextCursor: null },
+  ];
+  stored({});
+  world.scriptByName('catalog.list-sources', () => pages.shift());
+  const { out } = await run('prices compare --from bundled');
+  expect(out).toContain('source last: cost');
+});
