@@ -85,13 +85,12 @@ export interface ConsumeOptions {
    */
   ackWaitMs: number;
   /**
-   * A batch that is not full begins at the earliest so long after the one before: fewer, larger
-   * batches. Default 0.
+   * So long after a batch that was not full nothing is asked for; then everything that came
+   * meanwhile is: fewer wake-ups, larger batches. Default 0.
    */
   collectMs?: number;
   /**
-   * With so many bytes a batch is full before it has `batchMax` deliveries; it still gets what came
-   * meanwhile. No default.
+   * With so many bytes a batch is full, as with `batchMax` deliveries. No default.
    */
   collectBytes?: number;
   /**

@@ -170,8 +170,9 @@ test('batches that are not full begin at the stated distance, the first one at o
 test.each([
   ['deliveries', { batchMax: 5 }],
   ['bytes', { collectBytes: 5 * Buffer.byteLength('{"n":10,"v":1}') }],
-])('a batch that has enough %s does not wait for that distance', async (_what, full) => {
+])('after a batch with enough %s the next one does not wait for that distance', async (_what, full) => {
   await billing.ensureStream(USAGE_SETTINGS);
+  await storeNumbers(10, 15);
   const batches: number[][] = [];
   const consumer = billing.consume(
     options(
@@ -182,13 +183,35 @@ test.each([
       { collectMs: 3_600_000, ...full },
     ),
   );
-  await storeNumbers(10, 11);
-  await until('the first comes alone', () => batches.length === 1);
-  for (let n = 11; n < 15; n += 1) await storeNumbers(n, n + 1);
-  expect(batches).toHaveLength(1);
+  await until('the full one has come', () => batches.length === 1);
   await storeNumbers(15, 16);
-  await until('the second one is full', () => batches.length === 2);
-  expect(batches[1]?.sort()).toEqual([11, 12, 13, 14, 15]);
+  await until('the next one has come', () => batches.length === 2);
+  expect(batches.map((batch) => batch.sort())).toEqual([[10, 11, 12, 13, 14], [15]]);
+  await storeNumbers(16, 17);
+  await edge.store(recorded, { shard: 1 }, { n: 0 });
+  expect(batches).toHaveLength(2);
+  await consumer.stop();
+});
+
+test('what comes while batches are collected is one delivery of the server, and survives a restart of it', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const batches: number[][] = [];
+  const consumer = billing.consume(
+    options(
+      async (batch) => {
+        batches.push(batch.map(numberIn));
+        for (const delivery of batch) delivery.ack();
+      },
+      { collectMs: 400 },
+    ),
+  );
+  await storeNumbers(0, 1);
+  await until('the first comes alone', () => batches.length === 1);
+  await world.restart({ kill: true });
+  await until('connected again', () => edge.connected() && billing.connected());
+  await storeNumbers(1, 6);
+  await until('all have come', () => batches.flat().length >= 6);
+  expect([...new Set(batches.flat())].sort()).toEqual([0, 1, 2, 3, 4, 5]);
   await consumer.stop();
 });
 

@@ -21,10 +21,10 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   let waiting: Held[] = [];
   let inHand: Held[] = [];
   let handling: Promise<void> | undefined;
-  let begunAt = -Infinity;
   let collecting: NodeJS.Timeout | undefined;
   let scheduled = false;
   let stopping: Promise<void> | undefined;
+  const { collectMs = 0 } = options;
 
   const pull = new Pull(link, {
     label: `${stream}/${durable}`,
@@ -38,8 +38,9 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     room: () => batchMax - waiting.length,
     deliver: (message) => {
       waiting.push({ ...openDelivery(link, message), heardAt: performance.now() });
-      schedule();
+      if (collectMs === 0) schedule();
     },
+    ...(collectMs > 0 && { answered: () => (waiting.length > 0 ? next() : ask()) }),
   });
 
   /** After what came in the same read has been added: a batch is whatever has arrived. */
@@ -58,22 +59,23 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     return bytes >= (options.collectBytes ?? Infinity);
   };
 
+  const ask = (): void => {
+    if (collecting === undefined) pull.more();
+  };
+
+  const collected = (): void => {
+    collecting = undefined;
+    ask();
+  };
+
   const next = (): void => {
     if (stopping !== undefined || handling !== undefined || waiting.length === 0) return;
-    const collectMs = begunAt + (options.collectMs ?? 0) - performance.now();
-    if (collectMs > 0 && !isFull()) {
-      collecting ??= setTimeout(() => {
-        collecting = undefined;
-        next();
-      }, collectMs);
-      return;
-    }
     clearTimeout(collecting);
-    collecting = undefined;
-    begunAt = performance.now();
+    // What comes meanwhile waits at the server: nobody is woken for it here.
+    collecting = collectMs > 0 && !isFull() ? setTimeout(collected, collectMs) : undefined;
     inHand = waiting.slice(0, batchMax);
     waiting = waiting.slice(batchMax);
-    pull.more();
+    ask();
     handling = handle(inHand).finally(() => {
       handling = undefined;
       inHand = [];

@@ -25,6 +25,13 @@ export interface PullSource {
   deliver(message: Msg): void;
   /** The server was heard: nothing newer is waiting there than what was delivered. */
   quiet?(): void;
+  /**
+   * With it a question brings what waits at the server, or waits for the first message and brings
+   * that, and is over: the source calls {@link Pull.more} when it wants the next. Without it a
+   * question brings messages as they come, and the next one follows by itself. Also called when a
+   * question ends in another way.
+   */
+  answered?(): void;
 }
 
 /**
@@ -84,6 +91,8 @@ export class Pull {
       batch: room,
       expires: PULL_EXPIRES_MS * NANOSECONDS_PER_MS,
       idle_heartbeat: HEARTBEAT_MS * NANOSECONDS_PER_MS,
+      // With a time of expiry the server waits for a first message nevertheless.
+      no_wait: this.#source.answered !== undefined,
     });
     const { stream, consumer } = this.#consumer;
     this.#link.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, body, {
@@ -141,7 +150,7 @@ export class Pull {
     }
     this.#source.deliver(message);
     if (this.#wanted > 0) this.#wanted -= 1;
-    if (this.#wanted === 0) this.more();
+    if (this.#wanted === 0) this.#over();
   }
 
   #receiveStatus(message: Msg): void {
@@ -153,7 +162,7 @@ export class Pull {
       case STATUS.noMessages:
       case STATUS.expired:
         this.#wanted = 0;
-        this.more();
+        this.#over();
         return;
       default:
         // The consumer is gone, its leader has moved, or the server shuts down.
@@ -162,10 +171,17 @@ export class Pull {
     }
   }
 
+  #over(): void {
+    if (this.#source.answered === undefined) this.more();
+    else this.#source.answered();
+  }
+
   #forgetQuestion(): void {
     this.#consumer = undefined;
     this.#wanted = 0;
     this.#question += 1;
+    // Not at once: the source may be making this object.
+    if (this.#source.answered !== undefined) queueMicrotask(() => this.#over());
   }
 
   #restartLater(): void {

@@ -34,7 +34,8 @@ const ACK_WAIT_MS = 5_000;
  */
 const COLLECT_MS = 250;
 /**
- * About 500 events: more at once make none of them cheaper, so a batch of so many waits no longer.
+ * About 500 events: more at once make none of them cheaper, so nothing waits after a batch of so
+ * many.
  */
 const COLLECT_BYTES = 256 * 1024;
 /**
