@@ -151,6 +151,11 @@ export const providerProfile = z.strictObject({
   /** `asked`: usage ends a stream when `include_usage` asks for it; `always`; `never`. */
   streamUsage: z.enum(['asked', 'always', 'never']),
   totalExtra: z.enum(TOTAL_EXTRAS),
+  /**
+   * On messages endpoints `input_tokens` have what came from the cache too, against the format;
+   * absent: they do not.
+   */
+  cachedInInput: z.boolean().optional(),
   pricing: pricingRules,
   errors: z.array(errorRule).max(32),
   /** Values of `max_tokens` that bound nothing. */

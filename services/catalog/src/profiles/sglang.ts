@@ -27,6 +27,7 @@ export const SGLANG: ProviderProfile = {
   refuses: [],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  cachedInInput: true,
   pricing: {
     classes: [],
     tools: [],
@@ -81,7 +82,7 @@ export const SGLANG: ProviderProfile = {
     'In a scheduler abort error.type is the upper-case name of the HTTP status (SERVICE_UNAVAILABLE, BAD_REQUEST), elsewhere BadRequestError or InternalServerError.',
     'reasoning_tokens is a FLAT field of usage, not in completion_tokens_details; completion_tokens_details only has accepted and rejected prediction tokens of speculative decoding (extra, not billed).',
     'prompt_tokens_details is null unless --enable-cache-report and at least one token was cached; older streams missed it even then.',
-    "/v1/messages: input_tokens is the WHOLE prompt while cache_read_input_tokens repeats its cached part: subtract, against Anthropic's rule, or cached input is counted twice.",
+    "/v1/messages: input_tokens is the WHOLE prompt while cache_read_input_tokens repeats its cached part, against Anthropic's rule; it is counted once.",
     '/v1/messages stream: message_start says 0 tokens; all counts come in message_delta.usage.',
     "/v1/messages hides causes: any engine refusal, context too long too, becomes 500 internal_error 'Internal processing error'; do not fail over or blame the provider for it blindly.",
     "/v1/messages failure in a stream: event: error of type api_error 'Stream processing error', then STILL message_delta and message_stop as if fine.",

@@ -132,6 +132,7 @@ const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name]
   refuses: null,
   streamUsage: 'never',
   totalExtra: 'input',
+  cachedInInput: true,
   pricing: { classes: [], tools: [], freeTools: ['*'], unpricedFields: {} },
   errors: [{ status: 418, code: null, text: null, class: 'funds' }],
   unlimitedMaxTokens: [-1],

@@ -55,6 +55,7 @@ export function sourceEntry(source: Source, profile: ProviderProfile, costs: Dat
     ...(source.unpriced === 'refuse' ? { pricing: profile.pricing } : {}),
     ...filled({ streamedPaths, body, errors: profile.errors, unlimitedMaxTokens: profile.unlimitedMaxTokens }),
     ...(profile.keepsState ? { keepsState: true } : {}),
+    ...(profile.cachedInInput === true ? { cachedInInput: true } : {}),
   };
 }
 

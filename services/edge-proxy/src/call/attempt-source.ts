@@ -270,9 +270,10 @@ export class Attempt implements SourceReader, RelayEvents {
     if (!this.#call.request.answer.isGone && !this.#pauses.isPaused) this.#limits.watchSilence();
   }
 
-  keptBack(commit: () => void): void {
+  keptBack(commit: () => void, msMax = COMMIT_AFTER_MS): void {
     if (!this.#takes('kept_back')) return;
-    const afterMs = Math.min(COMMIT_AFTER_MS, this.#edge.settings.upstreamDeadlineMs / 2);
+    this.#commit?.cancel();
+    const afterMs = Math.min(msMax, this.#edge.settings.upstreamDeadlineMs / 2);
     this.#commit = this.#edge.deadlines.in(afterMs, commit);
   }
 

@@ -66,10 +66,10 @@ export interface RelayEvents {
   /** The first event of a stream was seen; comments are none. */
   firstEvent(): void;
   /**
-   * The beginning of a stream is kept back, until it shows an answer, an error, or `commit` is
-   * called.
+   * The beginning of a stream is kept back until it shows an answer, an error, or `commit` is
+   * called; or the provider has failed, and its reason is waited for. @param msMax until `commit`
    */
-  keptBack(commit: () => void): void;
+  keptBack(commit: () => void, msMax?: number): void;
   /** The first generated text of a stream was seen. */
   firstToken(): void;
   /** Called once. */

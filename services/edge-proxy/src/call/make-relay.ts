@@ -23,10 +23,10 @@ export function makeRelay(
 ): AnswerRelay {
   const { answer } = call.request;
   const reader = READERS[call.row.format];
-  const { streamUsage, totalExtra, pricing } = opened.source;
+  const { streamUsage, totalExtra, cachedInInput, pricing } = opened.source;
   if (call.parsed.stream) {
     const dropUsageChunk = addsStreamUsage(call.parsed, streamUsage);
-    const metering = { dropUsageChunk, choices: call.parsed.choices, totalExtra, pricing };
+    const metering = { dropUsageChunk, choices: call.parsed.choices, totalExtra, cachedInInput, pricing };
     return new StreamRelay({
       answer,
       headers: streamHeaders(headers),
@@ -41,8 +41,7 @@ export function makeRelay(
     headers: plainHeaders(headers),
     contentLength: lengthOf(headers['content-length']),
     reader,
-    totalExtra,
-    pricing,
+    counting: opened.source,
     events,
     sendsEarly: () => edge.running.size <= EARLY_CALLS_MAX,
   });

@@ -24,6 +24,7 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
     headers: ['content-type', 'application/json'],
     contentLength,
     reader: READERS.chat,
+    counting: {},
     sendsEarly: () => sendsEarly,
     events: {
       begun: () => undefined,

@@ -1,7 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import type { PricingRules } from '../domain/asks.js';
-import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
-import type { TotalExtra } from '../domain/formats/read-usage.js';
+import type { AnswerReader, Counting, MeterResult } from '../domain/formats/meter.js';
 import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
@@ -25,8 +23,7 @@ export interface PlainRelayParts {
   /** As the provider announced it, null when it did not. */
   readonly contentLength: number | null;
   readonly reader: AnswerReader;
-  readonly totalExtra?: TotalExtra | undefined;
-  readonly pricing?: PricingRules | undefined;
+  readonly counting: Counting;
   readonly events: RelayEvents;
   /** Whether a complete body is sent before its record is stored, all but the last byte. */
   readonly sendsEarly: () => boolean;
@@ -170,6 +167,6 @@ export class PlainRelay implements AnswerRelay {
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     if (this.hasBegun) this.#forget();
     else this.#chunks = [body];
-    return this.#parts.reader.readPlain(body, this.#parts.totalExtra, this.#parts.pricing);
+    return this.#parts.reader.readPlain(body, this.#parts.counting);
   }
 }

@@ -15,6 +15,7 @@ function relay(format: keyof typeof READERS = 'response') {
   const deliveries: Delivery[] = [];
   const failures: BodyFailure[] = [];
   const commits: (() => void)[] = [];
+  const said: (string | undefined)[] = [];
   const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
     answer,
@@ -29,7 +30,7 @@ function relay(format: keyof typeof READERS = 'response') {
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
       incomplete: (result) => void failures.push(result),
-      providerFailed: () => true,
+      providerFailed: (error) => said.push(error?.codes.join()) > 0,
       pause: () => undefined,
     },
   });
@@ -37,6 +38,7 @@ function relay(format: keyof typeof READERS = 'response') {
     stream,
     failures,
     commits,
+    said,
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
     sent: () => Buffer.concat(written).toString(),
     sentBytes: () => written.reduce((sum, { length }) => sum + length, 0),
@@ -142,4 +144,32 @@ test.each(['drop', 'end'] as const)('nothing of a beginning is held after its st
   if (how === 'end') stream.end(false);
   stream.drop();
   expect([HELD_BEGINNINGS.held, failures.length]).toEqual([0, how === 'end' ? 1 : 0]);
+});
+
+const UNEXPLAINED = 'data: {"type":"response.failed","response":{"status":"failed","error":null}}\n\n';
+const REASON = 'event: error\ndata: {"type":"error","error":{"code":"content_policy_violation"}}\n\n';
+
+test.each<[string, string[], string]>([
+  ['in the same packet', [UNEXPLAINED + REASON], UNEXPLAINED + REASON],
+  ['in a later one, after a comment', [UNEXPLAINED, `: wait\n\n${REASON}`], UNEXPLAINED + REASON],
+  ['without the end of its event', [UNEXPLAINED, REASON.slice(0, -1)], UNEXPLAINED + REASON.slice(0, -1)],
+])('a failure without a reason has that of the event behind it, %s', (_name, chunks, wanted) => {
+  const { push, sent, said, stream } = relay();
+  push(...chunks);
+  stream.end(false);
+  expect([sent(), said]).toEqual([wanted, ['contentpolicyviolation']]);
+});
+
+test.each<[string, (relayed: ReturnType<typeof relay>) => void]>([
+  ['its stream ends', ({ stream }) => stream.end(false)],
+  ['its connection ends', ({ stream }) => stream.end(true)],
+  ['it goes on', ({ push }) => push(DONE)],
+  ['nothing comes in time', ({ commits }) => commits.at(-1)?.()],
+])('a failure without a reason has none when %s', (_name, happens) => {
+  const relayed = relay();
+  relayed.push(RESPONSES.first, UNEXPLAINED);
+  expect([relayed.sent(), relayed.said]).toEqual([RESPONSES.first, []]);
+  happens(relayed);
+  relayed.stream.end(false);
+  expect([relayed.sent(), relayed.said]).toEqual([RESPONSES.first + UNEXPLAINED, [undefined]]);
 });

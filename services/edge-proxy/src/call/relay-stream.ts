@@ -1,6 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import { EventOverflow, EventSplitter, type SseEvent } from '../domain/event-stream.js';
-import { PASS } from '../domain/formats/meter.js';
+import { explained, PASS } from '../domain/formats/meter.js';
 import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
 import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
@@ -11,6 +11,8 @@ import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type Relay
  * a response is repeated whole.
  */
 const BEGINNING_BYTES_MAX = 256 * 1024;
+/** How long the reason of a failure that gave none is waited for: see {@link explained}. */
+const REASON_MS_MAX = 2_000;
 /** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
 const LF = 0x0a;
@@ -56,6 +58,8 @@ export class StreamRelay implements AnswerRelay {
   /** The final marker and the events that followed it; null before it came. */
   #lastPiece: Buffer[] | null = null;
   #lastPieceBytes = 0;
+  /** The provider has failed and gave no reason: the next event may. */
+  #unexplained: ProviderFailure | null = null;
   /** Of the event before. */
   #hasPassed = true;
   #endedInCr = false;
@@ -87,10 +91,12 @@ export class StreamRelay implements AnswerRelay {
 
   end(openEnded: boolean): void {
     if (this.#isOver) return this.#followWith(this.#splitter.end()?.bytes ?? NOTHING);
-    if (openEnded && !this.#meter.result().finished) return this.#parts.events.incomplete(BROKEN);
+    const mayBeCut = this.#unexplained === null && !this.#meter.result().finished;
+    if (openEnded && mayBeCut) return this.#parts.events.incomplete(BROKEN);
     const rest = this.#splitter.end();
     if (rest !== null) this.#relay([rest]);
     if (this.#isOver) return;
+    if (this.#unexplained !== null) return this.#fail([], this.#unexplained);
     if (!this.#hasEvent) return this.#parts.events.incomplete(UNUSABLE);
     // A proper end proves nothing either: what has neither marker nor finish reason stopped in the
     // middle.
@@ -124,6 +130,14 @@ export class StreamRelay implements AnswerRelay {
         this.#parts.events.firstToken();
       }
       const bytes = this.#passingOf(sseEvent, pass);
+      if (this.#unexplained !== null) {
+        if (sseEvent.data === null) continue;
+        return this.#fail(passing, explained(this.#unexplained, failure));
+      }
+      if (failure?.isUnexplained === true) {
+        this.#awaitReason(failure);
+        continue;
+      }
       if (failure !== null) return this.#fail(passing, failure);
       // A final marker may be told by its name alone.
       if (sseEvent.data !== null || final) this.#hear(early);
@@ -143,6 +157,13 @@ export class StreamRelay implements AnswerRelay {
     if (this.#hasEvent) return;
     this.#hasEvent = true;
     this.#parts.events.firstEvent();
+  }
+
+  #awaitReason(failure: ProviderFailure): void {
+    this.#unexplained = failure;
+    this.#parts.events.keptBack(() => {
+      if (!this.#isOver) this.#fail([], failure);
+    }, REASON_MS_MAX);
   }
 
   /** The provider says that it has failed: in its own form, if the client is to have that. */

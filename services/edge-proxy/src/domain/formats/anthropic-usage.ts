@@ -16,8 +16,15 @@ type Count = number | null;
 export class AnthropicUsage {
   #isReported = false;
   #isMalformed = false;
-  readonly #totals = new Counts();
+  readonly #totals: Counts;
+  readonly #cachedInInput: boolean;
   #compactions: readonly Counts[] = [];
+
+  /** @param cachedInInput the source counts cached input in `input_tokens` too (SGLang) */
+  constructor(cachedInInput = false) {
+    this.#cachedInInput = cachedInInput;
+    this.#totals = new Counts(cachedInInput);
+  }
 
   see(value: unknown): void {
     if (value === undefined || value === null) return;
@@ -29,7 +36,7 @@ export class AnthropicUsage {
     if (!Array.isArray(iterations)) return;
     const compactions = iterations.filter(isRecord).filter(({ type }) => type === 'compaction');
     if (compactions.length < this.#compactions.length) return;
-    this.#compactions = compactions.map((each) => new Counts(each));
+    this.#compactions = compactions.map((each) => new Counts(this.#cachedInInput, each));
   }
 
   /**
@@ -62,7 +69,10 @@ class Counts {
   #cacheWrite1h: Count = null;
   #isSplitRead = true;
 
-  constructor(reported?: JsonRecord) {
+  readonly #cachedInInput: boolean;
+
+  constructor(cachedInInput: boolean, reported?: JsonRecord) {
+    this.#cachedInInput = cachedInInput;
     if (reported !== undefined) this.see(reported);
   }
 
@@ -84,7 +94,10 @@ class Counts {
   }
 
   get input(): number {
-    return (this.#input ?? Number.NaN) + this.cachedInput + this.#writes;
+    const input = this.#input ?? Number.NaN;
+    return this.#cachedInInput
+      ? Math.max(input, this.cachedInput + this.#writes)
+      : input + this.cachedInput + this.#writes;
   }
 
   get output(): number {

@@ -5,11 +5,10 @@ import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../said-error.js';
 import { failedEvent, withError } from './failed-event.js';
 import { DROP, FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
+import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
-import type { PricingRules } from '../asks.js';
 import { SaidReader, saidIn } from '../said-extras.js';
-import { laterUsage, meterResult, withSaid, type ReadUsage, type TotalExtra } from './read-usage.js';
+import { laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
 
 /** `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
@@ -22,7 +21,7 @@ const DONE_BYTES_MAX = 16;
 export function choicesReader(streamed: string, plain: string): AnswerReader {
   return {
     streamMeter: (options) => choicesStreamMeter(streamed, options),
-    readPlain: (body, totalExtra, pricing) => readPlainChoices(plain, body, totalExtra, pricing),
+    readPlain: (body, counting) => readPlainChoices(plain, body, counting),
     cutEndsNormally: false,
   };
 }
@@ -70,12 +69,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
  * Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without
  * an error is not finished.
  */
-function readPlainChoices(
-  textMember: string,
-  body: Buffer,
-  totalExtra?: TotalExtra,
-  pricing?: PricingRules,
-): MeterResult {
+function readPlainChoices(textMember: string, body: Buffer, { totalExtra, pricing }: Counting = {}): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;

@@ -6,10 +6,9 @@ import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../said-error.js';
 import { withError } from './failed-event.js';
 import { FINAL, PASS } from './meter.js';
-import type { PricingRules } from '../asks.js';
 import { SaidReader, saidIn } from '../said-extras.js';
-import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
-import { meterResult, withSaid, type TotalExtra } from './read-usage.js';
+import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
+import { meterResult, withSaid } from './read-usage.js';
 
 /**
  * A refusal before any output is not charged, though its usage has counts
@@ -29,8 +28,8 @@ export const messagesReader: AnswerReader = {
  * Events are told by the `type` of their data: the `event` field repeats it, and only for some
  * providers.
  */
-function messagesStreamMeter({ pricing }: StreamMeterOptions): StreamMeter {
-  const usage = new AnthropicUsage();
+function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): StreamMeter {
+  const usage = new AnthropicUsage(cachedInInput);
   const said = pricing === undefined ? null : new SaidReader(pricing);
   let deliveredBytes = 0;
   let isStopped = false;
@@ -95,10 +94,10 @@ function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boole
   return { usage: null, problem: 'absent', begun: read, deliveredBytes, finished };
 }
 
-function readPlainMessage(body: Buffer, _totalExtra?: TotalExtra, pricing?: PricingRules): MeterResult {
+function readPlainMessage(body: Buffer, { cachedInInput, pricing }: Counting = {}): MeterResult {
   const message = parseObject(body);
   if (message === null) return meterResult('malformed', 0, false);
-  const usage = new AnthropicUsage();
+  const usage = new AnthropicUsage(cachedInInput);
   usage.see(message['usage']);
   const isMessage = message['type'] === 'message' || Array.isArray(message['content']);
   const finished = isMessage && message['type'] !== 'error' && !saysError(message['error']);

@@ -2,7 +2,6 @@ import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { SseEvent } from '../event-stream.js';
-import type { PricingRules } from '../asks.js';
 import type { SaidError } from '../said-error.js';
 import type { SaidExtras } from '../said-extras.js';
 
@@ -43,6 +42,14 @@ export interface ProviderFailure {
   readonly said: SaidError | null;
   /** As it may go on in its own format, cleaned; null where an error of ours takes its place. */
   readonly relayed: Buffer | null;
+  /** It gives no reason, and the next event may (Azure): see {@link explained}. */
+  readonly isUnexplained?: true;
+}
+
+/** A failure without a reason, by what came next: null, it was nothing that failed. */
+export function explained(failure: ProviderFailure, next: ProviderFailure | null): ProviderFailure {
+  const relayed = [failure.relayed, next?.relayed].filter((bytes) => bytes != null);
+  return { said: next?.said ?? failure.said, relayed: relayed.length === 0 ? null : Buffer.concat(relayed) };
 }
 
 /** What an event means for the relay. */
@@ -79,21 +86,20 @@ export interface StreamMeter {
   cutEnding(error: GatewayError, requestId: string): Buffer;
 }
 
-export interface StreamMeterOptions {
+/** How a source counts: absent members mean what the format does. */
+export type Counting = Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'>;
+
+export interface StreamMeterOptions extends Counting {
   /** The gateway added `stream_options.include_usage`: the extra event is taken out again. */
   readonly dropUsageChunk: boolean;
   /** Answers asked for (`ParsedCall.choices`). */
   readonly choices: number;
-  /** Absent: as reported reasoning has it. */
-  readonly totalExtra?: CatalogSource['totalExtra'];
-  /** Absent: nothing is read but tokens. */
-  readonly pricing?: PricingRules | undefined;
 }
 
 /** How answers of one format are read, and how a cut stream of it ends. */
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
-  readonly readPlain: (body: Buffer, totalExtra?: CatalogSource['totalExtra'], pricing?: PricingRules) => MeterResult;
+  readonly readPlain: (body: Buffer, counting?: Counting) => MeterResult;
   /**
    * After its ending a cut stream of this format ends as HTTP says, also when the provider's own
    * error event was the ending: its clients lose the last event otherwise. False: the connection is

@@ -5,11 +5,10 @@ import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answ
 import { generatedTextBytes } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
+import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
-import type { PricingRules } from '../asks.js';
 import { SaidReader, saidIn } from '../said-extras.js';
-import { isTokens, laterUsage, meterResult, withSaid, type ReadUsage, type TotalExtra } from './read-usage.js';
+import { isTokens, laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
 
 /** The reader of the responses protocol. */
 export const responsesReader: AnswerReader = {
@@ -68,6 +67,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
           isFinal = true;
           return FINAL;
         case 'response.failed':
+          return failedResponse(failedEvent(sseEvent, message));
         case 'error':
           return failedEvent(sseEvent, message);
         default:
@@ -85,7 +85,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
  * Reads a complete response. One that the provider marks as failed is none, but it may go to the
  * client as it is.
  */
-function readPlainResponse(body: Buffer, totalExtra?: TotalExtra, pricing?: PricingRules): MeterResult {
+function readPlainResponse(body: Buffer, { totalExtra, pricing }: Counting = {}): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
@@ -94,6 +94,12 @@ function readPlainResponse(body: Buffer, totalExtra?: TotalExtra, pricing?: Pric
   const result = meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed);
   if (result.finished) return withId(withSaid(result, saidIn(response, pricing)), response['id']);
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
+}
+
+/** One without a reason may have it in the event behind it. */
+function failedResponse(seen: SeenEvent): SeenEvent {
+  const { failure } = seen;
+  return failure?.said === null ? { ...seen, failure: { ...failure, isUnexplained: true } } : seen;
 }
 
 function withId(result: MeterResult, id: unknown): MeterResult {
