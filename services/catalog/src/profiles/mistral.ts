@@ -21,7 +21,7 @@ export const MISTRAL: ProviderProfile = {
   betas: [],
   body: {
     '/v1/chat/completions': {
-      remove: ['stream_options', 'store', 'user'],
+      remove: ['store', 'user'],
       rename: {
         max_completion_tokens: 'max_tokens',
         seed: 'random_seed',

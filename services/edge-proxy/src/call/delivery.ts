@@ -1,4 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/errors';
+import type { TokenUsage } from '@gateway/metering';
 import type { CallEnd } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import type { AttemptResult } from '../domain/judge-attempt.js';
@@ -18,6 +19,11 @@ export interface Delivery {
    * answer. Read when it is sent: what follows a stream's final marker meanwhile belongs to it.
    */
   readonly lastPiece: Buffer | null;
+  /**
+   * Of a complete stream: the event that goes before the last piece and tells what is charged; see
+   * `StreamMeter`.
+   */
+  readonly usageEvent?: ((usage: TokenUsage) => Buffer | null) | undefined;
   /**
    * Called when the last piece was sent, or will not be: what counts as held for it is given back.
    */

@@ -33,7 +33,7 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
     case 'complete': {
       await settlement.recorded;
       await settlement.released;
-      answer.end(delivery.lastPiece);
+      answer.end(lastBytes(delivery, settlement));
       return destroyUnread(edge, answer, edge.settings.upstreamDeadlineMs);
     }
     case 'cut':
@@ -45,6 +45,16 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
       return answer.destroy();
   }
 }
+
+/** The last piece, with the usage that is charged before it where the client is to be told. */
+function lastBytes({ lastPiece, usageEvent }: Delivery, { usage }: Settlement): Buffer | null {
+  const told = usage === null ? null : (usageEvent?.(usage) ?? null);
+  if (told === null) return lastPiece;
+  return Buffer.concat(lastPiece === null ? [END_OF_SSE_EVENT, told] : [told, lastPiece]);
+}
+
+/** Of an event that nothing followed: it may have come without its end. */
+const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
 /**
  * A cut answer must not end like a complete one; some streams show that by their last event alone

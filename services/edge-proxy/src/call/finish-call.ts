@@ -7,6 +7,7 @@ import {
   type BoundFigures,
   type PriceFigures,
   type Served,
+  type TokenUsage,
 } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../heartbeats/running-calls.js';
@@ -42,10 +43,12 @@ export interface Settlement {
    * call at once where there is room for others beside it.
    */
   readonly released: Promise<void>;
+  /** What is charged; null: nothing is. */
+  readonly usage: TokenUsage | null;
 }
 
 const NOTHING = Promise.resolve();
-const NOTHING_TO_WAIT_FOR: Settlement = { recorded: NOTHING, released: NOTHING };
+const NOTHING_TO_WAIT_FOR: Settlement = { recorded: NOTHING, released: NOTHING, usage: null };
 
 /**
  * The one record of a call: its event is frozen and published, its hold released, both at once
@@ -60,7 +63,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     edge.running.remove(call.id);
     const released = new Confirmation(edge, RELEASE_WAIT_MS, 'release');
     sendRelease(edge, call.span, held, VOID, released);
-    return { recorded: NOTHING, released: released.came };
+    return { recorded: NOTHING, released: released.came, usage: null };
   }
   const figures = figuresOfVersion(price);
   const charge = chargeOf({
@@ -90,7 +93,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     recorded.confirm();
   });
   if (isCharged) sendRelease(edge, call.span, held, release, released);
-  return { recorded: recorded.came, released: released?.came ?? NOTHING };
+  return { recorded: recorded.came, released: released?.came ?? NOTHING, usage: charge.usage };
 }
 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;

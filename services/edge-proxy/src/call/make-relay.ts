@@ -1,5 +1,5 @@
 import { READERS } from '../domain/formats/readers.js';
-import { addsStreamUsage } from '../domain/forward-body.js';
+import { addsStreamUsage, makesUsageEvent } from '../domain/forward-body.js';
 import type { OpenedSource } from '../ports.js';
 import { lengthOf, plainHeaders, streamHeaders, type SourceHeaders } from './answer-headers.js';
 import type { AdmittedCall, Edge } from './call.js';
@@ -26,7 +26,14 @@ export function makeRelay(
   const { streamUsage, totalExtra, cachedInInput, pricing } = opened.source;
   if (call.parsed.stream) {
     const dropUsageChunk = addsStreamUsage(call.parsed, streamUsage);
-    const metering = { dropUsageChunk, choices: call.parsed.choices, totalExtra, cachedInInput, pricing };
+    const metering = {
+      dropUsageChunk,
+      makesUsageEvent: makesUsageEvent(call.parsed, streamUsage),
+      choices: call.parsed.choices,
+      totalExtra,
+      cachedInInput,
+      pricing,
+    };
     return new StreamRelay({
       answer,
       headers: streamHeaders(headers),

@@ -287,6 +287,7 @@ export class StreamRelay implements AnswerRelay {
       get lastPiece() {
         return lastPiece === null ? null : Buffer.concat(lastPiece);
       },
+      usageEvent: this.#meter.usageEvent,
       error,
     };
     const tellsError = ended === 'cut' && error !== null;

@@ -1,6 +1,6 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { EndpointStyle } from '../domain/endpoints.js';
-import { addsStreamUsage, forwardBody } from '../domain/forward-body.js';
+import { addsStreamUsage, forwardBody, ruleFor } from '../domain/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall } from './call.js';
 
@@ -34,7 +34,7 @@ export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshCon
     body: forwardBody(call.parsed, call.body.bytes, {
       upstreamModel: source.upstreamModel,
       addStreamUsage,
-      rule: source.body?.[call.row.path],
+      rule: ruleFor(call.parsed, source),
     }),
     streamed: call.parsed.stream,
     freshConnection,

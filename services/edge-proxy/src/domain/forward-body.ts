@@ -1,3 +1,4 @@
+import type { CatalogSource } from '@gateway/contracts/messages';
 import type { BodyRule } from '@gateway/contracts/operator';
 import { ruleSplices } from './body-rules.js';
 import { spliced, type Splice } from './body-splices.js';
@@ -18,6 +19,25 @@ export interface ForwardOptions {
  */
 export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
   return sourceCan && call.stream && !call.includeUsage && call.row.streamUsageOption;
+}
+
+/**
+ * Whether a client that asked a stream for its usage gets an event with it from the gateway, unless
+ * the provider's own events tell it.
+ * @param sourceCan the source's `streamUsage`
+ */
+export function makesUsageEvent({ stream, row, spans }: ParsedCall, sourceCan: boolean): boolean {
+  return !sourceCan && stream && row.streamUsageOption && spans.streamOptions?.includeUsage === true;
+}
+
+/** What a source changes in this body: `stream_options` are left out where it knows none. */
+export function ruleFor(
+  { row, spans }: ParsedCall,
+  { streamUsage, body }: Pick<CatalogSource, 'streamUsage' | 'body'>,
+): BodyRule | undefined {
+  const rule = body?.[row.path];
+  if (streamUsage || !row.streamUsageOption || spans.streamOptions === null) return rule;
+  return { ...rule, remove: [...(rule?.remove ?? []), 'stream_options'] };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { chatErrorBody } from '@gateway/contracts/errors';
+import type { TokenUsage } from '@gateway/metering';
 import type { SseEvent } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
@@ -31,11 +32,13 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
  * reasons and text cost together, under 1 µs, and nothing is guessed.
  */
 function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
-  const { dropUsageChunk, choices, totalExtra, pricing } = options;
+  const { dropUsageChunk, makesUsageEvent = false, choices, totalExtra, pricing } = options;
   const said = pricing === undefined ? null : new SaidReader(pricing);
   let usage: ReadUsage = 'absent';
   let deliveredBytes = 0;
   let markerSeen = false;
+  let first: JsonRecord | null = null;
+  let isUsageTold = false;
   const finishedChoices = new Set<unknown>();
   return {
     see(sseEvent: SseEvent): SeenEvent {
@@ -50,6 +53,10 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       const failed = failedPart(chunk);
       if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
       said?.see(chunk);
+      if (makesUsageEvent) {
+        first ??= headOf(chunk);
+        isUsageTold ||= isSet(chunk['usage']);
+      }
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
         if (isSet(choice['finish_reason'])) finishedChoices.add(choice['index'] ?? 0);
@@ -62,7 +69,23 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
     result: () => withSaid(meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices), said),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
+    usageEvent: makesUsageEvent ? (told) => (isUsageTold ? null : usageEvent(first, told)) : undefined,
   };
+}
+
+/** What all chunks of a stream have in common. */
+function headOf({ id, object, created, model }: JsonRecord): JsonRecord {
+  return { id, object, created, model };
+}
+
+function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: TokenUsage): Buffer {
+  const usage = {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: { cached_tokens: cachedInput },
+  };
+  return Buffer.from(`data: ${JSON.stringify({ ...head, choices: [], usage })}\n\n`);
 }
 
 /**

@@ -84,6 +84,11 @@ export interface StreamMeter {
    * events.
    */
   cutEnding(error: GatewayError, requestId: string): Buffer;
+  /**
+   * An event of the stream that tells this usage; null: the provider's own events have told it.
+   * Absent: nobody asked for one.
+   */
+  usageEvent?: ((usage: TokenUsage) => Buffer | null) | undefined;
 }
 
 /** How a source counts: absent members mean what the format does. */
@@ -92,6 +97,8 @@ export type Counting = Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pri
 export interface StreamMeterOptions extends Counting {
   /** The gateway added `stream_options.include_usage`: the extra event is taken out again. */
   readonly dropUsageChunk: boolean;
+  /** The client asked for usage, and the provider knows no such option: see `usageEvent`. */
+  readonly makesUsageEvent?: boolean;
   /** Answers asked for (`ParsedCall.choices`). */
   readonly choices: number;
 }
