@@ -1,9 +1,10 @@
 import { REFUSAL, gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
-import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
+import type { AdmitEntry, AdmittedAnswer, CatalogSource } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
 import { boundByModel } from '../domain/output-bound.js';
 import { asksOfSources } from '../domain/asks.js';
+import { refusedLimit, takesLimit } from '../domain/endless-limit.js';
 import {
   BODY_BYTES_MAX,
   bodyTooLarge,
@@ -104,7 +105,7 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   try {
     const { contentType, contentEncoding } = call.request.headers;
     const parsing = edge.bodies.parse(call.row, { contentType, contentEncoding }, body);
-    const result = byModel(edge, parsing instanceof Promise ? await parsing : parsing);
+    const result = byCatalog(edge, parsing instanceof Promise ? await parsing : parsing);
     const outcome = await ask(
       edge,
       call,
@@ -122,9 +123,22 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   }
 }
 
-/** A worst case that the request leaves open is the model's. */
-function byModel({ catalog }: Edge, result: ParseResult): ParseResult {
-  return result.ok ? { ok: true, call: boundByModel(result.call, catalog.model(result.call.model)) } : result;
+/**
+ * A worst case that the request leaves open is the model's; a limit that is none at any source of
+ * the model is refused.
+ */
+function byCatalog(edge: Edge, result: ParseResult): ParseResult {
+  if (!result.ok) return result;
+  const { call } = result;
+  if (call.endlessLimit !== null && candidates(edge, call).length === 0) return refusedLimit(call.endlessLimit);
+  return { ok: true, call: boundByModel(call, edge.catalog.model(call.model)) };
+}
+
+/** The sources that serve the call's endpoint and take its limit. */
+function candidates({ catalog }: Edge, { row, model, endlessLimit }: ParsedCall): readonly CatalogSource[] {
+  return catalog
+    .sourcesOf(model)
+    .filter((each) => each.enabled && each.endpoints.includes(row.path) && takesLimit(endlessLimit, each));
 }
 
 async function admitUnread(edge: Edge, call: Call, opened: boolean): Promise<Admission> {
@@ -151,15 +165,15 @@ function refusalOf(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyF
 
 type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks' | 'unpricedField'>;
 
-function questionOf({ catalog }: Edge, { row, model, bounds, priceFacts }: ParsedCall): BodyQuestion {
+function questionOf(edge: Edge, parsed: ParsedCall): BodyQuestion {
+  const { model, bounds, priceFacts } = parsed;
   const question = { model, bounds, bodyRefusal: null };
   if (priceFacts.members.length === 0) return question;
-  const served = catalog.sourcesOf(model).filter(({ enabled, endpoints }) => enabled && endpoints.includes(row.path));
   return {
     ...question,
     ...asksOfSources(
       priceFacts,
-      served.map(({ pricing }) => pricing),
+      candidates(edge, parsed).map(({ pricing }) => pricing),
     ),
   };
 }

@@ -4,6 +4,7 @@ import { isPriced } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { affinityKey, type AffinityKey } from '../domain/affinity.js';
 import { readAsks } from '../domain/asks.js';
+import { takesLimit } from '../domain/endless-limit.js';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
@@ -91,6 +92,7 @@ function soldSources(
   const sold: SoldSource[] = [];
   let unpriced: string | null = null;
   for (const opened of known) {
+    if (!takesLimit(parsed.endlessLimit, opened.source)) continue;
     const rules = opened.source.pricing;
     const read = readAsks(parsed.priceFacts, rules);
     if (read.kind === 'unpriced') unpriced ??= read.field;

@@ -16,7 +16,7 @@ export type FieldType =
   | 'objects' // an array of objects
   | 'flag' // a boolean
   | 'choices' // an integer, 1 to CHOICES_MAX
-  | 'limit' // an integer of at least 0
+  | 'limit' // an integer, below 0 only where a source takes it as none
   | 'unlisted' // anything: read as far as it can be, since it may bound what the call costs
   | 'object'
   | 'text' // a string or an array

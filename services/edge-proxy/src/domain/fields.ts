@@ -1,6 +1,7 @@
 import { caseTwin, foldCase } from './case-twin.js';
 import { CHOICES_MAX } from './endpoints.js';
 import type { EndpointRow, FieldRule } from './endpoints.js';
+import type { EndlessLimit } from './endless-limit.js';
 import { kindOf } from './json-scanner.js';
 import type { Member, Span } from './json-scanner.js';
 import { JsonText } from './json-text.js';
@@ -30,6 +31,8 @@ export interface Fields {
    * `unread`.
    */
   readonly counts: ReadonlyMap<string, number>;
+  /** A listed limit below zero, which is among `unread`: whether it may stand, sources decide. */
+  readonly endlessLimit: EndlessLimit | null;
   /**
    * Fields that the endpoint does not list and whose value says nothing that can be counted with.
    */
@@ -45,6 +48,7 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
   const present = new Map<string, Member>();
   const counts = new Map<string, number>();
   const unread = new Set<string>();
+  let endlessLimit: EndlessLimit | null = null;
   const twin = caseTwin(row, members);
   if (twin !== null)
     return refuse(twin.sent, `"${twin.sent}" differs from "${twin.read}" only in case: send "${twin.read}".`);
@@ -61,7 +65,8 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
     if (member !== undefined) present.set(rule.name, member);
     if (isUnset || !isCount(rule)) continue;
     const count = rule.type === 'unlisted' ? looseCount(body, member) : numberOf(body, member);
-    if (count === null) unread.add(rule.name);
+    if (rule.type === 'limit' && count !== null && count < 0) endlessLimit = { name: rule.name, value: count };
+    if (count === null || count < 0) unread.add(rule.name);
     else counts.set(rule.name, count);
   }
   const options = present.get('stream_options');
@@ -82,6 +87,7 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
       stream: stream !== undefined && isTrue(body, stream),
       streamOptions: typeof streamOptions === 'string' ? null : streamOptions,
       counts,
+      endlessLimit,
       unread,
     },
   };
@@ -113,7 +119,7 @@ function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
     case 'limit': {
       const value = member.kind === 'number' ? numberOf(body, member) : Number.NaN;
       if (!Number.isInteger(value)) return false;
-      return rule.type === 'limit' ? value >= 0 : value >= 1 && value <= CHOICES_MAX;
+      return rule.type === 'limit' || (value >= 1 && value <= CHOICES_MAX);
     }
   }
 }

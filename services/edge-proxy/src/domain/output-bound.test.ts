@@ -42,6 +42,15 @@ test.each<[Endpoint, object, number]>([
   expect(bound(path, fields)).toBe(tokens);
 });
 
+test.each<Endpoint>(['/v1/chat/completions', '/v1/completions', '/v1/messages'])(
+  '%s: a max_tokens below zero bounds nothing, and is left to the sources',
+  (path) => {
+    expect(bound(path, { max_tokens: -1 })).toBe(30_000);
+    expect(call(path, { max_tokens: -1 }).endlessLimit).toEqual({ name: 'max_tokens', value: -1 });
+    expect(call(path, { max_tokens: 0, max_output_tokens: -1 }).endlessLimit).toBeNull();
+  },
+);
+
 test.each([-1, {}, [5], 'many', true, '-1', '1'.repeat(200)])(
   '%j bounds nothing: the worst case is the model’s',
   (value) => {

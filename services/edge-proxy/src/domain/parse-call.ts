@@ -3,6 +3,7 @@ import type { CallBounds } from '@gateway/metering';
 import { affinitySpans } from './affinity.js';
 import { answerNames, type AnswerNames } from './answer-names.js';
 import { cutSpans } from './body-splices.js';
+import type { EndlessLimit } from './endless-limit.js';
 import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
 import type { StreamOptions } from './fields.js';
@@ -57,6 +58,8 @@ export interface ParsedCall {
   readonly bounds: CallBounds;
   /** Answers whose length only the model bounds: see `boundByModel`. 0: `bounds` hold. */
   readonly unboundedAnswers: number;
+  /** Null: none. Else only sources that take it are candidates: see `takesLimit`. */
+  readonly endlessLimit: EndlessLimit | null;
   readonly priceFacts: PriceFacts;
   readonly spans: SpliceSpans;
   /** By what the call is kept with others of its account: see `affinityKey`. */
@@ -93,6 +96,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       choices: prompts * (fields.counts.get('n') ?? 1),
       bounds: { promptBytes, arrayElements, attachments, outputTokensMax: output.tokens },
       unboundedAnswers: output.unboundedAnswers,
+      endlessLimit: fields.endlessLimit,
       priceFacts: priceFacts(row, body, scanned.members),
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
       affinity: affinitySpans(row, scanned.members),
