@@ -31,6 +31,8 @@ import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 const REFUSED_SOURCE_LOG_MS = 60_000;
 /** So is a store of answers' sources that does not work. */
 const ANSWERS_LOG_MS = 60_000;
+/** So is a source whose answers report what has no price. */
+const UNPRICED_LOG_MS = 60_000;
 
 /** What the verbs of an edge work with, as wire.ts has made it. */
 export interface EdgeAdapters {
@@ -120,6 +122,10 @@ function makeEdge(
     everyMs: ANSWERS_LOG_MS,
     nowMs: monotonicMs,
   });
+  const unpricedLog = new ThrottledLog(log, 'a provider served what has no price', {
+    everyMs: UNPRICED_LOG_MS,
+    nowMs: monotonicMs,
+  });
   const edge: Edge = {
     settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
     clock,
@@ -149,6 +155,12 @@ function makeEdge(
       refused(source, reason) {
         metrics.privateSourceRefused();
         refusedSources.warn({ source, reason }, source);
+      },
+    },
+    unpricedServed: {
+      found(served) {
+        metrics.unpricedServed();
+        unpricedLog.warn(served, served.source ?? '');
       },
     },
     providerTexts: new ProviderTexts({ log, monotonicMs }),

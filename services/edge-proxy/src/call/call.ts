@@ -42,6 +42,10 @@ export interface Edge {
    * is private.
    */
   readonly privateSources: { refused(source: string, reason: string): void };
+  /** Counts answers that report what has no price, and logs them, a sample of each source. */
+  readonly unpricedServed: {
+    found(served: { source: string | null; requestId: string; unpriced: readonly string[] }): void;
+  };
   readonly providerTexts: ProviderTexts;
   readonly load: Pick<LoadWatch, 'shedding'>;
   readonly bodies: BodyParser;

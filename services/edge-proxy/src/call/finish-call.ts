@@ -107,10 +107,7 @@ function servedBy(
 ): Served {
   if (reading === null || meter === null) return STANDARD;
   const { served, unpriced } = servedOf(reading.rules, reading.read, meter.said ?? null, price.extras);
-  if (unpriced.length > 0) {
-    edge.metrics.unpricedServed();
-    edge.log.error({ source, requestId: id, unpriced }, 'a provider served what has no price');
-  }
+  if (unpriced.length > 0) edge.unpricedServed.found({ source, requestId: id, unpriced });
   return served;
 }
 
