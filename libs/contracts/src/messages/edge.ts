@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { managementRefusal, sourceTestView } from '../operator/index.js';
 import { releaseEntry } from './admission.js';
 import { holdFields } from './call.js';
-import { published, stored } from './message.js';
+import { managementBy } from './management.js';
+import { published, request, stored } from './message.js';
 import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } from './scalars.js';
 
 /** Running calls in one heartbeat message. */
@@ -81,4 +83,20 @@ export const edgeResyncRequest = published({
     /** The replica that stops now. Edges send it no more requests by name. */
     left: objectId.optional(),
   }),
+});
+
+/** One test of a source takes so long at most; what was not tried by then is answered so. */
+export const SOURCE_TEST_MS_MAX = 45_000;
+
+/**
+ * An edge calls each endpoint of a source once, as a call of a client would, for nobody: without
+ * admission, charge and record.
+ */
+export const edgeTestSource = request({
+  ...managementBy('edge-proxy'),
+  name: 'edge.test-source',
+  subject: 'edge.test-source',
+  timeoutMs: SOURCE_TEST_MS_MAX + 5_000,
+  body: z.object({ source: objectId }),
+  answer: z.union([z.object({ test: sourceTestView }), managementRefusal]),
 });

@@ -93,7 +93,7 @@ import {
   catalogSourceHealth,
   edgeHealth,
 } from './catalog.js';
-import { edgeHeartbeat, edgeResyncRequest, edgeHeartbeatReply } from './edge.js';
+import { edgeHeartbeat, edgeResyncRequest, edgeHeartbeatReply, edgeTestSource } from './edge.js';
 import {
   billingKeyMonths,
   billingRefusedCall,
@@ -139,6 +139,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   edgeHeartbeat,
   edgeHeartbeatReply,
   edgeResyncRequest,
+  edgeTestSource,
   billingBalanceSnapshots,
   billingLoad,
   billingFunding,

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { tokenUsage } from '../messages/call.js';
+import { ENDPOINTS } from '../messages/scalars.js';
 import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
 import { objectId, time } from './scalars.js';
 
@@ -69,3 +71,61 @@ export const sourceHealthView = z.object({
     .default(null),
 });
 export type SourceHealthView = z.infer<typeof sourceHealthView>;
+
+/** What a test call of a source came to. All but `works` say what is wrong. */
+export const TEST_FINDINGS = [
+  'works',
+  'credential', // the provider refuses it, it does not open, or no token could be had
+  'funds', // the account at the provider has none
+  'forbidden', // a 403 without a reason
+  'region', // the provider does not serve the place that the call comes from
+  'model', // the provider does not have it, or not for this account
+  'path', // a 404 without a reason
+  'quota', // the rate at the provider is reached
+  'body', // the provider refuses a field
+  'overload', // the provider fails
+  'slow', // no answer in time
+  'dns', // the name of the address leads nowhere
+  'tls', // no connection that can be trusted
+  'address', // no connection
+  'broken', // the connection ended before the answer did
+  'answer', // what answers is no provider of models, or answers what cannot be read
+  'untried', // the test had no time left, or an earlier call shows that this one would fail too
+] as const;
+
+/** One call of a test. */
+export const sourceTestCall = z.object({
+  endpoint: z.enum(ENDPOINTS),
+  streamed: z.boolean(),
+  finding: z.enum(TEST_FINDINGS),
+  /** The finding in words, and what to do. */
+  text: z.string(),
+  /** What the provider said, without credentials, addresses and ids; null: nothing. */
+  providerText: z.string().nullable(),
+  /** The provider's status; null: it gave none. */
+  status: z.int().nullable(),
+  /** Tokens that the answer reported. */
+  usage: tokenUsage.nullable(),
+  /** What the provider charges for that; null: no usage, or the source has no costs. */
+  costUsd: z.string().nullable(),
+  /** What the gateway would have charged; null: no usage, or the model has no price. */
+  priceUsd: z.string().nullable(),
+  /** Milliseconds to the head of the answer; null: there was none that is an answer. */
+  firstByteMs: z.int().min(0).nullable(),
+  /** Milliseconds to its end. */
+  totalMs: z.int().min(0),
+});
+export type SourceTestCall = z.infer<typeof sourceTestCall>;
+
+/** What an edge found by calling each endpoint of a source once. */
+export const sourceTestView = z.object({
+  sourceId: objectId,
+  /** The edge that called. */
+  edge: z.string(),
+  /** Every call was answered as it should be. */
+  works: z.boolean(),
+  /** Why the edge could call nothing, in words; null: it called. */
+  problem: z.string().nullable(),
+  calls: z.array(sourceTestCall),
+});
+export type SourceTestView = z.infer<typeof sourceTestView>;
