@@ -216,6 +216,8 @@ export interface Catalog {
   entry(id: string): CatalogSource | undefined;
   /** The source with its opened credential; undefined if that does not open. */
   source(id: string): OpenedSource | undefined;
+  /** Why it cannot be used, in words without a secret; null: nothing is known against it. */
+  problemOf(id: string): string | null;
   /** All sources of the model, disabled ones included. */
   sourcesOf(model: string): readonly CatalogSource[];
 }

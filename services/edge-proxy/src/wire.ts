@@ -1,4 +1,5 @@
 import { connectBus } from '@gateway/bus';
+import { edgeTestSource } from '@gateway/contracts/messages';
 import { listen, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import { ThreadedBodyParser } from './adapters/body-parser.js';
@@ -17,12 +18,15 @@ import { makeHttpServer } from './http/serve.js';
 import { joinVerbs } from './join-verbs.js';
 import { storeLeftUsage } from './journal/store-left-usage.js';
 import { UsageSpool } from './journal/usage-spool.js';
+import { SourceTests } from './source-test/test-source.js';
 import { stopEdge, STOP_STEP_MS } from './stop-edge.js';
 
 /** The name of a replica is cut so that the edge's id stays a subject token. */
 const REPLICA_IN_ID_CHARS_MAX = 48;
 /** Connections that wait to be accepted: a burst of streams is opened at once. */
 const LISTEN_BACKLOG = 4_096;
+/** Tests of sources at once; further ones wait. */
+const SOURCE_TESTS_MAX = 8;
 
 export interface RunningEdge extends RunningService {
   /** Where the public port listens. */
@@ -62,6 +66,8 @@ export async function startEdge(
   });
   const verbs = joinVerbs(context, { bus, busClient: makeBusClient(bus), catalog, sources, bodies }, edgeId);
   const { edge, heartbeats, journal } = verbs;
+  const tests = new SourceTests({ edge, edgeId });
+  bus.serve(edgeTestSource, ({ source }) => tests.test(source), { concurrencyMax: SOURCE_TESTS_MAX });
   if (spool !== null) void storeLeftUsage(spool, journal, log);
   const http = makeHttpServer({
     routes: edgeRoutes(edge),

@@ -11,6 +11,7 @@ import {
   type CatalogModel,
   type CatalogSource,
   type ReceivedOf,
+  type ServiceName,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
@@ -46,6 +47,8 @@ export interface EdgeWorld {
   publishCatalog(change?: (entries: CatalogEntries) => void): Promise<void>;
   /** Of the catalog as it was last published. */
   revision(): number;
+  /** Another service on the same NATS server. */
+  connect(service: ServiceName): Promise<Bus>;
   restartNats(options?: RestartOptions): Promise<void>;
   stopNats(): Promise<void>;
   /** NATS keeps its connections and answers nothing, until the returned function is called. */
@@ -138,6 +141,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     log: log.lines,
     publishCatalog,
     revision: () => revision,
+    connect: (service) => bus.connect(service, `${service}-0`),
     restartNats: async (restart = {}) => {
       if (bus.nats.restart === undefined) throw new Error('this NATS server cannot be restarted');
       await bus.nats.restart(restart);

@@ -81,6 +81,7 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
     models: () => models.values(),
     entry: (id) => sources.entry(id),
     source: (id) => sources.opened(id),
+    problemOf: (id) => sources.problemOf(id),
     sourcesOf: (model) => byModel.get(model) ?? [],
     ageMs: (nowMs) => mirror.ageMs(nowMs),
     unreadable: () => sources.unreadable,

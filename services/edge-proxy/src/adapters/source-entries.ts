@@ -1,6 +1,6 @@
 import { catalogSource, CONNECTION_HEADERS, type CatalogSource } from '@gateway/contracts/messages';
 import { hasKeyOf, isSealedToCurrent, openSealed, SealError, type OpeningKeys } from '@gateway/service-kit';
-import type { Authorizer, Authorizers, OpenedSource } from '../ports.js';
+import { CredentialError, type Authorizer, type Authorizers, type OpenedSource } from '../ports.js';
 
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
@@ -32,6 +32,8 @@ export class SourceEntries {
   readonly #credentials = new Map<string, Credential>();
   readonly #unreadable = new Set<string>();
   readonly #outdated = new Set<string>();
+  /** Of those that cannot be used, in words. */
+  readonly #problems = new Map<string, string>();
 
   constructor(parts: SourceEntriesParts) {
     this.#parts = parts;
@@ -52,6 +54,15 @@ export class SourceEntries {
    * key for its credential is at hand
    */
   take(id: string, text: string): void {
+    try {
+      this.#take(id, text);
+    } catch (err) {
+      this.#problems.set(id, problemInWords(err));
+      throw err;
+    }
+  }
+
+  #take(id: string, text: string): void {
     this.#forget(id);
     const source = catalogSource.parse(JSON.parse(text));
     const sealed = source.sealedCredential;
@@ -78,6 +89,11 @@ export class SourceEntries {
     return this.#entries.get(id);
   }
 
+  /** Why it cannot be used; null: nothing is known against it. */
+  problemOf(id: string): string | null {
+    return this.#problems.get(id) ?? null;
+  }
+
   /**
    * Opens the credential at the first use; undefined when there is no such source, or it is
    * unusable.
@@ -94,6 +110,7 @@ export class SourceEntries {
     } catch (err) {
       this.drop(id);
       if (err instanceof SealError) this.#unreadable.add(id);
+      this.#problems.set(id, problemInWords(err));
       this.#parts.onUnusable(id, err);
       return undefined;
     }
@@ -117,8 +134,15 @@ export class SourceEntries {
   }
 
   #forget(id: string): void {
-    for (const each of [this.#entries, this.#opened, this.#unreadable, this.#outdated]) each.delete(id);
+    for (const each of [this.#entries, this.#opened, this.#unreadable, this.#outdated, this.#problems]) each.delete(id);
   }
+}
+
+/** Texts of these errors name no secret; that of a parser may. */
+function problemInWords(err: unknown): string {
+  if (err instanceof CredentialError) return err.message;
+  if (err instanceof SealError) return `its credential does not open (${err.message}): give it again`;
+  return 'its entry in the catalog cannot be read: edges may be of an earlier release than the catalog';
 }
 
 /**

@@ -106,6 +106,18 @@ export class SourceHealths {
     }
   }
 
+  /**
+   * A test of the source was answered in full: it serves us, and neither failures nor refusals from
+   * before count any more. What its provider limits goes on resting.
+   */
+  tested(source: string, nowMs: number): void {
+    const known = this.#known.get(source);
+    if (known === undefined) return;
+    this.#unproven.delete(source);
+    const health = { ...noteNewEntry(known.health), failures: 0, openUntilMs: 0, probing: false };
+    this.#note(source, { ...known, health }, nowMs);
+  }
+
   /** Forgets those that `isKept` does not want, and gives the others. */
   keep(isKept: (source: string) => boolean): (readonly [source: string, known: KnownSource])[] {
     for (const source of this.#known.keys()) if (!isKept(source)) this.#forget(source);

@@ -121,6 +121,7 @@ export class EdgeHost implements Hosted {
         models: () => catalog.models,
         entry: (id) => opened.get(id)?.source,
         source: (id) => opened.get(id),
+        problemOf: () => null,
         sourcesOf: (model) => catalog.sources.filter((source) => source.model === model),
         onChange: () => undefined,
       },

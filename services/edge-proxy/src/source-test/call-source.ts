@@ -1,0 +1,249 @@
+import { gatewayError } from '@gateway/contracts/errors';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { figuresOfVersion, type PricedVersion } from '@gateway/contracts/messages';
+import type { SourceTestCall } from '@gateway/contracts/operator';
+import { formatUsd, rate } from '@gateway/metering';
+import { NO_SPAN } from '@gateway/service-kit';
+import { attemptSource, type Tried } from '../call/attempt-source.js';
+import type { AdmittedCall, Edge } from '../call/call.js';
+import { versionAt } from '../call/version-at.js';
+import { readAsks } from '../domain/asks.js';
+import { ENDPOINT_TABLE } from '../domain/endpoints.js';
+import { parseCall, type ParsedCall } from '../domain/parse-call.js';
+import { servedOf } from '../domain/served.js';
+import type { MeterResult } from '../domain/formats/meter.js';
+import type { Authorizer, ClientHeaders, OpenedSource, SourceFailure, SourceSender } from '../ports.js';
+import { findingOf, shownText, type TestTarget } from './test-findings.js';
+import { testBody, wantsOtherLimit, type LimitField, type TestRequest } from './test-requests.js';
+import { UnreadAnswer } from './unread-answer.js';
+
+/** What a call left behind that its judgement does not say. */
+interface Noted {
+  failure: SourceFailure | null;
+  noCredential: string | null;
+  isLate: boolean;
+  /** What let it in. */
+  readonly sent: string[];
+}
+
+/**
+ * One call of a test, sent and read exactly as a client's, for nobody: it is not admitted, charged,
+ * recorded, or noted in the health of its source. Never rejects.
+ * @param untilMs monotonic: the call ends then
+ */
+export async function callSource(
+  edge: Edge,
+  opened: OpenedSource,
+  request: TestRequest,
+  untilMs: number,
+): Promise<SourceTestCall> {
+  const startedAtMs = edge.deadlines.nowMs();
+  const noted: Noted = { failure: null, noCredential: null, isLate: false, sent: secretsOf(opened.headers) };
+  const testing = quietEdge(edge, noted);
+  const target = { ...opened, authorizer: opened.authorizer && quietAuthorizer(opened.authorizer, noted) };
+  const tryWith = (limit: LimitField): Promise<TriedCall> => tryTwice(testing, target, request, limit, untilMs, noted);
+  let done = await tryWith('max_tokens');
+  if (wantsOtherLimit(done.tried.judged)) done = await tryWith('max_completion_tokens');
+  const { tried, call } = done;
+  const { judged, delivery, firstByteMs } = tried;
+  delivery?.over?.();
+  const meter = judged.outcome === 'completed' ? (delivery?.meter ?? null) : null;
+  const found = findingOf({ judged, meter, ...noted, target: targetOf(opened, call) });
+  const amount = (version: PricedVersion | null): string | null => amountOf(opened, call.parsed, meter, version);
+  const nowMs = edge.clock.nowMs();
+  return {
+    ...request,
+    ...found,
+    providerText: shownText(judged.said, noted.sent),
+    status: judged.status,
+    usage: meter?.usage ?? null,
+    costUsd: amount(versionAt(opened.source.costs, nowMs)),
+    priceUsd: amount(versionAt(edge.catalog.model(opened.source.model)?.prices ?? [], nowMs)),
+    firstByteMs: firstByteMs === null ? null : Math.round(firstByteMs),
+    totalMs: Math.round(edge.deadlines.nowMs() - startedAtMs),
+  };
+}
+
+interface TriedCall {
+  readonly tried: Tried;
+  readonly call: AdmittedCall;
+}
+
+/** A second time where a client's call would be sent again to the same source. */
+async function tryTwice(
+  edge: Edge,
+  opened: OpenedSource,
+  request: TestRequest,
+  limit: LimitField,
+  untilMs: number,
+  noted: Noted,
+): Promise<TriedCall> {
+  const first = await tryOnce(edge, opened, request, limit, untilMs, noted, false);
+  const { step } = first.tried.judged;
+  const isRepeated = step === 'fresh_connection' || step === 'fresh_credential';
+  return isRepeated ? tryOnce(edge, opened, request, limit, untilMs, noted, true) : first;
+}
+
+async function tryOnce(
+  edge: Edge,
+  opened: OpenedSource,
+  request: TestRequest,
+  limit: LimitField,
+  untilMs: number,
+  noted: Noted,
+  freshConnection: boolean,
+): Promise<TriedCall> {
+  noted.failure = null;
+  const call = callOf(edge, opened, request, limit);
+  const deadline = edge.deadlines.at(untilMs, () => {
+    noted.isLate = true;
+    call.onEnded?.(gatewayError('upstream_timeout'));
+  });
+  const tried = await attemptSource(edge, call, opened, { freshConnection, isLastSource: false });
+  deadline.cancel();
+  return { tried, call };
+}
+
+/** A call that nobody made: without key, account and hold. */
+function callOf(edge: Edge, { source }: OpenedSource, request: TestRequest, limit: LimitField): AdmittedCall {
+  const row = ENDPOINT_TABLE.get(request.endpoint);
+  if (row === undefined) throw new Error(`there is no endpoint ${request.endpoint}`);
+  const bytes = testBody(request, source.model, limit);
+  const parsed = parseCall(row, JSON_BODY, bytes);
+  if (!parsed.ok) throw new Error(`the request of a test is refused: ${parsed.finding.message}`);
+  const id = makeUuidV7(edge.clock.nowMs());
+  const answer = new UnreadAnswer();
+  const readBody = (): never => {
+    throw new Error('a test has its body');
+  };
+  const begunAtMs = edge.deadlines.nowMs();
+  return {
+    request: { id, renewId: () => id, headers: NO_HEADERS, client: '', query: '', answer, readBody },
+    id,
+    row,
+    digests: [],
+    startedAt: edge.clock.nowMs(),
+    begunAtMs,
+    span: NO_SPAN,
+    admitSpan: NO_SPAN,
+    parsed: parsed.call,
+    body: { bytes, opened: () => undefined, free: () => undefined },
+    deadlineAt: begunAtMs + edge.settings.upstreamDeadlineMs,
+    sourceIds: [source.id],
+    account: '',
+    held: null,
+    price: null,
+    roomLeft: 0,
+    attempts: [],
+    reading: null,
+    firstByteAt: null,
+    ended: null,
+    onEnded: null,
+  };
+}
+
+const JSON_BODY = { contentType: 'application/json', contentEncoding: undefined };
+
+const NO_HEADERS: ClientHeaders = {
+  authorization: null,
+  hasTwoAuthorizations: false,
+  apiKey: null,
+  hasTwoApiKeys: false,
+  contentType: JSON_BODY.contentType,
+  contentEncoding: undefined,
+  contentLength: null,
+  accept: undefined,
+  requestId: undefined,
+  traceparent: undefined,
+  openaiBeta: undefined,
+  anthropicVersion: undefined,
+  anthropicBeta: undefined,
+};
+
+/** The edge as a test sees it: what fails is noted, and no metric of calls is touched. */
+function quietEdge(edge: Edge, noted: Noted): Edge {
+  const sources: SourceSender = {
+    send: (request, reader) =>
+      edge.sources.send(request, {
+        sent: () => reader.sent(),
+        bodyTaken: (reused) => reader.bodyTaken(reused),
+        head: (status, headers) => reader.head(status, headers),
+        data: (chunk) => reader.data(chunk),
+        end: (openEnded) => reader.end(openEnded),
+        failed(failure) {
+          noted.failure = failure;
+          reader.failed(failure);
+        },
+      }),
+  };
+  return { ...edge, sources, metrics: { ...edge.metrics, firstToken: () => undefined } };
+}
+
+/**
+ * A token that is refused is replaced, as for a client. Of several keys one is tried: none rests
+ * for what a test met.
+ */
+function quietAuthorizer(authorizer: Authorizer, noted: Noted): Authorizer {
+  const isToken = authorizer.kind === 'token';
+  return {
+    kind: authorizer.kind,
+    headersFor(request) {
+      const authorized = authorizer.headersFor(request);
+      if (!(authorized instanceof Promise)) {
+        noted.sent.push(...secretsOf(authorized.headers));
+        return authorized;
+      }
+      noted.noCredential = 'none came in time';
+      return authorized.then(
+        (each) => {
+          noted.noCredential = null;
+          noted.sent.push(...secretsOf(each.headers));
+          return each;
+        },
+        (err: unknown) => {
+          noted.noCredential = err instanceof Error ? err.message : 'none came';
+          throw err;
+        },
+      );
+    },
+    mayReplace: (version) => isToken && authorizer.mayReplace(version),
+    judged(version, judged, account) {
+      if (isToken) authorizer.judged(version, judged, account);
+    },
+  };
+}
+
+/** The values of headers, and what follows a scheme in them. */
+function secretsOf(headers: readonly string[]): string[] {
+  const values = headers.filter((_, at) => at % 2 === 1);
+  return values.flatMap((value) => [value.replace(/^Bearer /, ''), value]);
+}
+
+function targetOf(
+  { source, origin, basePath, headers, authorizer }: OpenedSource,
+  { row, parsed }: AdmittedCall,
+): TestTarget {
+  const streamed = parsed.stream ? source.streamedPaths?.[row.path] : undefined;
+  return {
+    host: new URL(origin).host,
+    path: basePath + (streamed ?? source.paths[row.path] ?? row.path),
+    upstreamModel: source.upstreamModel,
+    hasCredential: authorizer !== null || source.sealedCredential !== null || headers.length > 0,
+    isBilled: row.billed,
+  };
+}
+
+/** What the reported usage costs at a version, in the class that the answer was served in. */
+function amountOf(
+  { source: { pricing } }: OpenedSource,
+  { priceFacts }: ParsedCall,
+  meter: MeterResult | null,
+  version: PricedVersion | null,
+): string | null {
+  if (version === null || meter === null || meter.usage === null) return null;
+  const figures = figuresOfVersion(version);
+  const read = readAsks(priceFacts, pricing);
+  if (read.kind === 'unpriced') return null;
+  const { served } = servedOf(pricing, read, meter.said ?? null, figures.extras);
+  return formatUsd(rate(meter.usage, figures, served));
+}

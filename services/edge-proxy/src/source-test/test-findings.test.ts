@@ -1,0 +1,117 @@
+import { expect, test } from '@jest/globals';
+import { judgeAttempt, type AttemptResult } from '../domain/judge-attempt.js';
+import { findingOf, shownText, type TestFacts } from './test-findings.js';
+
+const TARGET = {
+  host: 'api.acme.example',
+  path: '/v1/chat/completions',
+  upstreamModel: 'acme-1',
+  hasCredential: true,
+  isBilled: true,
+};
+const FACTS = { style: 'chat', streamed: false, upstreamModel: 'acme-1', nowMs: 0 } as const;
+
+const answered = (status: number, error: object | string, contentType = 'application/json'): AttemptResult => ({
+  kind: 'answered',
+  status,
+  retryAfter: undefined,
+  contentType,
+  contentEncoding: undefined,
+  bodyStart: Buffer.from(typeof error === 'string' ? error : JSON.stringify({ error })),
+});
+const facts = (result: AttemptResult, more: Partial<TestFacts> = {}): TestFacts => ({
+  judged: judgeAttempt(result, FACTS),
+  meter: null,
+  failure: null,
+  noCredential: null,
+  isLate: false,
+  target: TARGET,
+  ...more,
+});
+const unreached = (reason: string, kind: 'unreachable' | 'private' = 'unreachable'): TestFacts =>
+  facts({ kind: 'unreachable' }, { failure: { kind, reason } });
+const USAGE = { input: 3, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 2 };
+const OK = answered(200, {});
+
+test.each<[string, TestFacts, string, RegExp]>([
+  ['an answer with usage', facts(OK, { meter: { usage: USAGE, problem: null } }), 'works', /^It works\.$/],
+  ['one without', facts(OK, { meter: { usage: null, problem: 'absent' } }), 'works', /reports no usage/],
+  ['one with odd usage', facts(OK, { meter: { usage: null, problem: 'malformed' } }), 'works', /cannot be read/],
+  ['one that costs nothing', facts(OK, { target: { ...TARGET, isBilled: false } }), 'works', /^It works\.$/],
+  ['401', facts(answered(401, { message: 'Incorrect API key provided' })), 'credential', /refuses the credential/],
+  [
+    '401 of a source without one',
+    facts(answered(401, {}), { target: { ...TARGET, hasCredential: false } }),
+    'credential',
+    /has none/,
+  ],
+  [
+    'no token',
+    facts({ kind: 'unreachable' }, { noCredential: 'the token endpoint answered 400' }),
+    'credential',
+    /answered 400/,
+  ],
+  ['402', facts(answered(402, {})), 'funds', /no funds/],
+  ['insufficient_quota', facts(answered(429, { code: 'insufficient_quota' })), 'funds', /add credit/],
+  ['403 without a reason', facts(answered(403, {})), 'forbidden', /says no reason/],
+  [
+    'a country',
+    facts(
+      answered(403, {
+        code: 'unsupported_country_region_territory',
+        message: 'Country, region, or territory not supported',
+      }),
+    ),
+    'region',
+    /does not serve the place/,
+  ],
+  [
+    'a location',
+    facts(answered(400, { status: 'FAILED_PRECONDITION', message: 'User location is not supported for the API use.' })),
+    'region',
+    /place/,
+  ],
+  [
+    'a model',
+    facts(answered(404, { code: 'model_not_found', message: 'no' })),
+    'model',
+    /does not know the model acme-1/,
+  ],
+  ['404 without a reason', facts(answered(404, 'not found', 'text/plain')), 'path', /nothing at \/v1\/chat\/comp/],
+  ['429', facts(answered(429, { message: 'slow down' })), 'quota', /credential works/],
+  ['400', facts(answered(400, { message: 'Unsupported parameter' })), 'body', /see what it said/],
+  ['500', facts(answered(500, {})), 'overload', /with status 500/],
+  ['a redirect', facts(answered(302, '', 'text/html')), 'answer', /with status 302/],
+  ['a page', facts(answered(200, '<html>', 'text/html')), 'answer', /no provider of models/],
+  ['a late answer', facts({ kind: 'timed_out', limit: 'headers', sent: true }), 'slow', /api\.acme\.example gave no/],
+  ['the end of the time', facts({ kind: 'abandoned', sent: true }, { isLate: true }), 'slow', /in time/],
+  ['no such name', unreached('ENOTFOUND'), 'dns', /api\.acme\.example leads nowhere/],
+  ['no name server', unreached('EAI_AGAIN'), 'dns', /leads nowhere/],
+  ['a certificate', unreached('DEPTH_ZERO_SELF_SIGNED_CERT'), 'tls', /DEPTH_ZERO_SELF_SIGNED_CERT/],
+  ['a certificate of another', unreached('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls', /No trusted connection/],
+  ['an unknown authority', unreached('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'tls', /NODE_EXTRA_CA_CERTS/],
+  ['a closed port', unreached('ECONNREFUSED'), 'address', /ECONNREFUSED/],
+  ['a private address', unreached('private', 'private'), 'address', /GATEWAY_ALLOW_PRIVATE_SOURCES/],
+  [
+    'a reset',
+    facts(
+      { kind: 'broken_before_head', reusedConnection: false },
+      { failure: { kind: 'unanswered', reason: 'ECONNRESET' } },
+    ),
+    'broken',
+    /before its answer \(ECONNRESET\)/,
+  ],
+  ['a body that is none', facts({ kind: 'unusable_body' }), 'answer', /look at baseUrl/],
+])('%s', (_name, given, finding, text) => {
+  expect(findingOf(given)).toEqual({ finding, text: expect.stringMatching(text) });
+});
+
+test('what the provider said is shown without what let the call in, addresses and ids, and cut', () => {
+  const said = (message: string) => ({ message, codes: [], status: null, moderated: false });
+  expect(shownText(said('No right with plain-secret at https://inner.example/x'), ['plain-secret'])).toBe(
+    'No right with [removed] at [removed]',
+  );
+  expect(shownText(said('x '.repeat(2_000)), [])).toHaveLength(500);
+  expect(shownText(said(''), [])).toBeNull();
+  expect(shownText(null, [])).toBeNull();
+});

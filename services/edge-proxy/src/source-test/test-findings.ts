@@ -1,0 +1,149 @@
+import type { SourceTestCall } from '@gateway/contracts/operator';
+import type { MeterResult } from '../domain/formats/meter.js';
+import type { ErrorClass } from '../domain/error-class.js';
+import type { JudgedAttempt } from '../domain/judge-attempt.js';
+import { cleanMessage } from '../domain/provider-message.js';
+import type { SourceFailure } from '../ports.js';
+
+export type TestFinding = SourceTestCall['finding'];
+
+/** How one call of a test went. */
+export interface TestFacts {
+  readonly judged: Pick<JudgedAttempt, 'outcome' | 'errorClass' | 'status' | 'said'>;
+  /** What the answer showed of its use; null: there was no answer. */
+  readonly meter: Pick<MeterResult, 'usage' | 'problem'> | null;
+  /** Why the connection failed, or none was made; null: it did not. */
+  readonly failure: Pick<SourceFailure, 'kind' | 'reason'> | null;
+  /** Why no credential could be had for it; null: it could, or none is needed. */
+  readonly noCredential: string | null;
+  /** The test's own time was over. */
+  readonly isLate: boolean;
+  readonly target: TestTarget;
+}
+
+/** Where the call went, for the words. */
+export interface TestTarget {
+  /** Host and port. */
+  readonly host: string;
+  readonly path: string;
+  readonly upstreamModel: string;
+  readonly hasCredential: boolean;
+  /** Whether calls to the endpoint are charged, by the usage that they report. */
+  readonly isBilled: boolean;
+}
+
+export interface FoundInWords {
+  readonly finding: TestFinding;
+  readonly text: string;
+}
+
+/** What a call of a test shows, and in words what to do. */
+export function findingOf(facts: TestFacts): FoundInWords {
+  const finding = kindOf(facts);
+  return { finding, text: finding === 'works' ? worksInWords(facts) : WORDS[finding](facts) };
+}
+
+function kindOf({ judged, failure, noCredential, isLate }: TestFacts): TestFinding {
+  const { outcome, errorClass, said } = judged;
+  if (outcome === 'completed') return 'works';
+  if (noCredential !== null) return 'credential';
+  if (isLate) return 'slow';
+  if (errorClass !== null) return isOfPlace(errorClass, said) ? 'region' : OF_CLASS[errorClass];
+  if (outcome === 'unreachable') return failure === null ? 'slow' : unreachable(failure.reason);
+  if (outcome === 'timed_out') return 'slow';
+  return failure === null ? 'answer' : 'broken';
+}
+
+const OF_CLASS: Readonly<Record<ErrorClass, TestFinding>> = {
+  body: 'body',
+  content: 'body',
+  credential: 'credential',
+  funds: 'funds',
+  model: 'model',
+  forbidden: 'forbidden',
+  not_found: 'path',
+  item: 'body',
+  quota: 'quota',
+  overload: 'overload',
+  late: 'slow',
+  unexpected: 'answer',
+  foreign: 'answer',
+};
+
+/** Codes of failed look-ups of a name, as Node names them. */
+const OF_NAMES = /^(?:ENOTFOUND|EAI_\w+|ENODATA|ESERVFAIL)$/;
+/** Codes of TLS and of certificates. */
+const OF_TLS = /CERT|TLS|SSL|UNABLE_TO_|SELF_SIGNED|^EPROTO$|HOSTNAME_MISMATCH/;
+
+function unreachable(reason: string): TestFinding {
+  if (OF_NAMES.test(reason)) return 'dns';
+  return OF_TLS.test(reason) ? 'tls' : 'address';
+}
+
+/** Classes behind which a provider may hide that it does not serve a place. */
+const MAY_BE_PLACE: ReadonlySet<ErrorClass> = new Set(['forbidden', 'model', 'body', 'not_found', 'credential']);
+const PLACE_CODES: ReadonlySet<string> = new Set(['unsupportedcountryregionterritory', 'unsupportedlocation']);
+const PLACE_TEXT =
+  /\b(?:country|region|territory|location)\b.{0,60}\b(?:not (?:supported|available|allowed)|unsupported|unavailable)\b|(?:\bnot|n't) (?:supported|available|allowed) (?:in|from|for) (?:your|this|the)\b.{0,20}\b(?:country|region|territory|location)\b/i;
+
+function isOfPlace(errorClass: ErrorClass, said: JudgedAttempt['said']): boolean {
+  if (said === null || !MAY_BE_PLACE.has(errorClass)) return false;
+  return said.codes.some((code) => PLACE_CODES.has(code)) || PLACE_TEXT.test((said.message ?? '').slice(0, 500));
+}
+
+function worksInWords({ meter, target: { isBilled } }: TestFacts): string {
+  if (!isBilled || (meter !== null && meter.usage !== null)) return 'It works.';
+  return meter?.problem === 'malformed'
+    ? 'It works, but the usage that it reports cannot be read: calls would be charged by an estimate.'
+    : 'It works, but it reports no usage: calls would be charged by an estimate.';
+}
+
+const WORDS: Readonly<Record<Exclude<TestFinding, 'works'>, (facts: TestFacts) => string>> = {
+  credential: ({ noCredential, target }) => {
+    if (noCredential !== null) return `No credential for the call could be had: ${noCredential}`;
+    return target.hasCredential
+      ? 'The provider refuses the credential: give the right one, and look at the kind of auth.'
+      : 'The provider wants a credential, and the source has none.';
+  },
+  funds: () => 'The account at the provider has no funds, or its limit of spending is reached: add credit there.',
+  forbidden: () =>
+    'The provider forbids the call and says no reason: look at what the key may do, at the project and at allowed networks.',
+  region: () => 'The provider does not serve the place that the call comes from, or the model in this region.',
+  model: ({ target }) =>
+    `The provider does not know the model ${target.upstreamModel}, or not for this account: look at upstreamModel, region and access.`,
+  path: ({ target }) =>
+    `The provider has nothing at ${target.path}, or does not know the model ${target.upstreamModel}: look at baseUrl, paths and upstreamModel.`,
+  quota: () => 'The provider limits the rate of this account: the credential works, and calls have to wait.',
+  body: () =>
+    'The provider refuses something in the request: see what it said. Rules of the source (body) can remove or rename fields.',
+  overload: ({ judged: { status } }) =>
+    status === null ? 'The provider fails.' : `The provider fails with status ${status}: try again later.`,
+  slow: ({ target }) => `${target.host} gave no complete answer in time.`,
+  dns: ({ target }) => `The name ${target.host} leads nowhere: look at baseUrl.`,
+  tls: ({ failure, target }) =>
+    `No trusted connection to ${target.host} (${failure?.reason ?? ''}): look at its certificate, or give its authority by NODE_EXTRA_CA_CERTS.`,
+  address: ({ failure, target }) =>
+    failure?.kind === 'private'
+      ? `${target.host} is a private address, which GATEWAY_ALLOW_PRIVATE_SOURCES does not allow.`
+      : `No connection to ${target.host} (${failure?.reason ?? ''}): look at baseUrl and at the way out of the edges.`,
+  broken: ({ failure, target }) => `${target.host} ended the connection before its answer (${failure?.reason ?? ''}).`,
+  answer: ({ judged: { status }, target }) =>
+    `${target.host} answered${status === null ? '' : ` with status ${status}`} something that no provider of models answers here: look at baseUrl and paths.`,
+  untried: () => 'It was not tried.',
+};
+
+/** Characters of a provider's text that an operator is shown. */
+const SHOWN_LENGTH_MAX = 500;
+/** Shorter texts are no secrets; they could stand anywhere. */
+const SECRET_LENGTH_MIN = 6;
+
+/**
+ * What the provider said, without addresses, ids and credentials; null: nothing.
+ * @param sent texts that must not come back: what the request was let in with
+ */
+export function shownText(said: JudgedAttempt['said'], sent: readonly string[]): string | null {
+  let text = said?.message ?? '';
+  for (const secret of sent) if (secret.length >= SECRET_LENGTH_MIN) text = text.replaceAll(secret, '[removed]');
+  const cleaned = Array.from(cleanMessage(text)).slice(0, SHOWN_LENGTH_MAX).join('');
+  return cleaned === '' ? null : cleaned;
+}

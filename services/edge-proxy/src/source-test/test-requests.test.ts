@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { ENDPOINTS } from '@gateway/contracts/messages';
+import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
+import { parseCall } from '../domain/parse-call.js';
+import { testBody, testRequests } from './test-requests.js';
+
+test('each endpoint is called once, and the first that generates also streamed', () => {
+  expect(testRequests(['/v1/embeddings'])).toEqual([{ endpoint: '/v1/embeddings', streamed: false }]);
+  expect(testRequests(['/v1/messages/count_tokens', '/v1/messages'])).toEqual([
+    { endpoint: '/v1/messages', streamed: false },
+    { endpoint: '/v1/messages', streamed: true },
+    { endpoint: '/v1/messages/count_tokens', streamed: false },
+  ]);
+  expect(testRequests(ENDPOINTS).filter(({ streamed }) => streamed)).toEqual([
+    { endpoint: '/v1/chat/completions', streamed: true },
+  ]);
+});
+
+test('every request is one that the gateway takes, small and bounded', () => {
+  for (const request of ENDPOINTS.flatMap((endpoint) => testRequests([endpoint])))
+    for (const limit of ['max_tokens', 'max_completion_tokens'] as const) {
+      const body = testBody(request, 'pub/model', limit);
+      const row = ENDPOINT_TABLE.get(request.endpoint) as EndpointRow;
+      const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, body);
+      expect(parsed).toMatchObject({ ok: true, call: { model: 'pub/model', stream: request.streamed } });
+      if (parsed.ok && row.generates) expect(parsed.call.bounds.outputTokensMax).toBeLessThanOrEqual(16);
+      expect(body.length).toBeLessThan(200);
+    }
+});

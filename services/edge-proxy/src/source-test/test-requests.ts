@@ -1,0 +1,51 @@
+import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
+import { ENDPOINT_TABLE } from '../domain/endpoints.js';
+import type { JudgedAttempt } from '../domain/judge-attempt.js';
+
+/** One call of a test. */
+export interface TestRequest {
+  readonly endpoint: Endpoint;
+  readonly streamed: boolean;
+}
+
+/** Tokens that an answer may have: the least that every provider takes is 16 (responses). */
+const OUTPUT_TOKENS_MAX = 16;
+
+/**
+ * A plain call of each endpoint, in their usual order, and a streamed one of the first that can be
+ * streamed.
+ */
+export function testRequests(endpoints: readonly Endpoint[]): TestRequest[] {
+  const served = ENDPOINTS.filter((endpoint) => endpoints.includes(endpoint));
+  const main = served.find((endpoint) => ENDPOINT_TABLE.get(endpoint)?.generates);
+  return served.flatMap((endpoint) => [
+    { endpoint, streamed: false },
+    ...(endpoint === main ? [{ endpoint, streamed: true }] : []),
+  ]);
+}
+
+/** The field that bounds an answer, where an endpoint has two. */
+export type LimitField = 'max_tokens' | 'max_completion_tokens';
+
+/** The smallest request that an endpoint takes. */
+export function testBody({ endpoint, streamed }: TestRequest, model: string, limit: LimitField): Buffer {
+  const body = { model, ...ASKED[endpoint](limit), ...(streamed ? { stream: true } : {}) };
+  return Buffer.from(JSON.stringify(body));
+}
+
+const TEXT = 'Say hi.';
+const MESSAGES = [{ role: 'user', content: TEXT }];
+
+const ASKED: Readonly<Record<Endpoint, (limit: LimitField) => object>> = {
+  '/v1/chat/completions': (limit) => ({ messages: MESSAGES, [limit]: OUTPUT_TOKENS_MAX }),
+  '/v1/completions': () => ({ prompt: TEXT, max_tokens: OUTPUT_TOKENS_MAX }),
+  '/v1/messages': () => ({ max_tokens: OUTPUT_TOKENS_MAX, messages: MESSAGES }),
+  '/v1/messages/count_tokens': () => ({ messages: MESSAGES }),
+  '/v1/embeddings': () => ({ input: 'hi' }),
+  '/v1/responses': () => ({ input: TEXT, max_output_tokens: OUTPUT_TOKENS_MAX }),
+};
+
+/** Whether the provider refused the name of the field alone: models that reason want another. */
+export function wantsOtherLimit({ errorClass, said }: JudgedAttempt): boolean {
+  return errorClass === 'body' && said?.message?.includes('max_completion_tokens') === true;
+}

@@ -1,0 +1,153 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { ENDPOINTS, edgeTestSource, type CatalogSource } from '@gateway/contracts/messages';
+import { isRefusal, type SourceTestView } from '@gateway/contracts/operator';
+import type { CallRecord } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { TEST_PRICE } from '../../test/fake-admission.js';
+import { SOURCE_CREDENTIAL, sealCredential, sourceEntry, startEdgeWorld } from '../../test/edge-world.js';
+
+const UPSTREAM = 'upstream-model';
+
+const world = duringTests(() => startEdgeWorld());
+let dashboard: Bus;
+let number = 0;
+
+beforeAll(async () => {
+  dashboard = await world.connect('dashboard');
+}, 60_000);
+
+/** A source that no call is led to, published. */
+async function newSource(more: Partial<CatalogSource> = {}): Promise<string> {
+  number += 1;
+  const id = `tested-${number}`;
+  await world.publishCatalog(
+    ({ sources }) => void sources.push(sourceEntry(id, world.provider.urls[0], { enabled: false, ...more, id })),
+  );
+  await until('the edge has it', () => world.mirrored.some(({ revision }) => revision >= world.revision()));
+  return id;
+}
+
+async function tested(source: string): Promise<SourceTestView> {
+  const answer = await dashboard.request(edgeTestSource, { source });
+  if (isRefusal(answer)) throw new Error(answer.refused.message);
+  return answer.test;
+}
+
+const bodyOf = (call: CallRecord | undefined): Record<string, unknown> =>
+  JSON.parse(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString()) as Record<string, unknown>;
+
+const CHAT: Partial<CatalogSource> = { endpoints: ['/v1/chat/completions'] };
+
+test('every endpoint is called as a client would call it, and told with usage, cost and price', async () => {
+  const costs = [{ version: 'cost', effectiveFrom: 0, figures: TEST_PRICE.figures }];
+  const id = await newSource({ endpoints: [...ENDPOINTS], costs });
+  const before = world.provider.calls().length;
+  const test = await tested(id);
+  expect(test).toMatchObject({ sourceId: id, works: true, problem: null });
+  expect(test.calls.map(({ endpoint, streamed, finding }) => [endpoint, streamed, finding])).toEqual([
+    ['/v1/chat/completions', false, 'works'],
+    ['/v1/chat/completions', true, 'works'],
+    ['/v1/completions', false, 'works'],
+    ['/v1/messages', false, 'works'],
+    ['/v1/messages/count_tokens', false, 'works'],
+    ['/v1/embeddings', false, 'works'],
+    ['/v1/responses', false, 'works'],
+  ]);
+  for (const { endpoint, usage, costUsd, priceUsd, status, totalMs, firstByteMs } of test.calls) {
+    const isCounted = endpoint !== '/v1/messages/count_tokens';
+    expect({ endpoint, status, counted: usage !== null }).toEqual({ endpoint, status: 200, counted: isCounted });
+    expect(costUsd).toEqual(isCounted ? expect.stringMatching(/^0\.0*[1-9]/) : null);
+    expect(priceUsd).toBe(costUsd);
+    expect(totalMs).toBeGreaterThanOrEqual(firstByteMs ?? Infinity);
+  }
+  const calls = world.provider.calls().slice(before);
+  expect(calls).toHaveLength(7);
+  expect(calls.map((call) => bodyOf(call)['model'])).toEqual(calls.map(() => UPSTREAM));
+  expect(bodyOf(calls[1])).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+});
+
+test('nothing is admitted, recorded or remembered of a test, whatever it meets', async () => {
+  const seen = () => [world.events.length, world.admission.batches.length, world.admission.releases.length];
+  const before = seen();
+  const id = await newSource({ ...CHAT, sealedCredential: sealCredential('a-wrong-key', `tested-${number + 1}`) });
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const { works, calls } = await tested(id);
+    expect([works, calls.map(({ finding }) => finding)]).toEqual([false, ['credential', 'credential']]);
+    expect(JSON.stringify(calls)).not.toContain('a-wrong-key');
+  }
+  expect(seen()).toEqual(before);
+  expect(world.healths.flatMap(({ sources }) => sources).filter(({ source }) => source === id)).toEqual([]);
+});
+
+test('a model that wants another name of the limit is asked by that', async () => {
+  const id = await newSource(CHAT);
+  const error = { error: { message: "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead." } };
+  world.provider.script({ model: UPSTREAM, steps: [{ status: 400 }, { chunk: JSON.stringify(error) }] });
+  const before = world.provider.calls().length;
+  expect(await tested(id)).toMatchObject({ works: true });
+  const bodies = world.provider
+    .calls()
+    .slice(before)
+    .map((call) => Object.keys(bodyOf(call)));
+  expect(bodies[1]).toContain('max_completion_tokens');
+});
+
+test("a provider's own words are shown, cleaned; credentials among them are not", async () => {
+  const id = await newSource(CHAT);
+  const message = `No access for ${SOURCE_CREDENTIAL} at https://inner.example/v1`;
+  world.provider.script({
+    model: UPSTREAM,
+    times: 2,
+    steps: [{ status: 403 }, { chunk: JSON.stringify({ error: { message } }) }],
+  });
+  const { calls } = await tested(id);
+  expect(calls[0]).toMatchObject({
+    finding: 'forbidden',
+    status: 403,
+    providerText: 'No access for [removed] at [removed]',
+  });
+});
+
+test('after an address that cannot be reached no further call is made there', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const id = await newSource({ baseUrl: `http://127.0.0.1:${port}` });
+  const { calls } = await tested(id);
+  expect(calls.map(({ finding }) => finding)).toEqual(['address', ...calls.slice(1).map(() => 'untried')]);
+  expect(calls[0]?.text).toContain('ECONNREFUSED');
+});
+
+test('a credential that no edge opens is told, and a source that the edge does not know is refused', async () => {
+  const id = await newSource({ ...CHAT, sealedCredential: sealCredential('key', 'elsewhere') });
+  expect(await tested(id)).toMatchObject({
+    works: false,
+    calls: [],
+    problem: expect.stringContaining('give it again'),
+  });
+  const unknown = await dashboard.request(edgeTestSource, { source: 'nobody' });
+  expect(unknown).toEqual({ refused: expect.objectContaining({ code: 'not_in_force' }) });
+});
+
+test('one test of a source at a time, and not too many', async () => {
+  const id = await newSource(CHAT);
+  const slow = await newSource(CHAT);
+  world.provider.script({ model: UPSTREAM, steps: [{ waitFor: 'tested' }, { usage: { input: 1, output: 1 } }] });
+  const first = tested(slow);
+  await until('it runs', async () => isRefusal(await dashboard.request(edgeTestSource, { source: slow })));
+  expect(await dashboard.request(edgeTestSource, { source: slow })).toEqual({
+    refused: expect.objectContaining({ code: 'state_conflict' }),
+  });
+  world.provider.release('tested');
+  expect(await first).toMatchObject({ works: true });
+  const codes: string[] = [];
+  for (let attempt = 0; attempt < 7; attempt += 1) {
+    const answer = await dashboard.request(edgeTestSource, { source: id });
+    codes.push(isRefusal(answer) ? answer.refused.code : 'tested');
+  }
+  expect(codes).toEqual([...Array<string>(5).fill('tested'), 'too_many_attempts', 'too_many_attempts']);
+});

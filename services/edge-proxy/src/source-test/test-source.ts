@@ -1,0 +1,98 @@
+import { SOURCE_TEST_MS_MAX } from '@gateway/contracts/messages';
+import { refuse, type ManagementRefusal, type SourceTestCall, type SourceTestView } from '@gateway/contracts/operator';
+import { RateByClient } from '@gateway/service-kit';
+import type { Edge } from '../call/call.js';
+import type { OpenedSource } from '../ports.js';
+import { callSource } from './call-source.js';
+import { testRequests, type TestRequest } from './test-requests.js';
+
+/** One call of a test takes so long at most: local servers load a model first. */
+const CALL_MS_MAX = 20_000;
+/** With less left of the test's time no further call is begun. */
+const CALL_MS_MIN = 1_000;
+/** Tests of one source: so many at once, and one in ten seconds from then on. */
+const OF_SOURCE = { burst: 5, perSecond: 0.1, keysMax: 10_000 };
+/** Tests of all sources at this edge together. */
+const OF_ALL = { burst: 30, perSecond: 0.5, keysMax: 1 };
+const ALL = 'all';
+
+export interface SourceTestParts {
+  readonly edge: Edge;
+  readonly edgeId: string;
+}
+
+/** What shows that further calls to the same address would fail as this one did. */
+const OF_ADDRESS: ReadonlySet<SourceTestCall['finding']> = new Set(['dns', 'tls', 'address']);
+
+/**
+ * Tests sources for operators, one after the other for each source. What a test meets rests no
+ * source; when all its calls work, a source that rests at this edge because it failed or refused us
+ * rests no longer. A provider's limit of rate is waited for all the same.
+ */
+export class SourceTests {
+  readonly #parts: SourceTestParts;
+  readonly #running = new Set<string>();
+  readonly #ofSource = new RateByClient(OF_SOURCE);
+  readonly #ofAll = new RateByClient(OF_ALL);
+
+  constructor(parts: SourceTestParts) {
+    this.#parts = parts;
+  }
+
+  async test(source: string): Promise<{ readonly test: SourceTestView } | ManagementRefusal> {
+    const { edge } = this.#parts;
+    if (this.#running.has(source)) return refuse('state_conflict', 'the source is being tested already');
+    const nowMs = edge.deadlines.nowMs();
+    if (!this.#ofSource.take(source, nowMs) || !this.#ofAll.take(ALL, nowMs))
+      return refuse('too_many_attempts', 'sources were tested too often: each test costs calls; wait ten seconds');
+    const opened = edge.catalog.source(source);
+    if (opened === undefined) return this.#unopened(source);
+    this.#running.add(source);
+    try {
+      return { test: await this.#call(opened) };
+    } finally {
+      this.#running.delete(source);
+    }
+  }
+
+  async #call(opened: OpenedSource): Promise<SourceTestView> {
+    const { edge, edgeId } = this.#parts;
+    const { id } = opened.source;
+    const untilMs = edge.deadlines.nowMs() + SOURCE_TEST_MS_MAX;
+    const calls: SourceTestCall[] = [];
+    for (const request of testRequests(opened.source.endpoints)) {
+      const unreached = calls.find(({ finding }) => OF_ADDRESS.has(finding));
+      const leftMs = untilMs - edge.deadlines.nowMs();
+      if (unreached !== undefined) calls.push(untried(request, 'It was not tried: no call reaches the address.'));
+      else if (leftMs < CALL_MS_MIN) calls.push(untried(request, 'It was not tried: the calls before took too long.'));
+      else calls.push(await callSource(edge, opened, request, edge.deadlines.nowMs() + Math.min(CALL_MS_MAX, leftMs)));
+    }
+    const works = calls.every(({ finding }) => finding === 'works');
+    if (works) edge.health.tested(id, edge.clock.nowMs());
+    edge.log.info({ source: id, findings: calls.map(({ finding }) => finding) }, 'a source was tested');
+    return { sourceId: id, edge: edgeId, works, problem: null, calls };
+  }
+
+  /** The catalog has it; this edge has not, or cannot use it. */
+  #unopened(source: string): { readonly test: SourceTestView } | ManagementRefusal {
+    const { edge, edgeId } = this.#parts;
+    const problem = edge.catalog.problemOf(source);
+    if (problem === null) return refuse('not_in_force', 'the edge that was asked does not know the source yet');
+    return { test: { sourceId: source, edge: edgeId, works: false, problem, calls: [] } };
+  }
+}
+
+function untried(request: TestRequest, text: string): SourceTestCall {
+  return {
+    ...request,
+    finding: 'untried',
+    text,
+    providerText: null,
+    status: null,
+    usage: null,
+    costUsd: null,
+    priceUsd: null,
+    firstByteMs: null,
+    totalMs: 0,
+  };
+}
