@@ -59,6 +59,40 @@ export const SOURCE_PUT = {
   upstreamModel: 'm',
   endpoints: ['/v1/chat/completions'],
 };
+export const SOURCE_TEST = {
+  sourceId: 'src',
+  edge: 'edge-0',
+  works: false,
+  problem: null,
+  calls: [
+    {
+      endpoint: '/v1/chat/completions',
+      streamed: false,
+      finding: 'works',
+      text: 'It works.',
+      providerText: null,
+      status: 200,
+      usage: { input: 9, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 4 },
+      costUsd: '0.00001',
+      priceUsd: '0.00002',
+      firstByteMs: 210,
+      totalMs: 240,
+    },
+    {
+      endpoint: '/v1/chat/completions',
+      streamed: true,
+      finding: 'quota',
+      text: 'The provider limits the rate.',
+      providerText: 'Slow down.',
+      status: 429,
+      usage: null,
+      costUsd: null,
+      priceUsd: null,
+      firstByteMs: null,
+      totalMs: 90,
+    },
+  ],
+};
 export const PLAN_PUT = {
   name: 'Pro',
   tier: 'pro',
@@ -234,6 +268,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     answers: { 'catalog.get-source': { source: SOURCE } },
     status: 200,
     expected: SOURCE,
+  },
+  testSource: {
+    path: '/sources/src/test',
+    answers: { 'catalog.get-source': { source: SOURCE }, 'edge.test-source': { test: SOURCE_TEST } },
+    status: 200,
+    expected: SOURCE_TEST,
   },
   deleteSource: { path: '/sources/src', answers: { 'catalog.delete': { revision: 5, inForce: true } }, status: 204 },
   listPlans: {

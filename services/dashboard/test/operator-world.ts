@@ -91,7 +91,7 @@ export interface WorldOptions {
 }
 
 export async function startOperatorWorld(
-  answering: readonly ServiceName[] = ['accounts', 'billing', 'catalog', 'admission'],
+  answering: readonly ServiceName[] = ['accounts', 'billing', 'catalog', 'admission', 'edge-proxy'],
   { config = {}, options = {} }: WorldOptions = {},
 ): Promise<OperatorWorld> {
   const bus = await startTestBus();

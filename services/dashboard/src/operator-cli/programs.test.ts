@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openSealed } from '@gateway/service-kit';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { MODEL, PROFILE, PROVIDER, SOURCE } from '../../test/examples.js';
+import { MODEL, PROFILE, PROVIDER, SOURCE, SOURCE_TEST } from '../../test/examples.js';
 import { ROOT_TOKEN, SOURCE_KEYS, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
 import { runOperatorCommand } from './run.js';
@@ -197,6 +197,8 @@ test.each([
   ['providers add azure-openai --no-key', /--param resource=… {3}name of the resource/],
   ['providers add vllm', /no models of vLLM/],
   ['providers add vertex --key-env OPENAI_KEY_OF_NOBODY', /is not set here/],
+  ['sources test', /name one source/],
+  ['sources test a b', /name one source/],
   ['prices compare', /--from is one of bundled, models.dev, litellm/],
   ['prices compare --from bundled --apply', /no option --apply/],
   ['prices compare --from litellm --list-url http://example.com/x', /over https/],
@@ -322,4 +324,42 @@ test('lists are read to their last page', async () => {
   world.scriptByName('catalog.list-sources', () => pages.shift());
   const { out } = await run('prices compare --from bundled');
   expect(out).toContain('source last: cost');
+});
+
+test('a test of a source is a table, with what is wrong in words', async () => {
+  world.scriptByName('catalog.get-source', () => ({ source: SOURCE }));
+  world.scriptByName('edge.test-source', () => ({ test: SOURCE_TEST }));
+  const { code, out } = await run('sources test src');
+  expect(code).toBe(1);
+  expect(out.split('\n')).toEqual([
+    'source src, called by edge-0:',
+    expect.stringMatching(/^ENDPOINT +FINDING +STATUS +FIRST BYTE +WHOLE +TOKENS IN +OUT +COST USD +PRICE USD$/),
+    expect.stringMatching(/^\/v1\/chat\/completions +works +200 +210 ms +240 ms +9 +4 +0.00001 +0.00002$/),
+    expect.stringMatching(/^\/v1\/chat\/completions \(streamed\) +quota +429 +- +90 ms +- +- +- +-$/),
+    '/v1/chat/completions: The provider limits the rate.',
+    '  the provider said: Slow down.',
+    'source src does not work.',
+    '',
+  ]);
+  const [works] = SOURCE_TEST.calls;
+  world.scriptByName('edge.test-source', () => ({ test: { ...SOURCE_TEST, works: true, calls: [works] } }));
+  const good = await run('sources test src');
+  expect(good).toMatchObject({ code: 0, out: expect.stringMatching(/source src works\.\n$/) });
+  expect(good.out).not.toContain('It works.');
+  world.scriptByName('edge.test-source', () => ({
+    test: { ...SOURCE_TEST, calls: [], problem: 'its credential does not open: give it again' },
+  }));
+  expect((await run('sources test src')).out).toBe(
+    'source src cannot be used by edge-0: its credential does not open: give it again\n',
+  );
+});
+
+test('a test of a source that is not there, or comes too often, is refused with the reason', async () => {
+  expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('not_found') });
+  expect(world.asked.filter(({ name }) => name === 'edge.test-source')).toEqual([]);
+  world.scriptByName('catalog.get-source', () => ({ source: SOURCE }));
+  world.refuseByName('edge.test-source', 'too_many_attempts');
+  expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('too_many_attempts') });
+  const answer = await world.send('POST', '/sources/src/test');
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '10']);
 });

@@ -5,12 +5,13 @@ import { COMPARE_PRICES, IMPORT_PRICES } from './import-prices.js';
 import { LIST_PROFILES } from './list-profiles.js';
 import { operatorApi, Refused, send, targetOf, type Question, type Target } from './operator-api.js';
 import { Unfit, type Output, type Program } from './program.js';
+import { TEST_SOURCE } from './test-source.js';
 import { readArguments, type Arguments } from './read-arguments.js';
 
 export type { Output };
 
 /** Commands that are more than one request. */
-const PROGRAMS: readonly Program[] = [LIST_PROFILES, ADD_PROVIDER, COMPARE_PRICES, IMPORT_PRICES];
+const PROGRAMS: readonly Program[] = [LIST_PROFILES, ADD_PROVIDER, COMPARE_PRICES, IMPORT_PRICES, TEST_SOURCE];
 
 const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - is standard input
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c

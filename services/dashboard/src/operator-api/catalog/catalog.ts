@@ -11,6 +11,7 @@ import {
   catalogPutModel,
   catalogPutProvider,
   catalogPutSource,
+  edgeTestSource,
 } from '@gateway/contracts/messages';
 import {
   isRefusal,
@@ -30,6 +31,7 @@ import {
   sourcePut,
   sourceSaved,
   sourceSpec,
+  sourceTestView,
   sourceView,
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
@@ -225,7 +227,28 @@ export const SOURCE_ROUTES = [
     refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, actor }) => removed(services, 'source', params.id, actor),
   }),
+  defineRoute({
+    id: 'testSource',
+    method: 'POST',
+    path: '/sources/{id}/test',
+    summary: 'Calls each endpoint of a source once, for nobody, and says what is wrong; the provider may charge for it',
+    access: 'write',
+    params: byId,
+    answers: { 200: sourceTestView },
+    refusals: ['state_conflict', 'not_in_force'],
+    async handle({ services, params }) {
+      const known = await services.request(catalogGetSource, params);
+      if (isRefusal(known)) return known;
+      const answer = await services.request(edgeTestSource, { source: params.id });
+      if (isRefusal(answer) && answer.refused.code === 'too_many_attempts')
+        return { ...answer, retryAfterSeconds: TESTED_AGAIN_S };
+      return answerWith(200, answer, ({ test }) => test);
+    },
+  }),
 ];
+
+/** When a source may be tested again that was tested too often. */
+const TESTED_AGAIN_S = 10;
 
 /** What a put would change, judged before it is done. */
 async function judged(

@@ -1,0 +1,61 @@
+import type { SourceTestCall, SourceTestView } from '@gateway/contracts/operator';
+import type { OperatorApi } from './operator-api.js';
+import { readOptions, Unfit, type Output, type Program } from './program.js';
+import { table } from './words.js';
+
+/** `sources test`: calls each endpoint of a source once and says what is wrong. */
+export const TEST_SOURCE: Program = {
+  name: ['sources', 'test'],
+  form: 'sources test <id>     one small call of each endpoint at the provider, which may charge for it',
+  async run({ words, fields, api, to }) {
+    readOptions(fields, { flags: [], values: [] });
+    const [id, ...others] = words;
+    if (id === undefined || others.length > 0) throw new Unfit('name one source: `sources list` shows them');
+    return (await testSource(api, id, to)) ? 0 : 1;
+  },
+};
+
+/** Tests a source and tells what was found. True: all of it works. */
+export async function testSource(api: OperatorApi, id: string, to: Output): Promise<boolean> {
+  const test = await api.post<SourceTestView>(`/sources/${encodeURIComponent(id)}/test`, {});
+  to.out(testInWords(test));
+  return test.works;
+}
+
+function testInWords({ sourceId, edge, problem, calls, works }: SourceTestView): string {
+  if (problem !== null) return `source ${sourceId} cannot be used by ${edge}: ${problem}\n`;
+  const remarks = calls.flatMap(({ endpoint, finding, text, providerText }) => [
+    ...(finding === 'works' && text === WORKS ? [] : [`${endpoint}: ${text}`]),
+    ...(providerText === null ? [] : [`  the provider said: ${providerText}`]),
+  ]);
+  const lines = [...new Set(remarks)].map((line) => `${line}\n`);
+  return [
+    `source ${sourceId}, called by ${edge}:\n`,
+    table([HEAD, ...calls.map(rowOf)]),
+    ...lines,
+    works ? `source ${sourceId} works.\n` : `source ${sourceId} does not work.\n`,
+  ].join('');
+}
+
+/** What is said of a call of which there is nothing to say. */
+const WORKS = 'It works.';
+const HEAD = ['ENDPOINT', 'FINDING', 'STATUS', 'FIRST BYTE', 'WHOLE', 'TOKENS IN', 'OUT', 'COST USD', 'PRICE USD'];
+
+function rowOf(call: SourceTestCall): string[] {
+  const { endpoint, streamed, finding, status, firstByteMs, totalMs, usage, costUsd, priceUsd } = call;
+  return [
+    `${endpoint}${streamed ? ' (streamed)' : ''}`,
+    finding,
+    shown(status),
+    firstByteMs === null ? '-' : `${firstByteMs} ms`,
+    finding === 'untried' ? '-' : `${totalMs} ms`,
+    shown(usage?.input ?? null),
+    shown(usage?.output ?? null),
+    shown(costUsd),
+    shown(priceUsd),
+  ];
+}
+
+function shown(value: string | number | null): string {
+  return value === null ? '-' : String(value);
+}
