@@ -38,6 +38,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     room: () => batchMax - waiting.length,
     deliver: (message) => {
       waiting.push({ ...openDelivery(link, message), heardAt: performance.now() });
+      extending ??= setTimeout(extend, extendMs);
       if (collectMs === 0) schedule();
     },
     ...(collectMs > 0 && { answered: () => (waiting.length > 0 ? next() : ask()) }),
@@ -88,14 +89,17 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
    * come needs no word yet.
    */
   const extendMs = options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT;
-  const extending = setInterval(() => {
+  let extending: NodeJS.Timeout | undefined;
+  const extend = (): void => {
     const now = performance.now();
-    for (const held of [...inHand, ...waiting]) {
-      if (now - held.heardAt < extendMs) continue;
-      held.heardAt = now;
-      held.extend();
+    const held = [...inHand, ...waiting];
+    for (const each of held) {
+      if (now - each.heardAt < extendMs) continue;
+      each.heardAt = now;
+      each.extend();
     }
-  }, extendMs);
+    extending = held.length > 0 ? setTimeout(extend, extendMs) : undefined;
+  };
 
   const handle = async (batch: Held[]): Promise<void> => {
     try {
@@ -112,7 +116,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     // Another replica shall have these now, not after the acknowledgement's time.
     for (const { delivery } of waiting.splice(0)) delivery.retryAfter(0);
     await handling;
-    clearInterval(extending);
+    clearTimeout(extending);
   };
 
   return {

@@ -5,10 +5,10 @@ import { NANOSECONDS_PER_MS } from './jetstream.js';
 
 /** One question for messages stays open so long; then it is asked again. */
 const PULL_EXPIRES_MS = 30_000;
-const HEARTBEAT_MS = 1_000;
+const HEARTBEAT_MS = 2_000;
 /** Without a message or a heartbeat for so long the consumer is prepared anew. */
 const SILENCE_MAX_MS = 3 * HEARTBEAT_MS;
-const TICK_MS = 500;
+const LOOK_MS = 1_000;
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 2_000;
 /** Status codes of the server in place of messages. */
@@ -34,6 +34,10 @@ export interface PullSource {
   answered?(): void;
 }
 
+/** Those of this process, looked at together: each look wakes an idle process. */
+const pulls = new Set<Pull>();
+let looking: NodeJS.Timeout | undefined;
+
 /**
  * Asks a pull consumer for messages, one question at a time, each with an inbox of its own, so that
  * a late status of an earlier question is told apart. The library's consume() notices a restarted
@@ -46,7 +50,6 @@ export class Pull {
   readonly #inbox: string;
   readonly #subscription: Subscription;
   readonly #unlisten: () => void;
-  readonly #tick: NodeJS.Timeout;
   #consumer: { stream: string; consumer: string } | undefined;
   #question = 0;
   /** Messages that the open question may still bring. */
@@ -73,10 +76,14 @@ export class Pull {
       },
     });
     this.#unlisten = link.onReconnect(() => this.restart());
-    this.#tick = setInterval(() => {
-      if (this.#wanted > 0 && performance.now() - this.#heardAt > SILENCE_MAX_MS) this.restart();
-    }, TICK_MS).unref();
+    pulls.add(this);
+    looking ??= setInterval(() => pulls.forEach((pull) => pull.look()), LOOK_MS).unref();
     this.restart();
+  }
+
+  /** Whether the server was heard of late. */
+  look(): void {
+    if (this.#wanted > 0 && performance.now() - this.#heardAt > SILENCE_MAX_MS) this.restart();
   }
 
   /** Asks for more if there is room and nothing is being asked for. */
@@ -112,7 +119,11 @@ export class Pull {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#retryTimer);
-    clearInterval(this.#tick);
+    pulls.delete(this);
+    if (pulls.size === 0) {
+      clearInterval(looking);
+      looking = undefined;
+    }
     this.#unlisten();
     // Without interest in the inbox the server drops the open question. While disconnected there is
     // nothing to await.

@@ -5,7 +5,7 @@ import { gauge } from './metrics.js';
  * Each reading wakes the process: more often, and an idle one would do little else. A loop that is
  * held up longer is always seen.
  */
-const RESOLUTION_MS = 100;
+const RESOLUTION_MS = 500;
 const NANOSECONDS_PER_SECOND = 1e9;
 const RESOLUTION_NANOSECONDS = RESOLUTION_MS * 1e6;
 

@@ -27,7 +27,8 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;
 
-  const poll = async (): Promise<void> => {
+  /** Nothing is tried while all are held: an idle process sleeps. */
+  const poll = async (): Promise<number> => {
     for (let subject = 0; subject < USAGE_SUBJECTS.length && !stopped; subject += 1) {
       if (consumers.has(subject) || !(await deps.locks.hold(subject)) || stopped) continue;
       consumers.set(
@@ -35,6 +36,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
         deps.consume(subject, (batch) => settleDeliveries(deps, subject, batch)),
       );
     }
+    return consumers.size === USAGE_SUBJECTS.length ? Infinity : POLL_MS;
   };
 
   const stopConsumers = async (): Promise<void> => {
@@ -51,6 +53,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
     lost() {
       deps.log.warn({}, 'the locks of the subjects were lost');
       void stopConsumers();
+      polling.wake();
     },
     subjects: () => [...consumers.keys()],
     async stop() {

@@ -12,28 +12,33 @@ export interface LoadWatchParts {
 }
 
 /**
- * Reads how busy this process is and says whether it takes new calls. Running ones are never
- * touched.
+ * Reads how busy this process is, while calls come, and says whether it takes new ones. Running
+ * ones are never touched.
  */
 export class LoadWatch {
   readonly #parts: LoadWatchParts;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | null = null;
   #state: LoadState = RECOVERED;
-  #readAtMs: number;
+  #readAtMs = 0;
+  #wasAsked = false;
 
   constructor(parts: LoadWatchParts) {
     this.#parts = parts;
-    this.#readAtMs = parts.monotonicMs();
-    this.#timer = setInterval(() => this.#read(), READ_EVERY_MS).unref();
   }
 
   /** Why new calls are refused; null: they are not. */
   get shedding(): LoadReason | null {
+    this.#wasAsked = true;
+    if (this.#timer === null) {
+      this.#readAtMs = this.#parts.monotonicMs();
+      this.#timer = setInterval(() => this.#read(), READ_EVERY_MS).unref();
+    }
     return this.#state.shedding;
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
   }
 
   #read(): void {
@@ -47,5 +52,7 @@ export class LoadWatch {
     const { shedding } = this.#state;
     if (before === null && shedding !== null) log.warn({ shedding, ...reading }, 'new calls are refused: overload');
     if (before !== null && shedding === null) log.info(reading, 'new calls are taken again');
+    if (!this.#wasAsked && shedding === null) this.stop();
+    this.#wasAsked = false;
   }
 }
