@@ -116,7 +116,13 @@ function makeEdge(
     nowMs: monotonicMs,
   });
   const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
-  const load = new LoadWatch({ limits: loadLimitsOf(config), memoryShare, monotonicMs, log });
+  const load = new LoadWatch({
+    limits: loadLimitsOf(config),
+    memoryShare,
+    hasCalls: () => running.size > 0,
+    monotonicMs,
+    log,
+  });
   const deadlines = new Deadlines(monotonicMs);
   const answersLog = new ThrottledLog(log, 'the store of which source gave an answer was not reached in time', {
     everyMs: ANSWERS_LOG_MS,

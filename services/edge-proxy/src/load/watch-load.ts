@@ -7,13 +7,15 @@ const READ_EVERY_MS = 100;
 export interface LoadWatchParts {
   readonly limits: LoadLimits;
   readonly memoryShare: () => number;
+  /** Whether any call runs. */
+  readonly hasCalls: () => boolean;
   readonly monotonicMs: () => number;
   readonly log: Logger;
 }
 
 /**
- * Reads how busy this process is, while calls come, and says whether it takes new ones. Running
- * ones are never touched.
+ * Reads how busy this process is, while calls run or come, and says whether it takes new ones.
+ * Running ones are never touched.
  */
 export class LoadWatch {
   readonly #parts: LoadWatchParts;
@@ -52,7 +54,7 @@ export class LoadWatch {
     const { shedding } = this.#state;
     if (before === null && shedding !== null) log.warn({ shedding, ...reading }, 'new calls are refused: overload');
     if (before !== null && shedding === null) log.info(reading, 'new calls are taken again');
-    if (!this.#wasAsked && shedding === null) this.stop();
+    if (!this.#wasAsked && shedding === null && !this.#parts.hasCalls()) this.stop();
     this.#wasAsked = false;
   }
 }
