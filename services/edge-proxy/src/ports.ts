@@ -238,6 +238,8 @@ export interface ClientHeaders {
   readonly openaiBeta: string | undefined;
   readonly anthropicVersion: string | undefined;
   readonly anthropicBeta: string | undefined;
+  /** Of `CLASS_HEADERS`: name and value, as often as each was sent. */
+  readonly classHeaders: readonly (readonly [name: string, value: string])[];
 }
 
 /** A request's body in memory. It counts toward the memory bound until it is freed. */

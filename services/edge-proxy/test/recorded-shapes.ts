@@ -14,6 +14,8 @@ export interface Expected {
   readonly output?: number | null;
   readonly errorClass?: string | null;
   readonly retryAfterMs?: number | null;
+  /** The price class that it was served in, as the provider calls it where we have no name. */
+  readonly class?: string;
   /** It has status 200 and is no answer. */
   readonly unusable?: boolean;
 }
@@ -24,6 +26,9 @@ export interface RecordedShape {
   readonly endpoint: Endpoint;
   readonly kind: 'plain' | 'stream' | 'error';
   readonly status: number;
+  /** What was asked, as far as it matters: members of the body, and headers. */
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly requestHeaders: readonly (readonly [name: string, value: string])[];
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body. */
   readonly text: string;
@@ -48,8 +53,9 @@ export function recordedShapes(): (readonly [ProviderProfile, readonly RecordedS
 }
 
 function shapeOf(raw: Record<string, unknown>): RecordedShape {
-  const { name, endpoint, kind, status, headers, body, frames, text, expect: expected, source, date } = raw;
+  const { name, endpoint, kind, status, request, headers, body, frames, text, expect: expected, source, date } = raw;
   if (!ENDPOINTS.includes(endpoint as Endpoint)) throw new Error(`${String(name)}: no endpoint ${String(endpoint)}`);
+  const { headers: sent = {}, ...asked } = (request ?? {}) as { headers?: Record<string, string> };
   const isStream = Array.isArray(frames);
   const plain = typeof text === 'string' ? text : typeof body === 'string' ? body : JSON.stringify(body ?? null);
   return {
@@ -57,6 +63,8 @@ function shapeOf(raw: Record<string, unknown>): RecordedShape {
     endpoint: endpoint as Endpoint,
     kind: kind as RecordedShape['kind'],
     status: typeof status === 'number' ? status : 200,
+    request: asked,
+    requestHeaders: Object.entries(sent).map(([header, value]) => [header.toLowerCase(), value]),
     headers: (headers ?? {}) as Record<string, string>,
     text: isStream ? (frames as string[]).join('') : plain,
     isStream,

@@ -53,9 +53,15 @@ export type BodyRule = z.infer<typeof bodyRule>;
 export const bodyRules = z.partialRecord(endpoint, bodyRule);
 export type BodyRules = z.infer<typeof bodyRules>;
 
+/**
+ * Headers by which a request asks for a class at some providers. A class rule whose `field` is one
+ * of them reads the header, never the body; the header goes on to sources with such a rule alone.
+ */
+export const CLASS_HEADERS: readonly string[] = ['x-ms-service-tier', 'x-vertex-ai-llm-shared-request-type'];
+
 /** Which class a request asks for, and which one an answer says that it was served in. */
 export const classRule = z.object({
-  /** The request's member. */
+  /** The request's member, or one of {@link CLASS_HEADERS}. */
   field: fieldName,
   /** Its values. A request with another value cannot be priced. Absent from a request: standard. */
   asks: z.record(fieldText, priceClass),

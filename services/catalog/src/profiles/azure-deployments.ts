@@ -55,6 +55,22 @@ export const AZURE_DEPLOYMENTS: ProviderProfile = {
           flex: 'flex',
         },
       },
+      {
+        field: 'x-ms-service-tier',
+        asks: {
+          auto: 'priority',
+          default: 'standard',
+          priority: 'priority',
+          flex: 'flex',
+        },
+        answersAt: 'service_tier',
+        answers: {
+          default: 'standard',
+          auto: 'standard',
+          priority: 'priority',
+          flex: 'flex',
+        },
+      },
     ],
     tools: [
       {

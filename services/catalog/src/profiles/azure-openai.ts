@@ -58,6 +58,22 @@ export const AZURE_OPENAI: ProviderProfile = {
           flex: 'flex',
         },
       },
+      {
+        field: 'x-ms-service-tier',
+        asks: {
+          auto: 'priority',
+          default: 'standard',
+          priority: 'priority',
+          flex: 'flex',
+        },
+        answersAt: 'service_tier',
+        answers: {
+          default: 'standard',
+          auto: 'standard',
+          priority: 'priority',
+          flex: 'flex',
+        },
+      },
     ],
     tools: [
       {

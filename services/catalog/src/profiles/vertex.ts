@@ -38,6 +38,24 @@ export const VERTEX: ProviderProfile = {
         answersAt: null,
         answers: {},
       },
+      {
+        field: 'x-vertex-ai-llm-shared-request-type',
+        asks: {
+          flex: 'flex',
+          priority: 'priority',
+        },
+        answersAt: 'usage.extra_properties.google.traffic_type',
+        answers: {
+          ON_DEMAND: 'standard',
+          on_demand: 'standard',
+          ON_DEMAND_FLEX: 'flex',
+          on_demand_flex: 'flex',
+          ON_DEMAND_PRIORITY: 'priority',
+          on_demand_priority: 'priority',
+          PROVISIONED_THROUGHPUT: 'standard',
+          provisioned_throughput: 'standard',
+        },
+      },
     ],
     tools: [
       {
@@ -111,7 +129,7 @@ export const VERTEX: ProviderProfile = {
     'Reasoning tokens are named, but BESIDE completion_tokens: total = prompt + completion + reasoning (27 + 45 + 504 = 576); output to charge is completion + reasoning. Differs from the Gemini API, which names none.',
     'Errors are an array of one element here as well, [{"error":{code,message,status}}]; a 429 of the shared capacity has no RetryInfo and no retry header.',
     'A top-level field that is not supported is IGNORED for Google models (stream_options, parallel_tool_calls, logit_bias, user, ...): a request that lost half its options looks like a success. Open models differ by model.',
-    'The service class is asked with the header X-Vertex-AI-LLM-Shared-Request-Type (flex or priority), not with service_tier; X-Vertex-AI-LLM-Request-Type: shared keeps it off provisioned throughput, dedicated forbids spilling over and then answers 429.',
+    'The service class is asked with the header X-Vertex-AI-LLM-Shared-Request-Type (flex or priority), which the gateway reads, prices and passes on, not with service_tier; X-Vertex-AI-LLM-Request-Type: shared keeps it off provisioned throughput, dedicated forbids spilling over and then answers 429.',
     'usage.extra_properties.google.traffic_type says how the request ran; it was seen in lower case (on_demand) too: compare without case.',
     'Only the last chunk of a stream has usage, without being asked.',
     'An image comes in message.audio with extra_content.google.mime_type (sic), content is null.',

@@ -44,7 +44,7 @@ async function upload(
   const request = {
     id: makeUuidV7(BEGUN),
     renewId: () => (request.id = makeUuidV7(BEGUN + now)),
-    headers: { contentLength, contentType: 'application/json' },
+    headers: { contentLength, contentType: 'application/json', classHeaders: [] },
     readBody: async () => {
       now += uploadMs;
       return { kind: 'complete', body: { bytes: BODY, opened: () => undefined, free: () => (heard.freed += 1) } };

@@ -2,6 +2,7 @@ import { REFUSAL, gatewayError, refusalError, type GatewayError } from '@gateway
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer, CatalogSource } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
+import { withClassHeaders } from '../domain/price-facts.js';
 import { boundByModel } from '../domain/output-bound.js';
 import { asksOfSources } from '../domain/asks.js';
 import { refusedLimit, takesLimit } from '../domain/endless-limit.js';
@@ -103,9 +104,9 @@ async function readAndAdmit(edge: Edge, call: Call, account: string | null, open
 async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: boolean): Promise<Admission> {
   let isAdmitted = false;
   try {
-    const { contentType, contentEncoding } = call.request.headers;
+    const { contentType, contentEncoding, classHeaders } = call.request.headers;
     const parsing = edge.bodies.parse(call.row, { contentType, contentEncoding }, body);
-    const result = byCatalog(edge, parsing instanceof Promise ? await parsing : parsing);
+    const result = byCatalog(edge, parsing instanceof Promise ? await parsing : parsing, classHeaders);
     const outcome = await ask(
       edge,
       call,
@@ -127,9 +128,9 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
  * A worst case that the request leaves open is the model's; a limit that is none at any source of
  * the model is refused.
  */
-function byCatalog(edge: Edge, result: ParseResult): ParseResult {
+function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
   if (!result.ok) return result;
-  const { call } = result;
+  const call = { ...result.call, priceFacts: withClassHeaders(result.call.priceFacts, classHeaders) };
   if (call.endlessLimit !== null && candidates(edge, call).length === 0) return refusedLimit(call.endlessLimit);
   return { ok: true, call: boundByModel(call, edge.catalog.model(call.model)) };
 }

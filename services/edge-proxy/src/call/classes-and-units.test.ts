@@ -13,26 +13,33 @@ let provider: RawProvider;
 let other: RawProvider;
 /** What the provider answers: a body, or the text of a stream. */
 let answer: object | string = {};
+/** Reads a header beside the fields. */
+const BY_HEADER = {
+  ...RULES,
+  classes: [...RULES.classes, { ...RULES.classes[0], field: 'x-ms-service-tier' }],
+} as typeof RULES;
 /** Of one source with rules; of one with rules and one that takes everything. */
 let ruled: OwnModel;
 let mixed: OwnModel;
+let byHeader: OwnModel;
 
 beforeAll(async () => {
   world = await startEdgeWorld();
   provider = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(answer))));
   other = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(answer))));
   const withRules = { url: provider.url, more: { pricing: RULES } };
-  [ruled, mixed] = (await publishOwnModels(world, [[withRules], [withRules, { url: other.url }]])) as [
-    OwnModel,
-    OwnModel,
-  ];
+  [ruled, mixed, byHeader] = (await publishOwnModels(world, [
+    [withRules],
+    [withRules, { url: other.url }],
+    [{ url: provider.url, more: { pricing: BY_HEADER } }],
+  ])) as [OwnModel, OwnModel, OwnModel];
 }, 60_000);
 afterAll(async () => {
   await Promise.all([provider.stop(), other.stop()]);
   await world.stop();
 }, 60_000);
 beforeEach(() => {
-  for (const { model } of [ruled, mixed]) world.admission.prices.set(model, PRICE_WITH_EXTRAS);
+  for (const { model } of [ruled, mixed, byHeader]) world.admission.prices.set(model, PRICE_WITH_EXTRAS);
 });
 
 function wireOf(body: object | string): string {
@@ -76,6 +83,20 @@ test('a class that was asked for and served is billed, and admission was asked f
   expect(world.admission.admits.at(-1)?.entry).toMatchObject({
     asks: [{ class: 'priority', units: {}, field: 'service_tier' }],
   });
+});
+
+test.each([
+  ['flex', 'flex', STANDARD_NANO_USD / 2],
+  ['priority', 'default', STANDARD_NANO_USD],
+])('a header asks for %s, the answer says %s', async (asked, served, nanoUsd) => {
+  answer = completion({ service_tier: served });
+  const got = await send(world.edge.url, '/v1/chat/completions', {
+    headers: { 'content-type': 'application/json', 'x-ms-service-tier': asked },
+    body: JSON.stringify({ model: byHeader.model, messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 1_000 }),
+  });
+  const event = await world.eventOf(String(got.headers['x-gateway-request-id']));
+  expect(event.amountNanoUsd).toBe(nanoUsd);
+  expect(world.admission.admits.at(-1)?.entry.asks).toEqual([{ class: asked, units: {}, field: 'x-ms-service-tier' }]);
 });
 
 test('the answer decides: priority that was served as default is billed as standard', async () => {

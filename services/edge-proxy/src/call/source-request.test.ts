@@ -112,3 +112,13 @@ test.each<[Endpoint, Partial<CatalogSource>, string[], string[]]>([
 ])('the version of the messages protocol on %s: source %j, client %j', (path, more, raw, expected) => {
   expect(header(requestFor(more, { path, raw }).headers, 'anthropic-version')).toEqual(expected);
 });
+
+test('a header that asks for a class goes to the sources whose rules read it, and to no other', () => {
+  const raw = ['X-MS-Service-Tier', 'flex'];
+  const rule = { field: 'x-ms-service-tier', asks: { flex: 'flex' as const }, answersAt: null, answers: {} };
+  const pricing = { classes: [rule], tools: [], freeTools: [], unpricedFields: {} };
+  const of = (more: Partial<CatalogSource>) => header(requestFor(more, { raw }).headers, 'x-ms-service-tier');
+  expect(of({ pricing })).toEqual(['flex']);
+  expect(of({ pricing: { ...pricing, classes: [{ ...rule, field: 'service_tier' }] } })).toEqual([]);
+  expect(of({})).toEqual([]);
+});

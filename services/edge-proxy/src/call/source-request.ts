@@ -63,7 +63,13 @@ function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source 
   if (version !== undefined) headers.push('anthropic-version', version);
   const betas = allowedBetas(client.anthropicBeta, source);
   if (betas !== '') headers.push('anthropic-beta', betas);
+  for (const [name, value] of client.classHeaders) if (isRead(name, source)) headers.push(name, value);
   return headers;
+}
+
+/** Whether the source's rules read the class that a header asks for. */
+function isRead(header: string, { pricing }: Pick<CatalogSource, 'pricing'>): boolean {
+  return pricing?.classes.some(({ field }) => field === header) === true;
 }
 
 type BetaRule = Pick<CatalogSource, 'betas' | 'betasRefused'>;

@@ -4,7 +4,7 @@ import { asksOfSources, readAsks } from './asks.js';
 import { ENDPOINT_TABLE } from './endpoints.js';
 import type { EndpointRow } from './endpoints.js';
 import { parseCall } from './parse-call.js';
-import type { PriceFacts } from './price-facts.js';
+import { withClassHeaders, type PriceFacts } from './price-facts.js';
 
 const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
 const JSON_HEADERS = { contentType: 'application/json', contentEncoding: undefined };
@@ -152,4 +152,44 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
   ['none that can', { tools: [{ type: 'shell' }] }, [RULES, OTHER_TOOLS], { unpricedField: 'tools' }],
 ])('what admission is asked of %s', (_what, fields, rules, question) => {
   expect(asksOfSources(factsOf(fields), rules)).toEqual(question);
+});
+
+const TIER = 'x-ms-service-tier';
+const BY_HEADER = {
+  ...RULES,
+  classes: [
+    ...RULES.classes,
+    {
+      field: TIER,
+      asks: { auto: 'priority', default: 'standard', flex: 'flex' },
+      answersAt: 'service_tier',
+      answers: {},
+    } as const,
+  ],
+};
+
+test.each<[string, object, [string, string][], object]>([
+  ['a class', {}, [[TIER, 'flex']], { kind: 'priced', asked: { class: 'flex', field: TIER } }],
+  ['by a word that the body has for another', {}, [[TIER, 'auto']], { asked: { class: 'priority', field: TIER } }],
+  ['the usual one', {}, [[TIER, 'default']], { asked: { class: 'standard' } }],
+  ['what nobody knows', {}, [[TIER, 'turbo']], { kind: 'unpriced', field: TIER }],
+  [
+    'twice',
+    {},
+    [
+      [TIER, 'flex'],
+      [TIER, 'flex'],
+    ],
+    { kind: 'unpriced', field: TIER },
+  ],
+  ['another class than the body', { service_tier: 'priority' }, [[TIER, 'flex']], { kind: 'unpriced', field: TIER }],
+  ['nothing, in a body that has its name', { [TIER]: 'flex' }, [], { asked: { class: 'standard' } }],
+])('a header asks for %s', (_name, fields, headers, reading) => {
+  expect(readAsks(withClassHeaders(factsOf(fields), headers), BY_HEADER)).toMatchObject(reading);
+});
+
+test('a header that no rule of a source names asks for nothing there', () => {
+  expect(readAsks(withClassHeaders(factsOf({}), [[TIER, 'turbo']]), RULES)).toMatchObject({
+    asked: { class: 'standard' },
+  });
 });

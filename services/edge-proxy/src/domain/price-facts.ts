@@ -1,3 +1,4 @@
+import { CLASS_HEADERS } from '@gateway/contracts/operator';
 import { foldCase } from './case-twin.js';
 import type { EndpointRow } from './endpoints.js';
 import { kindOf } from './json-scanner.js';
@@ -49,10 +50,20 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
   for (const member of members) {
     const { name } = member;
     if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
-    asked.push(askedMember(text, member));
+    const read = askedMember(text, member);
+    if (!CLASS_HEADERS.includes(read.folded)) asked.push(read);
     if (name === 'tools') tools.see(member);
   }
   return { members: asked, tools: tools.all(), hasOddTools: tools.isOdd };
+}
+
+/** The facts with what headers ask for: they are read as members of their names. */
+export function withClassHeaders(
+  facts: PriceFacts,
+  headers: readonly (readonly [name: string, value: string])[],
+): PriceFacts {
+  const asked = headers.map(([name, value]): AskedMember => ({ name, folded: name, isSet: true, value }));
+  return headers.length === 0 ? facts : { ...facts, members: [...facts.members, ...asked] };
 }
 
 const NOTHING: PriceFacts = { members: [], tools: [], hasOddTools: false };

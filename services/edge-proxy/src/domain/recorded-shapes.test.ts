@@ -1,25 +1,31 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ProviderProfile } from '@gateway/contracts/operator';
+import { figuresOfVersion } from '@gateway/contracts/messages';
+import { PRICE_CLASSES, type ProviderProfile } from '@gateway/contracts/operator';
+import { PRICE_WITH_EXTRAS } from '../../test/pricing-rules.js';
 import { recordedShapes, type RecordedShape } from '../../test/recorded-shapes.js';
+import { readAsks, type Reading } from './asks.js';
 import { ENDPOINT_TABLE } from './endpoints.js';
 import { EventSplitter } from './event-stream.js';
 import { explained, type MeterResult, type ProviderFailure } from './formats/meter.js';
 import { READERS } from './formats/readers.js';
+import { parseCall } from './parse-call.js';
+import { withClassHeaders } from './price-facts.js';
+import { servedOf } from './served.js';
 import { judgeAttempt, type AttemptResult, type JudgedAttempt } from './judge-attempt.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 
 /** What the meter reads of an answer with status 200, and the failure that it reports, if any. */
-function read({ endpoint, text, isStream }: RecordedShape, { totalExtra, cachedInInput }: ProviderProfile) {
+function read({ endpoint, text, isStream }: RecordedShape, profile: ProviderProfile) {
   const row = ENDPOINT_TABLE.get(endpoint);
   if (row === undefined) throw new Error(endpoint);
   const reader = READERS[row.format];
   if (!isStream) {
-    const result = reader.readPlain(Buffer.from(text), { totalExtra, cachedInInput });
+    const result = reader.readPlain(Buffer.from(text), profile);
     return { result, failure: result.failure ?? null };
   }
   const splitter = new EventSplitter();
-  const meter = reader.streamMeter({ dropUsageChunk: false, choices: 1, totalExtra, cachedInInput });
+  const meter = reader.streamMeter({ dropUsageChunk: false, choices: 1, ...profile });
   let failure: ProviderFailure | null = null;
   const events = [...splitter.push(Buffer.from(text)), splitter.end()];
   for (const event of events) {
@@ -58,6 +64,22 @@ function tokensOf({ usage }: MeterResult): Record<string, number> | null {
   return { input: input - cachedInput - cacheWrite - cacheWrite1h, cachedInput, cacheWrite, cacheWrite1h, output };
 }
 
+/** Every class has a price. */
+const { extras } = figuresOfVersion(PRICE_WITH_EXTRAS);
+const EXTRAS = extras && { ...extras, classes: { ...extras.classes, fast: extras.classes.flex } };
+
+const PROMPTS = { messages: [], input: 'x', prompt: 'x', max_tokens: 9 };
+
+/** How the source reads the request of a shape. */
+function readingOf({ endpoint, request, requestHeaders }: RecordedShape, { pricing }: ProviderProfile): Reading {
+  const row = ENDPOINT_TABLE.get(endpoint);
+  if (row === undefined) throw new Error(endpoint);
+  const body = Buffer.from(JSON.stringify({ model: 'a/b', ...PROMPTS, ...request }));
+  const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, body);
+  if (!parsed.ok) throw new Error(parsed.finding.message);
+  return readAsks(withClassHeaders(parsed.call.priceFacts, requestHeaders), pricing);
+}
+
 const COUNTS = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'] as const;
 
 describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, shapes] as const))(
@@ -84,6 +106,16 @@ describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, 
         const { expected } = shape;
         const wanted = Object.fromEntries(COUNTS.map((name) => [name, expected[name] ?? 0]));
         expect(tokensOf(read(shape, profile).result)).toEqual(wanted);
+      });
+    }
+
+    for (const shape of answers) {
+      const reading = readingOf(shape, profile);
+      // What cannot be priced is not sent, and a class that only the provider has is none of ours.
+      if (reading.kind === 'unpriced' || !PRICE_CLASSES.some((name) => name === shape.expected.class)) continue;
+      test(`class: ${shape.name}`, () => {
+        const { said = null } = read(shape, profile).result;
+        expect(servedOf(profile.pricing, reading, said, EXTRAS).served.class).toBe(shape.expected.class);
       });
     }
 

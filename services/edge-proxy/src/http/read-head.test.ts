@@ -17,6 +17,23 @@ test('a repeated key header is ambiguous, a repeated list is joined, of other he
   });
 });
 
+test('headers that ask for a class are read, as often as they came', () => {
+  const raw = [
+    'X-MS-Service-Tier',
+    'flex',
+    'x-ms-service-tier',
+    'priority',
+    'X-Vertex-AI-LLM-Shared-Request-Type',
+    'flex',
+  ];
+  expect(readHead([...raw, 'x-ms-service-kind', 'y']).classHeaders).toEqual([
+    ['x-ms-service-tier', 'flex'],
+    ['x-ms-service-tier', 'priority'],
+    ['x-vertex-ai-llm-shared-request-type', 'flex'],
+  ]);
+  expect(readHead([]).classHeaders).toEqual([]);
+});
+
 test.each([
   [['Basic a', 'Digest b'], 'Basic a', false],
   [['Basic a', 'Bearer b'], 'Bearer b', false],

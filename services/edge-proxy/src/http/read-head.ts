@@ -1,7 +1,8 @@
+import { CLASS_HEADERS } from '@gateway/contracts/operator';
 import { bearerIn } from '../call/present-key.js';
 import type { ClientHeaders } from '../ports.js';
 
-type Field = Exclude<keyof ClientHeaders, 'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength'>;
+type Field = Exclude<keyof ClientHeaders, 'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength' | 'classHeaders'>;
 
 /** The headers that the edge looks at; all others are passed over. */
 const FIELDS: ReadonlyMap<string, Field> = new Map([
@@ -21,10 +22,12 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
  * that look.
  */
 const NAME_LENGTHS: ReadonlySet<number> = new Set(
-  [...FIELDS.keys(), 'content-length', 'transfer-encoding'].map((name) => name.length),
+  [...FIELDS.keys(), ...CLASS_HEADERS, 'content-length', 'transfer-encoding'].map((name) => name.length),
 );
 /** Fields that are lists: several headers are one, joined as HTTP says. */
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
+
+const NO_CLASS_HEADERS: ClientHeaders['classHeaders'] = [];
 
 /**
  * One pass over the raw headers. A second Bearer or x-api-key makes the key ambiguous
@@ -36,6 +39,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   let contentLength: number | null = 0;
   let hasTwoAuthorizations = false;
   let apiKeys = 0;
+  let classHeaders = NO_CLASS_HEADERS;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const sent = rawHeaders[at] as string;
     if (!NAME_LENGTHS.has(sent.length)) continue;
@@ -50,7 +54,10 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
       continue;
     }
     const field = FIELDS.get(name);
-    if (field === undefined) continue;
+    if (field === undefined) {
+      if (CLASS_HEADERS.includes(name)) classHeaders = [...classHeaders, [name, value]];
+      continue;
+    }
     if (field === 'apiKey') apiKeys += 1;
     const before = values[field];
     if (before === undefined) values[field] = value;
@@ -74,6 +81,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
     openaiBeta: values.openaiBeta,
     anthropicVersion: values.anthropicVersion,
     anthropicBeta: values.anthropicBeta,
+    classHeaders,
   };
 }
 

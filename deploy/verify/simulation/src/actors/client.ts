@@ -126,5 +126,6 @@ function headersOf(secret: string, contentLength: number): ClientHeaders {
     openaiBeta: undefined,
     anthropicVersion: undefined,
     anthropicBeta: undefined,
+    classHeaders: [],
   };
 }
