@@ -129,6 +129,9 @@ export type ErrorRule = z.infer<typeof errorRule>;
 const path = z.string().regex(/^\/[\x21-\x7e]{0,1023}$/);
 export const profilePath = z.union([path, z.object({ plain: path, streamed: path })]);
 
+/** Names of models at their provider; one that ends with `*` stands for all that begin so. */
+const modelNames = z.array(z.string().min(1).max(128)).min(1).max(32);
+
 /** Names a profile. */
 export const profileId = z.string().regex(/^[a-z][a-z0-9-]{1,40}$/);
 
@@ -147,6 +150,11 @@ export const providerProfile = z.strictObject({
   base: z.string().max(512).nullable(),
   parameters: z.record(z.string().regex(/^[a-z][a-zA-Z]{0,31}$/), z.string().max(200)),
   endpoints: z.partialRecord(endpoint, profilePath),
+  /** Models that have other paths: the first that names the source's model counts. Absent: none. */
+  modelPaths: z
+    .array(z.object({ models: modelNames, endpoints: z.partialRecord(endpoint, profilePath) }))
+    .max(8)
+    .optional(),
   /** The ways to be let in; the first is the usual one. An empty list: no key is needed. */
   auth: z.array(sourceAuth).max(8),
   headers: z.record(z.string(), z.string()),

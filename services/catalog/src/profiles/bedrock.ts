@@ -171,7 +171,7 @@ export const BEDROCK: ProviderProfile = {
   keepsState: true,
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   catches: [
-    'One model has different ids, and sometimes a different path prefix, on bedrock-runtime and on bedrock-mantle; the wrong prefix answers 400 "isn\'t supported on this route", 401 "is not enabled" or stalls without answering (xai.grok-4.3 on /v1/responses).',
+    'One model has different ids, and sometimes a different path prefix, on bedrock-runtime and on bedrock-mantle; the wrong prefix answers 400 "isn\'t supported on this route", 401 "is not enabled" or stalls without answering (xai.grok-4.3 on /v1/responses). The host bedrock-mantle has a profile of its own, which knows the prefixes.',
     "bedrock-runtime answers a path it does not serve with HTTP 200 and a body naming UnknownOperationException; the user guide's own runtime address without /openai runs into that.",
     'bedrock-mantle sometimes reports a server fault as a 4xx whose body says Internal server error (also as {"error":"..."} with a bare string); that one is worth a retry.',
     'Short-lived API keys (prefix bedrock-api-key-) are pre-signed SigV4 addresses: at most 12 hours, never longer than the credentials they came from, bound to one region, not renewable.',

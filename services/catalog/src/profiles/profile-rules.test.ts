@@ -66,6 +66,19 @@ test('parameters and the model are filled into address and path', () => {
   });
 });
 
+test.each([
+  ['openai.gpt-5.6-sol', '/openai/v1/responses'],
+  ['google.gemma-4-31b', '/openai/v1/responses'],
+  ['xai.grok-4.3', '/openai/v1/responses'],
+  ['openai.gpt-oss-20b', undefined],
+  ['google.gemma-3-27b-it', undefined],
+])('the path prefix of %s on Bedrock follows from the model', (upstreamModel, path) => {
+  const bedrock = { profile: 'bedrock-mantle', parameters: { region: 'us-east-2' }, upstreamModel };
+  const { baseUrl, paths } = connection(bedrock);
+  expect([baseUrl, paths['/v1/responses']]).toEqual(['https://bedrock-mantle.us-east-2.api.aws', path]);
+  expect(connection({ ...bedrock, paths: { '/v1/responses': '/own' } }).paths['/v1/responses']).toBe('/own');
+});
+
 test('a signature names the region that the source does', () => {
   const auth = { type: 'sigv4', service: 'bedrock', region: '{region}' } as const;
   const own = { profile: 'bedrock', parameters: { region: 'eu-west-1' }, auth, upstreamModel: 'openai.gpt-oss-120b' };

@@ -32,8 +32,8 @@ export function checkProfile({
   return null;
 }
 
-function needs({ base, endpoints }: ProviderProfile, name: string, withBase: boolean): boolean {
-  return `${withBase ? (base ?? '') : ''}${JSON.stringify(endpoints)}`.includes(`{${name}}`);
+function needs({ base, endpoints, modelPaths = [] }: ProviderProfile, name: string, withBase: boolean): boolean {
+  return `${withBase ? (base ?? '') : ''}${JSON.stringify([endpoints, modelPaths])}`.includes(`{${name}}`);
 }
 
 /** The endpoints of a model of that kind at its provider. */
@@ -63,11 +63,12 @@ export function connectionOf(source: Source, profile: ProviderProfile): Connecti
     text.replace(/\{(\w+)\}/g, (whole, name: string) =>
       name === 'model' ? encodeURIComponent(source.upstreamModel) : (source.parameters[name] ?? whole),
     );
+  const ofModel = pathsOf(profile, source.upstreamModel);
   const paths: Connection['paths'] = {};
   const streamedPaths: Connection['paths'] = {};
   for (const endpoint of source.endpoints) {
     const own = source.paths[endpoint];
-    const known = own ?? profile.endpoints[endpoint] ?? endpoint;
+    const known = own ?? ofModel[endpoint] ?? endpoint;
     const plain = fill(typeof known === 'string' ? known : known.plain);
     if (own !== undefined || plain !== endpoint) paths[endpoint] = own ?? plain;
     if (typeof known !== 'string') streamedPaths[endpoint] = fill(known.streamed);
@@ -84,6 +85,13 @@ export function connectionOf(source: Source, profile: ProviderProfile): Connecti
     cancelStopsBilling: source.cancelStopsBilling ?? profile.cancelStopsBilling,
     totalExtra: source.totalExtra ?? profile.totalExtra,
   };
+}
+
+/** The profile's paths for a model of that name at the provider. */
+function pathsOf({ endpoints, modelPaths = [] }: ProviderProfile, upstreamModel: string): ProviderProfile['endpoints'] {
+  const isNamed = (name: string): boolean =>
+    name.endsWith('*') ? upstreamModel.startsWith(name.slice(0, -1)) : name === upstreamModel;
+  return { ...endpoints, ...modelPaths.find(({ models }) => models.some(isNamed))?.endpoints };
 }
 
 function withRegion(auth: Connection['auth'], fill: (text: string) => string): Connection['auth'] {

@@ -4,6 +4,7 @@ import { AZURE_DEPLOYMENTS } from './azure-deployments.js';
 import { AZURE_OPENAI } from './azure-openai.js';
 import { BEDROCK } from './bedrock.js';
 import { BEDROCK_ANTHROPIC } from './bedrock-anthropic.js';
+import { BEDROCK_MANTLE } from './bedrock-mantle.js';
 import { COHERE } from './cohere.js';
 import { DEEPSEEK } from './deepseek.js';
 import { DEEPSEEK_ANTHROPIC } from './deepseek-anthropic.js';
@@ -40,6 +41,7 @@ export const PROFILES: readonly ProviderProfile[] = [
   VERTEX,
   VERTEX_ANTHROPIC,
   BEDROCK,
+  BEDROCK_MANTLE,
   BEDROCK_ANTHROPIC,
   OPENROUTER,
   XAI,

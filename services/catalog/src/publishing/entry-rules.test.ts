@@ -125,6 +125,7 @@ const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name]
   base: 'https://another.example',
   parameters: null,
   endpoints: { '/v1/chat/completions': { plain: '/a', streamed: '/b' } },
+  modelPaths: [{ models: ['*'], endpoints: { '/v1/chat/completions': '/other' } }],
   auth: [{ type: 'header', header: 'x-key' }],
   headers: { 'x-a': '1' },
   betas: ['a'],

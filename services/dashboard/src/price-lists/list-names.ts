@@ -36,6 +36,7 @@ const LIST_NAMES: Readonly<Record<string, ListNames>> = {
   'azure-deployments': AZURE,
   foundry: AZURE,
   bedrock: BEDROCK,
+  'bedrock-mantle': { ...BEDROCK, bundled: 'bedrock' },
   'bedrock-anthropic': BEDROCK,
   openrouter: named('openrouter', 'openrouter/'),
   xai: named('xai', 'xai/'),
