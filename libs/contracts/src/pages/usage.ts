@@ -38,6 +38,9 @@ export const pageUsageRecord = usageRecordView
     attempts: true,
     startedAt: true,
     endedAt: true,
+    class: true,
+    units: true,
+    kinds: true,
   })
   .extend({
     keyName: z.string(),

@@ -328,6 +328,14 @@ test('what a provider charges, and which operator did something, is no business 
   expect(csv.text).toContain(",-5.00,,,'=1+1,");
 });
 
+test('in which class a call was billed, and for which tools, is its customer’s to see', async () => {
+  const served = { class: 'priority', units: { web_search: 2 }, kinds: null };
+  const answer = { record: { ...RECORD, ...served }, transactions: [] };
+  const example = exampleOfId('getUsageRecord');
+  world.script({ ...example.answers, 'billing.usage-record': answer });
+  expect((await world.send('GET', pathOf(example))).body).toMatchObject(served);
+});
+
 test('refused calls are told by hour and code, the newest ids first', async () => {
   const ids = Array.from({ length: 7 }, (_, at) => `0193a1b2-0000-7000-8000-00000000000${at}`);
   const minute = Date.UTC(2026, 10, 20, 12, 30);

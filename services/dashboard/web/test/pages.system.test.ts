@@ -592,6 +592,10 @@ test('states are told as they are: failing sources, refused calls by the minute,
   await page.goto('/operator/sources');
   await see(page, 'Failing');
   await see(page, /last unreachable/);
+  const failing = page.getByRole('row', { name: /last unreachable/ }).first();
+  await failing.getByText('100 %').waitFor();
+  await page.getByText('of 1,280').first().waitFor();
+  await page.getByText('420 ms').first().waitFor();
 });
 
 test('texts say only what is so: debts, windows, the playground, and the notices in one sentence', async () => {

@@ -27,6 +27,12 @@ const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
   ['startedAt', (line) => line.startedAt],
   ['endedAt', (line) => line.endedAt],
   ['recordedAt', (line) => line.recordedAt],
+  ['class', (line) => line.class ?? 'standard'],
+  ['units', ({ units = {} }) => (Object.keys(units).length === 0 ? null : JSON.stringify(units))],
+  ['audioInputTokens', (line) => line.kinds?.audioInput ?? null],
+  ['imageInputTokens', (line) => line.kinds?.imageInput ?? null],
+  ['audioOutputTokens', (line) => line.kinds?.audioOutput ?? null],
+  ['imageOutputTokens', (line) => line.kinds?.imageOutput ?? null],
 ];
 
 /** Ledger entries without the operator who made them. */

@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals';
 import type { PageModel } from '@gateway/contracts/pages';
 import { chooseModels } from '../pages/quick-start/choose-models.js';
 import { callAdvice } from './advice.js';
+import { formatShare } from './number.js';
 import { PICKED_MAX, pick } from './pick.js';
 import { spanOf, startsOf } from './range.js';
+import { servedWords } from './served.js';
 import { codeSnippets, toolSnippets } from './snippets.js';
 import { formatAgo, formatCountDown, formatDuration, formatShortUtc, formatUtc, recentMonths } from './time.js';
 import { formatUsd, formatUsdExact, nanoToText, parseNano } from './usd.js';
@@ -20,6 +22,23 @@ test.each([
 ])('%s is shown as %s, exactly as %s', (text, short, exact) => {
   expect([formatUsd(text), formatUsdExact(text)]).toEqual([short, exact]);
   expect(parseNano(nanoToText(parseNano(text)))).toBe(parseNano(text));
+});
+
+test('a share is told with what matters of it', () => {
+  expect([0, 0.0004, 0.004, 0.0999, 0.31, 1].map(formatShare)).toEqual([
+    '0 %',
+    '<0.1 %',
+    '0.4 %',
+    '10.0 %',
+    '31 %',
+    '100 %',
+  ]);
+});
+
+test('what is billed beside tokens is said in words; the usual says nothing', () => {
+  expect(servedWords({})).toBe('');
+  expect(servedWords({ class: 'standard', units: {} })).toBe('');
+  expect(servedWords({ class: 'flex', units: { web_search: 1_200 } })).toBe('flex, 1,200 × web search');
 });
 
 test('what is no amount throws', () => {

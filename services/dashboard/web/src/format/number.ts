@@ -13,6 +13,12 @@ export function countOf(count: number, noun: string, many = `${noun}s`): string 
   return `${formatCount(count)} ${count === 1 ? noun : many}`;
 }
 
+/** "0.4 %", "100 %" of a share between 0 and 1; "<0.1 %" is not nothing. */
+export function formatShare(share: number): string {
+  if (share > 0 && share < 0.001) return '<0.1 %';
+  return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)} %`;
+}
+
 /** "3.1 MB". */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;

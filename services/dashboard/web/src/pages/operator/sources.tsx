@@ -1,5 +1,7 @@
 import type { SourceHealthView } from '@gateway/contracts/pages';
 import { useSourceHealth, useSources } from '../../api/operator-queries.js';
+import { formatCount, formatShare } from '../../format/number.js';
+import { formatDuration } from '../../format/time.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
 import { Mark } from '../../ui/mark.js';
@@ -12,7 +14,10 @@ export function Component() {
   const sources = useSources();
   const health = useSourceHealth();
   return (
-    <Page title="Sources" about="Health is what each running edge remembers; it is renewed every five seconds.">
+    <Page
+      title="Sources"
+      about="Health is what each running edge remembers, failures and the time to the first byte are of all edges in the last minutes; it is renewed every five seconds."
+    >
       {health.isError && <ErrorNotice error={health.error} retry={() => void health.refetch()} />}
       <ListCard
         title="Upstream sources"
@@ -20,6 +25,8 @@ export function Component() {
         columns={[
           { label: 'Source' },
           { label: 'Health' },
+          { label: 'Failed', right: true, wide: true },
+          { label: 'First byte', right: true, wide: true },
           { label: 'Model', wide: true },
           { label: 'Provider', wide: true },
           { label: 'Priority', right: true, wide: true },
@@ -33,36 +40,46 @@ export function Component() {
             <code className="code">npm run operator -- apply</code>.
           </Empty>
         }
-        row={(source) => (
-          <tr key={source.id} className={source.enabled ? undefined : 'quiet'}>
-            <th scope="row">
-              <div className="code breakable">{source.id}</div>
-              <div className="cell-sub breakable wide-only" style={{ fontWeight: 400 }}>
-                {source.baseUrl}
-              </div>
-            </th>
-            <td>
-              {source.enabled ? (
-                <Health
-                  entries={(health.data?.data ?? []).filter(({ sourceId }) => sourceId === source.id)}
-                  isKnown={health.data?.isWhole === true}
-                />
-              ) : (
-                <Mark>Switched off</Mark>
-              )}
-              {!source.hasCredential && (
-                <div className="narrow-only">
-                  <Mark tone="warn">No credential</Mark>
+        row={(source) => {
+          const entries = (health.data?.data ?? []).filter(({ sourceId }) => sourceId === source.id);
+          const figures = newest(entries)?.together ?? null;
+          return (
+            <tr key={source.id} className={source.enabled ? undefined : 'quiet'}>
+              <th scope="row">
+                <div className="code breakable">{source.id}</div>
+                <div className="cell-sub breakable wide-only" style={{ fontWeight: 400 }}>
+                  {source.baseUrl}
                 </div>
-              )}
-            </td>
-            <td className="code breakable">{source.modelId}</td>
-            <td>{source.providerId}</td>
-            <td className="right">{source.priority}</td>
-            <td className="right">{source.weight}</td>
-            <td>{source.hasCredential ? 'Set' : <Mark tone="warn">Missing</Mark>}</td>
-          </tr>
-        )}
+              </th>
+              <td>
+                {source.enabled ? (
+                  <Health entries={entries} isKnown={health.data?.isWhole === true} />
+                ) : (
+                  <Mark>Switched off</Mark>
+                )}
+                {!source.hasCredential && (
+                  <div className="narrow-only">
+                    <Mark tone="warn">No credential</Mark>
+                  </div>
+                )}
+              </td>
+              <td className="right">
+                {figures === null || figures.errorShare === null ? '—' : formatShare(figures.errorShare)}
+                {figures !== null && figures.attempts > 0 && (
+                  <div className="cell-sub">of {formatCount(figures.attempts)}</div>
+                )}
+              </td>
+              <td className="right">
+                {figures === null || figures.firstByteMs === null ? '—' : formatDuration(figures.firstByteMs)}
+              </td>
+              <td className="code breakable">{source.modelId}</td>
+              <td>{source.providerId}</td>
+              <td className="right">{source.priority}</td>
+              <td className="right">{source.weight}</td>
+              <td>{source.hasCredential ? 'Set' : <Mark tone="warn">Missing</Mark>}</td>
+            </tr>
+          );
+        }}
       />
     </Page>
   );

@@ -2,6 +2,7 @@ import type { UsageLookup } from '@gateway/contracts/pages';
 import { Fragment } from 'react';
 import type { ReactNode } from 'react';
 import { formatCount } from '../../format/number.js';
+import { usesOf } from '../../format/served.js';
 import { formatDuration } from '../../format/time.js';
 import { Amount } from '../../ui/amount.js';
 import { Mark } from '../../ui/mark.js';
@@ -24,6 +25,13 @@ const ATTEMPTS = {
   broken: { tone: 'bad', word: 'Broke off' },
   abandoned: { tone: 'quiet', word: 'Client left' },
 } as const;
+/** Tokens that are no text, which the counts above have too. */
+const KINDS = [
+  ['audioInput', 'Audio in input'],
+  ['imageInput', 'Images in input'],
+  ['audioOutput', 'Audio in output'],
+  ['imageOutput', 'Images in output'],
+] as const;
 const EXACT_PLACES = 2;
 
 /** Tokens, price, who paid, evidence, attempts, timing. */
@@ -58,12 +66,33 @@ export function CallRecord({ record }: { readonly record: Found }) {
             <dd className="num">{formatCount(record.tokens.cacheWrite)}</dd>
             <dt>Output</dt>
             <dd className="num">{formatCount(record.tokens.output)}</dd>
+            {KINDS.map(([kind, label]) => {
+              const tokens = record.kinds?.[kind] ?? 0;
+              return (
+                tokens > 0 && (
+                  <Fragment key={kind}>
+                    <dt>{label}</dt>
+                    <dd className="num">{formatCount(tokens)}</dd>
+                  </Fragment>
+                )
+              );
+            })}
           </>
         )}
         <dt>Evidence</dt>
         <dd>{EVIDENCE[record.evidence]}</dd>
-        <dt>Price version</dt>
+      </Part>
+      <Part title="Price">
+        <dt>Version</dt>
         <dd className="code">{record.priceVersion ?? '—'}</dd>
+        <dt>Class</dt>
+        <dd>{record.class ?? 'standard'}</dd>
+        {Object.entries(record.units ?? {}).map(([unit, count]) => (
+          <Fragment key={unit}>
+            <dt>Tool</dt>
+            <dd>{usesOf(unit, count)}</dd>
+          </Fragment>
+        ))}
       </Part>
       <Part title="Call">
         <dt>Model</dt>

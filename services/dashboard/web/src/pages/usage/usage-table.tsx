@@ -1,6 +1,7 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
 import { formatCount } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
+import { servedWords } from '../../format/served.js';
 import { placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
@@ -48,7 +49,10 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
               <span className="hidden-text">, show call {record.requestId}</span>
             </button>
           </td>
-          <td className="code breakable">{record.modelId}</td>
+          <td className="code breakable">
+            {record.modelId}
+            {servedWords(record) !== '' && <div className="cell-sub">{servedWords(record)}</div>}
+          </td>
           <td>
             <div className="clip" style={{ maxWidth: 160 }}>
               {record.keyName}

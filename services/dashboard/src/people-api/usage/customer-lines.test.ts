@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { isRefusal } from '@gateway/contracts/operator';
+import { AT, RECORD } from '../../../test/examples.js';
+import { customerPages } from './customer-lines.js';
+
+async function fileOf(format: 'csv' | 'jsonl', ...records: object[]): Promise<string> {
+  async function* lines() {
+    yield records.map((record) => `${JSON.stringify(record)}\n`).join('');
+  }
+  const pages = customerPages(lines(), 'usage-records', format, true);
+  if (isRefusal(pages)) throw new Error('refused');
+  let text = '';
+  for await (const page of pages) text += page;
+  return text;
+}
+
+const LINE = { ...RECORD, recordedAt: AT };
+const SERVED = {
+  class: 'flex',
+  units: { web_search: 2 },
+  kinds: { audioInput: 0, imageInput: 40, audioOutput: 0, imageOutput: 0 },
+};
+
+test('a customer’s file says in which class a call was billed, which tools, and which tokens are no text', async () => {
+  const [head, ...rows] = (await fileOf('csv', { ...LINE, ...SERVED }, LINE)).trim().split('\r\n');
+  expect(head).toMatch(
+    /,recordedAt,class,units,audioInputTokens,imageInputTokens,audioOutputTokens,imageOutputTokens$/,
+  );
+  expect(rows[0]).toMatch(/,flex,"\{""web_search"":2\}",0,40,0,0$/);
+  expect(rows[1]).toMatch(/,standard,,,,,$/);
+  expect(JSON.parse(await fileOf('jsonl', { ...LINE, ...SERVED }))).toMatchObject({
+    class: 'flex',
+    units: '{"web_search":2}',
+    imageInputTokens: 40,
+  });
+});

@@ -1,0 +1,16 @@
+import type { PageUsageRecord } from '@gateway/contracts/pages';
+import { formatCount } from './number.js';
+
+/** What a call was billed as beside its tokens: "flex, 3 × web search"; empty: nothing. */
+export function servedWords({
+  class: name = 'standard',
+  units = {},
+}: Pick<PageUsageRecord, 'class' | 'units'>): string {
+  const uses = Object.entries(units).map(([unit, count]) => usesOf(unit, count));
+  return [...(name === 'standard' ? [] : [name]), ...uses].join(', ');
+}
+
+/** "3 × web search". */
+export function usesOf(unit: string, count: number): string {
+  return `${formatCount(count)} × ${unit.replaceAll('_', ' ')}`;
+}
