@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
-import { planHoldFor, settled, START } from '../../test/events.js';
+import { PLAIN_PRICE, planHoldFor, settled, START, tokens } from '../../test/events.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 
@@ -109,7 +109,7 @@ test('and nothing else: no table of any service, no write, no function of the le
   const views = await onPool(ledger.admin).query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, viewname) AS name FROM pg_views WHERE schemaname = 'finance' ORDER BY 1`,
   );
-  expect(views).toHaveLength(7);
+  expect(views).toHaveLength(8);
   // The setting only helps against mistakes; the rights must hold without it.
   await finance.query('SET default_transaction_read_only = off');
   for (const { name } of views) {
@@ -125,4 +125,23 @@ test('and nothing else: no table of any service, no write, no function of the le
     'CREATE ROLE mine',
   ])
     await expect(finance.query(text)).rejects.toMatchObject({ code: expect.stringMatching(`${DENIED}|${READ_ONLY}`) });
+});
+
+test('class, uses of tools and kinds of tokens stand in the second form of the records', async () => {
+  const { figures, version } = PLAIN_PRICE;
+  const kinds = { audioInput: null, imageInput: null, audioOutput: null, imageOutput: null };
+  const price = {
+    version,
+    figures: { ...figures, extras: { classes: { priority: figures }, units: { search: 10 }, kinds } },
+  };
+  const usage = { ...tokens(100), kinds: { audioInput: 0, imageInput: 3, audioOutput: 0, imageOutput: 0 } };
+  const served = { class: 'priority' as const, units: { search: 2 } };
+  const plain = settled(planHoldFor('b', 300, 700), 120);
+  const attempts = plain.attempts.map((attempt) => ({ ...attempt, usage, served, cost: price }));
+  await ledgerVerbs(ledger).settle({ ...plain, usage, served, price, attempts });
+  const columns = 'price_class, units, image_input_tokens::int AS images, audio_output_tokens::int AS audio';
+  const of = (account: string) =>
+    rows(`SELECT ${columns} FROM finance.usage_records_v2 WHERE account_id = '${account}'`);
+  expect(await of('b')).toEqual([{ price_class: 'priority', units: { search: 2 }, images: 3, audio: 0 }]);
+  expect(await of('a')).toEqual([{ price_class: 'standard', units: {}, images: 0, audio: 0 }]);
 });
