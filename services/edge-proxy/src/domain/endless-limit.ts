@@ -1,12 +1,7 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
+import type { EndlessLimit } from './fields.js';
 import type { ParseResult } from './parse-call.js';
-
-/** A limit below zero: only a provider for which this value means "no limit" takes it. */
-export interface EndlessLimit {
-  readonly name: string;
-  readonly value: number;
-}
 
 /** Whether a source takes a call with this limit; null: it has none. */
 export function takesLimit(

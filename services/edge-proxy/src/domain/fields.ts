@@ -1,7 +1,6 @@
 import { caseTwin, foldCase } from './case-twin.js';
 import { CHOICES_MAX } from './endpoints.js';
 import type { EndpointRow, FieldRule } from './endpoints.js';
-import type { EndlessLimit } from './endless-limit.js';
 import { kindOf } from './json-scanner.js';
 import type { Member, Span } from './json-scanner.js';
 import { JsonText } from './json-text.js';
@@ -17,6 +16,12 @@ export interface StreamOptions extends Span {
   /** Where the value of `include_usage` is; null when absent. */
   readonly includeUsageSpan: Span | null;
   readonly includeUsage: boolean;
+}
+
+/** A limit below zero: only a provider for which this value means "no limit" takes it. */
+export interface EndlessLimit {
+  readonly name: string;
+  readonly value: number;
 }
 
 /** The fields that the gateway reads, checked. */
