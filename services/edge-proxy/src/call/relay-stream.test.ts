@@ -8,6 +8,7 @@ import type { BodyFailure, Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
 const RESPONSES = FORMATS.find(({ path }) => path === '/v1/responses') as (typeof FORMATS)[number];
+const CHAT = FORMATS.find(({ path }) => path === '/v1/chat/completions') as (typeof FORMATS)[number];
 const DONE = 'data: [DONE]\n\n';
 
 function relay(format: keyof typeof READERS = 'response') {
@@ -76,6 +77,25 @@ test('half an event is no part of it, unless the provider ended there', () => {
   expect(half.lastPiece()).toEqual([RESPONSES.done]);
   half.stream.end(false);
   expect(half.lastPiece()).toEqual([`${RESPONSES.done}data: [DO`]);
+});
+
+test.each([
+  ['begins a stream', '', [{ kind: 'unusable_body' }]],
+  ['is the end of one that is cut', CHAT.first, [{ kind: 'broken_in_body' }]],
+])('half an event that %s is not sent', (_name, before, failed) => {
+  const { push, stream, sent, failures } = relay('chat');
+  push(before, 'data: {"choices":[{"index":0,"del');
+  stream.end(false);
+  expect([sent(), failures]).toEqual([before, failed]);
+  stream.drop();
+});
+
+test('a last event without its end is sent where the answer ends with it', () => {
+  const last = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+  const { push, stream, sent, failures } = relay('chat');
+  push(CHAT.first, last);
+  stream.end(false);
+  expect([sent(), failures]).toEqual([CHAT.first + last, []]);
 });
 
 test('what follows has a bound', () => {

@@ -94,7 +94,7 @@ export class StreamRelay implements AnswerRelay {
     const mayBeCut = this.#unexplained === null && !this.#meter.result().finished;
     if (openEnded && mayBeCut) return this.#parts.events.incomplete(BROKEN);
     const rest = this.#splitter.end();
-    if (rest !== null) this.#relay([rest]);
+    if (rest !== null) this.#relay([rest], true);
     if (this.#isOver) return;
     if (this.#unexplained !== null) return this.#fail([], this.#unexplained);
     if (!this.#hasEvent) return this.#parts.events.incomplete(UNUSABLE);
@@ -121,7 +121,8 @@ export class StreamRelay implements AnswerRelay {
     if (!this.#isOver) this.#finish(how, error);
   }
 
-  #relay(sseEvents: readonly SseEvent[]): void {
+  /** @param isRest the stream has ended inside this event */
+  #relay(sseEvents: readonly SseEvent[], isRest = false): void {
     const passing: Buffer[] = [];
     for (const [index, sseEvent] of sseEvents.entries()) {
       const { pass, final, early, failure } = sseEvent.isPiece ? PASS : this.#meter.see(sseEvent);
@@ -139,6 +140,8 @@ export class StreamRelay implements AnswerRelay {
         continue;
       }
       if (failure !== null) return this.#fail(passing, failure);
+      // Half an event is nothing to a client, and would run into the ending of a cut stream.
+      if (isRest && !this.#meter.result().finished) return;
       // A final marker may be told by its name alone.
       if (sseEvent.data !== null || final) this.#hear(early);
       if (final) {
