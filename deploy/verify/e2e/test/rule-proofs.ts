@@ -257,6 +257,13 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   [`${E2E}/failures.system.test.ts`]: {
     'when the sources answer %j the client gets %i %s and pays nothing (streamed: %p)': ['i5'],
   },
+  [`${E2E}/failover.system.test.ts`]: {
+    'sources fail in every way of the table: client, sources asked, charge and health are as it says': [
+      'i3',
+      'i4',
+      'i5',
+    ],
+  },
   [`${E2E}/limits.system.test.ts`]: {
     'those that fit are answered ($promise), and nothing is left held': ['i6', 'i7'],
     'calls meet a wallet: exactly those that fit are answered': ['a replica of admission is killed or hangs'],

@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { sharedSystem } from '../test/system.js';
+import { FAILOVER_FORMATS } from './failover/formats.js';
+import { judgePlay } from './failover/judge-play.js';
+import { playScenarios, playsOf } from './failover/play-scenarios.js';
+import { SCENARIOS } from './failover/scenarios.js';
+
+const RUN_MS_MAX = 180_000;
+
+test(
+  'sources fail in every way of the table: client, sources asked, charge and health are as it says',
+  async () => {
+    const { edgeUrls, operator } = sharedSystem();
+    const short = SCENARIOS.filter(({ isLong }) => isLong !== true);
+    const seen = await playScenarios(
+      { edgeUrl: edgeUrls[0] ?? '', operator },
+      playsOf(short, FAILOVER_FORMATS.slice(0, 1)),
+    );
+    expect(seen.length).toBeGreaterThan(2 * short.length - 4);
+    expect(seen.flatMap(judgePlay)).toEqual([]);
+  },
+  RUN_MS_MAX,
+);

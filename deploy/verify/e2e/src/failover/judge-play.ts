@@ -1,0 +1,85 @@
+import { parseUsd } from '@gateway/metering';
+import { endingCode, PROVIDER_CODE } from './formats.js';
+import { CHARGE_NANO_USD } from './scenario.js';
+import type { ClientSees, ExpectedCall, ExpectedHealth } from './scenario.js';
+import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
+import type { Play } from './play-scenarios.js';
+
+/** A rest is told to the millisecond in which the attempt ended. */
+const REST_MS_OFF_MAX = 2;
+
+/** Sentences about what was not as the scenario has it; empty when all was. */
+export function judgePlay({ play, calls, health }: SeenPlay): string[] {
+  const name = `${play.scenario.name}, ${play.format.path} ${play.streamed ? 'streamed' : 'plain'}`;
+  const wrong = play.calls.flatMap((expected, at) => {
+    const seen = calls[at];
+    const call = play.calls.length === 1 ? '' : ` (call ${at + 1})`;
+    return seen === undefined
+      ? [`call ${at + 1} was not made`]
+      : judgeCall(play, expected, seen).map((each) => `${each}${call}`);
+  });
+  return [...wrong, ...judgeHealth(play.scenario.health, health)].map((each) => `${name}: ${each}`);
+}
+
+function judgeCall(play: Play, expected: ExpectedCall, { answer, asked, reached, record, takenNanoUsd }: SeenCall) {
+  const wrong = judgeAnswer(play, expected.client, answer);
+  const compare = (what: string, wanted: unknown, found: unknown): void => {
+    if (String(wanted) !== String(found)) wrong.push(`${what} ${String(found)} instead of ${String(wanted)}`);
+  };
+  compare('asked', expected.asked, asked);
+  compare(
+    'providers reached',
+    expected.asked.filter((source) => expected[source] !== 'is away'),
+    reached,
+  );
+  const charge = expected.charged === null ? 0n : CHARGE_NANO_USD[expected.charged];
+  compare('charge in nano-USD', charge, parseUsd(record.chargedUsd));
+  compare('taken from the wallet in nano-USD', charge, takenNanoUsd);
+  compare('outcome', expected.charged === null ? 'voided' : 'settled', record.outcome);
+  compare('evidence', expected.charged === null ? 'none' : 'reported', record.evidence);
+  return wrong;
+}
+
+function judgeAnswer({ format, streamed }: Play, client: ClientSees, answer: SeenAnswer): string[] {
+  const seen = seenAs(answer, streamed ? format.finalMarker : null);
+  const wanted = wantedAs(client, format);
+  return seen === wanted ? [] : [`the client sees "${seen}" instead of "${wanted}"`];
+}
+
+function wantedAs(client: ClientSees, format: Play['format']): string {
+  const isNormalEnd = format.path === '/v1/responses';
+  switch (client.kind) {
+    case 'whole':
+      return 'whole';
+    case 'refused':
+      return `${client.status} ${client.code}, Retry-After ${client.retryAfter ?? 'absent'}`;
+    case 'broken_off': {
+      const code = client.said === true && format.relaysErrors ? PROVIDER_CODE : client.code;
+      return `begun, ${code}, ${isNormalEnd ? 'ended' : 'cut'}`;
+    }
+  }
+}
+
+function seenAs({ status, retryAfter, text, cut }: SeenAnswer, marker: string | null): string {
+  if (status !== 200) {
+    const { error } = JSON.parse(text) as { error: { code: string } };
+    return `${status} ${error.code}, Retry-After ${retryAfter ?? 'absent'}`;
+  }
+  const code = marker === null ? null : endingCode(text);
+  if (code !== null) return `begun, ${code}, ${cut ? 'cut' : 'ended'}`;
+  if (cut) return 'cut without a word';
+  return marker === null || text.includes(marker) ? 'whole' : 'ended without its final marker';
+}
+
+function judgeHealth(expected: ExpectedHealth, seen: SeenPlay['health']): string[] {
+  const { state, failuresInARow, lastOutcome, restsUntil, lastAttemptAt } = seen;
+  const restMs = restsUntil === null ? null : Date.parse(restsUntil) - Date.parse(lastAttemptAt ?? '');
+  const found = `${state}, ${failuresInARow} failures in a row, last ${lastOutcome}`;
+  const wanted = `${expected.state}, ${expected.failuresInARow} failures in a row, last ${expected.lastOutcome}`;
+  const wrong = found === wanted ? [] : [`its source is ${found} instead of ${wanted}`];
+  const isClose =
+    restMs === null || expected.restMs === null
+      ? restMs === expected.restMs
+      : Math.abs(restMs - expected.restMs) <= REST_MS_OFF_MAX;
+  return isClose ? wrong : [...wrong, `its source rests ${restMs} ms instead of ${expected.restMs}`];
+}

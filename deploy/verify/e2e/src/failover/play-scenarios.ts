@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LedgerTransactionView, UsageRecordView } from '@gateway/contracts/operator';
+import { parseUsd } from '@gateway/metering';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { request } from 'undici';
+import { applyObjects } from '../../test/apply-objects.js';
+import type { TestAccount, TestOperator } from '../../test/operator.js';
+import { PRICES } from '../../test/prices.js';
+import type { FailoverFormat } from './formats.js';
+import { HealthWatch } from './health-watch.js';
+import { FIRST_SEEN, USAGE } from './scenario.js';
+import type { Act, ExpectedCall, Scenario, SourceName } from './scenario.js';
+import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
+
+export interface FailoverWorld {
+  /** One edge: what is remembered of a source is its own. */
+  readonly edgeUrl: string;
+  readonly operator: TestOperator;
+}
+
+/** A scenario in one format, plain or streamed. */
+export interface Play {
+  readonly scenario: Scenario;
+  readonly format: FailoverFormat;
+  readonly streamed: boolean;
+  readonly calls: readonly ExpectedCall[];
+}
+
+/** Plays that run beside each other. */
+const AT_ONCE = 12;
+const SOURCES = ['a', 'b'] as const;
+const CREDIT_USD = '1000.00';
+
+/** Every play of these scenarios in these formats. */
+export function playsOf(scenarios: readonly Scenario[], formats: readonly FailoverFormat[]): Play[] {
+  return formats.flatMap((format) =>
+    scenarios.flatMap((scenario) =>
+      [false, true].flatMap((streamed) => {
+        const calls = streamed ? scenario.streamed : scenario.plain;
+        return calls === null ? [] : [{ scenario, format, streamed, calls }];
+      }),
+    ),
+  );
+}
+
+/** Plays each with a model and two sources of its own, and reads what came of it. */
+export async function playScenarios({ edgeUrl, operator }: FailoverWorld, plays: readonly Play[]): Promise<SeenPlay[]> {
+  const account = await operator.account(CREDIT_USD);
+  await operator.limits(account.account, 1_000_000, 1_000);
+  const stages = await Promise.all(plays.map((play) => setStage(play)));
+  const watch = new HealthWatch(operator);
+  try {
+    await applyObjects(operator, [
+      { kind: 'provider', id: 'failover', spec: { name: 'failover', format: 'openai' } },
+      ...stages.flatMap(objectsOf),
+    ]);
+    // Those that wait begin first.
+    const waiting = [...stages].sort((one, other) => waitOf(other) - waitOf(one));
+    const played = new Map<Stage, SeenCall[]>();
+    const work = async (): Promise<void> => {
+      for (let stage = waiting.shift(); stage !== undefined; stage = waiting.shift()) {
+        played.set(stage, await playCalls(stage, edgeUrl, account, operator));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    const ledger = await operator.all<LedgerTransactionView>(`/accounts/${account.account}/ledger`);
+    return await Promise.all(
+      [...played].map(async ([{ play, sources }, calls]) => ({
+        play,
+        calls: calls.map((call) => withLedger(call, ledger, account)),
+        health: await watch.of(sources.a, attemptsAtA(calls)),
+      })),
+    );
+  } finally {
+    watch.stop();
+    await Promise.all(stages.map(({ provider }) => provider.close()));
+  }
+}
+
+interface Stage {
+  readonly play: Play;
+  readonly provider: ProviderSimulator;
+  readonly model: string;
+  readonly upstreamModel: string;
+  readonly sources: Readonly<Record<SourceName, string>>;
+}
+
+/** Providers of its own: no connection to them has been used before. */
+async function setStage(play: Play): Promise<Stage> {
+  const name = `failover-${randomBytes(6).toString('hex')}`;
+  const provider = await startProviderSimulator();
+  const sources = { a: `${name}-a`, b: `${name}-b` };
+  return { play, provider, model: `failover/${name}`, upstreamModel: `up-${name}`, sources };
+}
+
+function objectsOf({ play, provider, model, upstreamModel, sources }: Stage): object[] {
+  const { scenario, format } = play;
+  return [
+    { kind: 'model', id: model, spec: { displayName: model, kind: 'chat', prices: PRICES } },
+    ...SOURCES.map((name, priority) => ({
+      kind: 'source',
+      id: sources[name],
+      spec: {
+        modelId: model,
+        providerId: 'failover',
+        baseUrl: provider.urls[priority],
+        upstreamModel,
+        endpoints: [format.path],
+        priority,
+        credential: `credential-of-${sources[name]}`,
+        ...(scenario.limits === undefined ? {} : { limits: scenario.limits }),
+      },
+    })),
+  ];
+}
+
+function waitOf({ play }: Stage): number {
+  return play.calls.reduce((sum, { afterMs = 0 }) => sum + afterMs, 0);
+}
+
+function attemptsAtA(calls: readonly SeenCall[]): number {
+  return calls.flatMap(({ asked }) => asked).filter((name) => name === 'a').length;
+}
+
+async function playCalls(
+  stage: Stage,
+  edgeUrl: string,
+  account: TestAccount,
+  operator: TestOperator,
+): Promise<SeenCall[]> {
+  const calls: SeenCall[] = [];
+  for (const call of stage.play.calls) {
+    if (call.afterMs !== undefined) await delay(call.afterMs);
+    for (const name of SOURCES) await setAct(stage, name, call[name]);
+    const before = stage.provider.calls().length;
+    const answer = await callOnce(stage, edgeUrl, account.secret);
+    const record = await operator.usageRecord(answer.requestId);
+    const reached = stage.provider.calls().slice(before);
+    calls.push({ answer, asked: askedBy(record, stage), reached: reached.map(({ listener }) => listener), record });
+    stage.provider.clearScripts();
+  }
+  return calls;
+}
+
+async function setAct({ play, provider, upstreamModel }: Stage, name: SourceName, act: Act): Promise<void> {
+  if (act === 'is away') return provider.closeListener(name);
+  const steps = act === 'serves' ? [{ usage: USAGE[name] }] : [...act({ format: play.format, upstreamModel })];
+  provider.script({ model: upstreamModel, listener: name, steps });
+  // What is asked once more, on a fresh connection, is served.
+  if (act !== 'serves') provider.script({ model: upstreamModel, listener: name, steps: [{ usage: USAGE[name] }] });
+}
+
+/** Lets the source go on when the client has read something. */
+async function callOnce({ play, provider, model }: Stage, edgeUrl: string, secret: string): Promise<SeenAnswer> {
+  const { format, streamed } = play;
+  const { statusCode, headers, body } = await request(`${edgeUrl}${format.path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, ...format.body, stream: streamed }),
+  });
+  let text = '';
+  let cut = false;
+  try {
+    for await (const chunk of body) {
+      if (text === '') provider.release(FIRST_SEEN);
+      text += String(chunk);
+    }
+  } catch {
+    cut = true;
+  }
+  const retryAfter = headers['retry-after'];
+  return {
+    requestId: String(headers['x-gateway-request-id']),
+    status: statusCode,
+    retryAfter: retryAfter === undefined ? null : String(retryAfter),
+    text,
+    cut,
+  };
+}
+
+function askedBy({ attempts }: UsageRecordView, { sources }: Stage): SourceName[] {
+  return attempts.map(({ sourceId }) => (sourceId === sources.a ? 'a' : 'b'));
+}
+
+/** What the ledger took from the wallet for the call. */
+function withLedger(call: SeenCall, ledger: readonly LedgerTransactionView[], { account }: TestAccount): SeenCall {
+  const entries = ledger
+    .filter(({ requestId }) => requestId === call.record.requestId)
+    .flatMap((transaction) => transaction.entries);
+  const taken = entries.filter(({ ledgerAccount }) => ledgerAccount === `wallet:${account}`);
+  return { ...call, takenNanoUsd: taken.reduce((sum, { amountUsd }) => sum - parseUsd(amountUsd), 0n) };
+}

@@ -1,0 +1,243 @@
+import type { ScriptStep } from '@gateway/provider-simulator';
+import { PROVIDER_CODE } from './formats.js';
+import type { FailoverFormat } from './formats.js';
+import { FIRST_SEEN } from './scenario.js';
+import type { Act, ClientSees, ExpectedCall, ExpectedHealth, Scenario } from './scenario.js';
+
+/** Limits of sources, so short that no scenario waits long. */
+const STALL_MS = 400;
+const COOL_DOWN_DEFAULT_MS = 5_000;
+const REFUSED_MS = 30_000;
+const BREAKER_FAILURES = 5;
+const BREAKER_OPEN_MS = 30_000;
+
+const WHOLE: ClientSees = { kind: 'whole' };
+const TIMEOUT = { status: 504, code: 'upstream_timeout' } as const;
+const PROVIDER_ERROR = JSON.stringify({
+  error: { message: 'The server had an error.', type: PROVIDER_CODE, code: PROVIDER_CODE },
+});
+
+const WELL: ExpectedCall = { a: 'serves', b: 'serves', client: WHOLE, asked: ['a'], charged: 'a' };
+
+/** `a` fails, and `b` answers. */
+const passedOver = (a: Act): ExpectedCall => ({ a, b: 'serves', client: WHOLE, asked: ['a', 'b'], charged: 'b' });
+/** `a` rests. */
+const ASKS_B: ExpectedCall = { ...WELL, asked: ['b'], charged: 'b' };
+
+const refused = (a: Act, client: Omit<Extract<ClientSees, { kind: 'refused' }>, 'kind'>): ExpectedCall => ({
+  a,
+  b: 'serves',
+  client: { kind: 'refused', ...client },
+  asked: ['a'],
+  charged: null,
+});
+
+/** The client has the first event when `a` does this. */
+const brokenOff = (after: (format: FailoverFormat) => ScriptStep, said?: true): ExpectedCall => ({
+  a: ({ format }) => [{ chunk: format.first }, { waitFor: FIRST_SEEN }, after(format)],
+  b: 'serves',
+  client: { kind: 'broken_off', ...(said === undefined ? { code: TIMEOUT.code } : { code: 'upstream_error', said }) },
+  asked: ['a'],
+  charged: null,
+});
+
+const bothDead = (a: Act, b: Act, client: Omit<Extract<ClientSees, { kind: 'refused' }>, 'kind'>): ExpectedCall => ({
+  a,
+  b,
+  client: { kind: 'refused', ...client },
+  asked: ['a', 'b'],
+  charged: null,
+});
+
+const steps =
+  (...all: ScriptStep[]): Act =>
+  () =>
+    all;
+const answers = (status: number, headers: Record<string, string> = {}): Act => steps({ status, headers });
+const says = (status: number, error: object): Act =>
+  steps({ status }, { chunk: JSON.stringify({ error: { type: 'invalid_request_error', ...error } }) });
+
+const health = (
+  lastOutcome: string,
+  failuresInARow: number,
+  rest?: { state: 'cooling' | 'open'; ms: number },
+): ExpectedHealth => ({
+  state: rest?.state ?? 'healthy',
+  failuresInARow,
+  lastOutcome,
+  restMs: rest?.ms ?? null,
+});
+
+/** Plain and streamed calls meet the same. */
+const same = (
+  name: string,
+  calls: readonly ExpectedCall[],
+  expected: ExpectedHealth,
+  more: Partial<Scenario> = {},
+): Scenario => ({ name, plain: calls, streamed: calls, health: expected, ...more });
+
+const failing = (status: number): Scenario => same(`${status}`, [passedOver(answers(status))], health('rejected', 1));
+const LIMITED = { 'retry-after': '3' };
+const STALLED: Act = steps({ end: 'stall' });
+const RESET: Act = steps({ end: 'reset' });
+
+/**
+ * Expected values follow from decision 1 (docs/decisions) and the tables of docs/behaviour.md; none
+ * is recorded from a run.
+ */
+export const SCENARIOS: readonly Scenario[] = [
+  same(
+    '429 with Retry-After',
+    [passedOver(answers(429, { 'retry-after': '7' }))],
+    health('rejected', 0, { state: 'cooling', ms: 7_000 }),
+  ),
+  same(
+    '429 without Retry-After',
+    [passedOver(answers(429))],
+    health('rejected', 0, { state: 'cooling', ms: COOL_DOWN_DEFAULT_MS }),
+  ),
+  ...[500, 502, 503, 529].map(failing),
+  same('refused connection', [passedOver('is away')], health('unreachable', 1)),
+  same('reset before the first byte', [passedOver(RESET)], health('broken', 1)),
+  same(
+    'reset before the first byte of a connection that had answered before',
+    [WELL, { ...WELL, a: RESET, asked: ['a', 'a'] }],
+    health('completed', 0),
+  ),
+  {
+    name: 'reset after the first byte',
+    plain: [passedOver(steps({ chunk: '{"id":' }, { end: 'reset' }))],
+    streamed: [brokenOff(() => ({ end: 'reset' }))],
+    health: health('broken', 1),
+  },
+  same('stall before the head', [passedOver(STALLED)], health('timed_out', 1), {
+    limits: { headersTimeoutMs: STALL_MS },
+  }),
+  {
+    name: 'stall after the first event',
+    limits: { silenceTimeoutMs: STALL_MS },
+    // The call's deadline ends a plain one, after ten minutes.
+    plain: null,
+    streamed: [brokenOff(() => ({ end: 'stall' }))],
+    health: health('timed_out', 1),
+  },
+  {
+    name: 'error as the first event',
+    plain: null,
+    streamed: [passedOver(({ format }) => [{ chunk: format.error }])],
+    health: health('broken', 1),
+  },
+  {
+    name: 'error in mid-stream',
+    plain: null,
+    streamed: [brokenOff(({ error }) => ({ chunk: error }), true)],
+    health: health('broken', 1),
+  },
+  same(
+    '200 with an error body',
+    [passedOver(steps({ headers: { 'content-type': 'application/json' } }, { chunk: PROVIDER_ERROR }))],
+    health('broken', 1),
+  ),
+  {
+    name: 'cut JSON',
+    plain: [passedOver(steps({ chunk: '{"id":"answer-1","choices":[{"index":0' }))],
+    streamed: [brokenOff(({ brokenEvent }) => ({ chunk: brokenEvent }))],
+    health: health('broken', 1),
+  },
+  same(
+    'broken SSE',
+    [passedOver(steps({ headers: { 'content-type': 'text/event-stream' } }, { chunk: '<html>Bad gateway</html>' }))],
+    health('broken', 1),
+  ),
+  same(
+    'dead credential (401)',
+    [passedOver(answers(401))],
+    health('rejected', 0, { state: 'cooling', ms: REFUSED_MS }),
+  ),
+  same(
+    'unknown model (404)',
+    [
+      passedOver(({ upstreamModel }) => [
+        { status: 404 },
+        {
+          chunk: JSON.stringify({
+            error: {
+              message: `The model ${upstreamModel} does not exist.`,
+              type: 'invalid_request_error',
+              code: 'model_not_found',
+            },
+          }),
+        },
+      ]),
+    ],
+    health('rejected', 0, { state: 'cooling', ms: REFUSED_MS }),
+  ),
+  same(
+    'moderated prompt',
+    [
+      refused(says(400, { message: 'The prompt was flagged as unsafe.', code: 'content_policy_violation' }), {
+        status: 400,
+        code: 'invalid_request',
+      }),
+    ],
+    health('rejected', 0),
+  ),
+  same(
+    'both dead: refused connection, then 503',
+    [bothDead('is away', answers(503), { status: 503, code: 'upstream_error' })],
+    health('unreachable', 1),
+  ),
+  same(
+    'both dead: 401, then 429 with Retry-After',
+    [
+      bothDead(answers(401), answers(429, { 'retry-after': '9' }), {
+        status: 429,
+        code: 'rate_limit_exceeded',
+        retryAfter: '9',
+      }),
+    ],
+    health('rejected', 0, { state: 'cooling', ms: REFUSED_MS }),
+  ),
+  same(
+    'both dead: 503, then 401',
+    [bothDead(answers(503), answers(401), { status: 503, code: 'upstream_error' })],
+    health('rejected', 1),
+  ),
+  same(
+    'both dead: 500, then a stall before the head',
+    [bothDead(answers(500), STALLED, TIMEOUT)],
+    health('rejected', 1),
+    { limits: { headersTimeoutMs: STALL_MS } },
+  ),
+  same('both dead: reset, then a refused connection', [bothDead(RESET, 'is away', TIMEOUT)], health('broken', 1)),
+  same(
+    'both dead: no connection to either',
+    [bothDead('is away', 'is away', { status: 502, code: 'upstream_unreachable' })],
+    health('unreachable', 1),
+  ),
+  same(
+    'a source that flaps: 503, well, 500, well',
+    [passedOver(answers(503)), WELL, passedOver(answers(500)), WELL],
+    health('completed', 0),
+  ),
+  same(
+    'a source that rests after 429 and comes back',
+    [passedOver(answers(429, LIMITED)), ASKS_B, { ...WELL, afterMs: 3_000 }],
+    health('completed', 0),
+  ),
+  same(
+    'a source that fails five times in a row',
+    [...Array.from({ length: BREAKER_FAILURES }, () => passedOver(answers(503))), ASKS_B],
+    health('rejected', BREAKER_FAILURES, { state: 'open', ms: BREAKER_OPEN_MS }),
+  ),
+  same(
+    'a source that fails five times in a row and comes back',
+    [
+      ...Array.from({ length: BREAKER_FAILURES }, () => passedOver(answers(503))),
+      ASKS_B,
+      { ...WELL, afterMs: BREAKER_OPEN_MS },
+    ],
+    health('completed', 0),
+    { isLong: true },
+  ),
+];
