@@ -137,7 +137,7 @@ async function applyNew(options: MigrateOptions, schema: string, files: readonly
     pool: { min: 0, max: 1 },
     acquireConnectionTimeout: CONNECT_MS,
     asyncStackTraces: false,
-    log: { warn: (text) => options.log.warn({ schema, text }, 'migration'), deprecate: () => undefined },
+    log: { warn: (warning) => options.log.warn({ schema, warning }, 'migration'), deprecate: () => undefined },
   });
   const config: Knex.MigratorConfig = {
     migrationSource: sqlSource(files, schema, values),

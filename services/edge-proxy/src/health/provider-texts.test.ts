@@ -23,7 +23,7 @@ test('what a provider says of a refused request is in the log: who, which call, 
   expect(log.lines).toMatchObject([
     {
       level: 'info',
-      facts: { source: 'src-a', requestId: 'r-1', status: 400, class: 'body', text: 'temperature is too hot' },
+      facts: { source: 'src-a', requestId: 'r-1', status: 400, class: 'body', providerText: 'temperature is too hot' },
     },
     { level: 'warn', facts: { source: 'src-b', class: 'forbidden' } },
   ]);
@@ -54,5 +54,5 @@ test('no secret gets into the log, and of a quoted prompt no more than a bound',
   const line = JSON.stringify(log.lines);
   expect(line).toContain('rejected');
   expect(line).not.toContain('CANARY');
-  expect((log.lines[0]?.facts as { text: string }).text.length).toBeLessThanOrEqual(LOGGED_LENGTH_MAX);
+  expect((log.lines[0]?.facts as { providerText: string }).providerText.length).toBeLessThanOrEqual(LOGGED_LENGTH_MAX);
 });

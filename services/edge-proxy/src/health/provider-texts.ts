@@ -38,8 +38,10 @@ export class ProviderTexts {
     if (level === 'none') return;
     const unlogged = this.#throttle.pass(source);
     if (unlogged === null) return;
-    const text = said?.message === undefined || said.message === null ? null : loggedText(said.message);
-    const facts = { source, requestId, status, class: errorClass, text, unlogged };
+    const message = said?.message ?? null;
+    // Not `text`, which every line has as its own.
+    const providerText = message === null ? null : loggedText(message);
+    const facts = { source, requestId, status, class: errorClass, providerText, unlogged };
     this.#log[level](facts, 'a provider refused a request');
   }
 }
