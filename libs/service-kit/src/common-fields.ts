@@ -46,7 +46,7 @@ export const COMMON_FIELDS = {
   }),
 
   GATEWAY_NATS_URL: field.secretUrl({
-    doc: 'NATS server or servers (separated by commas) with the user and password of this service',
+    doc: 'NATS server, or several (nats://user:password@a:4222,b:4222), with the user and password of this service',
     schemes: ['nats', 'tls'],
   }),
   GATEWAY_USAGE_STREAM_BYTES: field.integer({
@@ -62,7 +62,7 @@ export const COMMON_FIELDS = {
     default: 1,
   }),
   GATEWAY_POSTGRES_URL: field.secretUrl({
-    doc: "PostgreSQL database with this service's own role",
+    doc: "PostgreSQL database with this service's own role; of several servers (postgres://user:password@a:5432,b:5432/db) the primary is looked for",
     schemes: ['postgres', 'postgresql'],
   }),
   GATEWAY_MIGRATION_URL: field.secretUrl({

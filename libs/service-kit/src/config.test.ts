@@ -158,7 +158,7 @@ test('a key is the same bytes as hex, base64 and base64url', () => {
 
 test('an optional secret may be absent; a URL with a password is a secret', () => {
   const fields = { SMTP: COMMON_FIELDS.GATEWAY_SMTP_URL, NATS: COMMON_FIELDS.GATEWAY_NATS_URL };
-  const config = readConfig(fields, { NATS: `nats://u:${PASSWORD}@a:4222,nats://b:4222` });
+  const config = readConfig(fields, { NATS: `nats://u:${PASSWORD}@a:4222,b:4222` });
   const smtp: Secret | null = config.SMTP;
   expect(smtp).toBeNull();
   expect(config.NATS.reveal()).toContain(PASSWORD);

@@ -17,6 +17,7 @@ export {
 export { containerMemoryBytes, memoryBound } from './container-memory.js';
 export { field } from './field.js';
 export { EphemeralMap } from './ephemeral-map.js';
+export { changeUrl, urlsOf } from './host-list.js';
 export { closeServer, createHttpServer, listen, type HttpBounds } from './http-server.js';
 export { PlacesByClient, type PlacesByClientOptions } from './places-by-client.js';
 export { RateByClient, type RateByClientOptions } from './rate-by-client.js';

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Outcome } from './config.js';
+import { urlsOf } from './host-list.js';
 import { Secret } from './secret.js';
 
 export interface SecretOptions {
@@ -50,7 +51,7 @@ export function readSecretUrl(
 ): Outcome<Secret | null> {
   const read = readSecret(name, env, options);
   if ('problem' in read || read.value === null) return read;
-  const wrong = splitUrls(read.value.reveal()).some(
+  const wrong = urlsOf(read.value.reveal()).some(
     (url) => !URL.canParse(url) || !options.schemes.includes(new URL(url).protocol.slice(0, -1)),
   );
   if (!wrong) return read;
@@ -99,11 +100,6 @@ function decodeKey(text: string): Buffer | null {
   if (/^([0-9a-fA-F]{2})+$/.test(text)) return Buffer.from(text, 'hex');
   if (/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return Buffer.from(text, 'base64');
   return null;
-}
-
-/** Cluster addresses come as several URLs separated by commas. */
-function splitUrls(text: string): string[] {
-  return text.split(',').map((url) => url.trim());
 }
 
 function notSet(name: string): string {
