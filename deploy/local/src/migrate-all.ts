@@ -1,4 +1,5 @@
 import { LEDGER_SERVICES, migrateServices, MigrationHistoryError, type LedgerService } from '@gateway/setup';
+import { changeUrl } from '@gateway/service-kit';
 import type { Secrets } from './secrets.js';
 
 /**
@@ -33,10 +34,10 @@ export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (l
 
 /** The same database as the service's own role. */
 export function postgresUrlOf(migrationUrl: string, service: LedgerService, secrets: Secrets): string {
-  const url = new URL(migrationUrl);
-  url.username = roleOf(service);
-  url.password = secrets.rolePasswords[service];
-  return url.href;
+  return changeUrl(migrationUrl, (url) => {
+    url.username = roleOf(service);
+    url.password = secrets.rolePasswords[service];
+  });
 }
 
 function roleOf(service: string): string {

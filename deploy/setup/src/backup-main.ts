@@ -1,5 +1,6 @@
 // `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0:
 // written; 1: a fault, printed on standard error; 78: the configuration.
+import { primaryUrl } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { backUp } from './backup/back-up.js';
 import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
@@ -7,7 +8,8 @@ import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
 await runSetupCommand('backup', async () => {
   const { directory } = directoryFrom('to');
   const fields = { GATEWAY_MIGRATION_URL: COMMON_FIELDS.GATEWAY_MIGRATION_URL };
-  const migrationUrl = readConfig(fields, process.env).GATEWAY_MIGRATION_URL.reveal();
+  const config = readConfig(fields, process.env);
+  const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
   const { figures } = await backUp(migrationUrl, directory);
   for (const [name, figure] of Object.entries(figures)) console.log(`${name}: ${figure}`);
   console.log('keep pepper and private keys elsewhere: without them no API key is recognised and no credential opens');

@@ -1,6 +1,7 @@
 // The migration command: run once before new code starts; old code keeps running meanwhile. Exit 0:
 // every schema is up to date; 1: a fault, logged; 78: the configuration.
 import { randomBytes } from 'node:crypto';
+import { primaryUrl } from '@gateway/postgres';
 import { ConfigurationError, createLogger, readConfig } from '@gateway/service-kit';
 import { MIGRATE_FIELDS, rolesOf, type MigrateConfig } from './migrate-config.js';
 import { migrateServices } from './migrate-services.js';
@@ -12,7 +13,8 @@ const config = read();
 const log = createLogger({ service: 'migrate', replica: String(process.pid), level: config.GATEWAY_LOG_LEVEL });
 try {
   const roles = rolesOf(config, randomBytes(PASSWORD_BYTES).toString('hex'));
-  const applied = await migrateServices({ migrationUrl: config.GATEWAY_MIGRATION_URL.reveal(), ...roles, log });
+  const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
+  const applied = await migrateServices({ migrationUrl, ...roles, log });
   log.info({ applied }, 'every schema is up to date');
 } catch (err) {
   log.error({ err }, 'the migration failed');

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { primaryUrl } from '@gateway/postgres';
 import { COMMON_FIELDS, createLogger, readConfig } from '@gateway/service-kit';
 import { restore } from './backup/restore.js';
 import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
@@ -18,7 +19,8 @@ await runSetupCommand('restore', async () => {
   const config = readConfig({ ...MIGRATE_FIELDS, GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL }, process.env);
   const log = createLogger({ service: 'restore', replica: String(process.pid), level: config.GATEWAY_LOG_LEVEL });
   const roles = rolesOf(config, randomBytes(PASSWORD_BYTES).toString('hex'));
-  const { madeAt } = await restore({ migrationUrl: config.GATEWAY_MIGRATION_URL.reveal(), ...roles, log }, directory);
+  const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
+  const { madeAt } = await restore({ migrationUrl, ...roles, log }, directory);
   console.log(`restored as of ${madeAt}: every figure is that of the backup`);
   const child = spawn(process.execPath, [RESTORED, ...(acceptLoss ? ['--accept-loss'] : [])], {
     env: {

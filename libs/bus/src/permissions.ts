@@ -47,8 +47,9 @@ export function permissionsOf(
   }
   for (const [bucket, rights] of Object.entries(buckets)) {
     const isLookedUp = rights.lookedUp === true;
-    if (rights.writtenBy === service) add(publish, ...writerRights(bucket));
-    if (rights.writtenBy === service && !isLookedUp) add(publish, ...readerRights(bucket));
+    const isWriter = rights.writtenBy.includes(service);
+    if (isWriter) add(publish, ...writerRights(bucket));
+    if (isWriter && !isLookedUp) add(publish, ...readerRights(bucket));
     if (rights.readBy.includes(service)) add(publish, ...(isLookedUp ? lookUpRights : readerRights)(bucket));
   }
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort() };

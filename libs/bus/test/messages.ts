@@ -138,6 +138,6 @@ export const TEST_MESSAGES: readonly AnyMessage[] = [
   pulse,
 ];
 export const TEST_BUCKETS: BucketRights = {
-  catalog: { writtenBy: 'catalog', readBy: ['edge-proxy', 'admission', 'dashboard'] },
-  notes: { writtenBy: 'edge-proxy', readBy: ['edge-proxy'], lookedUp: true },
+  catalog: { writtenBy: ['catalog'], readBy: ['edge-proxy', 'admission', 'dashboard'] },
+  notes: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
 };

@@ -1,4 +1,4 @@
-import { retry } from '@gateway/service-kit';
+import { changeUrl, retry } from '@gateway/service-kit';
 import pg from 'pg';
 import { sqlStateOf } from './faults.js';
 import { identifier } from './identifier.js';
@@ -29,9 +29,7 @@ export async function dropDatabase(adminUrl: string, name: string): Promise<void
 
 /** The same server and user, another database. */
 export function databaseUrl(url: string, name: string): string {
-  const other = new URL(url);
-  other.pathname = `/${name}`;
-  return other.href;
+  return changeUrl(url, (other) => (other.pathname = `/${name}`));
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

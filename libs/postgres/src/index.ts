@@ -1,3 +1,4 @@
+export { NotPrimary, primaryUrl } from './choose-primary.js';
 export { createDatabaseFromTemplate, databaseUrl, dropDatabase } from './databases.js';
 export { IN_FORCE_MS } from './delivery-waits.js';
 export { dumpSchema } from './dump-schema.js';
@@ -11,5 +12,8 @@ export { type OutboxRow } from './outbox-rows.js';
 export { enqueue, OUTBOX_TABLE, outboxTableSql, type OutboxMessage } from './outbox-table.js';
 export { createPool, poolConnections, type Pool, type PoolOptions } from './pool.js';
 export { type RoleSpec } from './roles.js';
+export { isBehind, readServerState, type ServerState } from './server-state.js';
+export { forgetTimelines, keepTimelines, type KeptTimelines, type TimelineStore } from './keep-timelines.js';
+export { Timelines } from './timelines.js';
 export { inTransaction, type TransactionOptions } from './transaction.js';
 export { onPool, type QueryOptions, type Tx } from './tx.js';

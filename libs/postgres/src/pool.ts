@@ -1,5 +1,8 @@
 import pg from 'pg';
+import { PrimaryChoice } from './choose-primary.js';
 import type { Log } from './log.js';
+import { PrimaryClient } from './primary-client.js';
+import { Timelines } from './timelines.js';
 
 export type Pool = pg.Pool;
 
@@ -15,6 +18,11 @@ export interface PoolOptions {
    * without spaces.
    */
   readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * Shared by the pools of a process; a pool's own when absent. When it learns of a higher timeline,
+   * the connections to the primary before are broken off.
+   */
+  readonly timelines?: Timelines;
   readonly log: Log;
 }
 
@@ -41,16 +49,25 @@ const SETTINGS = { TimeZone: 'UTC', jit: 'off' };
 const LIFETIME_SECONDS = 1_800;
 
 /**
- * A pool of connections. int8 arrives as bigint, timestamptz as Date, numeric, date and timestamp
+ * A pool of connections to the primary, which is looked for where the URL names several servers
+ * (`postgres://user:password@a:5432,b:5432/db`). int8 arrives as bigint, timestamptz as Date, numeric, date and timestamp
  * as text (a Date would put them into the machine's time zone). The session's time zone is UTC. A
  * fault of a connection is logged and the connection replaced; it never ends the process. Nothing
- * connects before the first query.
+ * connects before the first query. @throws TypeError for a URL that asks for anything but the
+ * primary
  */
 export function createPool(url: string, options: PoolOptions): Pool {
-  const { applicationName, max, statementTimeoutMs, settings, log } = options;
+  const { applicationName, max, statementTimeoutMs, settings, timelines, log } = options;
   const statementMs = statementTimeoutMs ?? STATEMENT_MS;
+  const choice = new PrimaryChoice(url, timelines ?? new Timelines());
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: choice.first,
+    Client: class extends PrimaryClient {
+      constructor(config: pg.ClientConfig = {}) {
+        super(config, choice);
+      }
+    },
+    onConnect: (client) => (client as PrimaryClient).verify(),
     application_name: applicationName,
     max: max ?? CONNECTIONS_MAX,
     min: 0,

@@ -34,6 +34,27 @@ export async function startPostgres(resolvers?: string): Promise<TestServer> {
   };
 }
 
+/** A standby of `primary`, which answers with a lag of milliseconds. */
+export async function startStandby(primary: TestServer): Promise<TestServer> {
+  const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-standby-'));
+  const { postgres } = await startServers(['postgres'], {
+    stateDirectory,
+    durable: false,
+    postgres: {
+      superuserPassword: 'a password for tests',
+      follows: () => Promise.resolve({ url: primary.url, name: 'standby' }),
+    },
+  });
+  return {
+    url: postgres.url,
+    server: postgres,
+    async stop() {
+      await postgres.stop();
+      rmSync(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
 export interface RecordingLog extends Log {
   readonly lines: { level: string; facts: object; text: string }[];
 }

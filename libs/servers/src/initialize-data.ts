@@ -6,7 +6,8 @@ import { ResolverSkipped, majorOf } from './server-kind.js';
 import type { Program, ServerUser } from './server-kind.js';
 
 const INITDB_TIMEOUT_MS = 120_000;
-const UNFINISHED = 'new-';
+/** Data that is being made, and what a killed start left of it. */
+export const UNFINISHED = 'new-';
 
 /**
  * Makes `<home>/data` with initdb unless it is there. Data appears under its name only when
@@ -20,13 +21,7 @@ export async function initializeData(
   options: { password: string; durable: boolean },
 ): Promise<string> {
   const data = join(home, 'data');
-  const made = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
-  if (made !== null) {
-    if (Number(made) === majorOf(program.version)) return data;
-    throw new ResolverSkipped(
-      `${program.path} is version ${program.version}, but the data in ${data} was made by ${made.trim()} (npm run reset deletes it)`,
-    );
-  }
+  if (await isMade(program, data)) return data;
   await removeUnfinished(home);
   const draft = join(home, `${UNFINISHED}${randomBytes(6).toString('hex')}`);
   const passwordFile = `${draft}.password`;
@@ -45,12 +40,21 @@ export async function initializeData(
   return data;
 }
 
+/** Whether there is data. @throws ResolverSkipped when another major version made it */
+export async function isMade(program: Program, data: string): Promise<boolean> {
+  const made = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
+  if (made === null || Number(made) === majorOf(program.version)) return made !== null;
+  throw new ResolverSkipped(
+    `${program.path} is version ${program.version}, but the data in ${data} was made by ${made.trim()} (npm run reset deletes it)`,
+  );
+}
+
 /** initdb lies beside the server itself, not beside a link to it. */
 export async function initdbOf(path: string): Promise<string> {
   return join(dirname(await realpath(path)), 'initdb');
 }
 
-async function removeUnfinished(home: string): Promise<void> {
+export async function removeUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     if (name.startsWith(UNFINISHED)) await rm(join(home, name), { recursive: true, force: true });
   }

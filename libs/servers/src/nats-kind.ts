@@ -46,7 +46,7 @@ export const natsKind: ServerKind = {
     const home = join(options.stateDirectory, 'nats');
     await mkdir(home, { recursive: true, mode: 0o700 });
     const file = join(home, 'nats.conf');
-    const identity = `gateway-${randomUUID()}`;
+    const identity = options.nats?.name ?? `gateway-${randomUUID()}`;
     const durable = options.durable ?? true;
     const lines = [
       `server_name: ${JSON.stringify(identity)}`,

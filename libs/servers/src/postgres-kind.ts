@@ -1,13 +1,14 @@
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { copyPrimary, STANDBY_FILE, writeOwned } from './copy-primary.js';
 import { findEmbeddedPostgres } from './find-embedded-postgres.js';
-import { initdbOf, initializeData } from './initialize-data.js';
+import { initdbOf, initializeData, isMade, removeUnfinished } from './initialize-data.js';
 import { removeForeignLock } from './left-over-server.js';
 import { placeData } from './place-data.js';
 import { probePostgres } from './probe-postgres.js';
-import type { ServerKind } from './server-kind.js';
+import type { Program, ServerKind, ServerUser } from './server-kind.js';
 import { refusalToRun, serverUser } from './server-user.js';
-import type { ServersOptions } from './server.js';
+import type { PostgresFollows, ServersOptions } from './server.js';
 
 const CONNECTIONS_MAX = 200;
 const SHARED_BUFFERS = '128MB';
@@ -33,11 +34,7 @@ export const postgresKind: ServerKind = {
 
   async refuseProgram(path) {
     const initdb = await initdbOf(path);
-    const present = await access(initdb).then(
-      () => true,
-      () => false,
-    );
-    if (!present) return `${initdb} is missing`;
+    if (!(await exists(initdb))) return `${initdb} is missing`;
     return refusalToRun(path, serverUser(), {});
   },
 
@@ -49,7 +46,11 @@ export const postgresKind: ServerKind = {
     const durable = options.durable ?? true;
     const user = serverUser();
     const home = await placeData(options.stateDirectory, user);
-    const data = await initializeData(program, home, user, { password: passwordOf(options), durable });
+    const follows = (await options.postgres?.follows?.()) ?? null;
+    const data =
+      follows === null
+        ? await initializeData(program, home, user, { password: passwordOf(options), durable })
+        : await standbyData(program, home, user, follows);
     await removeForeignLock(data);
     const settings = [
       'listen_addresses=127.0.0.1',
@@ -62,6 +63,7 @@ export const postgresKind: ServerKind = {
       // Commits stay synchronous: without fsync that costs next to nothing, and a killed server
       // loses none.
       ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
+      ...(options.postgres?.settings ?? []),
     ];
     return {
       args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
@@ -87,6 +89,51 @@ export const postgresKind: ServerKind = {
     files: [],
   }),
 };
+
+/**
+ * Data of a standby that follows the primary at this address. Data that is no standby's was the
+ * primary's once, and may hold what the primary of today never had: it is replaced by a copy.
+ */
+async function standbyData(
+  program: Program,
+  home: string,
+  user: ServerUser | null,
+  { url, name }: PostgresFollows,
+): Promise<string> {
+  const present = join(home, 'data');
+  await removeUnfinished(home);
+  const isStandby = (await isMade(program, present)) && (await exists(join(present, STANDBY_FILE)));
+  const data = isStandby ? present : await copyPrimary(program, home, user, url);
+  // Nothing else is set there: the file would come with the copy.
+  await writeOwned(join(data, 'postgresql.auto.conf'), `primary_conninfo = ${quoted(conninfo(url, name))}\n`, user);
+  return data;
+}
+
+/** How a standby with this name reaches the primary at `url`. It has the password. */
+export function conninfo(url: string, name: string): string {
+  const { hostname, port, username, password } = new URL(url);
+  const parts = {
+    host: hostname,
+    port,
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    application_name: name,
+  };
+  return Object.entries(parts)
+    .map(([key, value]) => `${key}='${value.replace(/[\\']/g, '\\$&')}'`)
+    .join(' ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
 
 function passwordOf(options: ServersOptions): string {
   const password = options.postgres?.superuserPassword;

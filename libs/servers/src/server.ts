@@ -44,6 +44,13 @@ export interface RunningServer {
   restart?(options?: RestartOptions): Promise<void>;
 }
 
+export interface PostgresFollows {
+  /** The primary's, on this machine, of a user who may replicate and read all. */
+  readonly url: string;
+  /** By it the primary knows this standby. */
+  readonly name: string;
+}
+
 export interface ServersOptions {
   /** Holds data, configuration, logs and pid files of the started servers; made when absent. */
   stateDirectory: string;
@@ -58,9 +65,17 @@ export interface ServersOptions {
     config?: string;
     /** Put into the URL and used to see whether the server answers. */
     credentials?: { user: string; password: string };
+    /** The server's name in its cluster, which stays; another one at each start when absent. */
+    name?: string;
   };
   /** Needed unless PostgreSQL is given by URL. */
-  postgres?: { superuserPassword: string };
+  postgres?: {
+    superuserPassword: string;
+    /** Further settings of the server: `name=value` each. */
+    settings?: readonly string[];
+    /** Asked before each start: whom this server follows as a standby; null: it is the primary. */
+    follows?: () => Promise<PostgresFollows | null>;
+  };
   redis?: {
     /** The password of the user `default`, who may do everything. */
     password?: string;

@@ -1,10 +1,11 @@
 import { connectBus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { admissionApply } from '@gateway/contracts/messages';
+import { admissionApply, DATABASE_BUCKET } from '@gateway/contracts/messages';
 import {
   createPool,
   faultOf,
   IN_FORCE_MS,
+  keepTimelines,
   outboxAges,
   OUTBOX_TABLE,
   poolConnections,
@@ -79,10 +80,18 @@ export async function startAccounts(
   const { config, clock, log, replica } = context;
   const nowMs = () => clock.nowMs();
   const makeId: MakeId = (prefix) => `${prefix}_${makeUuidV7(nowMs()).replaceAll('-', '')}`;
-  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'accounts', replica, log });
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'accounts',
+    replica,
+    log,
+    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
+  });
+  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log);
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `accounts ${replica}`,
     max: POOL_CONNECTIONS_MAX,
+    timelines: kept.timelines,
     log,
   });
   const billing = createBillingClient(bus);
@@ -133,7 +142,7 @@ export async function startAccounts(
     async stop() {
       await bus.drain(DRAIN_MS);
       await Promise.all([changes, caps, mails, cleanup, ages].map((running) => running.stop()));
-      await pool.end();
+      await Promise.all([kept.stop(), pool.end()]);
     },
   };
 }

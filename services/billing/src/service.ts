@@ -1,6 +1,16 @@
 import { type Bus, connectBus, requestServer } from '@gateway/bus';
-import { createPool, faultOf, isConnectionFault, type Outbox, type Pool, poolConnections } from '@gateway/postgres';
+import { DATABASE_BUCKET } from '@gateway/contracts/messages';
 import {
+  createPool,
+  faultOf,
+  isConnectionFault,
+  keepTimelines,
+  type Outbox,
+  type Pool,
+  poolConnections,
+} from '@gateway/postgres';
+import {
+  changeUrl,
   type Clock,
   gauge,
   type Logger,
@@ -85,7 +95,7 @@ const CONNECTIONS_MAX = 20;
 const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 const DRAIN_MS = 10_000;
 
-/** Opens database, bus, stream, workers and handlers, in this order. */
+/** Opens bus, database, stream, workers and handlers, in this order. */
 export async function startBilling(options: BillingOptions): Promise<RunningService> {
   const { log, clock, ready, stopping } = options;
   const opened = { database: false, bus: false };
@@ -95,13 +105,24 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   ready.add('bus', () => opened.bus || 'not connected yet');
 
   const postgresUrl = withIdleLimit(options.postgresUrl);
-  const pool = createPool(postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, log });
+  const bus = await connectBus({
+    url: options.natsUrl,
+    service: 'billing',
+    replica: options.replica,
+    log,
+    bucketReplicas: options.streamReplicas,
+  });
+  opened.bus = true;
+  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log);
+  const { timelines } = kept;
+  const pool = createPool(postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, timelines, log });
   const settlePool = createPipelinedPool(postgresUrl, {
     applicationName: 'billing',
     max: SETTLE_CONNECTIONS_MAX,
+    timelines,
     log,
   });
-  const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, log });
+  const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, timelines, log });
   // At the start the database may come later than this process.
   const ledgerEpoch = await retry(() => readLedgerEpoch(pool), {
     ...RETRY,
@@ -114,10 +135,8 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   const months = createMonths(settleStore);
   await months.makeAhead(clock.nowMs());
 
-  const bus = await connectBus({ url: options.natsUrl, service: 'billing', replica: options.replica, log });
   const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch);
   await stream.ensure();
-  opened.bus = true;
 
   const outbox = startAdmissionOutbox(pool, bus, ledgerEpoch, log);
   const alerts = startAlertOutboxes({ ...options, pool, bus });
@@ -152,7 +171,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
       await Promise.all([worker.stop(), renewals.stop(), alerts.stop()]);
       await bus.drain(DRAIN_MS);
       await Promise.all([outbox.stop(), maintenance.stop(), watching.stop(), ages.stop()]);
-      await Promise.all([pool.end(), settlePool.end(), locksPool.end()]);
+      await Promise.all([kept.stop(), pool.end(), settlePool.end(), locksPool.end()]);
     },
   };
 }
@@ -204,9 +223,9 @@ function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts,
 
 /** No transaction of billing waits for anything but its next statement. */
 function withIdleLimit(url: string): string {
-  const limited = new URL(url);
-  limited.searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS));
-  return limited.href;
+  return changeUrl(url, ({ searchParams }) =>
+    searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)),
+  );
 }
 
 interface WorkerParts {

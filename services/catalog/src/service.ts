@@ -1,6 +1,6 @@
 import { connectBus, requestServer } from '@gateway/bus';
-import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, edgeHealth } from '@gateway/contracts/messages';
-import { createPool, faultOf, poolConnections } from '@gateway/postgres';
+import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, DATABASE_BUCKET, edgeHealth } from '@gateway/contracts/messages';
+import { createPool, faultOf, keepTimelines, poolConnections } from '@gateway/postgres';
 import { counter, gauge, histogram, nextDelayMs, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { serveDocuments } from './documents/handlers.js';
 import { serveHealth } from './health/handlers.js';
@@ -49,9 +49,11 @@ export async function startCatalog(
     log,
     bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
   });
+  const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log);
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `catalog ${replica}`,
     max: POOL_CONNECTIONS_MAX,
+    timelines: kept.timelines,
     log,
   });
   const store = createCatalogStore(pool);
@@ -129,7 +131,7 @@ export async function startCatalog(
       followers.stop();
       await bus.drain(DRAIN_MS);
       await publisher.stop();
-      await pool.end();
+      await Promise.all([kept.stop(), pool.end()]);
     },
   };
 }

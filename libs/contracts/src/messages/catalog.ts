@@ -136,7 +136,7 @@ export const SOURCES_PER_MODEL_MAX = 8;
 
 /** Who may write and read a bucket of the key-value store. */
 export interface BucketOwners {
-  readonly writtenBy: ServiceName;
+  readonly writtenBy: readonly ServiceName[];
   readonly readBy: readonly ServiceName[];
   /**
    * Its entries are written and looked up one by one. Absent: it is published whole, and mirrored.
@@ -153,10 +153,18 @@ export const ANSWERS_BUCKET = {
   bytesMax: 64 * 1024 * 1024,
 } as const;
 
+/**
+ * What is known of the database outside of it, so that a primary that was replaced is refused: by
+ * each service that has a schema there.
+ */
+export const DATABASE_BUCKET = { name: 'database', ageMaxMs: 0, bytesMax: 1024 * 1024 } as const;
+const DATABASE_SERVICES = ['billing', 'accounts', 'catalog'] as const;
+
 /** The buckets of the key-value store by their names. */
 export const BUCKETS: Readonly<Record<string, BucketOwners>> = {
-  catalog: { writtenBy: 'catalog', readBy: ['edge-proxy', 'admission', 'dashboard'] },
-  [ANSWERS_BUCKET.name]: { writtenBy: 'edge-proxy', readBy: ['edge-proxy'], lookedUp: true },
+  catalog: { writtenBy: ['catalog'], readBy: ['edge-proxy', 'admission', 'dashboard'] },
+  [ANSWERS_BUCKET.name]: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
+  [DATABASE_BUCKET.name]: { writtenBy: DATABASE_SERVICES, readBy: DATABASE_SERVICES, lookedUp: true },
 };
 
 const actor = z.string().min(1).max(200);

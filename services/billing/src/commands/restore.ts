@@ -2,7 +2,8 @@
 // the ledger, before billing is started on it.
 import { parseArgs } from 'node:util';
 import { connectBus } from '@gateway/bus';
-import { usageRecorded } from '@gateway/contracts/messages';
+import { DATABASE_BUCKET, usageRecorded } from '@gateway/contracts/messages';
+import { forgetTimelines } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { restoreLedger, type StoredMessages } from './restore-ledger.js';
 import { runCommand } from './run-command.js';
@@ -30,11 +31,19 @@ await runCommand(async ({ restore }) => {
 });
 
 async function storedMessages(): Promise<StoredMessages> {
-  const fields = { GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL };
-  const url = readConfig(fields, process.env).GATEWAY_NATS_URL.reveal();
+  const { GATEWAY_NATS_URL, GATEWAY_STREAM_REPLICAS } = COMMON_FIELDS;
+  const config = readConfig({ GATEWAY_NATS_URL, GATEWAY_STREAM_REPLICAS }, process.env);
   const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const bus = await connectBus({ url, service: 'billing', replica: `restored-${process.pid}`, log: quiet });
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'billing',
+    replica: `restored-${process.pid}`,
+    log: quiet,
+    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
+  });
   try {
+    // A copy of before may be on a lower timeline than the database that it replaces.
+    await forgetTimelines(bus.lookUpBucket(DATABASE_BUCKET));
     return await bus.streamState(usageRecorded.stream);
   } finally {
     await bus.drain(DRAIN_MS);

@@ -1,0 +1,74 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { recordingLog, until } from '../test/database.js';
+import { forgetTimelines, keepTimelines } from './keep-timelines.js';
+
+const SYSTEM = '7301234567890123456';
+const kept = (timeline: number): string => JSON.stringify({ [SYSTEM]: timeline });
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** A store of one entry. */
+function storeOf(value: string | null) {
+  const store = {
+    value,
+    fails: false,
+    get: () => (store.fails ? Promise.reject(new Error('away')) : Promise.resolve(store.value)),
+    put: (_key: string, next: string) => Promise.resolve((store.value = next)),
+  };
+  return store;
+}
+
+async function keep(store: ReturnType<typeof storeOf>, log = recordingLog()) {
+  const keeping = await keepTimelines(store, log);
+  stops.push(() => keeping.stop());
+  return keeping;
+}
+
+test('a process that starts knows the highest timeline that others have seen', async () => {
+  const { timelines } = await keep(storeOf(kept(7)));
+  expect(timelines.highest(SYSTEM)).toBe(7);
+});
+
+test('a higher timeline that this process sees is kept, a lower one is not', async () => {
+  const store = storeOf(kept(2));
+  const { timelines } = await keep(store);
+  timelines.observe(SYSTEM, 1);
+  timelines.observe(SYSTEM, 3);
+  await until('it is kept', () => store.value === kept(3));
+  expect(timelines.highest(SYSTEM)).toBe(3);
+});
+
+test('a higher one that another process keeps is heard of within about a second', async () => {
+  const store = storeOf(kept(2));
+  const { timelines } = await keep(store);
+  store.value = kept(5);
+  await until('it is heard of', () => timelines.highest(SYSTEM) === 5);
+});
+
+test('a store that is away delays nothing and is compared again when it is back', async () => {
+  const [store, log] = [storeOf(kept(4)), recordingLog()];
+  store.fails = true;
+  const { timelines, wake } = await keep(store, log);
+  expect(timelines.highest(SYSTEM)).toBe(0);
+  expect(log.lines).toHaveLength(1);
+  store.fails = false;
+  wake();
+  await until('it is heard of', () => timelines.highest(SYSTEM) === 4);
+});
+
+test('a database of another system is another one; what was restored is used once that was declared', async () => {
+  const store = storeOf(kept(4));
+  const { timelines } = await keep(store);
+  timelines.observe('1', 1);
+  await until('both are kept', () => store.value === JSON.stringify({ 1: 1, [SYSTEM]: 4 }));
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+  await forgetTimelines(store);
+  expect((await keep(store)).timelines.highest(SYSTEM)).toBe(0);
+});
+
+test('what is no list of timelines counts as nothing', async () => {
+  const { timelines } = await keep(storeOf('[["broken'));
+  expect(timelines.all()).toEqual({});
+});

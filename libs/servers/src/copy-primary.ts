@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { chown, copyFile, lchown, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { UNFINISHED } from './initialize-data.js';
+import { majorOf, ResolverSkipped } from './server-kind.js';
+import type { Program, ServerUser } from './server-kind.js';
+
+/** The checkpoint that begins a copy, and each other statement. */
+const STATEMENT_MS = 60_000;
+/** From it on the functions have names of one form. */
+const NEW_NAMES_SINCE = 15;
+/** What belongs to the running server; the directories themselves must be there. */
+const EMPTIED = new Set([
+  'pg_wal',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_replslot',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
+]);
+const LEFT_OUT =
+  /^(postmaster\.(pid|opts)|(standby|recovery)\.signal|backup_label|tablespace_map|pg_internal\.init|pgsql_tmp.*)$/;
+
+/**
+ * Copies the data of the running primary at `url`, which lies on this machine, to `<home>/data`, as
+ * PostgreSQL's backup protocol has it, and so without tools that npm's PostgreSQL lacks. What lay
+ * there before is deleted. A standby that starts on it fetches what the log has since then.
+ */
+export async function copyPrimary(
+  program: Program,
+  home: string,
+  user: ServerUser | null,
+  url: string,
+): Promise<string> {
+  const data = join(home, 'data');
+  const draft = join(home, `${UNFINISHED}${randomBytes(6).toString('hex')}`);
+  const client = new pg.Client({ connectionString: url, query_timeout: STATEMENT_MS, application_name: 'copy' });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const hasNewNames = majorOf(program.version) >= NEW_NAMES_SINCE;
+    const { rows } = await client.query<{ directory: string }>(`SELECT current_setting('data_directory') AS directory`);
+    await client.query(
+      hasNewNames ? `SELECT pg_backup_start('standby', true)` : `SELECT pg_start_backup('standby', true, false)`,
+    );
+    await copyDirectory(rows[0]?.directory ?? '', draft, user);
+    const stopped = await client.query<{ labelfile: string }>(
+      `SELECT labelfile FROM ${hasNewNames ? 'pg_backup_stop()' : 'pg_stop_backup(false)'}`,
+    );
+    await writeOwned(join(draft, 'backup_label'), stopped.rows[0]?.labelfile ?? '', user);
+    await writeOwned(join(draft, STANDBY_FILE), '', user);
+    await rm(data, { recursive: true, force: true });
+    await rename(draft, data);
+    return data;
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw new ResolverSkipped(`the primary cannot be copied: ${(error as Error).message}`);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Its presence makes a server a standby; a promotion removes it. */
+export const STANDBY_FILE = 'standby.signal';
+
+/** Readable by the server only: it may hold a password. */
+export async function writeOwned(file: string, text: string, user: ServerUser | null): Promise<void> {
+  await writeFile(file, text, { mode: 0o600 });
+  if (user) await chown(file, user.uid, user.gid);
+}
+
+/** A file that is deleted meanwhile is left out: the log has what happened to it. */
+async function copyDirectory(from: string, to: string, user: ServerUser | null): Promise<void> {
+  await mkdir(to, { mode: 0o700 });
+  if (user) await chown(to, user.uid, user.gid);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (LEFT_OUT.test(entry.name)) continue;
+    try {
+      if (EMPTIED.has(entry.name)) await mkdir(target, { mode: 0o700 });
+      else if (entry.isDirectory()) await copyDirectory(source, target, user);
+      else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
+      else await copyFile(source, target);
+      if (user && !entry.isDirectory()) await lchown(target, user.uid, user.gid);
+      if (user && EMPTIED.has(entry.name)) await chown(target, user.uid, user.gid);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+}
