@@ -1,5 +1,6 @@
 import type { RunningServer, ServerName } from '@gateway/servers';
 import { ADMISSION_USER, type LedgerService } from '@gateway/setup';
+import { changeUrl } from '@gateway/service-kit';
 import { postgresUrlOf } from './migrate-all.js';
 import type { Secrets } from './secrets.js';
 
@@ -16,26 +17,27 @@ export interface Addresses {
 
 interface Running {
   readonly servers: Readonly<Record<ServerName, RunningServer>>;
+  readonly urls: Readonly<Record<ServerName, string>>;
   readonly mailbox: { readonly url: string };
 }
 
 /** All addresses, with each service's own user; `ports` are of the first edge and dashboard. */
 export function addressesOf(
-  { servers, mailbox }: Running,
+  { servers, urls, mailbox }: Running,
   secrets: Secrets,
   ports: { readonly edge: number; readonly dashboard: number },
 ): Addresses {
   return {
     natsUrlOf: (service) => {
       // A server given by URL has its own users: its URL is used as it is.
-      if (servers.nats.resolver === 'url') return servers.nats.url;
-      const url = new URL(servers.nats.url);
-      url.username = service;
-      url.password = secrets.busPasswords[service as keyof Secrets['busPasswords']];
-      return url.href;
+      if (servers.nats.resolver === 'url') return urls.nats;
+      return changeUrl(urls.nats, (url) => {
+        url.username = service;
+        url.password = secrets.busPasswords[service as keyof Secrets['busPasswords']];
+      });
     },
-    postgresUrlOf: (service) => postgresUrlOf(servers.postgres.url, service, secrets),
-    redisUrl: redisUrlOf(servers.redis, secrets),
+    postgresUrlOf: (service) => postgresUrlOf(urls.postgres, service, secrets),
+    redisUrl: redisUrlOf(servers.redis, urls.redis, secrets),
     publicUrl: `http://127.0.0.1:${ports.edge}`,
     dashboardUrl: `http://127.0.0.1:${ports.dashboard}`,
     smtpUrl: mailbox.url,
@@ -43,10 +45,10 @@ export function addressesOf(
 }
 
 /** The URL has admission's own user; a server given by URL has its own users. */
-function redisUrlOf(redis: RunningServer, secrets: Secrets): string {
-  if (redis.resolver === 'url') return redis.url;
-  const url = new URL(redis.url);
-  url.username = ADMISSION_USER;
-  url.password = secrets.admissionRedisPassword;
-  return url.href;
+function redisUrlOf({ resolver }: RunningServer, given: string, secrets: Secrets): string {
+  if (resolver === 'url') return given;
+  return changeUrl(given, (url) => {
+    url.username = ADMISSION_USER;
+    url.password = secrets.admissionRedisPassword;
+  });
 }

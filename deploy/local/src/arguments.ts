@@ -13,6 +13,8 @@ export interface StartArguments {
   readonly replicas: Readonly<Record<LocalService, number>>;
   /** Demo data also goes into servers that were given by URL. */
   readonly demo: boolean;
+  /** Servers with standbys, and two of each service unless `--replicas` says otherwise. */
+  readonly ha: boolean;
 }
 
 const REPLICAS_MAX = 16;
@@ -23,14 +25,16 @@ export function readArguments(args: readonly string[]): StartArguments | { reado
   const problems: string[] = [];
   const given = new Map<string, string>();
   let demo = false;
+  let ha = false;
   for (let at = 0; at < args.length; at += 1) {
     const [option = '', inline] = splitOnce(args[at] ?? '', '=');
     if (option === '--demo') demo = true;
+    else if (option === '--ha') ha = true;
     else if (OPTIONS.has(option)) {
       const value = inline ?? args[(at += 1)];
       if (value === undefined || value.startsWith('--')) problems.push(`${option} needs a value`);
       else given.set(option, value);
-    } else problems.push(`unknown option "${option}": known are ${[...OPTIONS, '--demo'].join(', ')}`);
+    } else problems.push(`unknown option "${option}": known are ${[...OPTIONS, '--demo', '--ha'].join(', ')}`);
   }
   const port = (option: string) => readPort(option, given.get(option), problems);
   const result = {
@@ -38,8 +42,9 @@ export function readArguments(args: readonly string[]): StartArguments | { reado
     dashboardPort: port('--dashboard-port'),
     operatorPort: port('--operator-port'),
     state: given.get('--state'),
-    replicas: readReplicas(given.get('--replicas'), problems),
+    replicas: readReplicas(given.get('--replicas'), ha ? 2 : 1, problems),
     demo,
+    ha,
   };
   return problems.length > 0 ? { problems } : result;
 }
@@ -54,8 +59,8 @@ function readPort(option: string, text: string | undefined, problems: string[]):
   return undefined;
 }
 
-function readReplicas(text: string | undefined, problems: string[]): Record<LocalService, number> {
-  const replicas = Object.fromEntries(SERVICES.map((service) => [service, 1])) as Record<LocalService, number>;
+function readReplicas(text: string | undefined, each: number, problems: string[]): Record<LocalService, number> {
+  const replicas = Object.fromEntries(SERVICES.map((service) => [service, each])) as Record<LocalService, number>;
   for (const part of text?.split(',') ?? []) {
     const [name = '', value] = splitOnce(part.trim(), '=');
     const count = Number(value);

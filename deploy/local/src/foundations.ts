@@ -4,13 +4,19 @@ import { startMailbox, startMailboxPage, type Mailbox, type MailboxPage } from '
 import { startServers, type RunningServer, type ServerName } from '@gateway/servers';
 import { admissionUser } from '@gateway/setup';
 import { ServerRestarter } from './children/restart-servers.js';
+import { startCluster } from './ha/start-cluster.js';
 import type { Secrets } from './secrets.js';
 import type { SystemOptions } from './system-options.js';
 import { timed } from './timed.js';
 
 /** Servers and mailbox, which all services need. */
 export interface Foundations {
+  /** With standbys: the one of each kind that leads. */
   readonly servers: Record<ServerName, RunningServer>;
+  /** All servers by their names, with standbys more than one of a kind. */
+  readonly members: Readonly<Record<string, RunningServer>>;
+  /** What services are told: with standbys all servers of a kind. */
+  readonly urls: Readonly<Record<ServerName, string>>;
   readonly restarter: ServerRestarter;
   readonly mailbox: Mailbox;
   readonly mailboxPage: MailboxPage;
@@ -27,28 +33,35 @@ export async function startFoundations(
   onChange: (text: string) => void,
 ): Promise<Foundations> {
   const restarter = new ServerRestarter(onChange);
-  const servers = await timed(options, 'servers', () => startOwnServers(options, secrets, restarter));
-  restarter.watch(servers);
+  const started = await timed(options, 'servers', () =>
+    options.ha === true ? startCluster(options, secrets, restarter) : startOwnServers(options, secrets, restarter),
+  );
+  restarter.watch(started.members);
   let mailbox: Mailbox | null = null;
   try {
     mailbox = await startMailbox({
       directory: `${options.stateDirectory}/mailbox`,
       port: options.ports?.smtp ?? 0,
     });
-    return { servers, restarter, mailbox, mailboxPage: await startMailboxPage(mailbox, options.ports?.mailbox ?? 0) };
+    return {
+      ...started,
+      restarter,
+      mailbox,
+      mailboxPage: await startMailboxPage(mailbox, options.ports?.mailbox ?? 0),
+    };
   } catch (error) {
     restarter.stop();
-    await Promise.all([stopServers(servers), mailbox?.stop()]);
+    await Promise.all([stopServers(started.members), mailbox?.stop()]);
     throw error;
   }
 }
 
-export async function stopFoundations({ servers, restarter, mailbox, mailboxPage }: Foundations): Promise<void> {
+export async function stopFoundations({ members, restarter, mailbox, mailboxPage }: Foundations): Promise<void> {
   restarter.stop();
-  await Promise.all([stopServers(servers), mailbox.stop(), mailboxPage.stop()]);
+  await Promise.all([stopServers(members), mailbox.stop(), mailboxPage.stop()]);
 }
 
-async function stopServers(servers: Foundations['servers']): Promise<void> {
+async function stopServers(servers: Foundations['members']): Promise<void> {
   await Promise.all(Object.values(servers).map((server) => server.stop()));
 }
 
@@ -56,8 +69,8 @@ async function startOwnServers(
   options: SystemOptions,
   secrets: Secrets,
   restarter: ServerRestarter,
-): Promise<Foundations['servers']> {
-  return startServers(['postgres', 'nats', 'redis'], {
+): Promise<Pick<Foundations, 'servers' | 'members' | 'urls'>> {
+  const servers = await startServers(['postgres', 'nats', 'redis'], {
     stateDirectory: `${options.stateDirectory}/servers`,
     durable: options.durable,
     ports: options.ports ?? {},
@@ -76,4 +89,6 @@ async function startOwnServers(
     },
     onExit: (name, code) => restarter.ended(name, code),
   });
+  const { postgres, nats, redis } = servers;
+  return { servers, members: servers, urls: { postgres: postgres.url, nats: nats.url, redis: redis.url } };
 }

@@ -12,7 +12,10 @@ import type { Secrets } from './secrets.js';
 /** A system whose processes are ready. */
 export interface LocalSystem {
   readonly secrets: Secrets;
+  /** With standbys: the one of each kind that leads. */
   readonly servers: Readonly<Record<ServerName, RunningServer>>;
+  /** All servers by their names. */
+  readonly members: Readonly<Record<string, RunningServer>>;
   readonly addresses: Addresses;
   /** Mails of the system go there. */
   readonly mailbox: Mailbox;
@@ -46,11 +49,11 @@ export interface SystemParts {
 
 /** The handle of a system that has started. */
 export function makeLocalSystem({ secrets, foundations, addresses, supervisor, file }: SystemParts): LocalSystem {
-  const { servers, mailbox, mailboxPage } = foundations;
+  const { servers, members, mailbox, mailboxPage } = foundations;
   let demoApiKey = secrets.demoApiKey;
   let stopping: Promise<void> | null = null;
   const running = () =>
-    runningContent({ servers, addresses, secrets, supervisor, starterPid: process.pid, demoApiKey });
+    runningContent({ servers, members, addresses, secrets, supervisor, starterPid: process.pid, demoApiKey });
   const end = async (endProcesses: (supervisor: Supervisor) => Promise<void>): Promise<void> => {
     file.remove();
     await endProcesses(supervisor);
@@ -59,6 +62,7 @@ export function makeLocalSystem({ secrets, foundations, addresses, supervisor, f
   return {
     secrets,
     servers,
+    members,
     addresses,
     mailbox,
     mailboxUrl: mailboxPage.url,

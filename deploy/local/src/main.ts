@@ -31,6 +31,7 @@ try {
     stateDirectory,
     ...(await choosePorts(stateDirectory, args, (line) => console.log(line))),
     replicas: args.replicas,
+    ha: args.ha,
     durable: true,
     log: (line) => console.log(line),
     signal: stopping.signal,
@@ -41,13 +42,26 @@ try {
   system = started;
   system.announce(demo.apiKey);
   const { mailboxUrl } = system;
+  const members = args.ha ? placesOf(system) : null;
   const isDefaultState = args.state === undefined;
-  const input = { stateDirectory, isDefaultState, mailboxUrl, demoPassword: demo.password, demoModel: demo.model };
+  const input = {
+    stateDirectory,
+    isDefaultState,
+    mailboxUrl,
+    demoPassword: demo.password,
+    demoModel: demo.model,
+    members,
+  };
   console.log(readyText(system.running(), input));
 } catch (error) {
   // A start that was given up leaves nothing, and its faults are not reported.
   if (stopping.signal.aborted) exitStopped();
   fail(error instanceof Error ? error.message : String(error));
+}
+
+/** Where each server listens, without credentials. */
+function placesOf({ members }: LocalSystem): Record<string, string> {
+  return Object.fromEntries(Object.entries(members).map(([name, { url }]) => [name, new URL(url).host]));
 }
 
 async function seed(started: LocalSystem, force: boolean): Promise<DemoData> {

@@ -1,4 +1,5 @@
 import { DEMO_EMAIL } from './demo/seed-demo.js';
+import { REDIS_DOWN_AFTER_MS } from './ha/topology.js';
 import type { RunningFile } from './running-file.js';
 
 export interface ReadyInput {
@@ -9,6 +10,8 @@ export interface ReadyInput {
   readonly demoPassword: string | null;
   /** A call can name it; null: there is none. */
   readonly demoModel: string | null;
+  /** Servers by their names with where they listen, where each kind has standbys. */
+  readonly members: Readonly<Record<string, string>> | null;
 }
 
 /**
@@ -16,7 +19,7 @@ export interface ReadyInput {
  */
 export function readyText(
   running: RunningFile,
-  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel }: ReadyInput,
+  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel, members }: ReadyInput,
 ): string {
   const key = running.demoApiKey;
   const lines = [
@@ -46,6 +49,8 @@ export function readyText(
       '',
       ledger(isDefaultState ? '' : ` --state '${stateDirectory}'`),
     );
+  if (members !== null)
+    lines.push('', ...failoverLines(running, members, isDefaultState ? '' : ` --state '${stateDirectory}'`));
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
 }
 
@@ -60,6 +65,21 @@ function curl(running: RunningFile, key: string, model: string, stream: boolean)
     `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(body)}'`,
   ].join('\n');
+}
+
+function failoverLines(running: RunningFile, members: Record<string, string>, state: string): string[] {
+  const pid = (name: string): number => running.pids[name]?.[0] ?? 0;
+  const led = Object.entries(members).map(([name, place]) => `${name.padEnd(18)} ${place}  (pid ${pid(name)})`);
+  return [
+    ...led,
+    '',
+    'Try a failover, with calls under way:',
+    '',
+    `npm run promote --${state}   # a standby of PostgreSQL takes over; the primary before comes back as a standby`,
+    `kill -9 ${pid('redis-1')}   # the Sentinels promote the replica after ${REDIS_DOWN_AFTER_MS / 1_000} s`,
+    `kill -9 ${pid('nats-1')}   # the other two go on; what ended is started again`,
+    `kill -9 ${pid('postgres-1')}   # the primary is started again; with "npm run promote" beforehand it stays a standby`,
+  ];
 }
 
 function ledger(state: string): string {

@@ -7,12 +7,14 @@ import { RunningJson, runningContent, type RunningFile, type RunningParts } from
 
 const child = (adminUrl: string, pid: number | null) => ({ adminUrl, pid }) as Child;
 const server = (name: string, url: string, pid: number | null) => ({ name, url, pid });
+const SERVERS = {
+  postgres: server('postgres', 'postgres://p', null),
+  nats: server('nats', 'nats://n', 11),
+  redis: server('redis', 'redis://r', 12),
+} as RunningParts['servers'];
 const PARTS: RunningParts = {
-  servers: {
-    postgres: server('postgres', 'postgres://p', null),
-    nats: server('nats', 'nats://n', 11),
-    redis: server('redis', 'redis://r', 12),
-  } as RunningParts['servers'],
+  servers: SERVERS,
+  members: { ...SERVERS },
   addresses: { publicUrl: 'http://public', dashboardUrl: 'http://dashboard' },
   secrets: { operatorToken: 'token' },
   supervisor: {

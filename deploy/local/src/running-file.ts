@@ -44,6 +44,7 @@ export function readRunning(directory: string | undefined): { readonly state: st
 /** What a running system is made of, as far as other programs may know it. */
 export interface RunningParts {
   readonly servers: Foundations['servers'];
+  readonly members: Foundations['members'];
   readonly addresses: Pick<Addresses, 'publicUrl' | 'dashboardUrl'>;
   readonly secrets: Pick<Secrets, 'operatorToken'>;
   readonly supervisor: Pick<Supervisor, 'all' | 'edgeUrls' | 'operatorUrls' | 'providerUrls'>;
@@ -53,6 +54,7 @@ export interface RunningParts {
 
 export function runningContent({
   servers,
+  members,
   addresses,
   secrets,
   supervisor,
@@ -78,7 +80,7 @@ export function runningContent({
     adminUrls: Object.fromEntries(all.map(([name, list]) => [name, list.map((child) => child.adminUrl)])),
     pids: {
       starter: [starterPid],
-      ...Object.fromEntries(Object.values(servers).map((server) => [server.name, pidsOf([server])])),
+      ...Object.fromEntries(Object.entries(members).map(([name, server]) => [name, pidsOf([server])])),
       ...Object.fromEntries(all.map(([name, list]) => [name, pidsOf(list)])),
     },
   };

@@ -11,6 +11,8 @@ export interface SystemOptions {
   /** Port of the first dashboard; absent or 0: any. Further replicas take free ones. */
   readonly dashboardPort?: number;
   readonly replicas: Readonly<Record<LocalService, number>>;
+  /** PostgreSQL with two standbys, three NATS servers, Redis with a replica and Sentinels. */
+  readonly ha?: boolean;
   /** Ports of the servers and of the simulator's listeners; absent or 0: any. */
   readonly ports?: Partial<Record<InnerPort, number>>;
   /** Added to the environment of every service; read when the servers are up. */

@@ -4,6 +4,7 @@ import { sqlStateOf } from './faults.js';
 import { identifier } from './identifier.js';
 
 const CONNECT_MS = 5_000;
+const STATEMENT_MS = 60_000;
 /** Two seconds in all. */
 const RETRY = { attemptsMax: 40, baseMs: 50, maxMs: 50, random: () => 1 };
 const OBJECT_IN_USE = '55006';
@@ -15,7 +16,7 @@ const OBJECT_IN_USE = '55006';
  */
 export async function createDatabaseFromTemplate(adminUrl: string, name: string, template: string): Promise<string> {
   const text = `CREATE DATABASE ${identifier(name, 'the name of a database')} TEMPLATE ${identifier(template, 'the name of a template')}`;
-  await withClient(adminUrl, async (client) => {
+  await withServer(adminUrl, async (client) => {
     await retry(() => client.query(text), { ...RETRY, mayPass: (error) => sqlStateOf(error) === OBJECT_IN_USE });
   });
   return databaseUrl(adminUrl, name);
@@ -24,7 +25,7 @@ export async function createDatabaseFromTemplate(adminUrl: string, name: string,
 /** Drops the database if it exists, ending the connections to it. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   const database = identifier(name, 'the name of a database');
-  await withClient(adminUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`));
+  await withServer(adminUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`));
 }
 
 /** The same server and user, another database. */
@@ -32,8 +33,13 @@ export function databaseUrl(url: string, name: string): string {
   return changeUrl(url, (other) => (other.pathname = `/${name}`));
 }
 
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
+/** One session at exactly this server, whether it is a primary or a standby; for administrators. */
+export async function withServer<T>(url: string, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS,
+  });
   client.on('error', () => undefined);
   await client.connect();
   try {

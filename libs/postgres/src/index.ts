@@ -1,5 +1,5 @@
 export { NotPrimary, primaryUrl } from './choose-primary.js';
-export { createDatabaseFromTemplate, databaseUrl, dropDatabase } from './databases.js';
+export { createDatabaseFromTemplate, databaseUrl, dropDatabase, withServer } from './databases.js';
 export { IN_FORCE_MS } from './delivery-waits.js';
 export { dumpSchema } from './dump-schema.js';
 export { faultOf, isConnectionFault, isDataFault, isValueFault, sqlStateOf } from './faults.js';

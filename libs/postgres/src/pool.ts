@@ -67,7 +67,6 @@ export function createPool(url: string, options: PoolOptions): Pool {
         super(config, choice);
       }
     },
-    onConnect: (client) => (client as PrimaryClient).verify(),
     application_name: applicationName,
     max: max ?? CONNECTIONS_MAX,
     min: 0,
@@ -83,6 +82,8 @@ export function createPool(url: string, options: PoolOptions): Pool {
     options: optionsOf({ ...SETTINGS, ...settings }),
     types: { getTypeParser },
   });
+  // The pool waits for it, which its types do not say.
+  Object.assign(pool.options, { onConnect: (client: PrimaryClient) => client.verify() });
   // For the life of the connection: the driver reports a fault to the query and as an event, and an
   // event that nobody hears ends the process.
   pool.on('connect', (client) => client.on('error', (err) => log.warn({ err }, 'a database connection failed')));

@@ -98,7 +98,7 @@ async function waitForAnswer(
   const settled = await waitUntil(READY_MAX_MS, async () => {
     if (server.hasExited() || isGivenUp()) return true;
     try {
-      const answer = await kind.probe(url, PROBE_TIMEOUT_MS);
+      const answer = await kind.probe(url, PROBE_TIMEOUT_MS, true);
       if (answer.identity === identity) seen.version = answer.version;
       return answer.identity === identity;
     } catch (error) {

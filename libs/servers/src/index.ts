@@ -3,6 +3,7 @@ export { fetchDebianPackages } from './fetch-debian-packages.js';
 export { freePort } from './free-port.js';
 export { inspectServers } from './inspect-servers.js';
 export type { Inspection, InspectOptions } from './inspect-servers.js';
+export { askSentinel } from './ask-sentinel.js';
 export { conninfo } from './postgres-kind.js';
 export type { PostgresFollows, RestartOptions, Resolver, RunningServer, ServerName, ServersOptions } from './server.js';
 export { ServerUnavailable } from './server-unavailable.js';

@@ -1,3 +1,4 @@
+import { urlsOf } from '@gateway/service-kit';
 import { converse } from './converse.js';
 import { ProbeRefused } from './server-kind.js';
 import type { Answer } from './server-kind.js';
@@ -15,14 +16,14 @@ interface Info {
 
 /**
  * Reads a NATS server's greeting and, when the URL has credentials, waits for its PONG. The URL may
- * list several servers separated by commas: the first that answers counts. A server without
+ * name several servers (`nats://user:password@a:4222,b:4222`): the first that answers counts. A server without
  * JetStream is refused.
  */
 export async function probeNats(urls: string, timeoutMs: number): Promise<Answer> {
   const failures: unknown[] = [];
-  for (const url of urls.split(',')) {
+  for (const url of urlsOf(urls)) {
     try {
-      return await probeOne(new URL(url.trim()), timeoutMs);
+      return await probeOne(new URL(url), timeoutMs);
     } catch (error) {
       failures.push(error);
     }

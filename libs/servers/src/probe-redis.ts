@@ -6,9 +6,9 @@ const DEFAULT_PORT = 6379;
 
 /**
  * Sends PING and reads version and process id (its identity) from INFO; a server that still loads
- * has not answered.
+ * has not answered. One that was not started here must be a primary.
  */
-export function probeRedis(text: string, timeoutMs: number): Promise<Answer> {
+export function probeRedis(text: string, timeoutMs: number, isOwn = false): Promise<Answer> {
   const url = new URL(text);
   const address = { host: url.hostname, port: Number(url.port) || DEFAULT_PORT, tls: url.protocol === 'rediss:' };
   return converse(address, timeoutMs, (received, send) => {
@@ -20,7 +20,7 @@ export function probeRedis(text: string, timeoutMs: number): Promise<Answer> {
     if (bulk === null || received.length < bulk.index + bulk[0].length + Number(bulk[1])) return undefined;
     const processId = /^process_id:(\d+)\r$/m.exec(received)?.[1];
     const version = /^redis_version:(\S+)\r$/m.exec(received)?.[1];
-    refuseUse(received);
+    if (!isOwn) refuseUse(received);
     return processId !== undefined && version !== undefined ? { version, identity: processId } : undefined;
   });
 }
@@ -44,6 +44,7 @@ function refuseUse(info: string): void {
   if (policy !== 'noeviction') throw new ProbeRefused(`its maxmemory-policy is ${policy}: set it to noeviction`);
 }
 
-function encode(words: string[]): string {
+/** A command in Redis' protocol. */
+export function encode(words: string[]): string {
   return `*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('');
 }

@@ -1,9 +1,9 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findDebianProgram } from './find-debian-program.js';
 import { probeRedis } from './probe-redis.js';
 import type { ServerKind } from './server-kind.js';
-import type { ServersOptions } from './server.js';
+import type { SentinelOptions, ServersOptions } from './server.js';
 
 /** Admission stops at 85 % of it; with noeviction Redis refuses writes at 100 %. */
 const MEMORY_MAX = '1gb';
@@ -38,19 +38,24 @@ export const redisKind: ServerKind = {
     const home = join(options.stateDirectory, 'redis');
     await mkdir(home, { recursive: true, mode: 0o700 });
     const file = join(home, CONFIG_FILE);
+    const { sentinel } = options.redis ?? {};
+    const follows = (await options.redis?.follows?.()) ?? null;
     const settings: (readonly string[])[] = [
       ['bind', '127.0.0.1'],
       ['port', String(port)],
       ['dir', home],
-      ...commonSettings(options),
+      ...(sentinel ? sentinelSettings(options, sentinel) : commonSettings(options)),
+      ...(follows === null ? [] : [['replicaof', '127.0.0.1', String(follows)]]),
       ['daemonize', 'no'],
       ['logfile', ''],
       // A rewritten title would hide the file by which a left-over server is told from a stranger.
       ['set-proc-title', 'no'],
     ];
     const lines = settings.map(([name = '', ...values]) => [name, ...values.map(quote)].join(' '));
-    await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
-    return { args: [file], user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity: '{pid}' };
+    // A Sentinel writes into it what it knows, and starts again with that.
+    if (!sentinel || !(await hasFile(file))) await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    const args = sentinel ? [file, '--sentinel'] : [file];
+    return { args, user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity: '{pid}' };
   },
 
   async emptyState(options) {
@@ -70,6 +75,13 @@ export const redisKind: ServerKind = {
   }),
 };
 
+function hasFile(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
 function commonSettings(options: ServersOptions): (readonly string[])[] {
   const password = options.redis?.password;
   return [
@@ -78,8 +90,33 @@ function commonSettings(options: ServersOptions): (readonly string[])[] {
     ['save', ''],
     ['maxmemory', MEMORY_MAX],
     ['maxmemory-policy', 'noeviction'],
-    ...(password ? [['requirepass', password]] : []),
+    ...(password
+      ? [
+          ['requirepass', password],
+          ['masterauth', password],
+        ]
+      : []),
     ...(options.redis?.users ?? []),
+  ];
+}
+
+/** It gives up a failover that does not succeed in this time, and another may try. */
+const FAILOVER_MS = 10_000;
+
+function sentinelSettings(options: ServersOptions, sentinel: SentinelOptions): (readonly string[])[] {
+  const { name, port, primaryPassword, quorum, downAfterMs } = sentinel;
+  const password = options.redis?.password;
+  return [
+    ['sentinel', 'monitor', name, '127.0.0.1', String(port), String(quorum)],
+    ['sentinel', 'auth-pass', name, primaryPassword],
+    ['sentinel', 'down-after-milliseconds', name, String(downAfterMs)],
+    ['sentinel', 'failover-timeout', name, String(FAILOVER_MS)],
+    ...(password
+      ? [
+          ['requirepass', password],
+          ['sentinel', 'sentinel-pass', password],
+        ]
+      : []),
   ];
 }
 

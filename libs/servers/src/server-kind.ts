@@ -80,9 +80,10 @@ export interface ServerKind {
   url(port: number, options: ServersOptions): string;
   /**
    * Asks a server once; throws when it does not answer within `timeoutMs`, `ProbeRefused` when
-   * waiting cannot help.
+   * waiting cannot help. `isOwn`: it was started here, and may have another role than that of one
+   * given by URL.
    */
-  probe(url: string, timeoutMs: number): Promise<Answer>;
+  probe(url: string, timeoutMs: number, isOwn?: boolean): Promise<Answer>;
   /**
    * Makes data directory and configuration; throws `ResolverSkipped` when this program cannot serve
    * this state directory.

@@ -51,6 +51,18 @@ export interface PostgresFollows {
   readonly name: string;
 }
 
+/** A Sentinel watches a primary and has a replica promoted when enough Sentinels miss it. */
+export interface SentinelOptions {
+  /** By which clients ask for the primary. */
+  readonly name: string;
+  /** The port of the primary at the first start; later the Sentinel knows better. */
+  readonly port: number;
+  readonly primaryPassword: string;
+  /** So many must miss the primary. */
+  readonly quorum: number;
+  readonly downAfterMs: number;
+}
+
 export interface ServersOptions {
   /** Holds data, configuration, logs and pid files of the started servers; made when absent. */
   stateDirectory: string;
@@ -83,6 +95,10 @@ export interface ServersOptions {
     users?: readonly (readonly string[])[];
     /** Append-only file, fsync every second. Default false. */
     persist?: boolean;
+    /** Asked before each start: the port of the primary that this replica follows; null: none. */
+    follows?: () => Promise<number | null>;
+    /** It is no store but a Sentinel, which watches one. */
+    sentinel?: SentinelOptions;
   };
   /**
    * Default true. False is for tests: a crash of the machine may lose the data, a crash of a server

@@ -70,8 +70,8 @@ export const COMMON_FIELDS = {
     schemes: ['postgres', 'postgresql'],
   }),
   GATEWAY_REDIS_URL: field.secretUrl({
-    doc: 'one Redis server, 7 or newer, the primary and no cluster node, with maxmemory-policy noeviction: others are refused',
-    schemes: ['redis', 'rediss'],
+    doc: 'one Redis server, 7 or newer, the primary and no cluster node, with maxmemory-policy noeviction: others are refused; or Sentinels that know it: redis+sentinel://user:password@a:26379,b:26379,c:26379/name?sentinel_password=…',
+    schemes: ['redis', 'rediss', 'redis+sentinel'],
   }),
   GATEWAY_SMTP_URL: field.secretUrl({
     doc: 'mail server for sign-in and alert mails; without one mails are written to the log',

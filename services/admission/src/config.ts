@@ -28,8 +28,11 @@ export function checkConfig(config: AdmissionConfig): string[] {
   if (config.GATEWAY_CLOCK_OFFSET_MS !== 0 && !config.GATEWAY_TEST_CONTROLS) {
     problems.push('GATEWAY_CLOCK_OFFSET_MS is a test control: it needs GATEWAY_TEST_CONTROLS=on');
   }
-  if (config.GATEWAY_REDIS_URL.reveal().includes(',')) {
-    problems.push('GATEWAY_REDIS_URL names several servers, as of a cluster: give one server without cluster mode');
+  const redisUrl = config.GATEWAY_REDIS_URL.reveal();
+  if (redisUrl.includes(',') && !redisUrl.startsWith('redis+sentinel:')) {
+    problems.push(
+      'GATEWAY_REDIS_URL names several servers, as of a cluster: give one server without cluster mode, or Sentinels',
+    );
   }
   if (config.GATEWAY_EXPIRY_MS < config.GATEWAY_LEASE_MS) {
     problems.push(

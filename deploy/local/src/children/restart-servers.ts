@@ -1,4 +1,4 @@
-import type { RunningServer, ServerName } from '@gateway/servers';
+import type { RunningServer } from '@gateway/servers';
 import { RestartDelay } from './restart-delay.js';
 
 type Restartable = Pick<RunningServer, 'pid' | 'restart'>;
@@ -15,24 +15,24 @@ interface Watched {
  * meanwhile is left alone. The end of a server given by URL or run by an engine is not noticed.
  */
 export class ServerRestarter {
-  readonly #watched = new Map<ServerName, Watched>();
+  readonly #watched = new Map<string, Watched>();
   /** It is null until all have started. */
-  #servers: Readonly<Partial<Record<ServerName, Restartable>>> | null = null;
-  readonly #endedEarly = new Set<ServerName>();
+  #servers: Readonly<Partial<Record<string, Restartable>>> | null = null;
+  readonly #endedEarly = new Set<string>();
   #isStopped = false;
 
   /** @param onChange gets a line when a server ended, and when it is ready again */
   constructor(private readonly onChange: (text: string) => void) {}
 
   /** Starts again what ends from now on, and what has ended before. */
-  watch(servers: Readonly<Partial<Record<ServerName, Restartable>>>): void {
+  watch(servers: Readonly<Partial<Record<string, Restartable>>>): void {
     this.#servers = servers;
     for (const name of this.#endedEarly) this.#startSoon(name);
     this.#endedEarly.clear();
   }
 
   /** Takes the end of a server that nobody stopped; `code` is null after a signal. */
-  ended(name: ServerName, code: number | null): void {
+  ended(name: string, code: number | null): void {
     const how = code === null ? 'signal' : `code ${code}`;
     this.#startSoon(name, how);
   }
@@ -43,7 +43,7 @@ export class ServerRestarter {
     for (const { timer } of this.#watched.values()) clearTimeout(timer);
   }
 
-  #startSoon(name: ServerName, how = 'before all had started'): void {
+  #startSoon(name: string, how = 'before all had started'): void {
     if (this.#isStopped) return;
     const server = this.#servers?.[name];
     if (this.#servers === null) this.#endedEarly.add(name);
@@ -54,7 +54,7 @@ export class ServerRestarter {
     this.#startIn(delayMs, name, server, performance.now());
   }
 
-  #startIn(delayMs: number, name: ServerName, server: Restartable, endedAt: number): void {
+  #startIn(delayMs: number, name: string, server: Restartable, endedAt: number): void {
     const watched = this.#of(name);
     clearTimeout(watched.timer);
     watched.timer = setTimeout(() => {
@@ -75,7 +75,7 @@ export class ServerRestarter {
     }, delayMs);
   }
 
-  #of(name: ServerName): Watched {
+  #of(name: string): Watched {
     const watched = this.#watched.get(name) ?? { delay: new RestartDelay(), upSince: 0, timer: undefined };
     this.#watched.set(name, watched);
     return watched;

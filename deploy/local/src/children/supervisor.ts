@@ -1,5 +1,6 @@
 import { freePort } from '@gateway/servers';
 import type { Addresses } from '../addresses.js';
+import { CLUSTER_ENV } from '../ha/topology.js';
 import { SERVICES, environmentOf, programOf } from '../processes.js';
 import type { LocalService, ProcessName } from '../processes.js';
 import type { Secrets } from '../secrets.js';
@@ -139,7 +140,14 @@ export class Supervisor {
       n,
       onChange,
       program: programOf(name),
-      env: { ...process.env, GATEWAY_ADMIN_PORT: String(adminPort), ...service, ...env, ...options.env },
+      env: {
+        ...process.env,
+        GATEWAY_ADMIN_PORT: String(adminPort),
+        ...service,
+        ...env,
+        ...(options.ha === true ? CLUSTER_ENV : {}),
+        ...options.env,
+      },
       adminUrl: `http://127.0.0.1:${adminPort}`,
       logFile: `${options.stateDirectory}/logs/${name}-${n}.jsonl`,
     });

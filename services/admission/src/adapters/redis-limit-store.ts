@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
-import { nextDelayMs, ThrottledLog } from '@gateway/service-kit';
+import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
 import { NO_ROUTE, routeKey } from '../domain/store-keys.js';
 import { makeEpoch, setAtOf } from '../domain/epoch.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
@@ -9,6 +10,7 @@ import { AdmissionFault } from '../ports.js';
 import type { LimitStore, Log } from '../ports.js';
 import { evictionProblem, isElsewhere, redisProblem } from './check-redis.js';
 import { loadScripts } from './load-scripts.js';
+import { redisAddressOf, type Place, type RedisAddress } from './redis-address.js';
 import type { RedisClock } from './redis-clock.js';
 import { ScriptBatcher } from './script-batcher.js';
 import type { ScriptResult } from './script-batcher.js';
@@ -24,6 +26,8 @@ const RECONNECT_MAX_MS = 200;
  * expects to need.
  */
 const LOADING_RETRY_MS = 100;
+/** So often Sentinels are asked whether the server is still the primary. */
+const CONFIRM_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 /** Routes of keys that nobody uses are forgotten; the owner is asked again. */
 const ROUTE_SECONDS = 90 * 86_400;
@@ -48,7 +52,9 @@ export interface RedisMemory {
  * (docs/protocol.md#r12). Nothing is queued while it is away, and nothing is sent again by itself.
  */
 export class RedisLimitStore implements LimitStore {
+  readonly #address: RedisAddress;
   readonly #redis: Redis;
+  #confirming: Background | undefined;
   readonly #scripts: ReturnType<typeof loadScripts>;
   readonly #batcher: ScriptBatcher;
   #runId: string | null = null;
@@ -68,7 +74,9 @@ export class RedisLimitStore implements LimitStore {
   ) {
     this.#scripts = scripts;
     this.#refused = new ThrottledLog(log, 'redis handshake failed');
-    this.#redis = new Redis(url, {
+    this.#address = redisAddressOf(url);
+    this.#redis = new Redis({
+      ...this.#address.options,
       lazyConnect: true,
       enableOfflineQueue: false,
       enableAutoPipelining: false,
@@ -93,6 +101,7 @@ export class RedisLimitStore implements LimitStore {
   /** Begins to connect; goes on trying until {@link close}. */
   open(): void {
     this.#redis.connect().catch(() => undefined);
+    if (this.#address.moves) this.#confirming = every(CONFIRM_MS, () => this.#confirm());
   }
 
   /** Calls `listener` whenever a server has come into use: what it keeps may be lost. */
@@ -103,6 +112,8 @@ export class RedisLimitStore implements LimitStore {
   close(): void {
     this.#generation += 1;
     this.#runId = null;
+    void this.#confirming?.stop();
+    this.#address.close();
     this.#redis.disconnect();
   }
 
@@ -186,7 +197,8 @@ export class RedisLimitStore implements LimitStore {
     try {
       const facts = await this.#redis.info();
       if (generation !== this.#generation) return;
-      this.#problem = redisProblem(facts);
+      this.#problem = redisProblem(facts) ?? (await this.#address.problem(this.#place()));
+      if (generation !== this.#generation) return;
       if (this.#problem !== null) throw new Error(this.#problem);
       const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? '';
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
@@ -200,6 +212,21 @@ export class RedisLimitStore implements LimitStore {
       this.#refused.warn({ err });
       this.#redis.disconnect(true);
     }
+  }
+
+  /** A primary that was replaced is given up, also where nobody has told it yet. */
+  async #confirm(): Promise<void> {
+    const generation = this.#generation;
+    if (!this.usable()) return;
+    const problem = await this.#address.problem(this.#place());
+    if (problem === null || generation !== this.#generation) return;
+    this.#refused.warn({ err: new Error(problem) });
+    this.#reconnect();
+  }
+
+  #place(): Place {
+    const { remoteAddress, remotePort } = (this.#redis as unknown as { stream?: Socket }).stream ?? {};
+    return { remoteAddress, remotePort };
   }
 
   /** Gives the connection up; the next one shakes hands anew. */

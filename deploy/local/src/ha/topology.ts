@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export const POSTGRES_MEMBERS = ['postgres-1', 'postgres-2', 'postgres-3'] as const;
+export const NATS_MEMBERS = ['nats-1', 'nats-2', 'nats-3'] as const;
+export const REDIS_MEMBERS = ['redis-1', 'redis-2'] as const;
+export const SENTINEL_MEMBERS = ['sentinel-1', 'sentinel-2', 'sentinel-3'] as const;
+
+/** Environment of the services: streams have a copy on each NATS server. */
+export const CLUSTER_ENV = { GATEWAY_STREAM_REPLICAS: String(NATS_MEMBERS.length) };
+
+/** By which Sentinels know the primary. */
+export const REDIS_NAME = 'gateway';
+/** Well below a lease: a primary that is gone is replaced before slots lapse. */
+export const REDIS_DOWN_AFTER_MS = 3_000;
+export const SENTINEL_QUORUM = 2;
+
+/**
+ * A commit waits for one of the standbys, whichever is first (docs/decisions/0104). A server names
+ * itself too, which means nothing: it is no standby of its own.
+ */
+export const SYNCHRONOUS = `ANY 1 (${POSTGRES_MEMBERS.map((name) => `"${name}"`).join(', ')})`;
+
+/** Who of the PostgreSQL servers may start as primary. It is written before anybody is promoted. */
+export interface PostgresRecord {
+  readonly primary: string;
+  /** URLs of an administrator. */
+  readonly urls: Readonly<Record<string, string>>;
+}
+
+export function readRecord(stateDirectory: string): PostgresRecord | null {
+  const file = fileOf(stateDirectory);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PostgresRecord) : null;
+}
+
+/** Replaces the file by rename: a crash leaves the old one or the new one. */
+export function writeRecord(stateDirectory: string, record: PostgresRecord): void {
+  const file = fileOf(stateDirectory);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+function fileOf(stateDirectory: string): string {
+  return `${stateDirectory}/servers/postgres-primary.json`;
+}

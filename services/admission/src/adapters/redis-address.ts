@@ -1,0 +1,104 @@
+import { lookup } from 'node:dns/promises';
+import { urlsOf } from '@gateway/service-kit';
+import { Redis, type RedisOptions } from 'ioredis';
+
+const SCHEME = 'redis+sentinel:';
+const DEFAULT_PORT = 26_379;
+const REDIS_PORT = 6_379;
+/** A Sentinel that does not answer in this time counts as one that does not confirm. */
+const CONFIRM_MS = 800;
+const CONNECT_MS = 500;
+/** A Sentinel that is away is looked for so often. */
+const RETRY_MS = 200;
+
+/** Where a connection leads, as its socket tells. */
+export interface Place {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+}
+
+/** Where Redis is: at one address, or wherever Sentinels say. */
+export interface RedisAddress {
+  readonly options: RedisOptions;
+  /** Whether it may change, so that it has to be confirmed again and again. */
+  readonly moves: boolean;
+  /**
+   * Why this place must not be used, or null: more than half of all Sentinels must name it as the
+   * primary. A primary that was replaced and does not know it yet is named by fewer.
+   */
+  problem(place: Place): Promise<string | null>;
+  close(): void;
+}
+
+/**
+ * Reads `redis://user:password@host:6379` (also `rediss:`), or
+ * `redis+sentinel://user:password@a:26379,b:26379,c:26379/name?sentinel_password=…`: user and
+ * password are those of Redis, the name is that of the primary. @throws TypeError for no such URL
+ */
+export function redisAddressOf(text: string): RedisAddress {
+  const urls = urlsOf(text).map((url) => new URL(url));
+  const [first] = urls;
+  if (first?.protocol !== SCHEME) return fixedAddress(new URL(text));
+  const name = decodeURIComponent(first.pathname.slice(1));
+  if (name === '') throw new TypeError('the URL names no primary: redis+sentinel://a:26379,b:26379,c:26379/name');
+  const places = urls.map(({ hostname, port }) => ({ host: hostname, port: Number(port) || DEFAULT_PORT }));
+  const password = first.searchParams.get('sentinel_password');
+  const login = password === null ? {} : { sentinelPassword: password };
+  const sentinels = places.map((place) => connectSentinel({ ...place, ...(password === null ? {} : { password }) }));
+  return {
+    options: { ...credentialsOf(first), ...login, sentinels: places, name, sentinelRetryStrategy: () => RETRY_MS },
+    moves: true,
+    async problem(place) {
+      const answers = await Promise.all(sentinels.map((sentinel) => isNamed(sentinel, name, place)));
+      const confirmed = answers.filter(Boolean).length;
+      if (confirmed * 2 > sentinels.length) return null;
+      return (
+        `only ${confirmed} of ${sentinels.length} Sentinels say that ${place.remoteAddress ?? 'this server'} is the primary ` +
+        `${name}: it was replaced, or too few Sentinels run`
+      );
+    },
+    close() {
+      for (const sentinel of sentinels) sentinel.disconnect();
+    },
+  };
+}
+
+function fixedAddress(url: URL): RedisAddress {
+  const tls = url.protocol === 'rediss:' ? { tls: {} } : {};
+  const place = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) || REDIS_PORT };
+  const options = { ...place, db: Number(url.pathname.slice(1)) || 0, ...credentialsOf(url), ...tls };
+  return { options, moves: false, problem: () => Promise.resolve(null), close: () => undefined };
+}
+
+function credentialsOf({ username, password }: URL): RedisOptions {
+  return {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+  };
+}
+
+function connectSentinel(options: RedisOptions): Redis {
+  const sentinel = new Redis({
+    ...options,
+    connectTimeout: CONNECT_MS,
+    commandTimeout: CONFIRM_MS,
+    maxRetriesPerRequest: null,
+    enableReadyCheck: false,
+    lazyConnect: true,
+    retryStrategy: () => RETRY_MS,
+    connectionName: 'gateway-admission',
+  });
+  sentinel.on('error', () => undefined);
+  return sentinel;
+}
+
+async function isNamed(sentinel: Redis, name: string, { remoteAddress, remotePort }: Place): Promise<boolean> {
+  try {
+    const [host = '', port] = ((await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) ?? []) as string[];
+    if (Number(port) !== remotePort || remoteAddress === undefined) return false;
+    const addresses = await lookup(host, { all: true });
+    return addresses.some(({ address }) => address === remoteAddress.replace(/^::ffff:/, ''));
+  } catch {
+    return false;
+  }
+}
