@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { sharedSystem } from '../test/system.js';
 import { FAILOVER_FORMATS } from './failover/formats.js';
 import { judgePlay } from './failover/judge-play.js';
-import { playScenarios, playsOf } from './failover/play-scenarios.js';
+import { playScenarios } from './failover/play-scenarios.js';
+import { playsOf } from './failover/plays.js';
 import { SCENARIOS } from './failover/scenarios.js';
 
 const RUN_MS_MAX = 180_000;

@@ -130,7 +130,10 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
  */
 function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
   if (!result.ok) return result;
-  const call = { ...result.call, priceFacts: withClassHeaders(result.call.priceFacts, classHeaders) };
+  const call =
+    classHeaders.length === 0
+      ? result.call
+      : { ...result.call, priceFacts: withClassHeaders(result.call.priceFacts, classHeaders) };
   if (call.endlessLimit !== null && candidates(edge, call).length === 0) return refusedLimit(call.endlessLimit);
   return { ok: true, call: boundByModel(call, edge.catalog.model(call.model)) };
 }

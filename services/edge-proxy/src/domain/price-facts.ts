@@ -63,7 +63,7 @@ export function withClassHeaders(
   headers: readonly (readonly [name: string, value: string])[],
 ): PriceFacts {
   const asked = headers.map(([name, value]): AskedMember => ({ name, folded: name, isSet: true, value }));
-  return headers.length === 0 ? facts : { ...facts, members: [...facts.members, ...asked] };
+  return { ...facts, members: [...facts.members, ...asked] };
 }
 
 const NOTHING: PriceFacts = { members: [], tools: [], hasOddTools: false };

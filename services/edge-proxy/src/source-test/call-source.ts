@@ -158,6 +158,7 @@ const NO_HEADERS: ClientHeaders = {
   openaiBeta: undefined,
   anthropicVersion: undefined,
   anthropicBeta: undefined,
+  classHeaders: [],
 };
 
 /** The edge as a test sees it: what fails is noted, and no metric of calls is touched. */

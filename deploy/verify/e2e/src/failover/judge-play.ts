@@ -3,7 +3,7 @@ import { endingCode, PROVIDER_CODE } from './formats.js';
 import { CHARGE_NANO_USD } from './scenario.js';
 import type { ClientSees, ExpectedCall, ExpectedHealth } from './scenario.js';
 import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
-import type { Play } from './play-scenarios.js';
+import type { Play } from './plays.js';
 
 /** A rest is told to the millisecond in which the attempt ended. */
 const REST_MS_OFF_MAX = 2;

@@ -8,10 +8,10 @@ import { request } from 'undici';
 import { applyObjects } from '../../test/apply-objects.js';
 import type { TestAccount, TestOperator } from '../../test/operator.js';
 import { PRICES } from '../../test/prices.js';
-import type { FailoverFormat } from './formats.js';
 import { HealthWatch } from './health-watch.js';
+import type { Play } from './plays.js';
 import { FIRST_SEEN, USAGE } from './scenario.js';
-import type { Act, ExpectedCall, Scenario, SourceName } from './scenario.js';
+import type { Act, SourceName } from './scenario.js';
 import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
 
 export interface FailoverWorld {
@@ -20,30 +20,10 @@ export interface FailoverWorld {
   readonly operator: TestOperator;
 }
 
-/** A scenario in one format, plain or streamed. */
-export interface Play {
-  readonly scenario: Scenario;
-  readonly format: FailoverFormat;
-  readonly streamed: boolean;
-  readonly calls: readonly ExpectedCall[];
-}
-
 /** Plays that run beside each other. */
 const AT_ONCE = 12;
 const SOURCES = ['a', 'b'] as const;
 const CREDIT_USD = '1000.00';
-
-/** Every play of these scenarios in these formats. */
-export function playsOf(scenarios: readonly Scenario[], formats: readonly FailoverFormat[]): Play[] {
-  return formats.flatMap((format) =>
-    scenarios.flatMap((scenario) =>
-      [false, true].flatMap((streamed) => {
-        const calls = streamed ? scenario.streamed : scenario.plain;
-        return calls === null ? [] : [{ scenario, format, streamed, calls }];
-      }),
-    ),
-  );
-}
 
 /** Plays each with a model and two sources of its own, and reads what came of it. */
 export async function playScenarios({ edgeUrl, operator }: FailoverWorld, plays: readonly Play[]): Promise<SeenPlay[]> {

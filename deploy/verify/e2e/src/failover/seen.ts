@@ -1,5 +1,5 @@
 import type { SourceHealthView, UsageRecordView } from '@gateway/contracts/operator';
-import type { Play } from './play-scenarios.js';
+import type { Play } from './plays.js';
 import type { SourceName } from './scenario.js';
 
 /** An answer as its client read it. */
