@@ -76,6 +76,7 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
   keepsState: true,
   keyVariable: 'DEEPSEEK_API_KEY',
   catches: [
+    'Prices double in peak hours (UTC windows on Chinese working days). Prices and costs here know no hours: the bundled list has those of peak hours, so that nothing is sold below cost; at other hours the provider charges half of the recorded cost.',
     'Errors come in the OpenAI envelope (error.message, type, param, code), without the outer "type":"error" of Anthropic.',
     'A model name starting with claude-opus is served by deepseek-v4-pro, any other claude name by deepseek-flash: the caller pays another model than it asked for; other unknown names are 400.',
     'container, mcp_servers, service_tier, top_k, thinking.budget_tokens and the version header are ignored, not refused.',

@@ -80,7 +80,7 @@ export const DEEPSEEK: ProviderProfile = {
   keepsState: false,
   keyVariable: 'DEEPSEEK_API_KEY',
   catches: [
-    'Prices double in peak hours (UTC windows on Chinese working days): a price needs a calendar.',
+    'Prices double in peak hours (UTC windows on Chinese working days). Prices and costs here know no hours: the bundled list has those of peak hours, so that nothing is sold below cost; at other hours the provider charges half of the recorded cost.',
     'The concurrency limit shrinks with the remaining balance of the account; its 429 asks to top up but is still a rate limit.',
     'While queued it sends ": keep-alive" comments (streams) or empty lines before the JSON (plain answers): a plain body may start with blank lines and the 200 is sent before the outcome is known.',
     'It closes the connection when inference has not begun after 10 minutes.',
