@@ -29,8 +29,13 @@ const page = ({ cursor = null, limit = 50 }: Page) => ({ cursor, limit });
 /** The catalog's verbs as the dashboard requests them. */
 export function operatorOn(bus: Bus) {
   return {
-    putProvider: (id: string, more = {}) =>
-      bus.request(catalogPutProvider, { id, spec: providerSpec(more), actor: ACTOR }),
+    putProvider: (id: string, more = {}, sealedCredential?: string | null) =>
+      bus.request(catalogPutProvider, {
+        id,
+        spec: providerSpec(more),
+        actor: ACTOR,
+        ...(sealedCredential === undefined ? {} : { sealedCredential }),
+      }),
     putModel: (id: string, more = {}) => bus.request(catalogPutModel, { id, spec: modelSpec(more), actor: ACTOR }),
     putSource: (id: string, more = {}, sealedCredential?: string | null) =>
       bus.request(catalogPutSource, {

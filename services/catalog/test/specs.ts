@@ -25,6 +25,15 @@ export function sourceSpec(more: Partial<SourceSpec> = {}): SourceSpec {
   };
 }
 
+/** A provider as it is kept, with nothing special. */
+export const PROVIDER = {
+  id: 'acme',
+  name: 'A provider',
+  format: 'openai',
+  auth: null,
+  sealedCredential: null,
+} as const;
+
 /** What a source is made of beside its spec, with nothing special. */
 export const PLACE = { sealedCredential: null, privateAllowed: false, format: 'openai', kind: 'chat' } as const;
 

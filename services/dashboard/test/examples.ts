@@ -22,7 +22,7 @@ import {
 
 export * from '../web/fixtures/src/objects.js';
 
-export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai' };
+export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai', auth: null, hasCredential: false };
 export const PROFILE: ProviderProfile = {
   id: 'openai',
   name: 'OpenAI',

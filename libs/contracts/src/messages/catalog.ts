@@ -15,6 +15,7 @@ import {
   providerProfile,
   providerSpec,
   providerView,
+  sealedCredential,
   sourceAuth,
   sourceHealthView,
   sourceSpec,
@@ -43,6 +44,11 @@ export const catalogProvider = z.object({
   id: objectId,
   name: z.string(),
   format: z.enum(['openai', 'anthropic']),
+  /**
+   * For its sources without one of their own, sealed for {@link providerCredentialPlace}; absent:
+   * it has none.
+   */
+  sealedCredential: z.string().optional(),
 });
 export type CatalogProvider = z.infer<typeof catalogProvider>;
 
@@ -88,7 +94,10 @@ export const catalogSource = z.object({
   endpoints: z.array(endpoint),
   paths: z.partialRecord(endpoint, z.string()),
   auth: sourceAuth,
-  /** Sealed for this source's id; null: the source needs none, or has that of its surroundings. */
+  /**
+   * Sealed for this source's id; null: the source has that of its provider, of its surroundings, or
+   * needs none.
+   */
   sealedCredential: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
   betas: z.union([z.literal('pass'), z.array(z.string())]),
@@ -122,6 +131,11 @@ export const catalogSource = z.object({
   keepsState: z.boolean().optional(),
 });
 export type CatalogSource = z.infer<typeof catalogSource>;
+
+/** What the credential of a provider is sealed for: no source can have it as its id. */
+export function providerCredentialPlace(provider: string): string {
+  return `provider:${provider}`;
+}
 
 /** The bucket's key of a model. */
 export function modelEntryKey(model: string): string {
@@ -177,11 +191,12 @@ const nextCursor = z.string().nullable();
 const outcome = { change: z.enum(['created', 'changed', 'unchanged']), revision: count, inForce: z.boolean() };
 const management = managementBy('catalog');
 
+/** The credential travels sealed. */
 export const catalogPutProvider = request({
   ...management,
   name: 'catalog.put-provider',
   subject: 'catalog.put-provider',
-  body: z.object({ id: objectId, spec: providerSpec, actor }),
+  body: z.object({ id: objectId, spec: providerSpec, sealedCredential, actor }),
   answer: z.union([z.object({ ...outcome, provider: providerView }), managementRefusal]),
 });
 
@@ -193,17 +208,12 @@ export const catalogPutModel = request({
   answer: z.union([z.object({ ...outcome, model: modelView }), managementRefusal]),
 });
 
-/** The credential travels sealed; absent: the stored one is kept, null: none. */
+/** The credential travels sealed. */
 export const catalogPutSource = request({
   ...management,
   name: 'catalog.put-source',
   subject: 'catalog.put-source',
-  body: z.object({
-    id: objectId,
-    spec: sourceSpec,
-    sealedCredential: z.string().max(8_192).nullable().optional(),
-    actor,
-  }),
+  body: z.object({ id: objectId, spec: sourceSpec, sealedCredential, actor }),
   answer: z.union([z.object({ ...outcome, source: sourceView }), managementRefusal]),
 });
 

@@ -32,16 +32,14 @@ export const applyDocument = z.object({
 });
 export type ApplyDocument = z.output<typeof applyDocument>;
 
-/** What travels to catalog: the credential is sealed for its source, absent: kept, null: none. */
+/** The credential of a source or provider, sealed for it; absent: the stored one is kept, null: none. */
+export const sealedCredential = z.string().max(8_192).nullable().optional();
+
+/** What travels to catalog. */
 export const catalogObject = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec }),
+  z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec, sealedCredential }),
   z.object({ kind: z.literal('model'), id: modelId, spec: modelSpec }),
-  z.object({
-    kind: z.literal('source'),
-    id: objectId,
-    spec: sourceSpec,
-    sealedCredential: z.string().max(8_192).nullable().optional(),
-  }),
+  z.object({ kind: z.literal('source'), id: objectId, spec: sourceSpec, sealedCredential }),
 ]);
 export type CatalogObject = z.output<typeof catalogObject>;
 

@@ -8,7 +8,15 @@ import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from
  * the key is sent, and which `anthropic-beta` headers go on. How an answer is read depends on the
  * endpoint alone.
  */
-export const providerSpec = z.object({ name: label, format: z.enum(['openai', 'anthropic']) });
+export const providerSpec = z.object({
+  name: label,
+  format: z.enum(['openai', 'anthropic']),
+  /**
+   * How the provider's credential is sent, by sources without one of their own that do not say it
+   * themselves. Absent: as each source's profile has it.
+   */
+  auth: sourceAuth.nullish(),
+});
 export type ProviderSpec = z.infer<typeof providerSpec>;
 
 const tier = {
@@ -152,7 +160,15 @@ export const versionView = z.object({
 });
 export type VersionView = z.infer<typeof versionView>;
 
-export const providerView = z.object({ id: objectId, name: z.string(), format: z.enum(['openai', 'anthropic']) });
+/** Without the credential, which nothing answers. */
+export const providerView = z.object({
+  id: objectId,
+  name: z.string(),
+  format: z.enum(['openai', 'anthropic']),
+  auth: sourceAuth.nullable().default(null),
+  /** Whether it has a credential for those of its sources that have none. */
+  hasCredential: z.boolean().default(false),
+});
 export type ProviderView = z.infer<typeof providerView>;
 
 export const modelView = z.object({
@@ -185,7 +201,10 @@ export const sourceView = z.object({
   endpoints: z.array(z.string()),
   paths: z.record(z.string(), z.string()),
   auth: sourceAuth,
+  /** One of its own. */
   hasCredential: z.boolean(),
+  /** Whose credential it is called with; null: none that is kept here. */
+  credentialOf: z.enum(['source', 'provider']).nullable().default(null),
   headers: z.record(z.string(), z.string()),
   betas: z.union([z.enum(['pass', 'standard']), z.array(z.string())]),
   body: bodyRules,
@@ -209,7 +228,7 @@ export const sourceView = z.object({
 export type SourceView = z.infer<typeof sourceView>;
 
 /**
- * A secret of a source: as it is, or the name of a variable in the environment of whoever reads the
+ * A secret of a source or provider: as it is, or the name of a variable in the environment of whoever reads the
  * file.
  */
 export const credentialInput = z.union([
@@ -223,14 +242,18 @@ export type CredentialInput = z.infer<typeof credentialInput>;
  * ignored, so that what a GET answered can be put again with one field changed. Every other unknown
  * field is a misspelt one and refused.
  */
-export const providerPut = providerSpec.extend(providerView.pick({ id: true }).partial().shape);
+/** Here and of a source: `credential` absent keeps the stored one, null removes it. */
+export const providerPut = providerSpec
+  .extend({ credential: credentialInput.nullish() })
+  .extend({ id: objectId.optional(), hasCredential: z.boolean().optional() });
+export type ProviderPut = z.output<typeof providerPut>;
 export const modelPut = modelSpec.extend(
   modelView.pick({ id: true, priceVersion: true, upcomingPrices: true }).partial().shape,
 );
-/** `credential` absent keeps the stored one, null removes it. */
 export const sourcePut = sourceSpec
   .extend({ credential: credentialInput.nullish() })
-  .extend(sourceView.pick({ id: true, hasCredential: true, costVersion: true, upcomingCosts: true }).partial().shape);
+  .extend(sourceView.pick({ id: true, hasCredential: true, costVersion: true, upcomingCosts: true }).partial().shape)
+  .extend({ credentialOf: z.enum(['source', 'provider']).nullish() });
 export type SourcePut = z.output<typeof sourcePut>;
 
 /**

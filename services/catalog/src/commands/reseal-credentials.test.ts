@@ -1,7 +1,12 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from '@jest/globals';
-import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
+import {
+  providerCredentialPlace,
+  catalogPutModel,
+  catalogPutProvider,
+  catalogPutSource,
+} from '@gateway/contracts/messages';
 import { makePrivateKey, openSealed, publicHalfOf, seal, sealTo, Secret } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -36,7 +41,13 @@ test('credentials under the previous key and that of earlier releases are sealed
   const replica = await world.start();
   await until('ready', () => replica.ready.report().ready);
   const dashboard = await world.connect('dashboard');
-  await dashboard.request(catalogPutProvider, { id: 'acme', spec: providerSpec(), actor: ACTOR });
+  const place = providerCredentialPlace('acme');
+  const providers = {
+    acme: sealTo('sk-shared', place, publicHalfOf(previous)),
+    elsewhere: sealTo('sk-lost', providerCredentialPlace('elsewhere'), publicHalfOf(lost)),
+  };
+  for (const [id, sealedCredential] of Object.entries(providers))
+    await dashboard.request(catalogPutProvider, { id, spec: providerSpec(), sealedCredential, actor: ACTOR });
   await dashboard.request(catalogPutModel, { id: 'acme/one', spec: modelSpec(), actor: ACTOR });
   const sealed = {
     former: seal('sk-former', 'former', { current: former }),
@@ -46,6 +57,8 @@ test('credentials under the previous key and that of earlier releases are sealed
   };
   for (const [id, sealedCredential] of Object.entries(sealed))
     await dashboard.request(catalogPutSource, { id, spec: sourceSpec(), sealedCredential, actor: ACTOR });
+  const ofProvider = () =>
+    (JSON.parse(published.get('provider.acme') ?? '{}') as { sealedCredential?: string }).sealedCredential ?? '';
   const stored = (id: string): string =>
     (JSON.parse(published.get(`source.${id}`) ?? '{}') as { sealedCredential?: string }).sealedCredential ?? '';
   await until('published', () => stored('lost') === sealed.lost);
@@ -56,8 +69,8 @@ test('credentials under the previous key and that of earlier releases are sealed
     GATEWAY_CREDENTIALS_KEY: hex(former),
   };
   const { code, said } = await reseal(keys);
-  expect([code, said]).toEqual([1, expect.stringContaining('2 credentials were sealed again')]);
-  expect(said).toContain('no key given here opens the credentials of: lost.');
+  expect([code, said]).toEqual([1, expect.stringContaining('3 credentials were sealed again')]);
+  expect(said).toContain('no key given here opens the credentials of: provider:elsewhere, lost.');
   for (const secret of [...Object.values(keys), 'sk-']) expect(said).not.toContain(secret);
   const alone = { privateKey: { current, previous: null }, formerKey: null };
   await until('published again', () => stored('former').startsWith('v2.'));
@@ -66,6 +79,7 @@ test('credentials under the previous key and that of earlier releases are sealed
     'sk-previous',
     'sk-current',
   ]);
+  expect(openSealed(ofProvider(), place, alone)).toBe('sk-shared');
   expect([stored('current'), stored('lost')]).toEqual([sealed.current, sealed.lost]);
   const revision = () => world.sql.one('SELECT revision FROM catalog_state');
   const before = await revision();

@@ -1,9 +1,13 @@
+import { providerCredentialPlace } from '@gateway/contracts/messages';
 import { resealTo, SealError, type OpeningKeys } from '@gateway/service-kit';
 import type { CatalogStore } from '../objects/store.js';
 
 export interface Resealed {
   readonly resealed: number;
-  /** Sources whose credential no available key opens: the edge cannot use them. */
+  /**
+   * Sources, and providers as `provider:<id>`, whose credential no available key opens: the edge
+   * cannot use it.
+   */
   readonly unreadable: readonly string[];
 }
 
@@ -13,32 +17,49 @@ export interface Resealed {
  */
 export async function resealCredentials(store: CatalogStore, keys: OpeningKeys): Promise<Resealed> {
   return store.change(async (tx) => {
-    const resealed: string[] = [];
     const unreadable: string[] = [];
-    for (const source of await tx.withCredential()) {
-      if (source.sealedCredential === null) continue;
-      const sealedCredential = sealedToCurrent(source.sealedCredential, source.id, keys);
-      if (sealedCredential === null) unreadable.push(source.id);
-      if (sealedCredential === null || sealedCredential === source.sealedCredential) continue;
-      await tx.saveSource({ ...source, sealedCredential });
-      resealed.push(source.id);
-    }
-    if (resealed.length > 0)
+    /** Saves those that are sealed again, and answers their ids. */
+    const reseal = async <T extends { readonly id: string; readonly sealedCredential: string | null }>(
+      objects: readonly T[],
+      placeOf: (id: string) => string,
+      save: (object: T) => Promise<void>,
+    ): Promise<string[]> => {
+      const resealed: string[] = [];
+      for (const object of objects) {
+        if (object.sealedCredential === null) continue;
+        const place = placeOf(object.id);
+        const sealedCredential = sealedToCurrent(object.sealedCredential, place, keys);
+        if (sealedCredential === null) unreadable.push(place);
+        if (sealedCredential === null || sealedCredential === object.sealedCredential) continue;
+        await save({ ...object, sealedCredential });
+        resealed.push(object.id);
+      }
+      return resealed;
+    };
+    const stored = await tx.withCredential();
+    const providers = await reseal(stored.providers, providerCredentialPlace, (provider) => tx.saveProvider(provider));
+    const sources = await reseal(
+      stored.sources,
+      (id) => id,
+      (source) => tx.saveSource(source),
+    );
+    const resealed = providers.length + sources.length;
+    if (resealed > 0)
       await tx.record({
         actor: 'catalog',
         action: 'reseal_credentials',
         objectId: 'sources',
         before: null,
-        after: { sources: resealed },
+        after: { sources, ...(providers.length > 0 ? { providers } : {}) },
       });
-    return { resealed: resealed.length, unreadable };
+    return { resealed, unreadable };
   });
 }
 
-/** Null: no available key opens it for this source. */
-function sealedToCurrent(sealed: string, source: string, keys: OpeningKeys): string | null {
+/** Null: no available key opens it for this place. */
+function sealedToCurrent(sealed: string, place: string, keys: OpeningKeys): string | null {
   try {
-    return resealTo(sealed, source, keys) ?? sealed;
+    return resealTo(sealed, place, keys) ?? sealed;
   } catch (error) {
     if (error instanceof SealError) return null;
     throw error;

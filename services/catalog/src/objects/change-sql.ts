@@ -1,6 +1,6 @@
 import type { Tx } from '@gateway/postgres';
 import { createCatalogReads, type ObjectReads } from './reads-sql.js';
-import { sourceFromRow, type SourceRow } from './rows-sql.js';
+import { providerFromRow, sourceFromRow, type ProviderRow, type SourceRow } from './rows-sql.js';
 import {
   markDeleted,
   writeModels,
@@ -18,7 +18,8 @@ import type { NewFigures } from './version-rules.js';
 export interface CatalogTx extends ObjectReads {
   /** Before this change, then of its newest record. */
   revision(): number;
-  withCredential(): Promise<Source[]>;
+  /** Those that have a credential of their own. */
+  withCredential(): Promise<{ readonly providers: Provider[]; readonly sources: Source[] }>;
   /** A source that refers to this provider or model; null: none does. */
   sourceUsing(kind: 'provider' | 'model', id: string): Promise<string | null>;
   /** Models with more sources than that. */
@@ -41,8 +42,10 @@ export function createCatalogTx(tx: Tx, revisionBefore: number, nowMs: number): 
     ...createCatalogReads(tx, nowMs),
     revision: () => revision,
     async withCredential() {
-      const text = 'SELECT * FROM sources WHERE sealed_credential IS NOT NULL AND deleted_at IS NULL ORDER BY id';
-      return (await tx.query<SourceRow>(text)).map(sourceFromRow);
+      const text = (table: string): string =>
+        `SELECT * FROM ${table} WHERE sealed_credential IS NOT NULL AND deleted_at IS NULL ORDER BY id`;
+      const providers = (await tx.query<ProviderRow>(text('providers'))).map(providerFromRow);
+      return { providers, sources: (await tx.query<SourceRow>(text('sources'))).map(sourceFromRow) };
     },
     async sourceUsing(kind, id) {
       const text = `SELECT min(id) AS id FROM sources WHERE ${kind} = $1 AND deleted_at IS NULL`;

@@ -52,7 +52,7 @@ const READ: { readonly [K in Kind]: (reads: ObjectReads, id: string) => Promise<
     const source = await reads.source(id);
     if (!source) return null;
     const provider = await reads.provider(source.provider);
-    return sourceViewOf(source, provider?.format, await reads.versions({ source: id }), reads.nowMs);
+    return sourceViewOf(source, provider ?? undefined, await reads.versions({ source: id }), reads.nowMs);
   },
 };
 

@@ -16,10 +16,12 @@ export interface ProviderRow {
   readonly id: string;
   readonly name: string;
   readonly format: Provider['format'];
+  readonly auth: Provider['auth'];
+  readonly sealed_credential: string | null;
 }
 
-export function providerFromRow({ id, name, format }: ProviderRow): Provider {
-  return { id, name, format };
+export function providerFromRow({ id, name, format, auth, sealed_credential }: ProviderRow): Provider {
+  return { id, name, format, auth, sealedCredential: sealed_credential };
 }
 
 export interface ModelRow {

@@ -6,7 +6,12 @@ import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/cont
  * Objects of the catalog as they are compared and stored: complete, in one order of fields, without
  * their history.
  */
-export type Provider = Omit<CatalogProvider, 'v'>;
+export interface Provider extends Pick<CatalogProvider, 'id' | 'name' | 'format'> {
+  /** How its credential is sent; null: as each source's profile has it. */
+  readonly auth: CatalogSource['auth'] | null;
+  /** For its sources without one of their own; null: it has none. */
+  readonly sealedCredential: string | null;
+}
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
 export interface Source extends Pick<SourceView, 'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced'> {
   readonly model: string;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sourceSpec as sourceSchema, type SourceSpec } from '@gateway/contracts/operator';
-import { PLACE, sourceSpec } from '../../test/specs.js';
+import { PLACE, PROVIDER, sourceSpec } from '../../test/specs.js';
 import { entriesOf } from '../publishing/entry-rules.js';
 import { sourceOf } from './spec-rules.js';
 import type { Source } from './rules.js';
@@ -15,7 +15,7 @@ function source(betas?: Betas): Source {
 
 /** What edges are told of the source. */
 function published(format: 'openai' | 'anthropic', betas?: Betas): unknown {
-  const providers = [{ id: 'acme', name: 'Acme', format }];
+  const providers = [{ ...PROVIDER, format }];
   const none = new Map();
   const snapshot = {
     revision: 1,

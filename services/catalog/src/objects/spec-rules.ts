@@ -37,8 +37,18 @@ const CREDENTIAL_HEADERS = new Set([
   'x-goog-api-key',
 ]);
 
-export function providerOf(id: string, spec: ProviderSpec): Provider {
-  return { id, name: spec.name, format: spec.format };
+/** The provider as it is kept, or why it cannot be. @param sealedCredential that it will have */
+export function providerOf(
+  id: string,
+  { name, format, auth }: ProviderSpec,
+  sealedCredential: string | null,
+): Provider | ManagementRefusal {
+  return checkAuth(auth) ?? { id, name, format, auth: auth ?? null, sealedCredential };
+}
+
+function checkAuth(auth: SourceSpec['auth']): ManagementRefusal | null {
+  if (auth?.type !== 'header' || !RELAY_HEADERS.has(auth.header.toLowerCase())) return null;
+  return refuse('invalid_request', `header ${auth.header} cannot carry a credential`, 'auth.header');
 }
 
 export function modelOf(id: string, spec: ModelSpec): Model {
@@ -88,8 +98,8 @@ export function sourceOf(
       return path === undefined ? [] : [[endpoint, path]];
     }),
   ) as Source['paths'];
-  if (spec.auth?.type === 'header' && RELAY_HEADERS.has(spec.auth.header.toLowerCase()))
-    return refuse('invalid_request', `header ${spec.auth.header} cannot carry a credential`, 'auth.header');
+  const badAuth = checkAuth(spec.auth);
+  if (badAuth !== null) return badAuth;
   const headers = headersOf(spec.headers ?? {});
   if (isRefusal(headers)) return headers;
   const source: Source = {

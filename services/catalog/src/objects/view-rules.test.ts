@@ -2,14 +2,15 @@ import { expect, test } from '@jest/globals';
 import {
   modelSpec as modelSchema,
   modelView,
+  providerView,
   sourceSpec as sourceSchema,
   sourceView,
 } from '@gateway/contracts/operator';
-import { modelSpec, PLACE, sourceSpec } from '../../test/specs.js';
+import { modelSpec, PLACE, PROVIDER, sourceSpec } from '../../test/specs.js';
 import { figuresOf } from './price-rules.js';
 import { modelOf, sourceOf } from './spec-rules.js';
 import type { DatedFigures } from './rules.js';
-import { modelViewOf, sourceViewOf } from './view-rules.js';
+import { modelViewOf, providerViewOf, sourceViewOf } from './view-rules.js';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const PRICES = {
@@ -63,13 +64,34 @@ test('a model shows the prices in force as they are put, and those to come', () 
 test('a source shows whether it has a credential, never which', () => {
   const source = sourceOf('s', sourceSchema.parse(sourceSpec()), { ...PLACE, sealedCredential: 'v1.sealed' });
   if ('refused' in source) throw new Error('refused');
-  const view = sourceViewOf(source, 'anthropic', [at('cv_1', 1, PRICES)], NOW);
+  const view = sourceViewOf(source, { ...PROVIDER, format: 'anthropic' }, [at('cv_1', 1, PRICES)], NOW);
   expect(sourceView.parse(view)).toEqual(view);
   expect(view).toMatchObject({
     auth: { type: 'header', header: 'x-api-key' },
     hasCredential: true,
+    credentialOf: 'source',
     costs: PRICES,
     costVersion: 'cv_1',
   });
   expect(JSON.stringify(view)).not.toContain('sealed');
+});
+
+test("a source without a credential shows whether it uses its provider's, and how that is sent", () => {
+  const auth = { type: 'header', header: 'x-own' } as const;
+  const shared = { ...PROVIDER, auth, sealedCredential: 'v2.sealed' };
+  const made = sourceOf('s', sourceSchema.parse(sourceSpec()), PLACE);
+  if ('refused' in made) throw new Error('refused');
+  const seen = (source: typeof made, provider: Parameters<typeof sourceViewOf>[1]) => {
+    const { auth: shown, hasCredential, credentialOf } = sourceViewOf(source, provider, [], NOW);
+    return [shown.type, hasCredential, credentialOf];
+  };
+  expect(seen(made, shared)).toEqual(['header', false, 'provider']);
+  expect(seen(made, { ...shared, auth: null })).toEqual(['bearer', false, 'provider']);
+  expect(seen(made, { ...shared, sealedCredential: null })).toEqual(['header', false, null]);
+  expect(seen({ ...made, auth: { type: 'bearer' } }, shared)).toEqual(['bearer', false, 'provider']);
+  expect(seen({ ...made, sealedCredential: 'v2.own' }, shared)).toEqual(['bearer', true, 'source']);
+  expect(seen(made, undefined)).toEqual(['bearer', false, null]);
+  const view = providerViewOf(shared);
+  expect(providerView.parse(view)).toEqual(view);
+  expect(view).toEqual({ id: 'acme', name: 'A provider', format: 'openai', auth, hasCredential: true });
 });

@@ -6,8 +6,8 @@ import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
 /** What operators see of the catalog's objects. Put again as they are, they change nothing. */
 
-export function providerViewOf({ id, name, format }: Provider): ProviderView {
-  return { id, name, format };
+export function providerViewOf({ id, name, format, auth, sealedCredential }: Provider): ProviderView {
+  return { id, name, format, auth, hasCredential: sealedCredential !== null };
 }
 
 /** `versions` are the model's, in force at `nowMs` or to come. */
@@ -28,15 +28,17 @@ export function modelViewOf(model: Model, versions: readonly DatedFigures[], now
   };
 }
 
-/** `versions` are the source's costs. Of the credential, whether there is one. */
+/** `versions` are the source's costs. Of the credential, whether there is one, and whose. */
 export function sourceViewOf(
   source: Source,
-  format: Provider['format'] | undefined,
+  provider: Provider | undefined,
   versions: readonly DatedFigures[],
   nowMs: number,
 ): SourceView {
   const { current, version, upcoming } = shown(versions, nowMs);
-  const connection = connectionOf(source, profileOf(source, format));
+  const connection = connectionOf(source, profileOf(source, provider?.format), provider);
+  const hasCredential = source.sealedCredential !== null;
+  const sharesCredential = !hasCredential && (provider?.sealedCredential ?? null) !== null;
   return {
     id: source.id,
     modelId: source.model,
@@ -48,7 +50,8 @@ export function sourceViewOf(
     endpoints: [...source.endpoints],
     paths: { ...source.paths },
     auth: connection.auth,
-    hasCredential: source.sealedCredential !== null,
+    hasCredential,
+    credentialOf: hasCredential ? 'source' : sharesCredential ? 'provider' : null,
     headers: source.headers,
     betas: connection.betas,
     body: connection.body,

@@ -65,7 +65,11 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
       return Promise.resolve(shown[of].get(owner) ?? []);
     },
     names: () => KINDS.flatMap((kind) => objects[kind].all().map(({ id }) => ({ kind, id }))),
-    withCredential: () => Promise.resolve(sources.all().filter(({ sealedCredential }) => sealedCredential !== null)),
+    withCredential: () =>
+      Promise.resolve({
+        providers: providers.all().filter(hasCredential),
+        sources: sources.all().filter(hasCredential),
+      }),
     sourceUsing: (kind, id) => Promise.resolve(sources.all().find((source) => source[kind] === id)?.id ?? null),
     crowdedModels: (sourcesMax) =>
       Promise.resolve(new Set([...countSources()].flatMap(([model, count]) => (count > sourcesMax ? [model] : [])))),
@@ -90,6 +94,8 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
     },
   };
 }
+
+const hasCredential = ({ sealedCredential }: Source | Provider): boolean => sealedCredential !== null;
 
 const KINDS: readonly Kind[] = ['source', 'model', 'provider'];
 

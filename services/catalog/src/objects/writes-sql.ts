@@ -26,7 +26,10 @@ export type OwnedVersion = DatedFigures & { readonly owner: string };
 
 /** Each writes any number of rows in one statement; what was deleted before is there again. */
 export async function writeProviders(tx: Tx, providers: readonly Provider[]): Promise<void> {
-  const rows = providers.map(({ id, name, format }) => ({ id, name, format }));
+  const rows = providers.map(({ sealedCredential, ...provider }) => ({
+    ...provider,
+    sealed_credential: sealedCredential,
+  }));
   await upsert(tx, 'providers', rows);
 }
 
@@ -91,7 +94,7 @@ export async function markDeleted(tx: Tx, kind: Kind, ids: readonly string[], no
 }
 
 const MARK_DELETED: Readonly<Record<Kind, string>> = {
-  provider: 'UPDATE providers SET deleted_at = $2 WHERE id = ANY ($1)',
+  provider: 'UPDATE providers SET deleted_at = $2, sealed_credential = NULL WHERE id = ANY ($1)',
   model: `UPDATE models o SET deleted_at = $2, ${endVersions('prices')} WHERE id = ANY ($1)`,
   source: `UPDATE sources o SET deleted_at = $2, sealed_credential = NULL, ${endVersions('costs')} WHERE id = ANY ($1)`,
 };

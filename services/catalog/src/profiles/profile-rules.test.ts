@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { providerProfile, sourceSpec as sourceSchema, type SourceSpec } from '@gateway/contracts/operator';
-import { PLACE, sourceSpec } from '../../test/specs.js';
+import { PLACE, PROVIDER, sourceSpec } from '../../test/specs.js';
 import type { Source } from '../objects/rules.js';
 import { sourceOf, type SourceParts } from '../objects/spec-rules.js';
 import { sourceViewOf } from '../objects/view-rules.js';
@@ -133,9 +133,10 @@ test.each(['openai', 'anthropic', null])('with profile %s, a view put as it was 
     costVersion: _version,
     upcomingCosts: _upcoming,
     hasCredential: _has,
+    credentialOf: _whose,
     id: _id,
     ...view
-  } = sourceViewOf(before, 'openai', [], 0);
+  } = sourceViewOf(before, PROVIDER, [], 0);
   const wanted = sourceOf('s', sourceSchema.parse(view), PLACE);
   if ('refused' in wanted) throw new Error(JSON.stringify(wanted));
   expect(keptSettings(wanted, before, connectionOf(before, profileOf(before, 'openai')))).toEqual(before);

@@ -57,8 +57,12 @@ export interface Connection {
   readonly totalExtra: NonNullable<Source['totalExtra']>;
 }
 
-/** How a source is connected. The same source and profile always give the same. */
-export function connectionOf(source: Source, profile: ProviderProfile): Connection {
+/**
+ * How a source is connected. The same source, profile and provider always give the same.
+ * @param provider its auth is that of sources without a credential and an auth of their own
+ */
+export function connectionOf(source: Source, profile: ProviderProfile, provider?: Pick<Provider, 'auth'>): Connection {
+  const shared = source.sealedCredential === null ? provider?.auth : null;
   const fill = (text: string): string =>
     text.replace(/\{(\w+)\}/g, (whole, name: string) =>
       name === 'model' ? encodeURIComponent(source.upstreamModel) : (source.parameters[name] ?? whole),
@@ -77,7 +81,7 @@ export function connectionOf(source: Source, profile: ProviderProfile): Connecti
     baseUrl: source.baseUrl ?? fill(profile.base ?? ''),
     paths,
     streamedPaths,
-    auth: withRegion(source.auth ?? profile.auth[0] ?? { type: 'bearer' }, fill),
+    auth: withRegion(source.auth ?? shared ?? profile.auth[0] ?? { type: 'bearer' }, fill),
     headers: { ...profile.headers, ...source.headers },
     betas: source.betas ?? profile.betas,
     body: { ...profile.body, ...source.body },

@@ -1,4 +1,5 @@
 import { isRefusal, type ManagementRefusal, type ProviderSpec, type ProviderView } from '@gateway/contracts/operator';
+import { acceptCredential } from '../objects/accept-credential.js';
 import { providerOf } from '../objects/spec-rules.js';
 import { sameContent, type SaveResult } from '../objects/rules.js';
 import { providerViewOf } from '../objects/view-rules.js';
@@ -8,6 +9,8 @@ import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save
 export interface PutProvider {
   readonly id: string;
   readonly spec: ProviderSpec;
+  /** Sealed for its place; absent: the stored one is kept, null: none. */
+  readonly sealedCredential?: string | null | undefined;
   readonly actor: string;
 }
 
@@ -21,13 +24,19 @@ export function putProvider(deps: SaveDeps, request: PutProvider): Promise<Saved
 
 export async function saveProvider(
   tx: CatalogTx,
-  { id, spec, actor }: PutProvider,
+  { id, spec, sealedCredential, actor }: PutProvider,
 ): Promise<SaveResult<ProviderView> | ManagementRefusal> {
   const before = await tx.provider(id);
-  const after = providerOf(id, spec);
-  const views = { before: before && providerViewOf(before), after: providerViewOf(after), credentialChanged: false };
+  const stored = before?.sealedCredential ?? null;
+  const accepted = acceptCredential(sealedCredential, stored);
+  if (isRefusal(accepted)) return accepted;
+  const after = providerOf(id, spec, accepted.sealed);
+  if (isRefusal(after)) return after;
+  const credentialChanged = accepted.sealed !== stored;
+  const views = { before: before && providerViewOf(before), after: providerViewOf(after), credentialChanged };
   if (before && sameContent(before, after)) return { change: 'unchanged', ...views };
   await tx.saveProvider(after);
-  await tx.record({ actor, action: 'put_provider', objectId: id, before: views.before, after: views.after });
+  const shown = { ...views.after, ...(credentialChanged ? { credentialChanged } : {}) };
+  await tx.record({ actor, action: 'put_provider', objectId: id, before: views.before, after: shown });
   return { change: before ? 'changed' : 'created', ...views };
 }

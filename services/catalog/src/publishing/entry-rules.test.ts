@@ -6,7 +6,7 @@ import {
   type ProviderProfile,
 } from '@gateway/contracts/operator';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import { modelSpec, PLACE, sourceSpec } from '../../test/specs.js';
+import { modelSpec, PLACE, PROVIDER, sourceSpec } from '../../test/specs.js';
 import { VERSIONS_AHEAD_MAX } from '../objects/version-rules.js';
 import { OPENAI_COMPATIBLE } from '../profiles/compatible.js';
 import { entriesOf, sourceEntry } from './entry-rules.js';
@@ -41,8 +41,8 @@ const SNAPSHOT: CatalogSnapshot = {
   revision: 3,
   nowMs: NOW,
   providers: [
-    { id: 'acme', name: 'Acme', format: 'openai' },
-    { id: 'other', name: 'Other', format: 'anthropic' },
+    { ...PROVIDER, name: 'Acme' },
+    { ...PROVIDER, id: 'other', name: 'Other', format: 'anthropic' },
   ],
   models: [{ ...model('acme/one'), createdAt: 7 }],
   sources: [
@@ -84,6 +84,22 @@ test('every entry has the form that its readers validate, under the key that the
     ['pv_now', true],
     ['pv_next', false],
   ]);
+});
+
+test("a provider's credential is in its own entry alone, and its auth in those of sources that use it", () => {
+  const auth = { type: 'header', header: 'x-shared' } as const;
+  const shared = { ...PROVIDER, auth, sealedCredential: 'v2.shared' };
+  const own = { ...source('own', {}), sealedCredential: 'v2.own' };
+  const none = { ...source('a', {}), sealedCredential: null };
+  const entries = entriesOf({ ...SNAPSHOT, providers: [shared], sources: [none, own] });
+  const read = (key: string): unknown => JSON.parse(entries.get(key) ?? 'null');
+  expect(catalogProvider.parse(read('provider.acme'))).toMatchObject({ sealedCredential: 'v2.shared' });
+  expect(catalogSource.parse(read('source.a'))).toMatchObject({ auth, sealedCredential: null });
+  expect(catalogSource.parse(read('source.own'))).toMatchObject({
+    auth: { type: 'bearer' },
+    sealedCredential: 'v2.own',
+  });
+  expect([...entries].filter(([, text]) => text.includes('v2.shared')).map(([key]) => key)).toEqual(['provider.acme']);
 });
 
 test('the largest source with all its versions fits an entry of the bucket', () => {

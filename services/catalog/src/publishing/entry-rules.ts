@@ -8,7 +8,7 @@ import {
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { publishedVersions } from '../objects/version-rules.js';
 import { toWireFigures } from '../objects/price-rules.js';
-import type { CatalogSnapshot, DatedFigures, Source } from '../objects/rules.js';
+import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects/rules.js';
 import { publishedBetas } from '../objects/source-rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
@@ -18,7 +18,9 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
   const providers = new Map(snapshot.providers.map((provider) => [provider.id, provider]));
   const entries = new Map<string, string>();
   for (const provider of snapshot.providers) {
-    const entry: CatalogProvider = { v: 1, ...provider };
+    const { id, name, format, sealedCredential } = provider;
+    const shared = sealedCredential === null ? {} : { sealedCredential };
+    const entry: CatalogProvider = { v: 1, id, name, format, ...shared };
     entries.set(`provider.${provider.id}`, JSON.stringify(entry));
   }
   for (const { createdAt, ...model } of snapshot.models) {
@@ -26,16 +28,22 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     entries.set(modelEntryKey(model.id), JSON.stringify(entry));
   }
   for (const source of snapshot.sources) {
-    const profile = profileOf(source, providers.get(source.provider)?.format);
-    const entry = sourceEntry(source, profile, datedVersions(costs.get(source.id), nowMs));
+    const provider = providers.get(source.provider);
+    const profile = profileOf(source, provider?.format);
+    const entry = sourceEntry(source, profile, datedVersions(costs.get(source.id), nowMs), provider);
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }
   return entries;
 }
 
 /** A source with everything of its profile that an edge decides by. */
-export function sourceEntry(source: Source, profile: ProviderProfile, costs: DatedVersion[]): CatalogSource {
-  const { betas, streamedPaths, body, ...connection } = connectionOf(source, profile);
+export function sourceEntry(
+  source: Source,
+  profile: ProviderProfile,
+  costs: DatedVersion[],
+  provider?: Provider,
+): CatalogSource {
+  const { betas, streamedPaths, body, ...connection } = connectionOf(source, profile, provider);
   return {
     v: 1,
     id: source.id,

@@ -19,7 +19,7 @@ export function listSources(
     const costs = await reads.versionsOf('costs', idsOf(sources));
     const providers = await reads.providersOf([...new Set(sources.map(({ provider }) => provider))]);
     return sources.map((source) =>
-      sourceViewOf(source, providers.get(source.provider)?.format, costs.get(source.id) ?? [], reads.nowMs),
+      sourceViewOf(source, providers.get(source.provider), costs.get(source.id) ?? [], reads.nowMs),
     );
   });
 }

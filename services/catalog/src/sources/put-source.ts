@@ -5,7 +5,7 @@ import {
   type SourceSpec,
   type SourceView,
 } from '@gateway/contracts/operator';
-import { hasSealedForm } from '@gateway/service-kit';
+import { acceptCredential } from '../objects/accept-credential.js';
 import { withVersion, planFigures } from '../objects/version-rules.js';
 import { sourceOf } from '../objects/spec-rules.js';
 import {
@@ -54,16 +54,20 @@ export async function saveSource(
   const { id, spec, actor } = request;
   const before = await tx.source(id);
   const kept = before?.sealedCredential ?? null;
-  const given = acceptCredential(request);
-  if (given && isRefusal(given)) return given;
-  const sealed = given ? given.sealed : kept;
+  const accepted = acceptCredential(request.sealedCredential, kept);
+  if (isRefusal(accepted)) return accepted;
+  const { sealed } = accepted;
   const place = await checkPlace(tx, spec);
   if (isRefusal(place)) return place;
   const { provider, kind } = place;
   const parts = { sealedCredential: sealed, privateAllowed, format: provider.format, kind };
   const wanted = sourceOf(id, spec, parts);
   if (isRefusal(wanted)) return wanted;
-  const after = keptSettings(wanted, before, before && connectionOf(before, profileOf(before, provider.format)));
+  const after = keptSettings(
+    wanted,
+    before,
+    before && connectionOf(before, profileOf(before, provider.format), provider),
+  );
   const versions = before ? await tx.versions({ source: id }) : [];
   const planned = planFigures(spec.costs, versions, tx.nowMs, 'costs');
   if (planned && isRefusal(planned)) return planned;
@@ -78,18 +82,6 @@ export async function saveSource(
   const shown = { ...viewAfter, ...(credentialChanged ? { credentialChanged } : {}) };
   await tx.record({ actor, action: 'put_source', objectId: id, before: viewBefore, after: shown });
   return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
-}
-
-/**
- * A credential in clear, or in a form that no edge reads, is refused. Whether it opens, only the
- * edges' key shows.
- */
-function acceptCredential({
-  sealedCredential,
-}: PutSource): { readonly sealed: string | null } | null | ManagementRefusal {
-  if (sealedCredential === undefined) return null;
-  if (sealedCredential === null || hasSealedForm(sealedCredential)) return { sealed: sealedCredential };
-  return refuse('invalid_request', 'the credential is not a sealed text of a known version', 'credential');
 }
 
 /** Its provider and its model's kind, when both are there. */
@@ -111,5 +103,5 @@ async function viewOf(
   versions: readonly DatedFigures[],
 ): Promise<SourceView> {
   const provider = source.provider === current.id ? current : await tx.provider(source.provider);
-  return sourceViewOf(source, provider?.format, versions, tx.nowMs);
+  return sourceViewOf(source, provider ?? undefined, versions, tx.nowMs);
 }

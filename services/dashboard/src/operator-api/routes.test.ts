@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { digestOfSecret, hasKeyForm, maskSecret } from '@gateway/contracts/ids';
+import { digestOfSecret, hasKeyForm, maskSecret, secretFrom } from '@gateway/contracts/ids';
 import { openSealed } from '@gateway/service-kit';
 import {
   ACCOUNT,
@@ -101,9 +101,9 @@ const VIEWS: [string, string, string, object][] = [
   ['plan', '/plans/pro', 'billing.put-plan', PLAN],
 ];
 const ONLY_SHOWN: Readonly<Record<string, readonly string[]>> = {
-  provider: ['id'],
+  provider: ['id', 'hasCredential'],
   model: ['id', 'priceVersion', 'upcomingPrices'],
-  source: ['id', 'hasCredential', 'costVersion', 'upcomingCosts'],
+  source: ['id', 'hasCredential', 'credentialOf', 'costVersion', 'upcomingCosts'],
   plan: ['id', 'version', 'createdAt'],
 };
 test.each(VIEWS)(
@@ -151,6 +151,44 @@ test('a credential is sealed for its source; left out it is kept, null removes i
   expect(kept).not.toHaveProperty('sealedCredential');
   expect(removed).toHaveProperty('sealedCredential', null);
   for (const one of [sealed, kept, removed]) expect(one?.['spec']).not.toHaveProperty('credential');
+});
+
+test('a credential of a provider is sealed for its place, which no source has', async () => {
+  world.scriptByName('catalog.put-provider', () => ({
+    change: 'changed',
+    revision: 1,
+    inForce: true,
+    provider: { ...PROVIDER, hasCredential: true },
+  }));
+  const body = { name: 'Provider', format: 'openai', auth: { type: 'header', header: 'x-key' } };
+  for (const credential of ['sk-1', undefined, null]) {
+    const answer = await world.send('PUT', '/providers/prov', { body: { ...body, credential } });
+    expect([answer.status, answer.body['hasCredential']]).toEqual([200, true]);
+  }
+  const [sealed, kept, removed] = world.asked.map((asked) => asked.body);
+  expect(openSealed(sealed?.['sealedCredential'] as string, 'provider:prov', SOURCE_KEYS)).toBe('sk-1');
+  expect(kept).not.toHaveProperty('sealedCredential');
+  expect(removed).toHaveProperty('sealedCredential', null);
+  for (const one of [sealed, kept, removed]) expect(one?.['spec']).toEqual(body);
+});
+
+test("a source that gives its own credential up for its provider's is judged first", async () => {
+  world.scriptByName('accounts.find-operator', () => ({ operator: { ...OPERATOR, role: 'operator' } }));
+  const seen = { baseUrl: 'https://api.example.com', providerId: 'prov' };
+  const change = {
+    kind: 'source',
+    id: 'src',
+    change: 'changed',
+    before: { ...seen, hasCredential: true, credentialOf: 'source' },
+    after: { ...seen, hasCredential: false, credentialOf: 'provider' },
+    credentialChanged: true,
+  };
+  world.scriptByName('catalog.apply', () => ({ changes: [change], unchanged: 0, revision: 1, inForce: true }));
+  const token = secretFrom('mgo_', 'a'.repeat(40));
+  const answer = await world.send('PUT', '/sources/src', { token, body: { ...SOURCE_PUT, credential: null } });
+  expect([answer.status, errorOf(answer).code]).toEqual([403, 'operator_forbidden']);
+  expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator', 'catalog.apply']);
+  expect(world.asked[1]?.body['objects']).toMatchObject([{ kind: 'source', sealedCredential: null }]);
 });
 
 test.each(['sk-1\n', 'schlüssel', '\u{1f511}'.repeat(2_000), 'x'.repeat(4_097)])(

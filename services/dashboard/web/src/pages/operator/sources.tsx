@@ -57,7 +57,7 @@ export function Component() {
                 ) : (
                   <Mark>Switched off</Mark>
                 )}
-                {!source.hasCredential && (
+                {source.credentialOf === null && (
                   <div className="narrow-only">
                     <Mark tone="warn">No credential</Mark>
                   </div>
@@ -76,7 +76,7 @@ export function Component() {
               <td>{source.providerId}</td>
               <td className="right">{source.priority}</td>
               <td className="right">{source.weight}</td>
-              <td>{source.hasCredential ? 'Set' : <Mark tone="warn">Missing</Mark>}</td>
+              <td>{CREDENTIAL_OF[source.credentialOf ?? 'nobody']}</td>
             </tr>
           );
         }}
@@ -84,6 +84,13 @@ export function Component() {
     </Page>
   );
 }
+
+/** Whose credential a source is called with. */
+const CREDENTIAL_OF = {
+  source: 'Set',
+  provider: "Provider's",
+  nobody: <Mark tone="warn">Missing</Mark>,
+} as const;
 
 const STATES = {
   healthy: { tone: 'good', word: 'Healthy' },
