@@ -9,6 +9,7 @@ import {
   USAGE_SUBJECTS,
   usageEvents,
   type CatalogModel,
+  type CatalogProvider,
   type CatalogSource,
   type ReceivedOf,
   type ServiceName,
@@ -58,6 +59,7 @@ export interface EdgeWorld {
 }
 
 export interface CatalogEntries {
+  readonly providers: CatalogProvider[];
   readonly models: CatalogModel[];
   readonly sources: CatalogSource[];
 }
@@ -109,7 +111,11 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
 
   const provider = await startProviderSimulator({ requireKey: SOURCE_CREDENTIAL });
   const catalog = await bus.connect('catalog', 'c0');
-  const entries: CatalogEntries = { models: [modelEntry(TEST_MODEL)], sources: defaultSources(provider) };
+  const entries: CatalogEntries = {
+    providers: [],
+    models: [modelEntry(TEST_MODEL)],
+    sources: defaultSources(provider),
+  };
   const healths: EdgeWorld['healths'] = [];
   const mirrored: EdgeWorld['mirrored'] = [];
   catalog.subscribe(edgeHealth, (health) => void healths.push(health));
@@ -120,6 +126,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     revision += 1;
     const all = new Map<string, string>();
     for (const model of entries.models) all.set(modelEntryKey(model.id), JSON.stringify(model));
+    for (const provider of entries.providers) all.set(`provider.${provider.id}`, JSON.stringify(provider));
     for (const source of entries.sources) all.set(`source.${source.id}`, JSON.stringify(source));
     await catalog.publishBucket('catalog', all, revision);
   };

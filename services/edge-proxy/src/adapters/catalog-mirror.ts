@@ -6,6 +6,7 @@ import { SourceEntries } from './source-entries.js';
 
 const MODEL_KEY = 'model.';
 const SOURCE_KEY = 'source.';
+const PROVIDER_KEY = 'provider.';
 
 export interface CatalogMirror extends Catalog {
   /** Called after each change with the new copy in force. */
@@ -56,6 +57,8 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
       const id = key.slice(SOURCE_KEY.length);
       if (text === undefined) sources.drop(id);
       else sources.take(id, text);
+    } else if (key.startsWith(PROVIDER_KEY)) {
+      sources.takeProvider(key.slice(PROVIDER_KEY.length), text);
     }
   };
 

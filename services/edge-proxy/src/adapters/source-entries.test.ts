@@ -33,3 +33,87 @@ test('of 20,000 credentials none is opened at load, and one when its source is f
   expect(entries.opened('src-777')).toBe(entries.opened('src-777'));
   expect(opened).toEqual(['src-777']);
 });
+
+const SHARED = 'provider:prov-1';
+const providerEntry = (text: string | null, place = SHARED, key = KEY) =>
+  JSON.stringify({
+    v: 1,
+    id: 'prov-1',
+    name: 'P',
+    format: 'openai',
+    ...(text === null ? {} : { sealedCredential: sealTo(text, place, publicHalfOf(key)) }),
+  });
+
+function shared(): { entries: SourceEntries; opened: string[]; unusable: string[]; letIn: (id: string) => unknown } {
+  const [opened, unusable]: [string[], string[]] = [[], []];
+  const entries = new SourceEntries({
+    keys: { privateKey: { current: KEY, previous: null }, formerKey: null },
+    authorizers: NO_AUTHORIZERS,
+    onUnusable: (id) => void unusable.push(id),
+    open: (sealed, place, keys) => {
+      opened.push(place);
+      return openSealed(sealed, place, keys);
+    },
+  });
+  for (const id of ['a', 'b', 'own', 'foreign']) {
+    const own = id === 'own' ? sealTo('own-key', 'own', publicHalfOf(KEY)) : null;
+    const provider = id === 'foreign' ? 'prov-2' : 'prov-1';
+    const entry = sourceEntry(id, 'https://provider.example', { provider, sealedCredential: own });
+    entries.take(id, JSON.stringify(entry));
+  }
+  return { entries, opened, unusable, letIn: (id) => entries.opened(id)?.headers[1] };
+}
+
+test("a provider's credential lets its sources in that have none, and is opened once for all of them", () => {
+  const { entries, opened, letIn } = shared();
+  expect(['a', 'b', 'own', 'foreign'].map(letIn)).toEqual([undefined, undefined, 'Bearer own-key', undefined]);
+  entries.takeProvider('prov-1', providerEntry('first'));
+  expect(['a', 'b', 'own', 'foreign'].map(letIn)).toEqual([
+    'Bearer first',
+    'Bearer first',
+    'Bearer own-key',
+    undefined,
+  ]);
+  expect(opened).toEqual(['own', SHARED]);
+});
+
+test('another credential of the provider is another for all of them, which are new entries then', () => {
+  const { entries, letIn } = shared();
+  const first = providerEntry('first');
+  entries.takeProvider('prov-1', first);
+  const before = ['a', 'own'].map((id) => entries.entry(id));
+  entries.takeProvider('prov-1', first);
+  expect(entries.entry('a')).toBe(before[0]);
+  entries.takeProvider('prov-1', providerEntry('second'));
+  expect(['a', 'b', 'own'].map(letIn)).toEqual(['Bearer second', 'Bearer second', 'Bearer own-key']);
+  expect([entries.entry('a') === before[0], entries.entry('own') === before[1]]).toEqual([false, true]);
+  entries.takeProvider('prov-1', undefined);
+  expect(['a', 'b', 'own'].map(letIn)).toEqual([undefined, undefined, 'Bearer own-key']);
+});
+
+test.each([
+  ['under a key that is not at hand', providerEntry('x', SHARED, new Secret(Buffer.alloc(32, 8)))],
+  ['for another place', providerEntry('x', 'a')],
+])('one that is sealed %s leaves out the sources that need it, until there is another', (_how, entry) => {
+  const { entries, letIn } = shared();
+  entries.takeProvider('prov-1', entry);
+  expect(['a', 'b', 'own'].map(letIn)).toEqual([undefined, undefined, 'Bearer own-key']);
+  expect([entries.opened('a'), entries.entry('a'), entries.unreadable]).toEqual([undefined, undefined, 2]);
+  expect(entries.problemOf('a')).toMatch(/give it again/);
+  entries.takeProvider('prov-1', providerEntry('good'));
+  expect(['a', 'b'].map(letIn)).toEqual(['Bearer good', 'Bearer good']);
+  expect([entries.unreadable, entries.problemOf('a')]).toEqual([0, null]);
+  entries.drop('a');
+  entries.takeProvider('prov-1', providerEntry('later'));
+  expect(entries.entry('a')).toBeUndefined();
+});
+
+test('sources that come after their provider, and those that leave it, have what is theirs then', () => {
+  const { entries, letIn } = shared();
+  entries.takeProvider('prov-1', providerEntry('first'));
+  entries.take('late', JSON.stringify(sourceEntry('late', 'https://p.example', { sealedCredential: null })));
+  expect(letIn('late')).toBe('Bearer first');
+  const left = sourceEntry('late', 'https://p.example', { sealedCredential: null, provider: 'prov-2' });
+  entries.take('late', JSON.stringify(left));
+  expect(letIn('late')).toBeUndefined();
+});

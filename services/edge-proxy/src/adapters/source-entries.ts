@@ -1,4 +1,10 @@
-import { catalogSource, CONNECTION_HEADERS, type CatalogSource } from '@gateway/contracts/messages';
+import {
+  catalogProvider,
+  catalogSource,
+  CONNECTION_HEADERS,
+  providerCredentialPlace,
+  type CatalogSource,
+} from '@gateway/contracts/messages';
 import { hasKeyOf, isSealedToCurrent, openSealed, SealError, type OpeningKeys } from '@gateway/service-kit';
 import { CredentialError, type Authorizer, type Authorizers, type OpenedSource } from '../ports.js';
 
@@ -8,6 +14,13 @@ export interface SourceEntriesParts {
   /** At its first use a source turned out to be unusable, and is left out until it changes. */
   readonly onUnusable: (id: string, err: unknown) => void;
   readonly open?: typeof openSealed;
+}
+
+/** Of a provider, for its sources that have none of their own. */
+interface SharedCredential {
+  readonly sealed: string;
+  /** Null: it was not opened yet. */
+  plaintext: string | null;
 }
 
 /** Kept as long as neither the sealed text nor the way to be let in changes. */
@@ -21,13 +34,17 @@ interface Credential {
 }
 
 /**
- * The sources of the catalog. Opening a credential takes 0.13 ms, so 20,000 at once would hold the
+ * The sources of the catalog, with the credentials of their providers. Opening a credential takes 0.13 ms, so 20,000 at once would hold the
  * process for seconds: each is opened at the first use of its source, and again only when its
- * sealed text has changed. Whether a key for it is at hand is seen at once.
+ * sealed text has changed; that of a provider is opened once for all its sources. Whether a key for
+ * it is at hand is seen at once.
  */
 export class SourceEntries {
   readonly #parts: SourceEntriesParts;
+  /** All that can be read, those that cannot be used among them. */
+  readonly #read = new Map<string, CatalogSource>();
   readonly #entries = new Map<string, CatalogSource>();
+  readonly #shared = new Map<string, SharedCredential>();
   readonly #opened = new Map<string, OpenedSource>();
   readonly #credentials = new Map<string, Credential>();
   readonly #unreadable = new Set<string>();
@@ -64,8 +81,16 @@ export class SourceEntries {
 
   #take(id: string, text: string): void {
     this.#forget(id);
-    const source = catalogSource.parse(JSON.parse(text));
-    const sealed = source.sealedCredential;
+    this.#read.delete(id);
+    this.#put(catalogSource.parse(JSON.parse(text)));
+  }
+
+  /** @throws SealError when no key for its credential is at hand */
+  #put(source: CatalogSource): void {
+    const { id } = source;
+    this.#forget(id);
+    this.#read.set(id, source);
+    const sealed = this.#sealedOf(source);
     const known = this.#credentials.get(id);
     if (known?.sealed !== sealed || known.auth !== JSON.stringify(source.auth)) this.#forgetCredential(id);
     if (sealed !== null && !hasKeyOf(sealed, this.#parts.keys)) {
@@ -76,7 +101,37 @@ export class SourceEntries {
     this.#entries.set(id, source);
   }
 
+  /** Of its own, else of its provider. */
+  #sealedOf({ provider, sealedCredential }: CatalogSource): string | null {
+    return sealedCredential ?? this.#shared.get(provider)?.sealed ?? null;
+  }
+
+  /**
+   * Takes a provider's credential, or drops it with `undefined`. Its sources without one of their
+   * own are new entries then: what was known against them may hold no longer.
+   */
+  takeProvider(id: string, text: string | undefined): void {
+    const sealed = text === undefined ? undefined : catalogProvider.parse(JSON.parse(text)).sealedCredential;
+    if (this.#shared.get(id)?.sealed === sealed) return;
+    if (sealed === undefined) this.#shared.delete(id);
+    else this.#shared.set(id, { sealed, plaintext: null });
+    for (const source of [...this.#read.values()]) {
+      if (source.provider !== id || source.sealedCredential !== null) continue;
+      try {
+        this.#put({ ...source });
+      } catch (err) {
+        this.#problems.set(source.id, problemInWords(err));
+        this.#parts.onUnusable(source.id, err);
+      }
+    }
+  }
+
   drop(id: string): void {
+    this.#leaveOut(id);
+    this.#read.delete(id);
+  }
+
+  #leaveOut(id: string): void {
     this.#forget(id);
     this.#forgetCredential(id);
   }
@@ -108,7 +163,7 @@ export class SourceEntries {
       this.#opened.set(id, opened);
       return opened;
     } catch (err) {
-      this.drop(id);
+      this.#leaveOut(id);
       if (err instanceof SealError) this.#unreadable.add(id);
       this.#problems.set(id, problemInWords(err));
       this.#parts.onUnusable(id, err);
@@ -116,15 +171,26 @@ export class SourceEntries {
     }
   }
 
-  #credentialOf(id: string, { sealedCredential: sealed, auth }: CatalogSource): Credential {
+  #credentialOf(id: string, source: CatalogSource): Credential {
     const known = this.#credentials.get(id);
     if (known !== undefined) return known;
-    const plaintext = sealed === null ? null : (this.#parts.open ?? openSealed)(sealed, id, this.#parts.keys);
+    const { auth } = source;
+    const sealed = this.#sealedOf(source);
+    const plaintext = this.#plaintextOf(source);
     const authorizer = this.#parts.authorizers.acquire(auth, plaintext);
     const fixed = authorizer === null ? plaintext : null;
     const credential = { sealed, auth: JSON.stringify(auth), plaintext: fixed, authorizer };
     this.#credentials.set(id, credential);
     return credential;
+  }
+
+  /** @throws SealError when it does not open */
+  #plaintextOf({ id, provider, sealedCredential }: CatalogSource): string | null {
+    const { keys, open = openSealed } = this.#parts;
+    if (sealedCredential !== null) return open(sealedCredential, id, keys);
+    const shared = this.#shared.get(provider);
+    if (shared === undefined) return null;
+    return (shared.plaintext ??= open(shared.sealed, providerCredentialPlace(provider), keys));
   }
 
   #forgetCredential(id: string): void {

@@ -229,9 +229,15 @@ function targetOf(
     host: new URL(origin).host,
     path: basePath + (streamed ?? source.paths[row.path] ?? row.path),
     upstreamModel: source.upstreamModel,
-    hasCredential: authorizer !== null || source.sealedCredential !== null || headers.length > 0,
+    hasCredential: authorizer !== null || headers.includes(headerOf(source.auth)),
     isBilled: row.billed,
   };
+}
+
+/** In which a key is sent; empty: a request is signed, or has a token. */
+function headerOf(auth: OpenedSource['source']['auth']): string {
+  if (auth.type === 'bearer') return 'authorization';
+  return auth.type === 'header' ? auth.header.toLowerCase() : '';
 }
 
 /** What the reported usage costs at a version, in the class that the answer was served in. */

@@ -151,3 +151,24 @@ test('one test of a source at a time, and not too many', async () => {
   }
   expect(codes).toEqual([...Array<string>(5).fill('tested'), 'too_many_attempts', 'too_many_attempts']);
 });
+
+test('a source without a credential is let in by that of its provider, as it is at that moment', async () => {
+  const id = await newSource({ ...CHAT, provider: 'shared', sealedCredential: null });
+  expect((await tested(id)).calls[0]).toMatchObject({
+    finding: 'credential',
+    text: expect.stringContaining('has none'),
+  });
+  const give = async (text: string) => {
+    const sealedCredential = sealCredential(text, 'provider:shared');
+    await world.publishCatalog(({ providers }) => {
+      providers.splice(0, 1, { v: 1, id: 'shared', name: 'Shared', format: 'openai', sealedCredential });
+    });
+    await until('the edge has it', () => world.mirrored.some(({ revision }) => revision >= world.revision()));
+    return tested(id);
+  };
+  expect((await give('a-wrong-one')).calls[0]).toMatchObject({
+    finding: 'credential',
+    text: expect.stringContaining('refuses the credential'),
+  });
+  expect(await give(SOURCE_CREDENTIAL)).toMatchObject({ works: true });
+});
