@@ -12,6 +12,7 @@ import {
   catalogPutProvider,
   catalogPutSource,
   edgeTestSource,
+  providerCredentialPlace,
 } from '@gateway/contracts/messages';
 import {
   isRefusal,
@@ -61,15 +62,17 @@ export const PROVIDER_ROUTES = [
     id: 'putProvider',
     method: 'PUT',
     path: '/providers/{id}',
-    summary: 'Makes or replaces a provider',
+    summary: 'Makes or replaces a provider; a credential that is left out stays, null removes it',
     access: 'write',
     params: byId,
     body: providerPut,
     answers: { 200: providerSaved, 201: providerSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ services, params, body, actor }) {
+    async handle({ services, secrets, params, body, actor }) {
+      const sealed = sealCredential(secrets, providerCredentialPlace(params.id), body.credential, 'credential');
+      if (isRefusal(sealed)) return sealed;
       const spec = specOf(providerSpec, body);
-      const answer = await services.request(catalogPutProvider, { id: params.id, spec, actor });
+      const answer = await services.request(catalogPutProvider, { id: params.id, spec, ...sealed, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.provider, inForce: answer.inForce } };
     },
@@ -78,7 +81,7 @@ export const PROVIDER_ROUTES = [
     id: 'getProvider',
     method: 'GET',
     path: '/providers/{id}',
-    summary: 'One provider',
+    summary: 'One provider, without its credential',
     access: 'read',
     params: byId,
     answers: { 200: providerView },
@@ -196,8 +199,9 @@ export const SOURCE_ROUTES = [
       const sealed = sealCredential(secrets, params.id, body.credential, 'credential');
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(sourceSpec, body);
-      if (!may('credentials') && body.credential === undefined) {
-        const refusal = await judged(services, { kind: 'source', id: params.id, spec }, actor, may);
+      // Who gives one knows it.
+      if (!may('credentials') && (body.credential ?? null) === null) {
+        const refusal = await judged(services, { kind: 'source', id: params.id, spec, ...sealed }, actor, may);
         if (refusal !== null) return refusal;
       }
       const answer = await services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });

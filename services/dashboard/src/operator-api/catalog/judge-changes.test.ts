@@ -14,6 +14,7 @@ const change = (more: Partial<ApplyChange>): ApplyChange => ({
 });
 const MODEL = { displayName: 'Model', prices: { inputPerMillion: '1.00' }, priceVersion: 'v1', upcomingPrices: [] };
 const SOURCE = { baseUrl: 'https://api.example.com/a', hasCredential: true, priority: 0 };
+const SHARES = { ...SOURCE, hasCredential: false, credentialOf: 'provider', providerId: 'p' };
 const ROLES: readonly OperatorRole[] = ['admin', 'operator', 'finance', 'readonly'];
 const allowed = (one: ApplyChange) => ROLES.filter((role) => judgeChanges([one], rightsOf({ role })) === null);
 const model = (before: object | null, after: object | null) => change({ before, after } as Partial<ApplyChange>);
@@ -50,6 +51,15 @@ test.each([
     ['admin', 'operator'],
   ],
   ['a new source', source(null, SOURCE, true), ['admin', 'operator']],
+  ["a new source with its provider's credential", source(null, SHARES), ['admin']],
+  [
+    "one at the same host with its provider's credential",
+    source(SHARES, { ...SHARES, priority: 1 }),
+    ['admin', 'operator'],
+  ],
+  ["its provider's credential at another host", source(SHARES, { ...SHARES, baseUrl: 'https://b.example' }), ['admin']],
+  ["another provider's credential", source(SHARES, { ...SHARES, providerId: 'q' }), ['admin']],
+  ["its provider's credential in place of its own", source(SOURCE, SHARES, true), ['admin']],
   ['nothing', change({ change: 'unchanged', kind: 'plan' }), ROLES],
 ])('%s', (_name, one, roles) => expect(allowed(one)).toEqual(roles));
 
@@ -58,4 +68,15 @@ test('the refusal names the object and the role that it needs', () => {
   const refusal = judgeChanges([change({ change: 'unchanged' }), moved], rightsOf({ role: 'operator' }));
   expect(refusal?.refused).toMatchObject({ code: 'operator_forbidden', param: null });
   expect(refusal?.refused.message).toMatch(/^source src: another host .*give the credential again.* admin$/);
+});
+
+test("whoever gives a provider's credential may send it anywhere", () => {
+  const may = rightsOf({ role: 'operator' });
+  const given = change({ kind: 'provider', id: 'p', after: { name: 'P' }, credentialChanged: true });
+  const shares = source(null, SHARES);
+  expect(judgeChanges([given, shares], may)).toBeNull();
+  expect(judgeChanges([{ ...given, id: 'q' }, shares], may)).not.toBeNull();
+  expect(judgeChanges([{ ...given, credentialChanged: false }, shares], may)?.refused.message).toMatch(
+    /^source src: another host with the provider's credential .* admin$/,
+  );
 });

@@ -10,8 +10,11 @@ const PRICES = ['prices', 'upcomingPrices'];
  * null: all may be made.
  */
 export function judgeChanges(changes: readonly ApplyChange[], may: May): ManagementRefusal | null {
+  const given = new Set(
+    changes.flatMap(({ kind, id, credentialChanged }) => (kind === 'provider' && credentialChanged ? [id] : [])),
+  );
   for (const change of changes) {
-    const missing = rightsFor(change).find(([right]) => !may(right));
+    const missing = rightsFor(change, given).find(([right]) => !may(right));
     if (missing === undefined) continue;
     const [right, what] = missing;
     const roles = ROLES_BY_ACCESS[right].join(' or ');
@@ -22,7 +25,11 @@ export function judgeChanges(changes: readonly ApplyChange[], may: May): Managem
 
 type Needed = readonly [right: Access, what: string];
 
-function rightsFor({ kind, change, before, after, credentialChanged }: ApplyChange): Needed[] {
+/** @param given providers whose credential comes with the changes */
+function rightsFor(
+  { kind, change, before, after, credentialChanged }: ApplyChange,
+  given: ReadonlySet<string>,
+): Needed[] {
   if (change === 'unchanged') return [];
   if (kind === 'plan') return [['money', 'a plan']];
   if (kind === 'model' && after !== null) {
@@ -42,7 +49,22 @@ function rightsFor({ kind, change, before, after, credentialChanged }: ApplyChan
       ['credentials', 'another host with the stored credential (give the credential again)'],
     ];
   }
+  if (kind === 'source' && sharesAnew(before, after) && !given.has(String(after?.['providerId']))) {
+    return [
+      ['write', 'this change'],
+      ['credentials', "another host with the provider's credential (give the source one, or the provider's again)"],
+    ];
+  }
   return [['write', 'this change']];
+}
+
+type View = ApplyChange['before'];
+
+/** Whether a provider's credential is sent to where this source did not send it before. */
+function sharesAnew(before: View, after: View): boolean {
+  if (after?.['credentialOf'] !== 'provider') return false;
+  const shared = before?.['credentialOf'] === 'provider' && before['providerId'] === after['providerId'];
+  return !shared || hostOf(before) !== hostOf(after);
 }
 
 function split(view: Readonly<Record<string, unknown>> | null) {
@@ -57,7 +79,7 @@ function split(view: Readonly<Record<string, unknown>> | null) {
 }
 
 /** Scheme, host and port. */
-function hostOf(view: Readonly<Record<string, unknown>> | null): string | null {
+function hostOf(view: View): string | null {
   const url = view?.['baseUrl'];
   return typeof url === 'string' ? new URL(url).origin : null;
 }

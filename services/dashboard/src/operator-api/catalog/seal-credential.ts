@@ -6,16 +6,20 @@ const CREDENTIAL_CHARS_MAX = 4_096;
 /** Absent: the stored one is kept. */
 export type SealedCredential = { readonly sealedCredential?: string | null };
 
-/** The credential of one source as it travels; `param` is its place in the body. */
+/**
+ * The credential of a source or provider as it travels.
+ * @param sealedFor the source's id, or the provider's `providerCredentialPlace`
+ * @param param its place in the body
+ */
 export function sealCredential(
   secrets: Secrets,
-  source: string,
+  sealedFor: string,
   credential: CredentialInput | null | undefined,
   param: string,
 ): SealedCredential | ManagementRefusal {
   if (credential === undefined) return {};
   if (credential === null) return { sealedCredential: null };
-  if (typeof credential === 'string') return sealText(secrets, source, credential, param);
+  if (typeof credential === 'string') return sealText(secrets, sealedFor, credential, param);
   const name = credential.fromEnv;
   const place = `${param}.fromEnv`;
   const found = secrets.fromEnvironment(name);
@@ -25,7 +29,7 @@ export function sealCredential(
   }
   if (found === null)
     return refuse('invalid_request', `${place}: ${name} is not set where the operator API runs`, place);
-  return sealText(secrets, source, inOneLine(found.text), place);
+  return sealText(secrets, sealedFor, inOneLine(found.text), place);
 }
 
 /** The file of a cloud is JSON in several lines. What is none stays as it is. */
@@ -39,9 +43,14 @@ function inOneLine(text: string): string {
 }
 
 /** Most credentials are sent as a header. */
-function sealText(secrets: Secrets, source: string, text: string, place: string): SealedCredential | ManagementRefusal {
+function sealText(
+  secrets: Secrets,
+  sealedFor: string,
+  text: string,
+  place: string,
+): SealedCredential | ManagementRefusal {
   if (/^[\x20-\x7e]+$/.test(text) && text.length <= CREDENTIAL_CHARS_MAX) {
-    return { sealedCredential: secrets.seal(text, source) };
+    return { sealedCredential: secrets.seal(text, sealedFor) };
   }
   return refuse('invalid_request', `${place}: 1 to ${CREDENTIAL_CHARS_MAX} printable ASCII characters`, place);
 }

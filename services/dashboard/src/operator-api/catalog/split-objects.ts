@@ -1,3 +1,4 @@
+import { providerCredentialPlace } from '@gateway/contracts/messages';
 import { isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
 import type { Secrets } from '../../secrets.js';
@@ -44,8 +45,12 @@ type GivenObject = Exclude<ApplyDocument['objects'][number], { kind: 'plan' }>;
 function travellingForm(secrets: Secrets, object: GivenObject, place: number): CatalogObject | ManagementRefusal {
   const { id } = object;
   switch (object.kind) {
-    case 'provider':
-      return { kind: 'provider', id, spec: specOf(providerSpec, object.spec) };
+    case 'provider': {
+      const sealedFor = providerCredentialPlace(id);
+      const sealed = sealCredential(secrets, sealedFor, object.spec.credential, `objects[${place}].spec.credential`);
+      if (isRefusal(sealed)) return sealed;
+      return { kind: 'provider', id, spec: specOf(providerSpec, object.spec), ...sealed };
+    }
     case 'model':
       return { kind: 'model', id, spec: specOf(modelSpec, object.spec) };
     case 'source': {
