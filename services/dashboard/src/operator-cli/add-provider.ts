@@ -12,6 +12,7 @@ import type { OperatorApi } from './operator-api.js';
 import { readOptions, Unfit, type Output, type Program, type ProgramContext } from './program.js';
 import { credentialOf, markupOf, modelsOf, parametersOf } from './provider-options.js';
 import { readBundledList } from './read-list.js';
+import { testSource } from './test-source.js';
 import { belowCostInWords, marginInWords, pricesInWords } from './words.js';
 
 /** `providers add openai`: a provider with the models of the bundled list. */
@@ -19,32 +20,33 @@ export const ADD_PROVIDER: Program = {
   name: ['providers', 'add'],
   form:
     'providers add <profile> [--key-env NAME | --no-key] [--models a,b | all] [--markup 20] [--id ID] ' +
-    '[--param region=eu-west-1]… [--below-cost] [--apply]',
+    '[--param region=eu-west-1]… [--base-url URL] [--below-cost] [--apply] [--no-test]',
   run: addProvider,
 };
 
 async function addProvider({ words, fields, api, env, to }: ProgramContext): Promise<number> {
   const options = readOptions(fields, {
-    flags: ['no-key', 'apply', 'below-cost'],
-    values: ['key-env', 'id', 'models', 'param', 'markup'],
+    flags: ['no-key', 'apply', 'below-cost', 'no-test'],
+    values: ['key-env', 'id', 'models', 'param', 'markup', 'base-url'],
   });
   const profile = await profileNamed(api, words);
   const providerId = options.one('id') ?? profile.id;
   if (!scalars.objectId.safeParse(providerId).success) throw new Unfit(`--id ${providerId}: no id of a provider`);
   const list = readBundledList();
   const models = modelsOf(listedModelsOf(list, profile.id), profile, options.one('models'));
-  const parameters = parametersOf(profile, options.all('param'));
+  const baseUrl = options.one('base-url');
+  const parameters = parametersOf(profile, options.all('param'), baseUrl);
   const markup = markupOf(options.one('markup')) ?? 0n;
-  const key = { keyEnv: options.one('key-env'), noKey: options.flags.has('no-key') };
-  const credential = credentialOf(profile, key, env);
-
   const there = await api.find<ProviderView>(`/providers/${providerId}`);
+  const key = { keyEnv: options.one('key-env'), noKey: options.flags.has('no-key') };
+  const keepsKey = key.keyEnv === null && there?.hasCredential === true;
+  const credential = keepsKey ? null : credentialOf(profile, key, env);
   if (there !== null && there.format !== profile.format)
     throw new Unfit(`provider ${providerId} is there with format ${there.format}: choose another --id`);
   const plan = planProvider({
     profile,
     providerId,
-    isThere: there !== null,
+    there,
     models,
     modelsThere: await found(
       models,
@@ -57,6 +59,7 @@ async function addProvider({ words, fields, api, env, to }: ProgramContext): Pro
       (id) => api.find<SourceView>(`/sources/${id}`),
     ),
     parameters,
+    baseUrl,
     credential,
     markup,
   });
@@ -64,6 +67,8 @@ async function addProvider({ words, fields, api, env, to }: ProgramContext): Pro
   to.out(`Prices of the bundled list of ${list.date}, in USD (of tokens: per million).\n`);
   const change = new Map(tried.changes.map((one) => [`${one.kind} ${one.id}`, one.change]));
   to.out(`provider ${providerId} (${profile.name}): ${change.get(`provider ${providerId}`) ?? 'unchanged'}\n`);
+  if (there !== null && credential !== null)
+    to.out('  its credential is replaced, for all of its sources that have none of their own\n');
   for (const model of plan.models) to.out(modelInWords(model, change));
   const below = plan.models.flatMap(({ listed, margin }) => belowCostInWords(listed.id, margin));
   for (const line of below) to.error(`${line}\n`);
@@ -78,7 +83,10 @@ async function addProvider({ words, fields, api, env, to }: ProgramContext): Pro
   }
   const { inForce } = await api.post<ApplyAnswer>('/apply', { objects: plan.objects });
   sayWhatIsNext(to, inForce, plan.models);
-  return 0;
+  const tested = plan.models[0];
+  if (tested === undefined || options.flags.has('no-test')) return 0;
+  to.out('\nA test call of one model (--no-test leaves it out):\n');
+  return (await testSource(api, tested.sourceId, to)) ? 0 : 1;
 }
 
 async function profileNamed(api: OperatorApi, words: readonly string[]): Promise<ProviderProfile> {
@@ -129,7 +137,7 @@ function sayWhatIsNext(to: Output, inForce: boolean, models: readonly PlannedMod
       inForce ? 'In force on every replica.' : 'Changed; replicas that have not said so yet follow shortly.',
       'Try next:',
       `  curl <address of the gateway>${endpoint} -H 'authorization: Bearer <API key>' -H 'content-type: application/json' -d '${body}'`,
-      '  npm run operator -- sources health',
+      '  npm run operator -- sources test <source>',
       '  npm run operator -- prices compare --from bundled',
       '',
     ].join('\n'),

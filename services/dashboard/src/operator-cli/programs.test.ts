@@ -47,6 +47,13 @@ beforeEach(() => {
   world.reset();
   world.scriptByName('catalog.list-profiles', () => ({ profiles: [PROFILE, AZURE, VERTEX, VLLM] }));
   for (const kind of ['provider', 'model', 'source']) world.refuseByName(`catalog.get-${kind}`, 'not_found');
+  // What was put is there.
+  world.scriptByName('catalog.get-source', () =>
+    applied().length === 0 ? { refused: { code: 'not_found', message: 'no', param: null } } : { source: SOURCE },
+  );
+  world.scriptByName('edge.test-source', () => ({
+    test: { ...SOURCE_TEST, works: true, calls: SOURCE_TEST.calls.slice(0, 1) },
+  }));
   world.scriptByName('catalog.apply', (body) => ({
     changes: (body as Applied).objects.map(({ kind, id }) => ({
       kind,
@@ -131,6 +138,7 @@ test('with --apply it is in force, with the credential of the named variable', a
   ]);
   const [provider, model, source] = document?.objects ?? [];
   expect(provider?.spec).toEqual({ name: 'OpenAI', format: 'openai' });
+  expect(openSealed(provider?.sealedCredential ?? '', 'provider:mine', SOURCE_KEYS)).toBe(KEY);
   expect(model?.spec).toMatchObject({
     displayName: 'GPT-6 Luna',
     kind: 'chat',
@@ -145,7 +153,41 @@ test('with --apply it is in force, with the credential of the named variable', a
     endpoints: ['/v1/chat/completions', '/v1/responses'],
     costs: { inputPerMillion: '0.10' },
   });
-  expect(openSealed(source?.sealedCredential ?? '', 'mine-gpt-6-luna', SOURCE_KEYS)).toBe(KEY);
+  expect(source).not.toHaveProperty('sealedCredential');
+  expect(out).toContain('A test call of one model (--no-test leaves it out):\nsource src, called by edge-0:');
+  expect(world.asked.find(({ name }) => name === 'edge.test-source')?.body).toEqual({ source: 'mine-gpt-6-luna' });
+});
+
+test('what the test call finds is the answer of the command; without --apply and with --no-test there is none', async () => {
+  const line = 'providers add openai --models gpt-6-luna --no-key --markup 20';
+  expect((await run(line)).code).toBe(0);
+  expect((await run(`${line} --apply --no-test`)).code).toBe(0);
+  expect(world.asked.filter(({ name }) => name === 'edge.test-source')).toEqual([]);
+  world.scriptByName('edge.test-source', () => ({ test: SOURCE_TEST }));
+  expect(await run(`${line} --apply`)).toMatchObject({ code: 1, out: expect.stringContaining('src does not work') });
+  expect(applied()).toHaveLength(2);
+});
+
+test("a provider's credential stays unless one is named, and is then that of all its sources", async () => {
+  const there = { ...PROVIDER, id: 'openai', name: 'Ours', auth: { type: 'bearer' }, hasCredential: true };
+  world.scriptByName('catalog.get-provider', () => ({ provider: there }));
+  const line = 'providers add openai --models gpt-6-luna --markup 20 --apply';
+  expect((await run(line)).code).toBe(0);
+  const { code, out } = await run(`${line} --key-env OTHER_KEY`, { OTHER_KEY: KEY });
+  expect([code, out]).toEqual([0, expect.stringContaining('its credential is replaced, for all of its sources')]);
+  const [first, second] = applied();
+  expect(first?.objects.map(({ kind }) => kind)).toEqual(['model', 'source']);
+  expect(second?.objects.map(({ kind }) => kind)).toEqual(['provider', 'model']);
+  expect(second?.objects[0]?.spec).toEqual({ name: 'Ours', format: 'openai', auth: { type: 'bearer' } });
+});
+
+test('sources of another address have it, and need no parameter of the one that it replaces', async () => {
+  const azure =
+    'providers add azure-openai --no-key --markup 20 --base-url https://proxy.example.com --no-test --apply';
+  expect((await run(azure)).code).toBe(0);
+  const sources = applied()[0]?.objects.filter(({ kind }) => kind === 'source') ?? [];
+  expect(sources.length).toBeGreaterThan(0);
+  for (const { spec } of sources) expect(spec).toMatchObject({ baseUrl: 'https://proxy.example.com' });
 });
 
 test('all listed models are added at once; those without a key too', async () => {
@@ -177,8 +219,10 @@ test("Google's key is read from the file that the variable names", async () => {
   const file = listFile('google.json', '{\n "type": "service_account"\n}');
   const line = 'providers add vertex --models gemini-3.8-flash --apply';
   expect((await run(line, { GOOGLE_APPLICATION_CREDENTIALS: file })).code).toBe(0);
-  const source = applied()[0]?.objects.at(-1);
-  expect(openSealed(source?.sealedCredential ?? '', source?.id ?? '', SOURCE_KEYS)).toBe('{"type":"service_account"}');
+  const provider = applied()[0]?.objects[0];
+  expect(openSealed(provider?.sealedCredential ?? '', 'provider:vertex', SOURCE_KEYS)).toBe(
+    '{"type":"service_account"}',
+  );
 });
 
 test.each([
@@ -255,7 +299,14 @@ test.each([
   expect((await run(`${line} --markup 100 --apply`)).code).toBe(0);
   const [first, second] = applied();
   expect(first?.objects.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['source src']);
-  const { id: _id, hasCredential: _has, costVersion: _version, upcomingCosts: _upcoming, ...spec } = OURS;
+  const {
+    id: _id,
+    hasCredential: _has,
+    credentialOf: _whose,
+    costVersion: _version,
+    upcomingCosts: _upcoming,
+    ...spec
+  } = OURS;
   const costs = { inputPerMillion: '0.75', cachedInputPerMillion: '0.075', outputPerMillion: '4.50' };
   expect(first?.objects[0]?.spec).toMatchObject({ ...spec, costs });
   expect(first?.objects[0]).not.toHaveProperty('sealedCredential');

@@ -15,7 +15,7 @@ export function markupOf(text: string | null): bigint | null {
 }
 
 /**
- * The credential of a provider's sources, out of the environment of this terminal; null: none is
+ * The credential of a provider, out of the environment of this terminal; null: none is
  * wanted. Where a profile is let in by Google's tokens the variable names the file of the key.
  * @throws Unfit
  */
@@ -44,8 +44,17 @@ function keyFile(path: string, variable: string): string {
   }
 }
 
-/** What `--param name=value` says of everything that the profile leaves open. @throws Unfit */
-export function parametersOf({ id, parameters }: ProviderProfile, given: readonly string[]): Record<string, string> {
+/**
+ * What `--param name=value` says of everything that the profile leaves open.
+ * @param baseUrl another address: what only that of the profile needs may be left out
+ * @throws Unfit
+ */
+export function parametersOf(
+  { id, base, endpoints, auth, parameters }: ProviderProfile,
+  given: readonly string[],
+  baseUrl: string | null,
+): Record<string, string> {
+  if (base === null && baseUrl === null) throw new Unfit(`${id} has no address of its own: say --base-url URL`);
   const found: Record<string, string> = {};
   for (const text of given) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
@@ -54,7 +63,10 @@ export function parametersOf({ id, parameters }: ProviderProfile, given: readonl
     if (Object.hasOwn(found, name)) throw new Unfit(`--param ${name} is given twice`);
     found[name] = value;
   }
-  const missing = Object.entries(parameters).filter(([name]) => !Object.hasOwn(found, name));
+  const text = `${baseUrl === null ? base : ''}${JSON.stringify([endpoints, auth])}`;
+  const missing = Object.entries(parameters).filter(
+    ([name]) => !Object.hasOwn(found, name) && text.includes(`{${name}}`),
+  );
   if (missing.length > 0) {
     const lines = missing.map(([name, about]) => `  --param ${name}=…   ${about}`);
     throw new Unfit(`${id} needs:\n${lines.join('\n')}`);

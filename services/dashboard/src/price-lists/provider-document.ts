@@ -1,4 +1,11 @@
-import type { CredentialInput, ModelView, ProviderProfile, SourceView } from '@gateway/contracts/operator';
+import {
+  providerSpec,
+  type CredentialInput,
+  type ModelView,
+  type ProviderProfile,
+  type ProviderView,
+  type SourceView,
+} from '@gateway/contracts/operator';
 import type { ListedModel } from './bundled-list.js';
 import { marginOf, type ModelMargin } from './compare.js';
 import { markedUp } from './markup.js';
@@ -8,12 +15,16 @@ import { plain, type Prices } from './prices.js';
 export interface ProviderRequest {
   readonly profile: ProviderProfile;
   readonly providerId: string;
-  readonly isThere: boolean;
+  /** Null: it is to be made. */
+  readonly there: ProviderView | null;
   readonly models: readonly ListedModel[];
   /** By id. */
   readonly modelsThere: ReadonlyMap<string, ModelView>;
   readonly sourcesThere: ReadonlyMap<string, SourceView>;
   readonly parameters: Readonly<Record<string, string>>;
+  /** Where the sources of this provider are, instead of the address of the profile. */
+  readonly baseUrl: string | null;
+  /** Of the provider, for all its sources; null: what is there stays. */
   readonly credential: CredentialInput | null;
   /** Hundredths of a percent. */
   readonly markup: bigint;
@@ -43,7 +54,7 @@ export function sourceIdOf(providerId: string, model: string): string {
 
 /** The document that adds a provider with its models. */
 export function planProvider(request: ProviderRequest): ProviderPlan {
-  const { profile, providerId, modelsThere, sourcesThere, markup } = request;
+  const { modelsThere, sourcesThere, markup, providerId } = request;
   const planned = request.models.map((listed): PlannedModel => {
     const sourceId = sourceIdOf(providerId, listed.id);
     const there = modelsThere.get(listed.id);
@@ -53,10 +64,20 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
     const isSourceThere = sourcesThere.has(sourceId);
     return { listed, sourceId, prices: price, isModelThere: there !== undefined, isSourceThere, margin };
   });
-  const provider = { kind: 'provider', id: providerId, spec: { name: profile.name, format: profile.format } };
   const models = planned.filter(({ isModelThere }) => !isModelThere).map(modelObject);
   const sources = planned.filter(({ isSourceThere }) => !isSourceThere).map((one) => sourceObject(request, one));
-  return { objects: [...(request.isThere ? [] : [provider]), ...models, ...sources], models: planned };
+  return { objects: [...providerObject(request), ...models, ...sources], models: planned };
+}
+
+/** One that is there is put again only with another credential. */
+function providerObject({ profile, providerId, there, credential }: ProviderRequest): object[] {
+  if (there !== null && credential === null) return [];
+  const spec = there === null ? { name: profile.name, format: profile.format } : fieldsOf(there);
+  return [{ kind: 'provider', id: providerId, spec: { ...spec, ...(credential === null ? {} : { credential }) } }];
+}
+
+function fieldsOf(view: ProviderView): object {
+  return Object.fromEntries(Object.entries(view).filter(([name]) => Object.hasOwn(providerSpec.shape, name)));
 }
 
 function modelObject({ listed, prices }: PlannedModel): object {
@@ -66,7 +87,7 @@ function modelObject({ listed, prices }: PlannedModel): object {
 }
 
 function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): object {
-  const { profile, providerId, parameters, credential } = request;
+  const { profile, providerId, parameters, baseUrl } = request;
   const spec = {
     modelId: listed.id,
     providerId,
@@ -74,7 +95,7 @@ function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedMod
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     upstreamModel: listed.model,
     endpoints: listed.endpoints.filter((endpoint) => Object.hasOwn(profile.endpoints, endpoint)),
-    ...(credential === null ? {} : { credential }),
+    ...(baseUrl === null ? {} : { baseUrl }),
     costs: plain(listed.costs),
   };
   return { kind: 'source', id: sourceId, spec };
