@@ -71,6 +71,9 @@ export interface StoredDelivery {
   retryAfter(ms: number): void;
 }
 
+/** A message as the stream has it, read by its position. */
+export type StoredMessage = Pick<StoredDelivery, 'data' | 'subject' | 'sequence' | 'storedAtMs'>;
+
 export interface ConsumeOptions {
   stream: StreamName;
   durable: string;
@@ -245,6 +248,16 @@ export interface Bus {
   streamState(stream: StreamName): Promise<StreamState>;
   /** Removes all messages up to and including this position. */
   purgeStream(stream: StreamName, upToSequence: number): Promise<void>;
+  /**
+   * Up to which position every message of a durable consumer is acknowledged; 0: there is no such
+   * consumer, or it has acknowledged nothing.
+   */
+  ackFloor(stream: StreamName, durable: string): Promise<number>;
+  /**
+   * The message at a position, or the first of a subject from there on; null: there is none. Only
+   * the owner of the stream may.
+   */
+  storedMessage(stream: StreamName, sequence: number, ofSubject?: string): Promise<StoredMessage | null>;
   /** A durable pull consumer; waits for the stream, survives reconnects and server restarts. */
   consume(options: ConsumeOptions): { stop(): Promise<void> };
   decode<M extends AnyMessage>(

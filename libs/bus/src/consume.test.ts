@@ -316,3 +316,35 @@ test('stop awaits the handler, leaves no message behind with it and nothing open
   expect(performance.now() - began).toBeLessThan(5_000);
   expect([...first, ...second].sort()).toEqual([0, 1, 2]);
 });
+
+test('how far a consumer has acknowledged, and each message by its position', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  expect(await billing.ackFloor('USAGE', 'shard-0')).toBe(0);
+  await storeNumbers(0, 3);
+  await edge.store(recorded, { shard: 1 }, { n: 3 });
+  await storeNumbers(4, 5);
+  let seen = 0;
+  billing.consume(
+    options(async (batch) => {
+      for (const delivery of batch) {
+        seen += 1;
+        if (delivery.sequence !== 3) delivery.ack();
+      }
+    }),
+  );
+  await until('it has acknowledged what is before the one that it keeps', async () => {
+    return seen === 4 && (await billing.ackFloor('USAGE', 'shard-0')) === 2;
+  });
+  const [first, next] = [
+    await billing.storedMessage('USAGE', 2),
+    await billing.storedMessage('USAGE', 3, 'test.recorded.1'),
+  ];
+  expect(first).toMatchObject({ sequence: 2, subject: 'test.recorded.0', storedAtMs: expect.any(Number) });
+  expect(billing.decode(recorded, first?.data ?? new Uint8Array(0))).toMatchObject({ ok: true });
+  expect(next).toMatchObject({ sequence: 4, subject: 'test.recorded.1' });
+  expect(await billing.storedMessage('USAGE', 6)).toBeNull();
+  await billing.purgeStream('USAGE', 4);
+  expect(await billing.storedMessage('USAGE', 4)).toBeNull();
+  expect(await billing.storedMessage('USAGE', 1, 'test.recorded.1')).toBeNull();
+  expect(await faultCode(edge.storedMessage('USAGE', 5))).toBe('forbidden');
+});

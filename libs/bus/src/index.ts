@@ -14,6 +14,7 @@ export type {
   RequestOptions,
   ServeOptions,
   StoredDelivery,
+  StoredMessage,
   StreamSettings,
   StreamState,
   SubscribeOptions,

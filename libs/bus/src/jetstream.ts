@@ -6,6 +6,8 @@ export const NANOSECONDS_PER_MS = 1_000_000;
 
 /** Numbers of JetStream API errors that the bus acts on. */
 export const ERROR_NUMBER = {
+  consumerNotFound: 10_014,
+  messageNotFound: 10_037,
   storageExceeded: 10_047,
   streamNameInUse: 10_058,
   streamNotFound: 10_059,

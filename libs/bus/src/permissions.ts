@@ -81,7 +81,10 @@ function streamRights(service: ServiceName, message: { stream: StreamName } & Pi
   const { stream, sentBy, servedBy } = message;
   const rights: string[] = [];
   if (servedBy[0] === service) {
-    rights.push(...['CREATE', 'UPDATE', 'PURGE'].map((operation) => `$JS.API.STREAM.${operation}.${stream}`));
+    rights.push(
+      ...['CREATE', 'UPDATE', 'PURGE', 'MSG.GET'].map((operation) => `$JS.API.STREAM.${operation}.${stream}`),
+    );
+    rights.push(`$JS.API.CONSUMER.INFO.${stream}.*`);
   }
   if (servedBy.includes(service)) {
     rights.push(...consumerRights(stream), `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.*`, `$JS.ACK.${stream}.>`);

@@ -15,8 +15,28 @@ interface StreamAnswer {
   };
 }
 
+interface ConsumerAnswer {
+  ack_floor: { stream_seq: number };
+}
+
+interface MessageAnswer {
+  message: { subject: string; seq: number; data?: string; time: string };
+}
+
+/** Null: the server has no such thing. */
+async function orNull<T>(asked: Promise<T>, missing: number): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof JetStreamFault && error.errorNumber === missing) return null;
+    throw error;
+  }
+}
+
 /** Making and looking after streams. */
-export function makeStreams(inbox: ReplyInbox): Pick<Bus, 'ensureStream' | 'streamState' | 'purgeStream'> {
+export function makeStreams(
+  inbox: ReplyInbox,
+): Pick<Bus, 'ensureStream' | 'streamState' | 'purgeStream' | 'ackFloor' | 'storedMessage'> {
   return {
     ensureStream: (settings) => ensureConfiguration(inbox, configurationOf(settings)),
     streamState: async (stream) => {
@@ -35,6 +55,23 @@ export function makeStreams(inbox: ReplyInbox): Pick<Bus, 'ensureStream' | 'stre
       // The server's bound is the first message that stays; its 0 would mean everything.
       if (upToSequence < 1) return;
       await askApi(inbox, `STREAM.PURGE.${stream}`, { seq: upToSequence + 1 });
+    },
+    ackFloor: async (stream, durable) => {
+      const answer = await orNull(
+        askApi<ConsumerAnswer>(inbox, `CONSUMER.INFO.${stream}.${durable}`, {}),
+        ERROR_NUMBER.consumerNotFound,
+      );
+      return answer?.ack_floor.stream_seq ?? 0;
+    },
+    storedMessage: async (stream, sequence, ofSubject) => {
+      const question = { seq: sequence, ...(ofSubject !== undefined && { next_by_subj: ofSubject }) };
+      const answer = await orNull(
+        askApi<MessageAnswer>(inbox, `STREAM.MSG.GET.${stream}`, question),
+        ERROR_NUMBER.messageNotFound,
+      );
+      if (answer === null) return null;
+      const { subject, seq, data = '', time } = answer.message;
+      return { subject, sequence: seq, data: Buffer.from(data, 'base64'), storedAtMs: Date.parse(time) };
     },
   };
 }
