@@ -40,7 +40,7 @@ const WEBHOOK_LEASE_MS = 35_000;
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
 /** Sends admission the changes that must be in force before their commands are answered. */
-export function startAdmissionOutbox(pool: Pool, bus: Bus, ledgerEpoch: string, log: Logger): Outbox {
+export function startAdmissionOutbox(pool: Pool, bus: Bus, ledgerEpoch: () => string, log: Logger): Outbox {
   return startOutbox({
     pool,
     log,
@@ -49,7 +49,7 @@ export function startAdmissionOutbox(pool: Pool, bus: Bus, ledgerEpoch: string, 
     deliverMs: OUTBOX_DELIVER_MS,
     deliver: async ({ body }) => {
       const { standing } = outboxSnapshot.parse(body);
-      await bus.request(admissionApply, { standing: { incarnation: ledgerEpoch, accounts: [standing] } });
+      await bus.request(admissionApply, { standing: { incarnation: ledgerEpoch(), accounts: [standing] } });
     },
   });
 }

@@ -29,9 +29,14 @@ import { createFinanceStore } from './finance/store.js';
 import { createLedgerReader } from './ledger/audit-store.js';
 import { createChangesStore } from './ledger/changes-store.js';
 import { createMonths, type Months } from './ledger/months.js';
-import { readLedgerEpoch } from './ledger/store.js';
+import { readLedgerState } from './ledger/store.js';
 import { createTransactionStore } from './ledger/transactions-store.js';
 import { watchLedger } from './ledger/watch.js';
+import { createKeptPosition } from './usage/kept-position.js';
+import { LedgerGuard } from './usage/ledger-guard.js';
+import { measureGuard } from './usage/guard-metrics.js';
+import { settleLost } from './usage/settle-lost.js';
+import { createLostCommitsStore } from './usage/lost-commits-store.js';
 import { startMaintenance } from './maintenance.js';
 import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges } from './outboxes.js';
 import { createPlanStore } from './plans/store.js';
@@ -124,7 +129,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   });
   const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, timelines, log });
   // At the start the database may come later than this process.
-  const ledgerEpoch = await retry(() => readLedgerEpoch(pool), {
+  const { ledgerEpoch, consumers } = await retry(() => readLedgerState(pool), {
     ...RETRY,
     signal: stopping,
     mayPass: isConnectionFault,
@@ -135,12 +140,40 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   const months = createMonths(settleStore);
   await months.makeAhead(clock.nowMs());
 
-  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch);
+  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, consumers);
   await stream.ensure();
 
-  const outbox = startAdmissionOutbox(pool, bus, ledgerEpoch, log);
+  const settling = {
+    months,
+    meter: createSettleMeter(),
+    isInfrastructureFault,
+    retryDelayMs: (attempt: number) => nextDelayMs(attempt, RETRY),
+    log,
+    stopping,
+  };
+  const onMended = measureGuard(() => guard);
+  const guard = new LedgerGuard(
+    {
+      store: createLostCommitsStore(pool),
+      stream,
+      kept: createKeptPosition(bus.lookUpBucket(DATABASE_BUCKET)),
+      settle: settleLost({ ...settling, store: createSettleStore(settlePool) }),
+      log,
+      onMended,
+    },
+    ledgerEpoch,
+  );
+  guard.start();
+  const outbox = startAdmissionOutbox(pool, bus, () => guard.ledgerEpoch, log);
   const alerts = startAlertOutboxes({ ...options, pool, bus });
-  const worker = startWorker({ options, settlePool, locksPool, bus, stream, ledgerEpoch, months, nudge: alerts.nudge });
+  const locks = createShardLocks(locksPool, () => worker.lost());
+  const worker: UsageWorker = startUsageWorker({
+    ...settling,
+    store: createSettleStore(settlePool, alerts.nudge, guard.allows),
+    announcer: createSnapshotPublisher(bus, () => guard.ledgerEpoch),
+    locks,
+    consume: (subject, handler) => stream.consume(subject, handler),
+  });
   const maintenance = startMaintenance({
     store: createProgressStore(pool),
     refused: createRefusedStore(pool),
@@ -163,12 +196,12 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     () => poolConnections([pool, settlePool, locksPool]),
     { label: 'state' },
   );
-  serveFeatures({ options, pool, stream, months, inForce: outbox }, bus);
+  serveFeatures({ options, pool, stream, months, inForce: outbox, mayUse: guard.allows }, bus);
   await bus.listening();
 
   return {
     async stop() {
-      await Promise.all([worker.stop(), renewals.stop(), alerts.stop()]);
+      await Promise.all([worker.stop(), renewals.stop(), alerts.stop(), guard.stop()]);
       await bus.drain(DRAIN_MS);
       await Promise.all([outbox.stop(), maintenance.stop(), watching.stop(), ages.stop()]);
       await Promise.all([kept.stop(), pool.end(), settlePool.end(), locksPool.end()]);
@@ -182,10 +215,12 @@ interface FeatureParts {
   readonly stream: UsageStream;
   readonly months: Months;
   readonly inForce: Pick<Outbox, 'awaitDelivered'>;
+  /** Whether loads may be answered from the database that a connection sees. */
+  readonly mayUse: (database: string) => boolean;
 }
 
 /** Gives each feature its stores, and the bus its handlers. */
-function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts, connected: Bus): void {
+function serveFeatures({ options, pool, stream, months, inForce, mayUse }: FeatureParts, connected: Bus): void {
   const bus = { ...connected, serve: requestServer(connected, { faultOf }) };
   const { clock, log, privateAllowed } = options;
   const now = (): number => clock.nowMs();
@@ -196,6 +231,7 @@ function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts,
   const load = {
     store: { ...loadStore, settledPosition: () => positions.follow('', loadStore.settledPosition) },
     stream: { state: () => state.follow('', () => stream.state()) },
+    mayUse,
     now,
   };
   serveAccounts(bus, { load, store: createAccountStore(pool), inForce, now });
@@ -226,34 +262,4 @@ function withIdleLimit(url: string): string {
   return changeUrl(url, ({ searchParams }) =>
     searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)),
   );
-}
-
-interface WorkerParts {
-  readonly options: BillingOptions;
-  readonly settlePool: Pool;
-  readonly locksPool: Pool;
-  readonly bus: Bus;
-  readonly stream: UsageStream;
-  readonly ledgerEpoch: string;
-  readonly months: Months;
-  readonly nudge: () => void;
-}
-
-/** Settles what the stream brings, each of its subjects by one replica. */
-function startWorker(parts: WorkerParts): UsageWorker {
-  const { options, settlePool, locksPool, bus, stream, ledgerEpoch, months, nudge } = parts;
-  const { log, stopping } = options;
-  const worker: UsageWorker = startUsageWorker({
-    store: createSettleStore(settlePool, nudge),
-    months,
-    announcer: createSnapshotPublisher(bus, ledgerEpoch),
-    meter: createSettleMeter(),
-    isInfrastructureFault,
-    retryDelayMs: (attempt) => nextDelayMs(attempt, RETRY),
-    log,
-    stopping,
-    locks: createShardLocks(locksPool, () => worker.lost()),
-    consume: (subject, handler) => stream.consume(subject, handler),
-  });
-  return worker;
 }

@@ -7,7 +7,7 @@ import { connectBus } from '@gateway/bus';
 import { USAGE_SUBJECTS, usageEvents } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
 import { createMonths } from '../dist/ledger/months.js';
-import { readLedgerEpoch } from '../dist/ledger/store.js';
+import { readLedgerState } from '../dist/ledger/store.js';
 import { createSettleMeter } from '../dist/usage/settle-meter.js';
 import { isInfrastructureFault, createSettleStore } from '../dist/usage/settle-store.js';
 import { createShardLocks } from '../dist/usage/shard-locks-store.js';
@@ -73,10 +73,10 @@ function breakablePool(pool) {
 }
 
 /** As the service does: the database may be away while this process starts. */
-async function reachedLedgerEpoch() {
+async function reachedLedgerState() {
   for (;;) {
     try {
-      return await readLedgerEpoch(pool);
+      return await readLedgerState(pool);
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       await after(RETRY_MS);
@@ -86,14 +86,14 @@ async function reachedLedgerEpoch() {
 
 const pool = breakablePool(createPool(postgresUrl, { applicationName: 'breakable', log }));
 const locksPool = createPool(postgresUrl, { applicationName: 'breakable locks', max: 1, log });
-const ledgerEpoch = await reachedLedgerEpoch();
+const { ledgerEpoch, consumers } = await reachedLedgerState();
 const bus = await connectBus({ url: natsUrl, service: 'billing', replica: randomUUID(), log });
 const store = createSettleStore(pool);
 const settling = {
   settle: breakable('settle', (request) => store.settle(request)),
   ensureMonth: breakable('ensureMonth', (month) => store.ensureMonth(month)),
 };
-const announcer = createSnapshotPublisher(bus, ledgerEpoch);
+const announcer = createSnapshotPublisher(bus, () => ledgerEpoch);
 const locks = createShardLocks(locksPool, () => worker.lost(), silentMs);
 const hold = breakable('hold', (subject) => locks.hold(subject));
 const worker = startUsageWorker({
@@ -110,7 +110,7 @@ const worker = startUsageWorker({
   consume: (subject, handler) =>
     bus.consume({
       stream: usageEvents.stream,
-      durable: `billing-${subject}-${ledgerEpoch}`,
+      durable: `billing-${subject}-${consumers}`,
       filterSubject: USAGE_SUBJECTS[subject],
       batchMax: 4,
       maxAckPending: 1_000,

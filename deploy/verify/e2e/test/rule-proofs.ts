@@ -220,6 +220,17 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'what has left the stream since the backup is told, and a loss has to be accepted': ['r17'],
     'the whole stream into an empty ledger gives the same balances': ['i8'],
   },
+  [`${BILLING}/usage/lose-commits.system.test.ts`]: {
+    'usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered': [
+      'r17',
+      'PostgreSQL is promoted, with lost commits',
+    ],
+    'a lost wallet entry is known by the chains, although the stream knows of nothing': ['r17'],
+    'usage that is lost and has left the stream stops loads until a person decides, and the log names it': [
+      'r17',
+      'lost usage has left the stream',
+    ],
+  },
   [`${BILLING}/service.test.ts`]: {
     'while an event is not settled, no later time is claimed, and after a loss nothing is answered': [
       'r11',

@@ -16,6 +16,8 @@ export interface LoadDeps {
    */
   readonly store: LoadStore;
   readonly stream: Pick<Stream, 'state'>;
+  /** Whether the database that a snapshot was read from is the ledger (docs/protocol.md#r17). */
+  readonly mayUse: (database: string) => boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -33,6 +35,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
   if (caughtUpTo === null) return { kind: 'behind' };
   const { account, names, ids } = request;
   const snapshot = await deps.store.snapshot({ account, names, ids, now: requestedAt });
+  if (!deps.mayUse(snapshot.database)) return { kind: 'behind' };
   return {
     kind: 'loaded',
     answer: {

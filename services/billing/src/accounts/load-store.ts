@@ -9,7 +9,7 @@ import {
 } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { type Balance, toBalanceMessage } from '../ledger/rules.js';
-import { spanOf } from '../ledger/sql.js';
+import { DATABASE_MARK, spanOf } from '../ledger/sql.js';
 import { publishedPeriods, type PublishedPeriods } from '../subscriptions/period-rules.js';
 import { readPeriods } from '../subscriptions/periods-store.js';
 import type { LimitOverrides, PublishedSubscriptions } from '../subscriptions/terms-rules.js';
@@ -19,6 +19,8 @@ import { settledPosition } from '../usage/progress-store.js';
 
 /** Everything that a load answers, of one snapshot. */
 export interface AccountSnapshot {
+  /** Which database it was read from. */
+  readonly database: string;
   readonly ledgerEpoch: string;
   readonly version: number;
   readonly termsVersion: number;
@@ -54,8 +56,13 @@ export function createLoadStore(pool: Pool): LoadStore {
 }
 
 async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): Promise<AccountSnapshot> {
-  const state = await tx.one<{ ledger_epoch: string; version: bigint | null; terms_version: bigint | null }>(
-    `SELECT ledger_state.incarnation AS ledger_epoch, accounts.version, accounts.terms_version
+  const state = await tx.one<{
+    database: string;
+    ledger_epoch: string;
+    version: bigint | null;
+    terms_version: bigint | null;
+  }>(
+    `SELECT ${DATABASE_MARK} AS database, ledger_state.incarnation AS ledger_epoch, accounts.version, accounts.terms_version
        FROM ledger_state LEFT JOIN accounts ON accounts.account = $1`,
     [account],
     { name: 'load_state' },
@@ -63,6 +70,7 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
   if (state === null) throw new Error('the ledger has no incarnation');
   const periods = publishedPeriods(await readPeriods(tx, account, now), now);
   return {
+    database: state.database,
     ledgerEpoch: state.ledger_epoch,
     version: Number(state.version ?? 0n),
     termsVersion: Number(state.terms_version ?? 0n),

@@ -6,7 +6,7 @@ import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
 import { ledgerOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
-import { readLedgerEpoch } from '../ledger/store.js';
+import { readLedgerState } from '../ledger/store.js';
 import { createProgressStore, createRestoreStore } from '../usage/progress-store.js';
 import { restoreLedger } from './restore-ledger.js';
 
@@ -43,10 +43,10 @@ test(`a ledger from a backup settles everything since, and admission is told to 
   await ended(workers[0] as (typeof workers)[number]);
   expect(await ledgerOf(copy.pool)).not.toEqual(await ledgerOf(world.ledger.pool));
 
-  const before = await readLedgerEpoch(copy.pool);
+  const before = (await readLedgerState(copy.pool)).ledgerEpoch;
   const stream = await world.billing.streamState(usageRecorded.stream);
   const outcome = await restoreLedger(createRestoreStore(copy.pool), stream, false);
-  const ledgerEpoch = await readLedgerEpoch(copy.pool);
+  const { ledgerEpoch } = await readLedgerState(copy.pool);
   expect(outcome).toMatchObject({ kind: 'restored', ledgerEpoch, lost: 0 });
   expect(ledgerEpoch).not.toBe(before);
   const published = await onPool(copy.pool).query<{ account: string; rows: unknown[] }>(
@@ -73,10 +73,13 @@ test('the whole stream into an empty ledger gives the same balances', async () =
 test('what has left the stream since the backup is told, and a loss has to be accepted', async () => {
   const copy = await world.ledgers.ledger();
   const store = createRestoreStore(copy.pool);
-  const before = await readLedgerEpoch(copy.pool);
-  const trimmed = { firstSequence: 8, lastSequence: 20 };
+  const before = (await readLedgerState(copy.pool)).ledgerEpoch;
+  const trimmed = { firstSequence: 8, lastSequence: 20, firstAt: Date.UTC(2026, 0) };
   expect(await restoreLedger(store, trimmed, false)).toEqual({ kind: 'gap', lost: 7, floor: 0, first: 8 });
-  expect(await readLedgerEpoch(copy.pool)).toBe(before);
+  expect((await readLedgerState(copy.pool)).ledgerEpoch).toBe(before);
   expect(await restoreLedger(store, trimmed, true)).toMatchObject({ kind: 'restored', lost: 7, toSettle: 13 });
-  expect(await createProgressStore(copy.pool).settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
+  expect(await createProgressStore(copy.pool).settledPosition()).toEqual({
+    sequence: 7,
+    storedAtMs: Date.UTC(2026, 0),
+  });
 });

@@ -4,6 +4,8 @@ export interface StoredMessages {
   /** The oldest message that the stream still has. */
   readonly firstSequence: number;
   readonly lastSequence: number;
+  /** When the oldest was stored, epoch milliseconds; null: there is none. */
+  readonly firstAt: number | null;
 }
 
 export type RestoreOutcome =
@@ -35,6 +37,7 @@ export async function restoreLedger(
   const { firstSequence: first, lastSequence: last } = stream;
   const lost = Math.max(0, first - 1 - floor);
   if (lost > 0 && !acceptLoss) return { kind: 'gap', lost, floor, first };
-  const begun = await store.beginLedgerEpoch();
+  const accepted = lost > 0 ? { sequence: first - 1, storedAtMs: stream.firstAt ?? 0 } : null;
+  const begun = await store.beginLedgerEpoch(accepted);
   return { kind: 'restored', ...begun, toSettle: Math.max(0, last - Math.max(floor, first - 1)), lost };
 }

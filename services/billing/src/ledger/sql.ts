@@ -91,3 +91,9 @@ export interface NumberedQuery {
   readonly before: bigint | null;
   readonly limit: number;
 }
+
+/**
+ * A text for the tables that a connection sees: another one after the server was started anew,
+ * promoted, restored or replaced.
+ */
+export const DATABASE_MARK = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid`;

@@ -5,11 +5,19 @@ import { int2s, int8s, texts, uuids } from './array-sql.js';
 import { appendChainBlocks, lockChainHeads } from './chain-store.js';
 import type { Balance, LedgerTransaction } from './rules.js';
 
-/** What tells this ledger from a restored copy of it (docs/protocol.md#r17). */
-export async function readLedgerEpoch(pool: Pool): Promise<string> {
-  const row = await onPool(pool).one<{ incarnation: string }>('SELECT incarnation FROM ledger_state');
+/** What tells this ledger from a copy that was restored or promoted (docs/protocol.md#r17). */
+export interface LedgerState {
+  readonly ledgerEpoch: string;
+  /** Names its consumers of the stream: the epoch of the last restore. */
+  readonly consumers: string;
+}
+
+export async function readLedgerState(pool: Pool): Promise<LedgerState> {
+  const row = await onPool(pool).one<{ incarnation: string; consumers: string }>(
+    'SELECT incarnation, consumers FROM ledger_state',
+  );
   if (row === null) throw new Error('the ledger has no incarnation');
-  return row.incarnation;
+  return { ledgerEpoch: row.incarnation, consumers: row.consumers };
 }
 
 export async function readBalances(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<Balance[]> {

@@ -1,5 +1,6 @@
 import type { Tx } from '@gateway/postgres';
 import { texts } from '../ledger/array-sql.js';
+import { DATABASE_MARK } from '../ledger/sql.js';
 
 /** Names that a process remembers, with their numbers: about 15 MB. */
 const REMEMBERED_MAX = 100_000;
@@ -10,16 +11,9 @@ export interface FoundNames {
   readonly found: ReadonlyMap<string, number>;
 }
 
-/**
- * A text for the tables that this connection sees: another one after the server was started anew,
- * restored or replaced, which may have lost numbers that were committed.
- */
+/** Which database this connection sees: another one may have lost numbers that were committed. */
 export async function readDatabaseMark(tx: Tx): Promise<string> {
-  const row = await tx.one<{ mark: string }>(
-    `SELECT pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid AS mark`,
-    [],
-    { name: 'database_mark' },
-  );
+  const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark`, [], { name: 'database_mark' });
   if (row === null) throw new Error('the database has no mark');
   return row.mark;
 }

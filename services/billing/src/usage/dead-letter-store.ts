@@ -96,6 +96,7 @@ export function createDeadLetterStore(pool: Pool) {
         const { decision: decided } = await settleIn(tx, request, {
           alerts: createAlertRaiser(),
           names: createNames(),
+          mayUse: () => true,
         });
         const { outcomes } = decided;
         const resolved = !outcomes.includes('set_aside');

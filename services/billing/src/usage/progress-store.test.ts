@@ -77,12 +77,19 @@ test('a message delivered again changes nothing', async () => {
   expect(await batchesLeft()).toBe(0);
 });
 
-test('messages that left the stream by their age are not waited for', async () => {
+test('a ledger that has settled nothing begins where the stream begins', async () => {
   await apply([5]);
   await advance(streamOf(4, 6));
   expect(await sequence()).toBe(3);
   await apply([4]);
   expect(await sequence()).toBe(5);
+});
+
+test('messages that were deleted and not settled are not passed over', async () => {
+  await apply([1, 2, 5]);
+  await advance(streamOf(1, 6));
+  await advance(streamOf(5, 6));
+  expect(await sequence()).toBe(2);
 });
 
 test('a replica that hung takes back nothing: what it saw of the stream is older than the floor', async () => {

@@ -1,5 +1,6 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { int8s, timestamps } from '../ledger/array-sql.js';
+import type { MessageRange } from './lost-commits-rules.js';
 import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
 
 /** A message of the stream, with all its events settled by the transaction that records it. */
@@ -111,6 +112,28 @@ export async function settledPosition(tx: Tx): Promise<SettledPosition> {
   return { sequence: Number(row.sequence), storedAtMs: row.stored_at.getTime() };
 }
 
+/** Messages above what is settled that are not, up to a position: the first of these ranges. */
+export async function missingMessages(tx: Tx, settled: number, upTo: number): Promise<MessageRange[]> {
+  if (settled >= upTo) return [];
+  const rows = await tx.query<{ first: bigint; last: bigint }>(MISSING, [settled, upTo]);
+  return rows.map(({ first, last }) => ({ from: Number(first), to: Number(last) }));
+}
+
+/** More ranges are looked at when these are settled. */
+const MISSING_MAX = 100;
+
+const MISSING = `
+  WITH above AS (
+    SELECT message.sequence
+      FROM stream_progress, applied_batches batch
+      CROSS JOIN LATERAL unnest(batch.sequences, batch.stored_at) AS message (sequence, stored_at)
+     WHERE batch.last_sequence > $1 AND message.sequence > $1 AND message.sequence <= $2
+       AND message.stored_at >= stream_progress.stream_since
+     UNION SELECT $2::bigint + 1
+  ), step AS (SELECT sequence, lag(sequence, 1, $1::bigint) OVER (ORDER BY sequence) AS before FROM above)
+  SELECT before + 1 AS first, sequence - 1 AS last FROM step WHERE sequence > before + 1
+   ORDER BY sequence LIMIT ${MISSING_MAX}`;
+
 function floorOf(row: ProgressRow): SettledPosition {
   return { sequence: Number(row.floor_sequence), storedAtMs: row.floor_stored_at.getTime() };
 }
@@ -124,7 +147,7 @@ async function advance(
   if (progress === null) throw new Error('the ledger has no row of stream progress');
   const restarted = await isRestarted(tx, progress, stream, floorBefore);
   if (restarted) await startAfresh(tx, stream);
-  else await skipDeleted(tx, progress, stream);
+  else await beginWithStream(tx, progress, stream);
   const position = await settledPosition(tx);
   if (restarted || position.sequence > Number(progress.floor_sequence))
     await moveFloor(tx, position.sequence, position.storedAtMs);
@@ -171,9 +194,16 @@ async function startAfresh(tx: Tx, stream: StreamState): Promise<void> {
   await tx.execute('DELETE FROM stream_marks');
 }
 
-/** Messages that left the stream by their age cannot be waited for. */
-async function skipDeleted(tx: Tx, progress: ProgressRow, { firstSequence, firstAtMs }: StreamState): Promise<void> {
-  if (firstAtMs === null || firstSequence - 1 <= Number(progress.floor_sequence)) return;
+/**
+ * A ledger that has settled nothing begins where the stream begins. Another one lacks what was
+ * deleted: only a person may go on without it (docs/protocol.md#r17).
+ */
+async function beginWithStream(
+  tx: Tx,
+  progress: ProgressRow,
+  { firstSequence, firstAtMs }: StreamState,
+): Promise<void> {
+  if (firstAtMs === null || firstSequence === 1 || Number(progress.floor_sequence) > 0) return;
   await moveFloor(tx, firstSequence - 1, firstAtMs);
 }
 
@@ -197,23 +227,31 @@ export function createRestoreStore(pool: Pool) {
       return Number(row?.sequence ?? 0n);
     },
     /**
-     * Gives the ledger a new epoch and queues, for every account, a balance snapshot that makes
-     * admission load it again.
+     * Gives the ledger a new epoch, with consumers of its own, and queues, for every account, a
+     * balance snapshot that makes admission load it again.
+     * @param floor of messages that are lost for good and accepted as such; null: none are
      */
-    beginLedgerEpoch: (): Promise<{ readonly ledgerEpoch: string; readonly accounts: number }> =>
+    beginLedgerEpoch: (
+      floor: SettledPosition | null,
+    ): Promise<{ readonly ledgerEpoch: string; readonly accounts: number }> =>
       inTransaction(pool, async (tx) => {
         const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
         if (row === null) throw new Error('the ledger has no row of its state');
-        // Marks name positions that the lost part of this ledger had settled.
-        await tx.execute('DELETE FROM stream_marks');
-        const accounts = await tx.execute(
-          `INSERT INTO outbox (topic, key, body)
-           SELECT 'standing', account, jsonb_build_object('change', 'restored-' || $1::text, 'standing',
-                    jsonb_build_object('account', account, 'rows', '[]'::jsonb, 'closed', '[]'::jsonb))
-             FROM accounts ORDER BY account`,
-          [row.incarnation],
-        );
-        return { ledgerEpoch: row.incarnation, accounts };
+        if (floor !== null) await moveFloor(tx, floor.sequence, floor.storedAtMs);
+        return { ledgerEpoch: row.incarnation, accounts: await tellNewEpoch(tx, row.incarnation) };
       }),
   };
+}
+
+/** For the transaction that begins a ledger epoch. @returns accounts that are to be loaded anew */
+export async function tellNewEpoch(tx: Tx, ledgerEpoch: string): Promise<number> {
+  // Marks name positions that the lost part of this ledger had settled.
+  await tx.execute('DELETE FROM stream_marks');
+  return tx.execute(
+    `INSERT INTO outbox (topic, key, body)
+     SELECT 'standing', account, jsonb_build_object('change', 'restored-' || $1::text, 'standing',
+              jsonb_build_object('account', account, 'rows', '[]'::jsonb, 'closed', '[]'::jsonb))
+       FROM accounts ORDER BY account`,
+    [ledgerEpoch],
+  );
 }

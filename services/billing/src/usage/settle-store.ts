@@ -48,21 +48,35 @@ export interface SettleStore {
   ensureMonth(month: string): Promise<boolean>;
 }
 
+/** This connection sees a database that was not compared with the stream yet; it is tried again. */
+class UncheckedDatabase extends Error {
+  override readonly name = 'UncheckedDatabase';
+}
+
 /**
  * Whether the database as a whole cannot work: no connection, no table, no right. Everything else
  * (refused data, a fault in our own code) lies in what was asked and comes back with the same
  * question.
  */
 export function isInfrastructureFault(error: unknown): boolean {
-  return isConnectionFault(error) || (sqlStateOf(error) !== null && !isDataFault(error));
+  return (
+    error instanceof UncheckedDatabase ||
+    isConnectionFault(error) ||
+    (sqlStateOf(error) !== null && !isDataFault(error))
+  );
 }
 
 /**
+ * @param mayUse whether the database that a connection sees is the ledger (docs/protocol.md#r17)
  * @param nudge called after a commit whose charges reached thresholds: the outboxes may have alerts
  */
-export function createSettleStore(pool: Pool, nudge: () => void = () => undefined): SettleStore {
+export function createSettleStore(
+  pool: Pool,
+  nudge: () => void = () => undefined,
+  mayUse: (database: string) => boolean = () => true,
+): SettleStore {
   const queries = onPool(pool);
-  const known: SettleMemory = { alerts: createAlertRaiser(), names: createNames() };
+  const known: SettleMemory = { alerts: createAlertRaiser(), names: createNames(), mayUse };
   const pipeline = pipelineOf(pool);
   return {
     async settle(request) {
@@ -83,6 +97,7 @@ export function createSettleStore(pool: Pool, nudge: () => void = () => undefine
 export interface SettleMemory {
   readonly alerts: AlertRaiser;
   readonly names: Names;
+  readonly mayUse: (database: string) => boolean;
 }
 
 /**
@@ -103,6 +118,7 @@ export async function settleIn(
     known: () => readRecords(tx, ids),
     database: () => readDatabaseMark(tx),
   });
+  if (!memory.mayUse(database)) throw new UncheckedDatabase('the database was not compared with the stream yet');
   const { versions, limits } = locked;
   const rows = await readBalances(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });

@@ -6,6 +6,7 @@ import {
 } from '@gateway/contracts/messages';
 import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
 import { gauge } from '@gateway/service-kit';
+import type { LostCommitsDeps } from './check-ledger.js';
 import type { StreamState } from './progress-rules.js';
 
 export interface Stream {
@@ -45,17 +46,17 @@ const COLLECT_BYTES = 256 * 1024;
 const BATCH_MESSAGES_MAX = 250;
 
 /** The stream of usage events, which billing owns: it makes, consumes and trims it. */
-export interface UsageStream extends Stream {
+export interface UsageStream extends Stream, Pick<LostCommitsDeps['stream'], 'acknowledged' | 'message'> {
   ensure(): Promise<void>;
   /** Only the owner of the subject calls it; two owners are slower and no less right. */
   consume(subject: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
 }
 
 /**
- * Consumers are named by the ledger's epoch: a restored ledger begins with the first message
- * that is stored (docs/protocol.md#r17).
+ * Consumers are named by the epoch of the last restore: a restored ledger begins with the first
+ * message that is stored (docs/protocol.md#r17).
  */
-export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, ledgerEpoch: string): UsageStream {
+export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, consumers: string): UsageStream {
   const { stream } = usageEvents;
 
   // These subjects and no others, and each has a consumer, so that sequences have no gaps when all
@@ -79,6 +80,7 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
       replicas,
     });
 
+  const durableOf = (subject: number): string => `billing-${subject}-${consumers}`;
   return {
     ensure,
     async state() {
@@ -91,11 +93,16 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
       bytesStored = bytes;
       return { firstSequence, lastSequence, firstAtMs: firstAt, lastAtMs: lastAt, filled: bytes / bytesMax };
     },
+    acknowledged: () => Promise.all(subjects.map((_, subject) => bus.ackFloor(stream, durableOf(subject)))),
+    async message(sequence, subject) {
+      const found = await bus.storedMessage(stream, sequence, subject === undefined ? undefined : subjects[subject]);
+      return found === null ? null : { ...found, subject: subjects.indexOf(found.subject) };
+    },
     trim: (upToSequence) => bus.purgeStream(stream, upToSequence),
     consume: (subject, handler) =>
       bus.consume({
         stream,
-        durable: `billing-${subject}-${ledgerEpoch}`,
+        durable: durableOf(subject),
         filterSubject: String(USAGE_SUBJECTS[subject]),
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,
@@ -108,6 +115,8 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
 }
 
 /** Publishes balance snapshots under the epoch of this ledger. */
-export function createSnapshotPublisher(bus: Bus, ledgerEpoch: string): SnapshotPublisher {
-  return { snapshots: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch, accounts }) };
+export function createSnapshotPublisher(bus: Bus, ledgerEpoch: () => string): SnapshotPublisher {
+  return {
+    snapshots: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch(), accounts }),
+  };
 }

@@ -1,6 +1,13 @@
-import { correctionSnapshots, loadAccount, createMonths, startUsageWorker } from '@gateway/billing/cores';
-import type { SettleStore, UsageDelivery } from '@gateway/billing/cores';
-import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import {
+  correctionSnapshots,
+  createMonths,
+  LedgerGuard,
+  loadAccount,
+  settleLost,
+  startUsageWorker,
+} from '@gateway/billing/cores';
+import type { KeptPosition, SettleStore, UsageDelivery } from '@gateway/billing/cores';
+import { USAGE_SUBJECTS, type BalanceSnapshot } from '@gateway/contracts/messages';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
@@ -33,6 +40,7 @@ interface BillingWorld extends RunParts {
 export class BillingHost implements Hosted {
   readonly host: Host;
   readonly #unsubscribe: (() => void)[] = [];
+  readonly #guard: LedgerGuard;
 
   constructor(
     private readonly world: BillingWorld,
@@ -41,18 +49,25 @@ export class BillingHost implements Hosted {
     const name = `billing${place}`;
     const host = new Host(name, world.scenario.skewsMs[name] ?? 0);
     this.host = host;
-    const store = this.#store();
+    const store = this.#store((database) => this.#guard.allows(database));
+    const settling = {
+      meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
+      isInfrastructureFault: (error: unknown) => error instanceof DatabaseDown,
+      retryDelayMs: () => RETRY_MS,
+      batchEventsMax: BATCH_EVENTS_MAX,
+      log: logOf(world),
+      stopping: new AbortController().signal,
+    };
+    const unguarded = this.#store(() => true);
+    const settle = settleLost({ ...settling, store: unguarded, months: createMonths(unguarded) });
+    this.#guard = new LedgerGuard({ ...this.#lostCommits(), settle, log: settling.log }, world.ledger.epoch);
     world.time.in(host, 0, () => {
+      this.#guard.start();
       startUsageWorker({
+        ...settling,
         store,
         months: createMonths(store),
         announcer: { snapshots: (accounts) => this.#announce(accounts) },
-        meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
-        isInfrastructureFault: (error) => error instanceof DatabaseDown,
-        retryDelayMs: () => RETRY_MS,
-        batchEventsMax: BATCH_EVENTS_MAX,
-        log: logOf(world),
-        stopping: new AbortController().signal,
         locks: { hold: async (subject) => this.#mayHold(subject), release: async () => undefined },
         consume: (subject, handler) => this.#consume(subject, handler),
       });
@@ -71,6 +86,7 @@ export class BillingHost implements Hosted {
         stream: {
           state: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
         },
+        mayUse: (database) => this.#guard.allows(database),
         now: () => Date.now(),
       },
       question,
@@ -91,7 +107,7 @@ export class BillingHost implements Hosted {
     return other === undefined || subject % billings.length === this.place;
   }
 
-  #store(): SettleStore {
+  #store(mayUse: (database: string) => boolean): SettleStore {
     const { world, host } = this;
     const { time, truth, ledger, random } = world;
     const wait = (): Promise<void> =>
@@ -102,6 +118,8 @@ export class BillingHost implements Hosted {
         await wait();
         const fault = truth.nextTransactionFault(world.network);
         if (fault === 'before') throw new DatabaseDown('before');
+        if (!mayUse(ledger.database)) throw new DatabaseDown('not compared with the stream yet');
+        world.standby.beforeUsage();
         const decision = ledger.settle(asked);
         truth.committed(decision);
         world.outbox.correct(correctionSnapshots(decision));
@@ -112,12 +130,41 @@ export class BillingHost implements Hosted {
     };
   }
 
+  #lostCommits() {
+    const { world, host } = this;
+    const { ledger, streams, outbox } = world;
+    const ask = <T>(answer: () => T): Promise<T> => request(world, host, streams.host, FACTS_MS, async () => answer());
+    return {
+      store: {
+        look: async (upTo: number) => ledger.look(upTo),
+        beginEpochAfter: async (former: string) => {
+          const isBegun = ledger.beginEpochAfter(former);
+          const accounts = world.scenario.accounts.map(({ name }) => ({ account: name, rows: [], closed: [] }));
+          if (isBegun) outbox.correct(accounts);
+          return isBegun;
+        },
+      },
+      stream: {
+        state: () => ask(() => streams.facts()),
+        acknowledged: () => ask(() => USAGE_SUBJECTS.map((_, subject) => streams.acknowledged(subject))),
+        message: async (sequence: number, subject?: number) => {
+          const found = await ask(() => streams.message(sequence, subject));
+          return found === null ? null : { ...found, data: Buffer.from(found.data) };
+        },
+      },
+      kept: {
+        read: () => ask(() => streams.kept),
+        write: (position: KeptPosition) => ask(() => void (streams.kept = position)),
+      },
+    };
+  }
+
   /** Admission is one state: one replica takes it. */
   #announce(accounts: BalanceSnapshot[]): boolean {
     const { world, host } = this;
     if (world.network.isCut(host)) return false;
     const to = anyOf(world, world.admissions);
-    const sent = onWire({ incarnation: world.ledger.epoch, accounts });
+    const sent = onWire({ incarnation: this.#guard.ledgerEpoch, accounts });
     if (to) world.network.post(host, to.host, () => void to.admission.applySnapshots(sent).catch(() => undefined));
     return true;
   }

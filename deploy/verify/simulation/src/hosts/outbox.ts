@@ -14,7 +14,7 @@ const REPEAT_MS = 500;
  */
 export class Outbox {
   readonly host = new Host('outbox');
-  readonly #rows: { readonly snapshot: BalanceSnapshot; readonly taken: () => void }[] = [];
+  #rows: { readonly snapshot: BalanceSnapshot; readonly taken: () => void }[] = [];
   #isTelling = false;
   #entries = 0;
 
@@ -24,19 +24,27 @@ export class Outbox {
     return this.#rows.length;
   }
 
+  /** What is called gives these rows back: they lie in the ledger's database. */
+  copy(): () => void {
+    const rows = [...this.#rows];
+    return () => void (this.#rows = rows);
+  }
+
   addToWallet(account: string, amountNanoUsd: number): void {
-    const { ledger, truth, time } = this.world();
+    const { ledger, standby, truth, time } = this.world();
     this.#entries += 1;
     const id = `entry-${this.#entries}`;
     const snapshot = ledger.addEntry(account, BigInt(amountNanoUsd), id);
     if (snapshot === null) return;
+    standby.afterCommand();
     const entry = truth.addEntry(account, amountNanoUsd);
     this.#tell(snapshot, () => void (entry.inForceAt = time.now));
   }
 
   setTerms(account: string, subscription: Subscription | null): void {
-    const { ledger, time } = this.world();
+    const { ledger, standby, time } = this.world();
     ledger.setSubscription(account, subscription);
+    standby.afterCommand();
     const { published, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
     const terms = { value: composeTerms(published, NO_OVERRIDES), version: termsVersion };
     this.#tell({ account, rows: [], terms, closed: [] }, () => undefined);

@@ -1,6 +1,7 @@
 import type { Admission, Heartbeat } from '@gateway/admission/cores';
 import type { Truth } from '../check/truth.js';
 import type { LimitStoreServer } from '../limit-store/server.js';
+import type { StandbyCopies } from '../ledger/lose-commits.js';
 import type { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { Network } from '../network/network.js';
 import type { Streams } from '../network/streams.js';
@@ -34,6 +35,7 @@ export interface RunParts {
   readonly streams: Streams;
   readonly server: LimitStoreServer;
   readonly ledger: MemoryLedger;
+  readonly standby: StandbyCopies;
   readonly catalog: RunCatalog;
   readonly truth: Truth;
   /** By place; a restart puts a new one there, null while nothing runs there. */

@@ -3,6 +3,7 @@ import type {
   AccountSnapshot,
   Balance,
   BatchDecision,
+  LedgerLook,
   LedgerTransaction,
   LoadStore,
   DeadLetter,
@@ -25,13 +26,16 @@ interface AccountRow {
 
 /** The ledger's tables, with what the database itself refuses. A transaction is one call. */
 export class MemoryLedger {
-  readonly epoch = 'ledger-1';
-  readonly records = new Map<string, UsageRecord>();
-  readonly transactions = new Map<string, LedgerTransaction>();
-  readonly rows = new Map<string, Map<string, Balance>>();
-  readonly deadLetters: DeadLetter[] = [];
-  readonly #accounts = new Map<string, AccountRow>();
-  readonly #applied = new Map<number, number>();
+  epoch = 'ledger-1';
+  /** Grows with each promotion; no copy has it. */
+  timeline = 1;
+  records = new Map<string, UsageRecord>();
+  transactions = new Map<string, LedgerTransaction>();
+  rows = new Map<string, Map<string, Balance>>();
+  deadLetters: DeadLetter[] = [];
+  #epochs = 1;
+  #accounts = new Map<string, AccountRow>();
+  #applied = new Map<number, number>();
   #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
 
   settle({ accounts, ids, rowsOf, decide, applied }: SettleRequest): BatchDecision {
@@ -69,6 +73,38 @@ export class MemoryLedger {
     row.termsVersion += 1;
   }
 
+  /** All that is committed now; what is called gives this ledger back as it was. */
+  copy(): () => void {
+    const { epoch, records, transactions, rows, deadLetters } = copied(this);
+    const [accounts, applied, floor] = [structuredClone(this.#accounts), new Map(this.#applied), this.#floor];
+    return () => {
+      Object.assign(this, { epoch, records, transactions, rows, deadLetters });
+      [this.#accounts, this.#applied, this.#floor] = [accounts, applied, floor];
+    };
+  }
+
+  /** As its database says; a promoted one is another. */
+  get database(): string {
+    return `database-${this.timeline}`;
+  }
+
+  look(upTo: number): LedgerLook {
+    const missing: { from: number; to: number }[] = [];
+    for (let at = this.#floor.sequence + 1; at <= upTo; at += 1)
+      if (!this.#applied.has(at)) missing.push({ from: at, to: at });
+    const { database, timeline, epoch: ledgerEpoch, transactions } = this;
+    const blocks = transactions.size;
+    const log = { blocks, logBytes: blocks, settled: this.#floor, missing };
+    return { database, timeline, ledgerEpoch, consumers: 'restore-1', ...log };
+  }
+
+  /** A new epoch, unless somebody else has begun one since. */
+  beginEpochAfter(former: string): boolean {
+    if (this.epoch !== former) return false;
+    this.epoch = `ledger-${(this.#epochs += 1)}`;
+    return true;
+  }
+
   settledPosition(): SettledPosition {
     return this.#floor;
   }
@@ -80,6 +116,7 @@ export class MemoryLedger {
     const wanted = new Set([WALLET_ROW, ...names, ...running]);
     const asideIds = new Set(this.deadLetters.map(({ requestId }) => requestId));
     return {
+      database: this.database,
       ledgerEpoch: this.epoch,
       version: Number(version),
       termsVersion,
@@ -137,6 +174,16 @@ export class MemoryLedger {
       this.#floor = { sequence: this.#floor.sequence + 1, storedAtMs };
     }
   }
+}
+
+function copied({ epoch, records, transactions, rows, deadLetters }: MemoryLedger) {
+  return {
+    epoch,
+    records: new Map(records),
+    transactions: new Map(transactions),
+    rows: new Map([...rows].map(([account, ofAccount]) => [account, new Map(ofAccount)])),
+    deadLetters: [...deadLetters],
+  };
 }
 
 function pairOf<T>(id: string, value: T | undefined): [string, T][] {

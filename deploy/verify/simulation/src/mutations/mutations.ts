@@ -216,4 +216,29 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'const releases = this.#parts.admissionClient.unansweredReleases();',
     to: 'const releases = [];',
   },
+  {
+    name: 'a ledger is whole, whatever the stream was told (docs/protocol.md#r17)',
+    file: 'billing/dist/usage/check-ledger.js',
+    from: "if (wholeness === 'whole' && lost === 0) {",
+    to: 'if (true) {',
+  },
+  {
+    name: 'the usage of lost commits stays lost (docs/protocol.md#r17)',
+    file: 'billing/dist/usage/check-ledger.js',
+    from: 'const { gone, settled, isDone } = await settleMissing(deps, look, state);',
+    to: 'const { gone, settled, isDone } = { gone: [], settled: 0, isDone: true };',
+  },
+  {
+    name: 'a promoted ledger keeps its epoch (docs/protocol.md#r17)',
+    file: 'billing/dist/usage/check-ledger.js',
+    from: '!(await store.beginEpochAfter(look.ledgerEpoch))',
+    to: 'false',
+  },
+  {
+    name: 'a promoted ledger is used before it is compared (docs/protocol.md#r17)',
+    file: 'billing/dist/usage/ledger-guard.js',
+    from: 'if (database === this.#checked)',
+    to: 'if (true)',
+    seedsMax: 2_000,
+  },
 ];

@@ -1,5 +1,5 @@
 import type { Heartbeat, KeptHeartbeat } from '@gateway/admission/cores';
-import type { StreamState } from '@gateway/billing/cores';
+import type { KeptPosition, StreamState } from '@gateway/billing/cores';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 import { onWire } from './network.js';
@@ -20,6 +20,8 @@ export interface StoredUsage {
 /** The streams `USAGE` and `BEATS`: what they have stored they keep. */
 export class Streams {
   readonly usage: StoredUsage[] = [];
+  /** What billing keeps of its ledger, where the ledger's database is not. */
+  kept: KeptPosition | null = null;
   readonly #heartbeats = new Map<string, KeptHeartbeat>();
   readonly #listeners = new Set<() => void>();
   /** Calls that some stored heartbeat has named. */
@@ -54,6 +56,20 @@ export class Streams {
     const taken = free.slice(0, max);
     for (const message of taken) message.notBefore = this.time.now + ACK_WAIT_MS;
     return taken;
+  }
+
+  /** Up to where all messages of a subject are acknowledged; what is of others does not count. */
+  acknowledged(subject: number): number {
+    const open = this.usage.find((message) => message.subject === subject && !message.acknowledged);
+    return open === undefined ? this.usage.length : open.sequence - 1;
+  }
+
+  message(sequence: number, subject?: number): StoredUsage | null {
+    const at = (message: StoredUsage): boolean =>
+      subject === undefined
+        ? message.sequence === sequence
+        : message.sequence >= sequence && message.subject === subject;
+    return this.usage.find(at) ?? null;
   }
 
   facts(): StreamState {

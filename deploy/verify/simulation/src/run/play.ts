@@ -12,6 +12,7 @@ import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { AccountsHost } from '../hosts/accounts-host.js';
 import { Outbox } from '../hosts/outbox.js';
 import type { World } from '../hosts/world.js';
+import { StandbyCopies } from '../ledger/lose-commits.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { Network } from '../network/network.js';
 import { Streams } from '../network/streams.js';
@@ -76,6 +77,7 @@ class Play {
     const { seed, faults } = scenario;
     const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
     const buckets = new Set(scenario.accounts.map(({ name }) => bucketKeys(bucketOfAccount(name)).token));
+    const [ledger, outbox] = [new MemoryLedger(), new Outbox(world)];
     this.#world = {
       scenario,
       time,
@@ -83,7 +85,8 @@ class Play {
       network,
       catalog: RUN_CATALOG,
       sweepMs: SWEEP_MS,
-      ledger: new MemoryLedger(),
+      ledger,
+      standby: new StandbyCopies(ledger, outbox),
       streams: new Streams(time, new Host('nats')),
       server: new LimitStoreServer(time, redis, buckets, (run) => this.#watch.ran(run)),
       truth: new Truth(
@@ -93,7 +96,7 @@ class Play {
         (call, refusal) => ownHold(world(), call, refusal),
       ),
       accounts: new AccountsHost(world),
-      outbox: new Outbox(world),
+      outbox,
       admissions: [null, null],
       billings: [null, null],
       edges: [null, null],
@@ -144,10 +147,15 @@ class Play {
   }
 
   #plan(fault: Fault): void {
-    const { server } = this.#world;
+    const { server, standby, truth } = this.#world;
     if (fault.kind === 'limit-store') {
       this.#time.in(null, fault.at, () => {
         if (!this.#rest.isQuiet && server.isUp) server.lose(fault.how, fault.ms);
+      });
+    }
+    if (fault.kind === 'promotion') {
+      this.#time.in(null, fault.at, () => {
+        if (!this.#rest.isQuiet) truth.counts.lostCommits += standby.promote(fault.commits);
       });
     }
     if (fault.kind === 'cut' || fault.kind === 'hang') {

@@ -28,6 +28,7 @@ export const NO_TOTALS: Totals = {
   records: 0,
   expired: 0,
   settledLate: 0,
+  lostCommits: 0,
   limitStoreLosses: 0,
 };
 

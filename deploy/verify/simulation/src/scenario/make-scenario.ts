@@ -1,5 +1,6 @@
 import { Random } from '../time/random.js';
 import { makeFaults } from './make-faults.js';
+import { makePromotions } from './make-promotions.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
 /** Near the ends of a month, of a week and of a day. */
@@ -34,7 +35,7 @@ export function makeScenario(seed: number): Scenario {
     sharedSubjects: random.chance(0.4),
     skewsMs,
     acts: acts.sort((one, other) => one.at - other.at),
-    faults: makeFaults(random, quietAt),
+    faults: [...makeFaults(random, quietAt), ...makePromotions(seed, quietAt)],
     quietAt,
     hasOldEdge: random.chance(0.3),
     packedFrom: random.chance(0.3) ? random.below(quietAt) : 0,

@@ -64,7 +64,9 @@ export type Fault =
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
   | { readonly kind: 'limit-store'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
   /** The nth database transaction fails before, or only seems to fail after its commit. */
-  | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' };
+  | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' }
+  /** A standby that lacks the last commits of usage becomes the ledger. */
+  | { readonly kind: 'promotion'; readonly at: number; readonly commits: number };
 
 export interface PlanSeed {
   readonly concurrency: number;

@@ -1,0 +1,166 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { checkLedger, type LostCommitsDeps, type StreamMessage } from './check-ledger.js';
+import { LedgerGuard } from './ledger-guard.js';
+import { keptOf, type KeptPosition, type LedgerLook } from './lost-commits-rules.js';
+
+const T0 = 1_700_000_000_000;
+const LOOK: LedgerLook = {
+  database: 'one',
+  timeline: 1,
+  logBytes: 5_000,
+  ledgerEpoch: 'epoch-1',
+  consumers: 'restore-1',
+  blocks: 40,
+  settled: { sequence: 4, storedAtMs: T0 + 4 },
+  missing: [],
+};
+
+let look: LedgerLook;
+let kept: KeptPosition | null;
+let acknowledged: number[];
+let messages: StreamMessage[];
+let settled: number[];
+let databaseWorks: boolean;
+let first: number;
+
+/** Ten messages, in turn of two subjects. */
+beforeEach(() => {
+  [look, kept, acknowledged, settled, databaseWorks, first] = [LOOK, null, [0, 0], [], true, 1];
+  messages = Array.from({ length: 10 }, (_, index) => ({
+    sequence: index + 1,
+    subject: index % 2,
+    data: new Uint8Array(0),
+    storedAtMs: T0 + index + 1,
+  }));
+});
+
+const stored = () => messages.filter(({ sequence }) => sequence >= first);
+const deps: LostCommitsDeps = {
+  store: {
+    look: async () => look,
+    beginEpochAfter: async (former) => {
+      const isCurrent = look.ledgerEpoch === former;
+      if (isCurrent) look = { ...look, ledgerEpoch: 'epoch-2', settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
+      return isCurrent;
+    },
+  },
+  stream: {
+    state: async () => ({
+      firstSequence: first,
+      lastSequence: messages.length,
+      firstAtMs: T0,
+      lastAtMs: T0 + 10,
+      filled: 0,
+    }),
+    acknowledged: async () => acknowledged,
+    message: async (sequence, subject) =>
+      stored().find((one) =>
+        subject === undefined ? one.sequence === sequence : one.sequence >= sequence && one.subject === subject,
+      ) ?? null,
+  },
+  kept: { read: async () => kept, write: async (position) => void (kept = position) },
+  settle: async (_subject, some) => {
+    settled.push(...some.map(({ sequence }) => sequence));
+    return databaseWorks;
+  },
+  log: { warn: () => undefined },
+};
+const check = () => checkLedger(deps);
+
+test('what nobody has acknowledged is on its way, and not lost', async () => {
+  look = {
+    ...LOOK,
+    missing: [
+      { from: 5, to: 5 },
+      { from: 7, to: 10 },
+    ],
+  };
+  // All of the second subject; the first subject's messages are 5, 7 and 9.
+  acknowledged = [4, 10];
+  look = {
+    ...LOOK,
+    missing: [
+      { from: 5, to: 5 },
+      { from: 7, to: 7 },
+      { from: 9, to: 9 },
+    ],
+  };
+  expect(await check()).toMatchObject({ kind: 'whole' });
+  expect(settled).toEqual([]);
+});
+
+test('one message that was acknowledged and is not settled is enough; everything missing is settled again', async () => {
+  acknowledged = [5, 10];
+  look = {
+    ...LOOK,
+    missing: [
+      { from: 5, to: 5 },
+      { from: 7, to: 9 },
+    ],
+  };
+  expect(await check()).toMatchObject({ kind: 'mended', lost: 2 });
+  expect(settled.sort()).toEqual([5, 7, 8, 9]);
+});
+
+test('what was kept tells by itself, where the consumer is gone', async () => {
+  kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
+  look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
+  expect(await check()).toMatchObject({ kind: 'mended', lost: 2, settled: 2 });
+  expect(await check()).toMatchObject({ kind: 'whole' });
+});
+
+test('what was kept of a stream that is no more tells nothing', async () => {
+  kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 - 60_000 };
+  look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
+  expect(await check()).toMatchObject({ kind: 'whole' });
+  kept = { ...keptOf(LOOK), sequence: 5_000, storedAtMs: T0 };
+  expect(await check()).toMatchObject({ kind: 'whole' });
+});
+
+test('what has left the stream is named, and no epoch begins', async () => {
+  kept = { ...keptOf(LOOK), sequence: 9, storedAtMs: T0 + 9 };
+  [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 9 }] }, 8];
+  expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 7 }] });
+  expect(look.ledgerEpoch).toBe('epoch-1');
+});
+
+test('what was deleted from the stream had been settled, whoever knows of it', async () => {
+  acknowledged = [10, 10];
+  [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, 7];
+  expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 6 }] });
+});
+
+test('a ledger that has settled nothing lacks nothing that was deleted before', async () => {
+  acknowledged = [6, 6];
+  look = { ...LOOK, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };
+  first = 7;
+  expect(await check()).toMatchObject({ kind: 'whole' });
+});
+
+test('while the database cannot settle what is lost, no epoch begins', async () => {
+  kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
+  [look, databaseWorks] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, false];
+  expect(await check()).toMatchObject({ kind: 'again' });
+  expect(look.ledgerEpoch).toBe('epoch-1');
+});
+
+test('a guard lets nobody use a database before it was compared, nor one that is not whole', async () => {
+  const errors: string[] = [];
+  const log = { ...deps.log, error: (_facts: object, text: string) => void errors.push(text) };
+  const guard = new LedgerGuard({ ...deps, log }, 'epoch-1');
+  expect([guard.allows('one'), guard.stopped]).toEqual([false, 'unchecked']);
+  await guard.check();
+  expect([guard.allows('one'), guard.allows('two'), guard.stopped]).toEqual([true, false, null]);
+
+  look = { ...look, database: 'two', timeline: 2 };
+  await guard.check();
+  expect([guard.allows('one'), guard.allows('two'), guard.stopped]).toEqual([false, false, 'lost']);
+  await guard.check();
+  expect([guard.allows('two'), guard.ledgerEpoch]).toEqual([true, 'epoch-2']);
+
+  // The primary of before, at which somebody has pointed this process again.
+  look = { ...look, database: 'one', timeline: 1 };
+  await guard.check();
+  await guard.check();
+  expect([guard.allows('one'), guard.stopped, errors.length]).toEqual([false, 'superseded', 1]);
+});

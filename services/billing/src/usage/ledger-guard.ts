@@ -1,0 +1,106 @@
+import { type Background, every } from '@gateway/service-kit';
+import { type Checked, checkLedger, type LostCommitsDeps } from './check-ledger.js';
+
+/** How often a ledger that is whole is compared again. */
+export const CHECK_MS = 10_000;
+/** How often one that is not. */
+const RECHECK_MS = 1_000;
+
+/** Why nothing is answered from the ledger. */
+export type Stopped = 'unchecked' | 'superseded' | 'behind' | 'gap' | 'lost';
+
+export interface GuardDeps extends LostCommitsDeps {
+  readonly log: LostCommitsDeps['log'] & { error(facts: object, text: string): void };
+  readonly onMended?: (mended: Extract<Checked, { kind: 'mended' }>) => void;
+}
+
+/**
+ * Lets loads and settlements use the database that was found whole, and no other: a database that
+ * was started anew or promoted is compared first (docs/protocol.md#r17).
+ */
+export class LedgerGuard {
+  #checked: string | null = null;
+  /** The database that the last look saw, whatever it found. */
+  #seen: string | null = null;
+  #ledgerEpoch: string;
+  #stopped: Stopped | null = 'unchecked';
+  #checking: Background | null = null;
+
+  constructor(
+    private readonly deps: GuardDeps,
+    ledgerEpoch: string,
+  ) {
+    this.#ledgerEpoch = ledgerEpoch;
+  }
+
+  /** Under which epoch balances are told. */
+  get ledgerEpoch(): string {
+    return this.#ledgerEpoch;
+  }
+
+  /** Null: the ledger is whole, as far as is known. */
+  get stopped(): Stopped | null {
+    return this.#stopped;
+  }
+
+  /** @param database as the connection says which one it sees */
+  readonly allows = (database: string): boolean => {
+    if (database === this.#checked) return true;
+    if (database !== this.#seen) this.#checking?.wake();
+    return false;
+  };
+
+  /** Checks now, and again and again. */
+  start(): void {
+    this.#checking = every(RECHECK_MS, () => this.check(), {
+      atOnce: true,
+      failed: (err) => this.deps.log.warn({ err }, 'the ledger could not be compared with the stream; trying on'),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#checking?.stop();
+  }
+
+  /** @returns after how many milliseconds to look again */
+  async check(): Promise<number> {
+    const checked = await checkLedger(this.deps);
+    this.#seen = checked.look.database;
+    if (checked.kind === 'whole') {
+      [this.#checked, this.#ledgerEpoch, this.#stopped] = [checked.look.database, checked.look.ledgerEpoch, null];
+      return CHECK_MS;
+    }
+    this.#checked = null;
+    this.#tell(checked);
+    // What was mended is whole at the next look.
+    return checked.kind === 'mended' || checked.kind === 'again' ? 0 : RECHECK_MS;
+  }
+
+  #tell(checked: Checked): void {
+    const { log, onMended } = this.deps;
+    const { timeline, ledgerEpoch } = checked.look;
+    if (checked.kind === 'mended') {
+      const { lost, settled } = checked;
+      onMended?.(checked);
+      log.warn({ timeline, ledgerEpoch, lost, settled }, 'the usage of lost commits was settled again from the stream');
+      this.#stopped = 'lost';
+      return;
+    }
+    if (checked.kind === 'whole' || checked.kind === 'again') {
+      this.#stopped = 'lost';
+      return;
+    }
+    if (checked.kind !== this.#stopped) log.error({ timeline, ledgerEpoch, ...gapOf(checked) }, TEXTS[checked.kind]);
+    this.#stopped = checked.kind;
+  }
+}
+
+const TEXTS = {
+  gap: 'the ledger has lost usage that the stream has no more: nothing is loaded until a person decides',
+  superseded: 'this database was promoted away: it is not the ledger any more, and nothing is loaded from it',
+  behind: 'the ledger was restored; nothing is loaded until it has settled again what the stream has',
+};
+
+function gapOf(checked: Checked): object {
+  return checked.kind === 'gap' ? { messages: checked.gone.slice(0, 20) } : {};
+}

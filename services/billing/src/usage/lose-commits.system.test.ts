@@ -1,0 +1,163 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import {
+  admissionApply,
+  billingAddWalletEntry,
+  billingBalanceSnapshots,
+  billingLoad,
+  type ReceivedOf,
+  usageEvents,
+} from '@gateway/contracts/messages';
+import { systemClock } from '@gateway/service-kit';
+import { recordingLog, until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { balancesOf, faultsOf } from '../../test/audit.js';
+import { startBillingWorld } from '../../test/billing-world.js';
+import { holdFor, packedMessageOf, settled } from '../../test/events.js';
+import { copyLedger } from '../../test/ledger-copy.js';
+import { readLedgerState } from '../ledger/store.js';
+
+const world = duringTests(startBillingWorld);
+type Replica = Awaited<ReturnType<typeof world.start>>;
+
+let edge: Bus;
+let admission: Bus;
+let dashboard: Bus;
+let replica: Replica;
+const closed = new Set<string>();
+const applied: ReceivedOf<typeof admissionApply>[] = [];
+const told: string[] = [];
+
+beforeAll(async () => {
+  [edge, admission, dashboard] = await Promise.all([
+    world.connect('edge-proxy'),
+    world.connect('admission'),
+    world.connect('dashboard'),
+  ]);
+  admission.subscribe(billingBalanceSnapshots, ({ incarnation, accounts }) => {
+    told.push(incarnation);
+    for (const one of accounts) for (const id of one.closed) closed.add(id);
+  });
+  admission.serve(admissionApply, async (body) => {
+    applied.push(body);
+    return { applied: true as const };
+  });
+  await start();
+}, 60_000);
+
+beforeEach(() => {
+  applied.length = 0;
+  told.length = 0;
+});
+
+let log = recordingLog();
+async function start(): Promise<void> {
+  log = recordingLog();
+  replica = await world.start('one', systemClock, { log });
+}
+
+/** Calls of three accounts, one in a message, settled and acknowledged. */
+async function settleCalls(count: number): Promise<void> {
+  const events = Array.from({ length: count }, (_, index) => settled(holdFor(`account-${index % 3}`), 100 + index));
+  for (const event of events) await edge.store(usageEvents, { group: 0 }, packedMessageOf([event]));
+  await until('every call is settled', () => events.every(({ id }) => closed.has(id)));
+  await isAcknowledged();
+}
+
+/** Until the stream was told that everything stored is settled. */
+async function isAcknowledged(): Promise<void> {
+  const billing = await world.connect('billing');
+  const { consumers } = await state();
+  await until('all is acknowledged', async () => {
+    const { lastSequence } = await billing.streamState('USAGE');
+    return (await billing.ackFloor('USAGE', `billing-4-${consumers}`)) >= lastSequence;
+  });
+}
+
+const state = () => readLedgerState(world.ledger.pool);
+const balances = () => balancesOf(world.ledger.pool);
+const load = (account: string) => admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false });
+const loads = async (account: string): Promise<boolean> =>
+  load(account).then(
+    () => true,
+    () => false,
+  );
+const credit = (amountUsd: string) =>
+  dashboard.request(billingAddWalletEntry, {
+    account: 'account-0',
+    spec: { amountUsd, kind: 'credit', reason: 'paid', reference: makeUuidV7(Date.now()) },
+    actor: 'root',
+  });
+
+/** As a server that went away and came back, or another one in its place. */
+async function restartOn(promote: () => Promise<void>, beside: () => Promise<void> = async () => undefined) {
+  await replica.stop();
+  await promote();
+  await beside();
+  await start();
+}
+
+test('a billing that is started anew on its own ledger goes on under the same epoch', async () => {
+  await settleCalls(6);
+  const before = await state();
+  await restartOn(async () => undefined);
+  await until('loads are answered', () => loads('account-0'));
+  expect(await state()).toEqual(before);
+});
+
+test('usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered', async () => {
+  await settleCalls(6);
+  const promote = await copyLedger(world.ledger.admin);
+  await settleCalls(30);
+  const [before, whole] = [await state(), await balances()];
+  told.length = 0;
+  await restartOn(promote);
+  await until('loads are answered', () => loads('account-0'));
+  // What the stream had delivered already was nobody's to deliver again.
+  expect(await balances()).toEqual(whole);
+  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  const after = await state();
+  expect(after.ledgerEpoch).not.toBe(before.ledgerEpoch);
+  expect(after.consumers).toBe(before.consumers);
+  expect((await load('account-0')).incarnation).toBe(after.ledgerEpoch);
+  expect(log.lines.map(({ text }) => text)).toContain('the usage of lost commits was settled again from the stream');
+  // Every account is told to be loaded anew, and what is settled now is told under the new epoch.
+  await until('admission was told of every account', () =>
+    ['account-0', 'account-1', 'account-2'].every((account) =>
+      applied.some(({ standing }) => standing?.accounts.some((one) => one.account === account)),
+    ),
+  );
+  await settleCalls(3);
+  expect(new Set([...told, ...applied.map(({ standing }) => standing?.incarnation)])).toEqual(
+    new Set([after.ledgerEpoch]),
+  );
+});
+
+test('a lost wallet entry is known by the chains, although the stream knows of nothing', async () => {
+  const promote = await copyLedger(world.ledger.admin);
+  await credit('5.00');
+  const before = await state();
+  // Billing compares every ten seconds, and at its start.
+  await restartOn(async () => undefined);
+  await until('it has been compared', () => loads('account-0'));
+  await restartOn(promote);
+  await until('loads are answered', () => loads('account-0'));
+  expect((await state()).ledgerEpoch).not.toBe(before.ledgerEpoch);
+  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+});
+
+test('usage that is lost and has left the stream stops loads until a person decides, and the log names it', async () => {
+  await settleCalls(3);
+  const promote = await copyLedger(world.ledger.admin);
+  const billing = await world.connect('billing');
+  const { lastSequence: kept } = await billing.streamState('USAGE');
+  await settleCalls(9);
+  const before = await state();
+  await restartOn(promote, () => billing.purgeStream('USAGE', kept + 4));
+  const stopped = () => log.lines.find(({ text }) => text.startsWith('the ledger has lost usage'));
+  await until('the range is named', () => stopped() !== undefined);
+  expect(stopped()).toMatchObject({ level: 'error', facts: { messages: [{ from: kept + 1, to: kept + 4 }] } });
+  await expect(load('account-0')).rejects.toMatchObject({ code: 'behind' });
+  expect((await state()).ledgerEpoch).toBe(before.ledgerEpoch);
+});

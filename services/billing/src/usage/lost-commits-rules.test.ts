@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { keptOf, type LedgerLook, wholenessOf } from './lost-commits-rules.js';
+
+const LOOK: LedgerLook = {
+  database: 'one',
+  timeline: 2,
+  logBytes: 5_000,
+  ledgerEpoch: 'epoch-1',
+  consumers: 'restore-1',
+  blocks: 40,
+  settled: { sequence: 70, storedAtMs: 1_000 },
+  missing: [],
+};
+const KEPT = keptOf(LOOK);
+
+test.each([
+  ['nothing was kept yet', null, 'whole'],
+  ['what was kept is what is there', KEPT, 'whole'],
+  ['more was written since', { ...KEPT, logBytes: 4_000, blocks: 30, sequence: 60 }, 'whole'],
+  ['the log is shorter', { ...KEPT, logBytes: 5_001 }, 'cut'],
+  ['a chain is shorter', { ...KEPT, blocks: 41 }, 'cut'],
+  ['it was promoted, and its log is longer already', { ...KEPT, timeline: 1, logBytes: 4_000 }, 'cut'],
+  ['another one was promoted', { ...KEPT, timeline: 3 }, 'superseded'],
+  ['it was restored, on a server whose log counts anew', { ...KEPT, consumers: 'restore-0', timeline: 9 }, 'whole'],
+  ['it was restored, and settles again', { ...KEPT, consumers: 'restore-0', sequence: 71 }, 'behind'],
+] as const)('%s', (_name, kept, wholeness) => {
+  expect(wholenessOf(LOOK, kept)).toBe(wholeness);
+});

@@ -1,0 +1,70 @@
+import type { SettledPosition } from './progress-rules.js';
+
+/** Which database a connection sees, and where its log stands. */
+export interface DatabasePosition {
+  /** Another text after the server was started anew, promoted, restored or replaced. */
+  readonly database: string;
+  readonly timeline: number;
+  /** Bytes of the write-ahead log. */
+  readonly logBytes: number;
+}
+
+/** Messages of the stream from one position to another, both included. */
+export interface MessageRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What the ledger says of itself, in one snapshot. */
+export interface LedgerLook extends DatabasePosition {
+  readonly ledgerEpoch: string;
+  /** Of the last restore. */
+  readonly consumers: string;
+  /** Blocks of all hash chains: every charge and every wallet entry is in one. */
+  readonly blocks: number;
+  readonly settled: SettledPosition;
+  /** Messages that are not settled, up to the position that was asked for; the first of them. */
+  readonly missing: readonly MessageRange[];
+}
+
+/** What was true when billing last looked, kept where the database is not. */
+export interface KeptPosition extends SettledPosition {
+  readonly consumers: string;
+  readonly timeline: number;
+  readonly logBytes: number;
+  readonly blocks: number;
+}
+
+/** The ledger, as it is compared. */
+export interface LostCommitsStore {
+  /** One snapshot; what is missing, up to `upTo` and as far as it was asked for. */
+  look(upTo: number): Promise<LedgerLook>;
+  /**
+   * A new ledger epoch, and for every account a balance snapshot that makes admission load it anew.
+   * False: it has another epoch than `former` already.
+   */
+  beginEpochAfter(former: string): Promise<boolean>;
+}
+
+/**
+ * - `whole`: nothing is known that the ledger lacks.
+ * - `superseded`: a database that was promoted away: another one is the ledger.
+ * - `behind`: a ledger that was restored, and has not settled again what the one before it had.
+ * - `cut`: commits are lost, or may be: the log was promoted, or stands before what was seen.
+ */
+export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
+
+/** Compares the ledger with what was kept. Which messages it lost is found out from the stream. */
+export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
+  if (kept === null) return 'whole';
+  if (kept.consumers !== look.consumers) {
+    return look.settled.sequence < kept.sequence ? 'behind' : 'whole';
+  }
+  if (look.timeline < kept.timeline) return 'superseded';
+  const isShorter = look.logBytes < kept.logBytes || look.blocks < kept.blocks;
+  return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
+}
+
+export function keptOf({ consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {
+  return { consumers, ...settled, timeline, logBytes, blocks };
+}

@@ -1,0 +1,55 @@
+import { inTransaction, type Pool } from '@gateway/postgres';
+import { DATABASE_MARK } from '../ledger/sql.js';
+import { missingMessages, settledPosition, tellNewEpoch } from './progress-store.js';
+import type { LostCommitsStore } from './lost-commits-rules.js';
+
+interface LookRow {
+  database: string;
+  timeline: number;
+  log_bytes: bigint;
+  ledger_epoch: string;
+  consumers: string;
+  blocks: bigint;
+}
+
+/** The timeline of what is written now: the control file names it only after a checkpoint. */
+const LOOK = `
+  SELECT ${DATABASE_MARK} AS database,
+         ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer AS timeline,
+         pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint AS log_bytes,
+         incarnation AS ledger_epoch, consumers,
+         (SELECT coalesce(sum(number), 0) FROM chain_heads)::bigint AS blocks
+    FROM ledger_state`;
+
+/** What the ledger says of itself, and how it begins a new epoch. */
+export function createLostCommitsStore(pool: Pool): LostCommitsStore {
+  return {
+    look: (upTo) =>
+      inTransaction(
+        pool,
+        async (tx) => {
+          const row = await tx.one<LookRow>(LOOK);
+          if (row === null) throw new Error('the ledger has no row of its state');
+          const settled = await settledPosition(tx);
+          return {
+            database: row.database,
+            timeline: row.timeline,
+            logBytes: Number(row.log_bytes),
+            ledgerEpoch: row.ledger_epoch,
+            consumers: row.consumers,
+            blocks: Number(row.blocks),
+            settled,
+            missing: await missingMessages(tx, settled.sequence, upTo),
+          };
+        },
+        { isolation: 'repeatable read', readOnly: true },
+      ),
+    beginEpochAfter: (former) =>
+      inTransaction(pool, async (tx) => {
+        const row = await tx.one<{ begun: string | null }>('SELECT begin_incarnation_after($1) AS begun', [former]);
+        const begun = row?.begun ?? null;
+        if (begun !== null) await tellNewEpoch(tx, begun);
+        return begun !== null;
+      }),
+  };
+}
