@@ -164,15 +164,28 @@ export interface LookUpSettings {
   readonly bytesMax: number;
 }
 
+/** An entry with the number of the write that made it. */
+export interface BucketEntry {
+  readonly value: string;
+  readonly revision: number;
+}
+
 /**
  * A bucket whose entries are written and read one by one. It is made at the first use, which may
- * take longer than the time-outs. Both reject with a {@link BusFault}.
+ * take longer than the time-outs. All reject with a {@link BusFault}.
  */
 export interface LookUpBucket {
   /** Resolves when it is stored, in place of what the key had. */
   put(key: string, value: string, timeoutMs: number): Promise<void>;
   /** Null: there is none, or not yet at the server that answers. */
   get(key: string, timeoutMs: number): Promise<string | null>;
+  read(key: string, timeoutMs: number): Promise<BucketEntry | null>;
+  /**
+   * Resolves when it is stored in place of the entry of that revision; 0: of none. Rejects with
+   * `conflict` where another one is there. After `timeout` or `disconnected` it may still come to
+   * be stored, as long as nobody else replaces that entry.
+   */
+  replace(key: string, value: string, revision: number, timeoutMs: number): Promise<void>;
 }
 
 export interface Bus {

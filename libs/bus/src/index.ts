@@ -9,6 +9,7 @@ export type {
   BusLog,
   BusOptions,
   ConsumeOptions,
+  BucketEntry,
   LookUpBucket,
   LookUpSettings,
   RequestOptions,

@@ -42,6 +42,30 @@ test('entries grow too old', async () => {
   await until('it has gone', async () => (await bucket.get('a', WAIT_MS)) === null);
 });
 
+test('of two that replace the same entry one succeeds; the other is told', async () => {
+  const [first, second] = [one.lookUpBucket(SETTINGS), other.lookUpBucket(SETTINGS)];
+  expect(await first.read('a', WAIT_MS)).toBeNull();
+  const made = await Promise.allSettled([first.replace('a', '1', 0, WAIT_MS), second.replace('a', '2', 0, WAIT_MS)]);
+  expect(made.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const entry = await second.read('a', WAIT_MS);
+  const revision = entry?.revision ?? 0;
+  expect(revision).toBeGreaterThan(0);
+  await second.replace('a', '3', revision, WAIT_MS);
+  expect(await faultCode(first.replace('a', '4', revision, WAIT_MS))).toBe('conflict');
+  expect(await faultCode(first.replace('a', '4', 0, WAIT_MS))).toBe('conflict');
+  // Another entry has revisions of its own.
+  await first.replace('b', '5', 0, WAIT_MS);
+  expect([await first.get('a', WAIT_MS), await first.get('b', WAIT_MS)]).toEqual(['3', '5']);
+});
+
+test('an entry that grew too old is replaced like one that never was', async () => {
+  const bucket = one.lookUpBucket({ ...SETTINGS, ageMaxMs: 200 });
+  await bucket.replace('a', '1', 0, WAIT_MS);
+  await until('it has gone', async () => (await bucket.read('a', WAIT_MS)) === null);
+  await bucket.replace('a', '2', 0, WAIT_MS);
+  expect(await bucket.get('a', WAIT_MS)).toBe('2');
+});
+
 test('without the server both say so at once; they work again when it is back, with what was stored', async () => {
   const bucket = one.lookUpBucket(SETTINGS);
   await bucket.put('a', 'b', WAIT_MS);

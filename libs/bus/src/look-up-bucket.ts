@@ -1,6 +1,7 @@
+import { headers } from 'nats';
 import { bucketConfiguration, entryQuestion, entrySubject } from './bucket.js';
 import { BusFault } from './bus-fault.js';
-import type { Bus, LookUpBucket } from './bus.js';
+import type { Bus, BucketEntry, LookUpBucket } from './bus.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import { storeBytes } from './store.js';
 import { ensureConfiguration } from './streams.js';
@@ -21,20 +22,27 @@ export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus,
           made = null;
           throw error;
         }));
+      const read = async (key: string, timeoutMs: number): Promise<BucketEntry | null> => {
+        await make();
+        const subject = entryQuestion(name, entrySubject(name, key));
+        const answer = await inbox.exchange({ subject, timeoutMs }, NO_DATA);
+        const code = answer.headers?.code ?? 0;
+        if (code === NOT_FOUND) return null;
+        if (code !== 0) throw new BusFault('stream_refused', `${name}: ${answer.headers?.status}`);
+        const revision = Number(answer.headers?.get('Nats-Sequence'));
+        return { value: Buffer.from(answer.data).toString('utf8'), revision };
+      };
+      const write = async (key: string, value: string, timeoutMs: number, revision: number | null): Promise<void> => {
+        await make();
+        const expected = revision === null ? undefined : headers();
+        expected?.set('Nats-Expected-Last-Subject-Sequence', String(revision));
+        await storeBytes(inbox, entrySubject(name, key), Buffer.from(value, 'utf8'), timeoutMs, expected);
+      };
       return {
-        put: async (key, value, timeoutMs) => {
-          await make();
-          await storeBytes(inbox, entrySubject(name, key), Buffer.from(value, 'utf8'), timeoutMs);
-        },
-        get: async (key, timeoutMs) => {
-          await make();
-          const subject = entryQuestion(name, entrySubject(name, key));
-          const { headers, data } = await inbox.exchange({ subject, timeoutMs }, NO_DATA);
-          const code = headers?.code ?? 0;
-          if (code === NOT_FOUND) return null;
-          if (code !== 0) throw new BusFault('stream_refused', `${name}: ${headers?.status}`);
-          return Buffer.from(data).toString('utf8');
-        },
+        put: (key, value, timeoutMs) => write(key, value, timeoutMs, null),
+        get: async (key, timeoutMs) => (await read(key, timeoutMs))?.value ?? null,
+        read,
+        replace: (key, value, revision, timeoutMs) => write(key, value, timeoutMs, revision),
       };
     },
   };
