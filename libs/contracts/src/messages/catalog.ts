@@ -17,7 +17,9 @@ import {
   providerView,
   sealedCredential,
   sourceAuth,
+  quotaUse,
   sourceHealthView,
+  sourceQuota,
   sourceSpec,
   sourceView,
 } from '../operator/index.js';
@@ -25,6 +27,7 @@ import { priceFigures } from './call.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import type { ServiceName } from './message.js';
+import { QUOTAS_BUCKET } from './quotas.js';
 import { count, endpoint, epochMs, modelId, objectId, TOTAL_EXTRAS } from './scalars.js';
 import { ATTEMPT_OUTCOMES } from './usage.js';
 
@@ -129,6 +132,8 @@ export const catalogSource = z.object({
   unlimitedMaxTokens: z.array(z.int()).optional(),
   /** Whether it keeps answers that later requests name. */
   keepsState: z.boolean().optional(),
+  /** Absent: nothing bounds what it is sent. */
+  quota: sourceQuota.optional(),
 });
 export type CatalogSource = z.infer<typeof catalogSource>;
 
@@ -178,6 +183,7 @@ const DATABASE_SERVICES = ['billing', 'accounts', 'catalog'] as const;
 export const BUCKETS: Readonly<Record<string, BucketOwners>> = {
   catalog: { writtenBy: ['catalog'], readBy: ['edge-proxy', 'admission', 'dashboard'] },
   [ANSWERS_BUCKET.name]: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
+  [QUOTAS_BUCKET.name]: { writtenBy: ['edge-proxy'], readBy: ['edge-proxy'], lookedUp: true },
   [DATABASE_BUCKET.name]: { writtenBy: DATABASE_SERVICES, readBy: DATABASE_SERVICES, lookedUp: true },
 };
 
@@ -393,6 +399,10 @@ export const edgeHealth = published({
           errors: count.optional(),
           /** Milliseconds to the head of its answers, a moving average; null: it gave none. */
           firstByteMs: count.nullable().optional(),
+          /** Of the attempts, those for which the edge held no share of the quotas. */
+          overQuota: count.optional(),
+          /** Of all edges, as this one last read it; null: no quota is set, or it is not in use. */
+          quota: quotaUse.nullable().optional(),
         }),
       )
       .max(SOURCE_HEALTH_MAX),

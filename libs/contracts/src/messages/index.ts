@@ -253,6 +253,7 @@ export * from './message.js';
 export * from './operator-sessions.js';
 export * from './people.js';
 export * from './price-figures.js';
+export * from './quotas.js';
 export * from './records.js';
 export * from './scalars.js';
 export * from './balance-snapshot.js';

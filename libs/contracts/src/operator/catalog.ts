@@ -87,6 +87,16 @@ const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,1024}$/);
 const parameterValues = z.record(z.string().max(32), z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/));
 const limitMs = z.int().min(1).max(600_000);
 
+/** What a source may be sent by all edges together; null: as much as there is. */
+export const sourceQuota = z.object({
+  /** In any 60 seconds. */
+  requestsPerMinute: z.int().min(1).max(10_000_000).nullable(),
+  callsAtOnce: z.int().min(1).max(1_000_000).nullable(),
+  /** Of input and output, approximately. */
+  tokensPerMinute: z.int().min(1).max(1_000_000_000_000).nullable(),
+});
+export type SourceQuota = z.infer<typeof sourceQuota>;
+
 /** One way to reach a model at a provider. */
 export const sourceSpec = z.object({
   modelId,
@@ -147,6 +157,8 @@ export const sourceSpec = z.object({
       silenceTimeoutMs: limitMs.nullish(),
     })
     .optional(),
+  /** A source that has used its quota up is tried last. Absent: it has none. */
+  quota: sourceQuota.partial().optional(),
   /** What the provider charges us; absent: unchanged, null: unknown. */
   costs: pricesSpec.nullish(),
 });
@@ -220,6 +232,7 @@ export const sourceView = z.object({
     firstEventTimeoutMs: z.int().nullable(),
     silenceTimeoutMs: z.int().nullable(),
   }),
+  quota: sourceQuota,
   /** What the provider charges us now, in the form in which it is put; null: unknown. */
   costs: pricesSpec.nullable(),
   costVersion: objectId.nullable(),

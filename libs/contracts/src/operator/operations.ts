@@ -38,7 +38,14 @@ const sourceFigures = {
   errorShare: z.number().min(0).max(1).nullable().default(null),
   /** Milliseconds to the head of an answer, a moving average; null: there was none. */
   firstByteMs: z.int().min(0).nullable().default(null),
+  /** Attempts for which the edge held no share of the source's quotas: nothing else was left. */
+  overQuota: z.int().min(0).default(0),
 };
+
+const used = z.object({ used: z.int().min(0), allowed: z.int().min(1) }).nullable();
+/** How much of a source's quotas all edges use, the last minute's for rates; null: not set. */
+export const quotaUse = z.object({ requestsPerMinute: used, callsAtOnce: used, tokensPerMinute: used });
+export type QuotaUse = z.infer<typeof quotaUse>;
 
 /** What one edge remembers of one source, and what all edges together do. */
 export const sourceHealthView = z.object({
@@ -56,6 +63,8 @@ export const sourceHealthView = z.object({
   reportedAt: time,
   /** Of the last 2.5 to 5 minutes, at this edge. */
   ...sourceFigures,
+  /** As this edge last read it; null: no quota is set, or this edge has not used the source lately. */
+  quota: quotaUse.nullable().default(null),
   /**
    * Of all edges that reported the source within half a minute; null: a catalog of the version
    * before does not tell.

@@ -42,9 +42,24 @@ test.each([
     attempts: 0,
     errorShare: null,
     firstByteMs: null,
-    together: { edges: 1, resting: state === 'healthy' ? 0 : 1, attempts: 0, errorShare: null, firstByteMs: null },
+    overQuota: 0,
+    quota: null,
+    together: {
+      edges: 1,
+      resting: state === 'healthy' ? 0 : 1,
+      attempts: 0,
+      errorShare: null,
+      firstByteMs: null,
+      overQuota: 0,
+    },
   });
 });
+
+const USE = {
+  requestsPerMinute: { used: 7, allowed: 60 },
+  callsAtOnce: null,
+  tokensPerMinute: { used: 0, allowed: 9 },
+};
 
 test('the figures of an edge stand beside those of all', () => {
   const of = (edge: string, openUntil: number, figures: object) => {
@@ -52,14 +67,21 @@ test('the figures of an edge stand beside those of all', () => {
     return { ...plain, edge, health: { ...plain.health, ...figures } };
   };
   const all = [
-    of('e1', NOW + 1, { attempts: 30, errors: 6, firstByteMs: 100 }),
-    of('e2', 0, { attempts: 10, errors: 0, firstByteMs: 300 }),
+    of('e1', NOW + 1, { attempts: 30, errors: 6, firstByteMs: 100, overQuota: 3, quota: USE }),
+    of('e2', 0, { attempts: 10, errors: 0, firstByteMs: 300, overQuota: 2, quota: null }),
     of('e3', 0, { attempts: 10, errors: 4, firstByteMs: null }),
     of('old', 0, {}),
   ];
   const [one, , third] = all.map((each) => sourceHealthOf(each, 'acme/one', all, NOW));
-  expect(one).toMatchObject({ attempts: 30, errorShare: 0.2, firstByteMs: 100 });
-  expect(third).toMatchObject({ attempts: 10, errorShare: 0.4, firstByteMs: null });
-  expect(one?.together).toEqual({ edges: 4, resting: 1, attempts: 50, errorShare: 0.2, firstByteMs: 150 });
+  expect(one).toMatchObject({ attempts: 30, errorShare: 0.2, firstByteMs: 100, overQuota: 3, quota: USE });
+  expect(third).toMatchObject({ attempts: 10, errorShare: 0.4, firstByteMs: null, overQuota: 0, quota: null });
+  expect(one?.together).toEqual({
+    edges: 4,
+    resting: 1,
+    attempts: 50,
+    errorShare: 0.2,
+    firstByteMs: 150,
+    overQuota: 5,
+  });
   expect(third?.together).toEqual(one?.together);
 });

@@ -32,6 +32,7 @@ export function sourceHealthOf(
     lastAttemptAt: health.lastAt === null ? null : timeText(health.lastAt),
     reportedAt: timeText(reportedAtMs),
     ...figuresOf([health]),
+    quota: health.quota ?? null,
     together: {
       edges: all.length,
       resting: all.filter((each) => restsUntilOf(each.health) > nowMs).length,
@@ -41,7 +42,7 @@ export function sourceHealthOf(
 }
 
 type Health = SourceReport['health'];
-type Figures = Pick<SourceHealthView, 'attempts' | 'errorShare' | 'firstByteMs'>;
+type Figures = Pick<SourceHealthView, 'attempts' | 'errorShare' | 'firstByteMs' | 'overQuota'>;
 
 /** Of several edges: the sums, and the average of their averages by attempts. */
 function figuresOf(all: readonly Health[]): Figures {
@@ -52,6 +53,7 @@ function figuresOf(all: readonly Health[]): Figures {
   return {
     attempts,
     errorShare: attempts === 0 ? null : Math.min(1, sumOf(all, (each) => each.errors ?? 0) / attempts),
+    overQuota: sumOf(all, (each) => each.overQuota ?? 0),
     firstByteMs: answered.length === 0 ? null : Math.round(firstBytes / sumOf(answered, weightOf)),
   };
 }

@@ -61,9 +61,11 @@ test('what a PUT answers is what GET answers, and put again it changes nothing',
       headers: { 'X-Team': 'a' },
       betas: 'pass',
       limits: { silenceTimeoutMs: 5_000 },
+      quota: { requestsPerMinute: 60, tokensPerMinute: 1_000_000 },
       enabled: false,
     }),
   );
+  expect(full.source.quota).toEqual({ requestsPerMinute: 60, callsAtOnce: null, tokensPerMinute: 1_000_000 });
   expect(plain.source.auth).toEqual({ type: 'header', header: 'x-api-key' });
   expect(model.model).toMatchObject({
     prices: { perCall: '0.01' },

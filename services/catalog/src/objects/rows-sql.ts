@@ -49,6 +49,9 @@ export function modelFromRow(row: ModelRow): Model {
   };
 }
 
+/** Of sources that are sent as much as there is. */
+export const NO_QUOTA: Source['quota'] = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
+
 export interface SourceRow {
   readonly id: string;
   readonly model: string;
@@ -73,6 +76,7 @@ export interface SourceRow {
   readonly body: Source['body'];
   readonly unpriced: Source['unpriced'];
   readonly limits: Source['limits'];
+  readonly quota: Source['quota'] | null;
 }
 
 export function sourceFromRow(row: SourceRow): Source {
@@ -99,6 +103,7 @@ export function sourceFromRow(row: SourceRow): Source {
     body: row.body,
     unpriced: row.unpriced,
     limits: row.limits,
+    quota: row.quota ?? NO_QUOTA,
   };
 }
 

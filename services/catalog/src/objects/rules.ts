@@ -13,7 +13,10 @@ export interface Provider extends Pick<CatalogProvider, 'id' | 'name' | 'format'
   readonly sealedCredential: string | null;
 }
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
-export interface Source extends Pick<SourceView, 'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced'> {
+export interface Source extends Pick<
+  SourceView,
+  'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced' | 'quota'
+> {
   readonly model: string;
   readonly provider: string;
   /** Null: nothing is known but the provider's format. */

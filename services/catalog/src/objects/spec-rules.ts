@@ -127,6 +127,11 @@ export function sourceOf(
       firstEventTimeoutMs: spec.limits?.firstEventTimeoutMs ?? null,
       silenceTimeoutMs: spec.limits?.silenceTimeoutMs ?? null,
     },
+    quota: {
+      requestsPerMinute: spec.quota?.requestsPerMinute ?? null,
+      callsAtOnce: spec.quota?.callsAtOnce ?? null,
+      tokensPerMinute: spec.quota?.tokensPerMinute ?? null,
+    },
   };
   const { pricing, errors, body } = profile;
   if (Buffer.byteLength(JSON.stringify([source, pricing, errors, body])) > SOURCE_BYTES_MAX)

@@ -63,6 +63,7 @@ export function sourceViewOf(
     totalExtra: connection.totalExtra,
     unpriced: source.unpriced,
     limits: source.limits,
+    quota: source.quota,
     costs: current,
     costVersion: version,
     upcomingCosts: upcoming,

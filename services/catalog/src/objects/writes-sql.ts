@@ -72,6 +72,7 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     body: source.body,
     unpriced: source.unpriced,
     limits: source.limits,
+    quota: source.quota,
   }));
   await upsert(tx, 'sources', rows);
 }

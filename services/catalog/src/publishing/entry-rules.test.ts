@@ -131,6 +131,15 @@ test('where a source does not say how its key is sent, the format of its provide
   expect(authOf('c')).toEqual({ type: 'bearer' });
 });
 
+test('quotas are in the entry of a source that has some, and only there', () => {
+  const quota = { requestsPerMinute: 60, callsAtOnce: null, tokensPerMinute: null };
+  const sources = [source('a', { quota: { requestsPerMinute: 60 } }), source('b', { quota: { callsAtOnce: null } })];
+  const entries = entriesOf({ ...SNAPSHOT, sources });
+  const read = (id: string) => catalogSource.parse(JSON.parse(entries.get(`source.${id}`) ?? 'null'));
+  expect(read('a').quota).toEqual(quota);
+  expect(read('b')).not.toHaveProperty('quota');
+});
+
 /** Of each member of a profile another value; null: nothing that edges decide by. */
 const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name] | null } = {
   id: 'another',

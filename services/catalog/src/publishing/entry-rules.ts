@@ -64,6 +64,7 @@ export function sourceEntry(
     ...filled({ streamedPaths, body, errors: profile.errors, unlimitedMaxTokens: profile.unlimitedMaxTokens }),
     ...(profile.keepsState ? { keepsState: true } : {}),
     ...(profile.cachedInInput === true ? { cachedInInput: true } : {}),
+    ...(Object.values(source.quota).some((quota) => quota !== null) ? { quota: source.quota } : {}),
   };
 }
 

@@ -17,6 +17,8 @@ function health(sourceId: string, modelId: string, changes: Partial<SourceHealth
     attempts: 1,
     errorShare: 0,
     firstByteMs: 100,
+    overQuota: 0,
+    quota: null,
     together: null,
     ...changes,
   };

@@ -120,6 +120,34 @@ function LastAttempt({ entry }: { readonly entry: SourceHealthView | undefined }
   );
 }
 
+const QUOTAS = {
+  requestsPerMinute: 'requests a minute',
+  callsAtOnce: 'calls at once',
+  tokensPerMinute: 'tokens a minute',
+} as const;
+
+/** How much of its quotas all edges use, as one of them last read it. */
+function Quotas({ entries }: Pick<HealthProps, 'entries'>) {
+  const told = entries.filter(({ quota }) => quota !== null);
+  const [last] = told.sort((one, other) => other.reportedAt.localeCompare(one.reportedAt));
+  const beyond = entries[0]?.together?.overQuota ?? 0;
+  const uses = (Object.keys(QUOTAS) as (keyof typeof QUOTAS)[]).flatMap((name) => {
+    const use = last?.quota?.[name];
+    return use == null ? [] : [`${formatCount(use.used)} of ${formatCount(use.allowed)} ${QUOTAS[name]}`];
+  });
+  if (uses.length === 0 && beyond === 0) return null;
+  return (
+    <div className="cell-sub">
+      {uses.join(', ')}
+      {beyond > 0 && (
+        <div>
+          <Mark tone="warn">{`${formatCount(beyond)} beyond its quota`}</Mark>
+        </div>
+      )}
+    </div>
+  );
+}
+
 /** The worst of what the edges say. */
 function Health({ entries, isKnown }: HealthProps) {
   const worst = (['open', 'cooling', 'healthy'] as const)
@@ -146,6 +174,7 @@ function Health({ entries, isKnown }: HealthProps) {
         {rests > 0 && last !== undefined && '; '}
         <LastAttempt entry={last} />
       </div>
+      <Quotas entries={entries} />
     </>
   );
 }
