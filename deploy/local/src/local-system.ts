@@ -11,6 +11,7 @@ import type { Secrets } from './secrets.js';
 
 /** A system whose processes are ready. */
 export interface LocalSystem {
+  readonly stateDirectory: string;
   readonly secrets: Secrets;
   /** With standbys: the one of each kind that leads. */
   readonly servers: Readonly<Record<ServerName, RunningServer>>;
@@ -40,6 +41,7 @@ export interface LocalSystem {
 }
 
 export interface SystemParts {
+  readonly stateDirectory: string;
   readonly secrets: Secrets;
   readonly foundations: Foundations;
   readonly addresses: Addresses;
@@ -48,7 +50,14 @@ export interface SystemParts {
 }
 
 /** The handle of a system that has started. */
-export function makeLocalSystem({ secrets, foundations, addresses, supervisor, file }: SystemParts): LocalSystem {
+export function makeLocalSystem({
+  stateDirectory,
+  secrets,
+  foundations,
+  addresses,
+  supervisor,
+  file,
+}: SystemParts): LocalSystem {
   const { servers, members, mailbox, mailboxPage } = foundations;
   let demoApiKey = secrets.demoApiKey;
   let stopping: Promise<void> | null = null;
@@ -60,6 +69,7 @@ export function makeLocalSystem({ secrets, foundations, addresses, supervisor, f
     await stopFoundations(foundations);
   };
   return {
+    stateDirectory,
     secrets,
     servers,
     members,

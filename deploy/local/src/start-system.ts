@@ -25,7 +25,7 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
   const foundations = await startFoundations(options, secrets, onChange);
   try {
     const parts = await startServices(options, secrets, foundations, onChange);
-    return makeLocalSystem({ secrets, foundations, file, ...parts });
+    return makeLocalSystem({ stateDirectory: options.stateDirectory, secrets, foundations, file, ...parts });
   } catch (error) {
     await stopFoundations(foundations);
     file.remove();

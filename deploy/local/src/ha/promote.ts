@@ -28,6 +28,7 @@ interface Standby {
   readonly position: string;
 }
 
+const FIND_MS = 15_000;
 const DETACHED_MS = 10_000;
 const LOOK_MS = 20;
 const PROMOTE_SECONDS = 30;
@@ -84,7 +85,17 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   return { primary: chosen.name, timeline: state.timeline ?? 0 };
 }
 
+/** Asks again those that do not answer, for a while: a busy machine is no dead server. */
 async function findStandbys(record: PostgresRecord) {
+  const untilMs = performance.now() + FIND_MS;
+  for (;;) {
+    const found = await askStandbys(record);
+    if (found.silent.length === 0 || performance.now() > untilMs) return found;
+    await pause(LOOK_MS);
+  }
+}
+
+async function askStandbys(record: PostgresRecord) {
   const standbys: { name: string; url: string }[] = [];
   const silent: string[] = [];
   const others = Object.entries(record.urls).filter(([name]) => name !== record.primary);

@@ -11,7 +11,7 @@ import {
   type ServerName,
   type ServersOptions,
 } from '@gateway/servers';
-import { changeUrl, pause } from '@gateway/service-kit';
+import { changeUrl, every, pause } from '@gateway/service-kit';
 import { admissionUser } from '@gateway/setup';
 import type { ServerRestarter } from '../children/restart-servers.js';
 import type { Secrets } from '../secrets.js';
@@ -95,6 +95,8 @@ async function startPostgres(stateDirectory: string, secrets: Secrets, start: St
   const urls = Object.fromEntries(names.map((name) => [name, urlOf(name)]));
   topology.writeRecord(stateDirectory, { primary, urls });
   const leader = (): string => topology.readRecord(stateDirectory)?.primary ?? primary;
+  /** Those whose last start was that of a primary. */
+  const primaries = new Set<string>();
   const startOne = (name: string): Promise<void> =>
     start(name, 'postgres', {
       ports: { postgres: ports[name] ?? 0 },
@@ -108,7 +110,11 @@ async function startPostgres(stateDirectory: string, secrets: Secrets, start: St
           'wal_retrieve_retry_interval=200ms',
         ],
         follows: async () => {
-          if (leader() === name) return null;
+          if (leader() === name) {
+            primaries.add(name);
+            return null;
+          }
+          primaries.delete(name);
           await isPrimary(() => urlOf(leader()));
           return { url: urlOf(leader()), name };
         },
@@ -119,6 +125,11 @@ async function startPostgres(stateDirectory: string, secrets: Secrets, start: St
   await withServer(urlOf(primary), async (server) => {
     await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${topology.SYNCHRONOUS}'`);
     await server.query('SELECT pg_reload_conf()');
+  });
+  // One that was on its way up when another was promoted could not be ended then.
+  every(LEADER_LOOK_MS, async () => {
+    const replaced = [...primaries].filter((name) => name !== leader());
+    await Promise.all(replaced.map((name) => members[name]?.restart?.({ kill: true })));
   });
   const hosts = names.map((name) => `127.0.0.1:${ports[name]}`).join(',');
   const url = `${urlOf(primary).replace(/127\.0\.0\.1:\d+/, hosts)}?target_session_attrs=read-write`;
@@ -246,7 +257,7 @@ async function startRedis(stateDirectory: string, secrets: Secrets, start: Start
     }),
   );
   isUp = true;
-  setInterval(() => void look().catch(() => undefined), LEADER_LOOK_MS).unref();
+  every(LEADER_LOOK_MS, look);
   const hosts = sentinels.map((name) => `127.0.0.1:${sentinelPorts[name]}`).join(',');
   const url = `redis+sentinel://${hosts}/${topology.REDIS_NAME}?sentinel_password=${encodeURIComponent(password)}`;
   return { url, leader: () => members[leader] };

@@ -26,6 +26,8 @@ export const SHORT_DURATIONS = {
 
 export interface OwnSystemParts {
   readonly through?: SystemOptions['through'];
+  /** Servers with standbys. */
+  readonly ha?: boolean;
   /** Another checkout's. */
   readonly start?: typeof startSystem;
 }
@@ -39,13 +41,13 @@ export async function startOwnSystem(
   name: string,
   env: Readonly<Record<string, string>>,
   replicas: Partial<Record<LocalService, number>> = {},
-  { through, start = startSystem }: OwnSystemParts = {},
+  { through, ha = false, start = startSystem }: OwnSystemParts = {},
 ): Promise<OwnSystem> {
   const directory = temporaryDirectory(name);
   try {
     // Of the global setup: a state that has its database and tables.
     const template = process.env['GATEWAY_E2E_TEMPLATE'];
-    if (template !== undefined) execFileSync('cp', ['-a', `${template}/.`, directory.path]);
+    if (template !== undefined && !ha) execFileSync('cp', ['-a', `${template}/.`, directory.path]);
     // The database's own user must be able to pass through.
     chmodSync(directory.path, 0o711);
     const local = await start({
@@ -53,6 +55,7 @@ export async function startOwnSystem(
       port: 0,
       replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1, ...replicas },
       durable: false,
+      ha,
       env,
       ...(through === undefined ? {} : { through }),
       log: () => undefined,

@@ -31,6 +31,9 @@ const DURATIONS = {
   GATEWAY_BEAT_MS: '400',
   GATEWAY_SWEEP_MS: '300',
 };
+/** Where servers have standbys: longer than an election among them. */
+const STANDBY_LEASE_MS = 20_000;
+const STANDBY_DURATIONS = { GATEWAY_LEASE_MS: String(STANDBY_LEASE_MS), GATEWAY_EXPIRY_MS: '45000' };
 const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 2 } as const;
 const ENDPOINTS = ['/v1/chat/completions', '/v1/messages'] as const;
 const SOURCES = ['a', 'b'] as const;
@@ -51,14 +54,24 @@ export class FaultRun {
     private readonly modelIds: ModelIds,
     /** Ends the system and everything around it. */
     readonly end: () => Promise<void>,
+    private readonly leaseMs: number,
   ) {}
 
-  /** @param calls of the run: limits are sized so that they bind on its way */
-  static async begin(name: string, calls: number, env: Readonly<Record<string, string>> = {}): Promise<FaultRun> {
+  /**
+   * @param calls of the run: limits are sized so that they bind on its way
+   * @param ha servers with standbys
+   */
+  static async begin(
+    name: string,
+    calls: number,
+    env: Readonly<Record<string, string>> = {},
+    ha = false,
+  ): Promise<FaultRun> {
     const links = new Links();
     const provider = await startObedientProvider();
-    const system = await startOwnSystem(name, { ...DURATIONS, ...env }, REPLICAS, {
+    const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
       through: (own) => links.between(own),
+      ha,
     });
     const end = async (): Promise<void> => {
       await system.stop();
@@ -68,7 +81,7 @@ export class FaultRun {
     try {
       const modelIds = await arrangeModels(system, links, provider);
       const accounts = await patiently('accounts', () => arrangeAccounts(system.operator, calls));
-      return new FaultRun(system, links, provider, accounts, modelIds, end);
+      return new FaultRun(system, links, provider, accounts, modelIds, end, ha ? STANDBY_LEASE_MS : LEASE_MS);
     } catch (error) {
       await end();
       throw error;
@@ -89,9 +102,18 @@ export class FaultRun {
   }
 
   /** Makes one fault in the midst of the load; resolves when every edge serves again. */
-  async suffer(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
+  suffer(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
+    return this.sufferBy(fault, () => inflictFault(fault, this.system.local, this.links), load);
+  }
+
+  /** The same by a harm of the caller's, which the checker takes for `fault`. */
+  async sufferBy(
+    fault: Pick<FaultDone, 'what' | 'target'>,
+    harm: () => Promise<unknown>,
+    load: FaultLoad,
+  ): Promise<FaultDone> {
     const from = Date.now();
-    await inflictFault(fault, this.system.local, this.links);
+    await harm();
     const endedAt = Date.now();
     const edges = this.system.local.running().edgeUrls.map((_, edge) => edge);
     await until(
@@ -113,7 +135,7 @@ export class FaultRun {
     const { system, provider, accounts } = this;
     await allReady(system.local);
     const terms = accounts.map((account) => account.terms);
-    return readEvidence({ system, provider, terms, calls: load.seen, faults: this.#faults, leaseMs: LEASE_MS });
+    return readEvidence({ system, provider, terms, calls: load.seen, faults: this.#faults, leaseMs: this.leaseMs });
   }
 }
 

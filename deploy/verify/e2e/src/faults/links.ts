@@ -1,9 +1,11 @@
 import { SERVICES } from '@gateway/local';
 import type { Addresses } from '@gateway/local';
+import { urlsOf } from '@gateway/service-kit';
 import { startTcpProxy } from './tcp-proxy.js';
 import type { TcpProxy } from './tcp-proxy.js';
 
 type LedgerService = Parameters<Addresses['postgresUrlOf']>[0];
+const SENTINELS = 'redis+sentinel:';
 const LEDGER_SERVICES: readonly LedgerService[] = ['billing', 'accounts', 'catalog'];
 
 /**
@@ -37,16 +39,25 @@ export class Links {
       ...own,
       natsUrlOf: (service) => nats.get(service) ?? own.natsUrlOf(service),
       postgresUrlOf: (service) => postgres.get(service) ?? own.postgresUrlOf(service),
-      redisUrl: await this.add('admission to redis', own.redisUrl),
+      // Sentinels tell addresses that no proxy stands before.
+      redisUrl: own.redisUrl.startsWith(SENTINELS) ? own.redisUrl : await this.add('admission to redis', own.redisUrl),
     };
   }
 
-  /** A proxy before this URL; gives the URL that leads through it. */
+  /**
+   * A proxy before each server of this URL; gives the URL that leads through them. Of several servers
+   * each link has its number: `billing to postgres-2`.
+   */
   async add(name: string, target: string): Promise<string> {
-    const url = new URL(target);
-    const proxy = await startTcpProxy(Number(url.port));
-    this.#proxies.set(name, proxy);
-    return target.replace(url.host, `${url.hostname}:${proxy.port}`);
+    const urls = urlsOf(target);
+    let through = target;
+    for (const [index, text] of urls.entries()) {
+      const url = new URL(text);
+      const proxy = await startTcpProxy(Number(url.port));
+      this.#proxies.set(urls.length > 1 ? `${name}-${index + 1}` : name, proxy);
+      through = through.replace(url.host, `${url.hostname}:${proxy.port}`);
+    }
+    return through;
   }
 
   async close(): Promise<void> {

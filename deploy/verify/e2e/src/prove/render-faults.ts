@@ -69,7 +69,8 @@ function callRows(evidence: Evidence): Row[] {
   ];
 }
 
-const FAULT_CODES = /^(admission_error|lookup_failed|catalog_error|usage_unavailable)$/;
+/** Codes of a 500 for which nobody but the gateway is to blame. */
+export const FAULT_CODES = /^(admission_error|lookup_failed|catalog_error|usage_unavailable)$/;
 
 function inThousands(count: number): string {
   return count.toLocaleString('en');

@@ -1,0 +1,85 @@
+// `npm run prove:ha`: every fault of a server that has standbys, so often under load. Each run adds
+// its figures to those of the runs before, so that a long proof can be made in parts.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SeededRandom } from '@gateway/testkit/random';
+import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
+import { FAULTS_MIX } from '../faults/call-plan.js';
+import { checkEvidence } from '../faults/check-evidence.js';
+import { FaultRun } from '../faults/fault-run.js';
+import { STANDBY_FAULTS, type StandbyFault } from '../standbys/standby-faults.js';
+import { sufferStandbyFault } from '../standbys/suffer-standby-faults.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
+import { addRound, NO_FIGURES, renderHa, type HaFigures } from './render-ha.js';
+
+const TIMES = 20;
+const EXIT_WRONG_ARGUMENTS = 2;
+const CALLS_BETWEEN = 150;
+const FIGURES_FILE = fileURLToPath(new URL('../../../prove/ha.json', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../prove/ha.md', import.meta.url));
+
+const given = optionsFrom(
+  { times: { or: TIMES, min: 1, max: 1_000 }, seed: { or: testSeed(), min: 0, max: SEED_MAX } },
+  ['nats', 'kinds', 'from'],
+);
+const kinds = STANDBY_FAULTS.filter(({ name }) => name.includes(given?.kinds ?? ''));
+if (given === null || kinds.length === 0 || !['new', 'last', undefined].includes(given.from)) {
+  process.stderr.write('--kinds is a part of the name of a fault, --from is new or last (the default)\n');
+  process.exitCode = EXIT_WRONG_ARGUMENTS;
+} else process.exitCode = (await prove(given.times, given.seed, given)) ? 0 : 1;
+
+/**
+ * Rounds of all faults until each was suffered so often, runs before included; true when no round
+ * left a difference.
+ */
+async function prove(times: number, seed: number, how: { nats?: string; from?: string }): Promise<boolean> {
+  const log = beginVerification();
+  if (how.nats !== undefined) process.env['GATEWAY_NATS_BINARY'] = how.nats;
+  let figures = how.from === 'new' ? NO_FIGURES : readFigures();
+  for (;;) {
+    const due = kinds.filter(({ name }) => (figures.costs[name]?.length ?? 0) < times);
+    if (due.length === 0) break;
+    const round = figures.rounds + 1;
+    log(`round ${round}: ${due.length} faults, seed ${seed + round}`);
+    const { costs, calls, violations, versions } = await sufferOnce(due, seed + round, log);
+    for (const violation of violations) log(violation);
+    figures = addRound(figures, { costs, calls, violations: violations.length, versions });
+    mkdirSync(dirname(FIGURES_FILE), { recursive: true });
+    writeFileSync(FIGURES_FILE, `${JSON.stringify(figures, null, 1)}\n`);
+    writeFileSync(RESULT_FILE, renderHa(figures));
+  }
+  process.stdout.write(`\n${renderHa(figures)}`);
+  return figures.violations === 0;
+}
+
+/** Each of these faults once on a system of its own, whose books are checked at the end. */
+async function sufferOnce(faults: readonly StandbyFault[], seed: number, log: (line: string) => void) {
+  const run = await FaultRun.begin('prove-ha', CALLS_BETWEEN * (faults.length + 1), {}, true);
+  breakOffBy(() => run.end());
+  const load = run.load(FAULTS_MIX, new SeededRandom(seed).next);
+  try {
+    const costs = [];
+    for (const fault of faults) {
+      const cost = await sufferStandbyFault(run, load, fault, CALLS_BETWEEN);
+      costs.push(cost);
+      log(
+        `${fault.name}: ${cost.refused} calls refused within ${cost.refusedMs} ms, all served after ${cost.servedMs} ms`,
+      );
+    }
+    await load.stop();
+    log(`${load.seen.length} calls have ended; waiting until nothing is under way`);
+    const { violations, counterExample } = checkEvidence(await run.evidence(load));
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    const { servers } = run.system.local;
+    const versions = Object.fromEntries(Object.values(servers).map(({ name, version }) => [name, version]));
+    return { costs, calls: load.seen.length, violations, versions };
+  } finally {
+    await load.stop();
+    await run.end();
+  }
+}
+
+function readFigures(): HaFigures {
+  return existsSync(FIGURES_FILE) ? (JSON.parse(readFileSync(FIGURES_FILE, 'utf8')) as HaFigures) : NO_FIGURES;
+}

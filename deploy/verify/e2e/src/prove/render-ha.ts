@@ -1,0 +1,68 @@
+import { renderTable } from '@gateway/testkit';
+import type { FaultCost } from '../standbys/suffer-standby-faults.js';
+
+/** The figures of all rounds, as they are kept between runs. */
+export interface HaFigures {
+  readonly rounds: number;
+  readonly calls: number;
+  /** Lost, doubled, admitted above a limit, or left held: by the checker. */
+  readonly violations: number;
+  /** What each fault cost, each time. */
+  readonly costs: Readonly<Record<string, readonly Omit<FaultCost, 'fault'>[]>>;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export interface Round extends Pick<HaFigures, 'calls' | 'violations' | 'versions'> {
+  readonly costs: readonly FaultCost[];
+}
+
+export const NO_FIGURES: HaFigures = { rounds: 0, calls: 0, violations: 0, costs: {}, versions: {} };
+
+export function addRound(figures: HaFigures, { costs, calls, violations, versions }: Round): HaFigures {
+  const all = { ...figures.costs };
+  for (const { fault, ...cost } of costs) all[fault] = [...(all[fault] ?? []), cost];
+  return {
+    rounds: figures.rounds + 1,
+    calls: figures.calls + calls,
+    violations: figures.violations + violations,
+    costs: all,
+    versions,
+  };
+}
+
+/** The figures as Markdown. It names no date. */
+export function renderHa({ rounds, calls, violations, costs, versions }: HaFigures): string {
+  const rows = Object.entries(costs).map(([fault, each]): [string, ...string[]] => [
+    fault,
+    String(each.length),
+    ...spread(each.map(({ refusedMs }) => refusedMs)),
+    ...spread(each.map(({ servedMs }) => servedMs)),
+  ]);
+  const ran = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `# Faults of servers that have standbys
+
+\`npm run prove:ha\`: PostgreSQL with two standbys, three NATS servers with streams of three copies, Redis with a replica and three Sentinels,
+two of each service on the load of [the random faults](faults.md), every way from a service to PostgreSQL and NATS through a proxy. Faults come
+one after the other, the next when both edges and the operator API serve again. ${rounds} rounds, ${inThousands(calls)} calls; the last on ${ran.join(', ')}.
+
+${renderTable(['Fault', 'times', 's with refusals: median', 'worst', 's until all serve: median', 'worst'], rows)}
+
+Lost, doubled, admitted above a limit, or left held: ${violations}. The checker is that of [the random faults](faults.md).
+
+A zero cannot hold where
+
+- an edge is cut off for longer than its leases: its calls run outside the slots;
+- a standby is promoted that lacks commits (\`--accept-loss\`): what was committed and not received is gone from the database;
+- an edge is killed together with the limit store: its calls that were in no heartbeat are lost.
+`;
+}
+
+function spread(each: readonly number[]): [string, string] {
+  const sorted = [...each].sort((one, other) => one - other);
+  const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+  return [seconds(sorted[Math.floor(sorted.length / 2)] ?? 0), seconds(sorted.at(-1) ?? 0)];
+}
+
+function inThousands(count: number): string {
+  return count.toLocaleString('en');
+}

@@ -1,0 +1,50 @@
+import { until } from '@gateway/testkit';
+import type { ClientCall, FaultDone } from '../faults/evidence.js';
+import type { FaultLoad } from '../faults/fault-load.js';
+import type { FaultRun } from '../faults/fault-run.js';
+import { FAULT_CODES } from '../prove/render-faults.js';
+import type { StandbyFault } from './standby-faults.js';
+
+/** What one fault cost those who called. */
+export interface FaultCost {
+  readonly fault: string;
+  /** From the first to the last call that was refused or broken for it; 0: none was. */
+  readonly refusedMs: number;
+  readonly refused: number;
+  /** Until both edges and the operator API serve again, and a killed server runs. */
+  readonly servedMs: number;
+}
+
+const CALLS_WITHIN_MS = 120_000;
+const OPERATORS_WITHIN_MS = 60_000;
+
+/** So many calls, then the fault; resolves when everything serves again. */
+export async function sufferStandbyFault(
+  run: FaultRun,
+  load: FaultLoad,
+  fault: StandbyFault,
+  callsBefore: number,
+): Promise<FaultCost> {
+  const due = load.seen.length + callsBefore;
+  await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
+  const done = await run.sufferBy(fault.as, () => fault.harm(run), load);
+  await until('the operator API answers', () => answersOperators(run), OPERATORS_WITHIN_MS);
+  const servedMs = Date.now() - done.from;
+  const refused = load.seen.filter((call) => isRefusedFor(call, done));
+  const times = refused.flatMap(({ begunAt, endedAt }) => [begunAt, endedAt]);
+  const refusedMs = refused.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
+  return { fault: fault.name, refusedMs, refused: refused.length, servedMs };
+}
+
+/** A limit that binds is no refusal of the fault, and neither is what the provider did on purpose. */
+function isRefusedFor({ begunAt, endedAt, ending, status, code }: ClientCall, { from, until: to }: FaultDone): boolean {
+  if (endedAt < from || begunAt > to || ending === 'left') return false;
+  return status === null || (status >= 500 && FAULT_CODES.test(code ?? ''));
+}
+
+async function answersOperators(run: FaultRun): Promise<boolean> {
+  const { operatorUrl, operatorToken } = run.system.local.running();
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  const answer = await fetch(`${operatorUrl}/accounts`, { headers, signal: AbortSignal.timeout(OPERATORS_WITHIN_MS) });
+  return answer.status === 200;
+}
