@@ -302,6 +302,13 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'Redis is gone, emptied or failed over',
     ],
   },
+  [`${E2E}/standbys.system.test.ts`]: {
+    '$name: calls are refused for seconds only, and all is served again': [
+      'PostgreSQL fails over',
+      'a NATS server of three is gone',
+      'Redis is gone, emptied or failed over',
+    ],
+  },
   [`${E2E}/rotation.system.test.ts`]: {
     'rotations under load: no call that started after the answer is admitted with the old secret': ['r10'],
   },
