@@ -162,7 +162,10 @@ export const providerProfile = z.strictObject({
   body: bodyRules,
   /** Members of requests that its format has and that it answers with an error. For the page. */
   refuses: z.array(fieldName).max(32),
-  /** `asked`: usage ends a stream when `include_usage` asks for it; `always`; `never`. */
+  /**
+   * Whether usage ends a stream: `asked`, when `include_usage` asks for it. A provider with `always`
+   * or `never` knows no `stream_options`, and gets none.
+   */
   streamUsage: z.enum(['asked', 'always', 'never']),
   totalExtra: z.enum(TOTAL_EXTRAS),
   /**

@@ -71,7 +71,10 @@ function notesOf({
   if (refuses.length > 0) notes.push(`Answers these fields with an error: ${refuses.map(code).join(', ')}.`);
   const changed = Object.keys(body);
   if (changed.length > 0) notes.push(`The gateway changes requests to ${changed.map(code).join(', ')} for it.`);
-  if (streamUsage !== 'asked') notes.push('The gateway does not ask it for usage in a stream.');
+  if (streamUsage !== 'asked')
+    notes.push(
+      'It knows no `stream_options`: the gateway leaves them out, and tells a client that asked for usage itself.',
+    );
   if (totalExtra === 'output') notes.push('What its total has beyond input and output is charged as output.');
   if (keepsState) notes.push('It keeps responses: a call that names one goes to the source that has it.');
   if (notes.length === 0) return [];
