@@ -225,7 +225,7 @@ test('what a provider says of a refused body is in the log, without secrets', as
     class: 'body',
     status: 400,
     requestId: answer.headers['x-gateway-request-id'],
-    text: expect.stringContaining('temperature is too hot'),
+    providerText: expect.stringContaining('temperature is too hot'),
   };
   expect(world.log).toContainEqual(expect.objectContaining({ level: 'info', facts: expect.objectContaining(facts) }));
   expect(JSON.stringify(world.log)).not.toContain('CANARY');
