@@ -48,11 +48,14 @@ export function expectedOf(stream: GeneratedStream): Expected {
       const ended = hasAnswer ? 'replaced' : 'refused';
       return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
     }
-    if (sseEvent.data !== null) hasEvent = true;
-    hasAnswer ||= showsAnswer(stream.format, sseEvent);
     isFinished ||= meaning.finishes;
     usage = meaning.usage ?? usage;
     textBytes += Buffer.byteLength(meaning.text);
+    // Half an event at the end of a stream that has not finished is not sent.
+    const isHalf = index === sseEvents.length;
+    if (isHalf && !isFinished && meaning.role !== 'final' && meaning.role !== 'error') break;
+    if (sseEvent.data !== null) hasEvent = true;
+    hasAnswer ||= showsAnswer(stream.format, sseEvent);
     if (meaning.role === 'final') {
       const following = seen.slice(index + 1).map((each) => each.text);
       return {
