@@ -3,6 +3,7 @@ import type { ThreadedBodyParser } from './adapters/body-parser.js';
 import type { CatalogMirror } from './adapters/catalog-mirror.js';
 import type { JoinedVerbs } from './join-verbs.js';
 import { isResting } from './domain/source-order.js';
+import type { SourceQuotas } from './quotas/source-quotas.js';
 import {
   HELD_ANSWERS,
   METERED_ANSWERS,
@@ -11,9 +12,12 @@ import {
   UNOPENED_BODIES,
 } from './memory/held-bytes.js';
 
+/** Sources with a series of their own. */
+const QUOTA_SERIES_MAX = 64;
+
 /** What of this edge is looked at when somebody asks for the metrics. */
 export function declareGauges(
-  { edge, journal, admissionClient, load }: JoinedVerbs,
+  { edge, journal, admissionClient, load, quotas }: JoinedVerbs,
   bodies: ThreadedBodyParser,
   catalog: CatalogMirror,
 ): void {
@@ -21,6 +25,14 @@ export function declareGauges(
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
   gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being read, or wait for it', () => bodies.waiting);
   gauge('gateway_edge_sources', 'Enabled sources by whether they rest', () => sourceStates(edge), { label: 'state' });
+  gauge(
+    'gateway_edge_quota_used_ratio',
+    'Used part of the fullest quota of a source, at all edges',
+    () => quotasUsed(quotas),
+    {
+      label: 'source',
+    },
+  );
   gauge('gateway_edge_unreadable_credentials', 'Sources whose credential no key here opens', () =>
     catalog.unreadable(),
   );
@@ -59,6 +71,17 @@ export function declareGauges(
     'Bytes of events of streams that have begun and are not complete',
     () => PARTIAL_SSE_EVENTS.held,
   );
+}
+
+/** Of the sources whose quotas this edge uses, at most {@link QUOTA_SERIES_MAX}. */
+function quotasUsed(quotas: SourceQuotas): [source: string, ratio: number][] {
+  const ratios: [string, number][] = [];
+  for (const [source, use] of quotas.uses()) {
+    const parts = Object.values(use).map((each) => (each === null ? 0 : each.used / each.allowed));
+    ratios.push([source, Math.max(...parts)]);
+    if (ratios.length === QUOTA_SERIES_MAX) break;
+  }
+  return ratios;
 }
 
 function sourceStates({

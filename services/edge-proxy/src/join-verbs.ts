@@ -19,6 +19,7 @@ import { settingsOf } from './edge-settings.js';
 import { ProviderTexts } from './health/provider-texts.js';
 import { RemoteHealths } from './health/remote-healths.js';
 import { SourceHealths } from './health/source-healths.js';
+import { SourceQuotas } from './quotas/source-quotas.js';
 import { HealthReport } from './health/publish-health.js';
 import { UsageJournal } from './journal/store-usage.js';
 import { loadLimitsOf } from './load/load-limits.js';
@@ -29,10 +30,10 @@ import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 
 /** A source whose address is refused is in the log at most once in this time. */
 const REFUSED_SOURCE_LOG_MS = 60_000;
-/** So is a store of answers' sources that does not work. */
-const ANSWERS_LOG_MS = 60_000;
 /** So is a source whose answers report what has no price. */
 const UNPRICED_LOG_MS = 60_000;
+/** So is a shared store that does not work. */
+const STORES_LOG_MS = 60_000;
 
 /** What the verbs of an edge work with, as wire.ts has made it. */
 export interface EdgeAdapters {
@@ -50,6 +51,7 @@ export interface JoinedVerbs {
   readonly journal: UsageJournal;
   readonly heartbeats: Heartbeats;
   readonly healthReport: HealthReport;
+  readonly quotas: SourceQuotas;
   readonly load: LoadWatch;
 }
 
@@ -65,7 +67,15 @@ export function joinVerbs(
   const health = new SourceHealths(() => healthReport.changed(), remote);
   const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
   const { clock } = made.edge;
-  const healthReport = new HealthReport({ edge: edgeId, bus: busClient, catalog, healths: health, clock, monotonicMs });
+  const healthReport = new HealthReport({
+    edge: edgeId,
+    bus: busClient,
+    catalog,
+    healths: health,
+    quotas: made.quotas,
+    clock,
+    monotonicMs,
+  });
   const verbs: JoinedVerbs = { ...made, healthReport };
   subscribeToBus(adapters, verbs, edgeId, monotonicMs);
   adapters.bus.subscribe(edgeHealth, (told) => {
@@ -80,7 +90,7 @@ function makeEdge(
   edgeId: string,
   health: SourceHealths,
   monotonicMs: () => number,
-): Pick<JoinedVerbs, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'load'> {
+): Pick<JoinedVerbs, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
   const { config, log } = context;
   const metrics = makeEdgeMetrics();
   const memory = memoryBoundsOf(config, containerMemoryBytes());
@@ -125,12 +135,28 @@ function makeEdge(
   });
   const deadlines = new Deadlines(monotonicMs);
   const answersLog = new ThrottledLog(log, 'the store of which source gave an answer was not reached in time', {
-    everyMs: ANSWERS_LOG_MS,
+    everyMs: STORES_LOG_MS,
     nowMs: monotonicMs,
   });
   const unpricedLog = new ThrottledLog(log, 'a provider served what has no price', {
     everyMs: UNPRICED_LOG_MS,
     nowMs: monotonicMs,
+  });
+  const quotasLog = new ThrottledLog(log, 'shares in the quotas of sources were not renewed in time', {
+    everyMs: STORES_LOG_MS,
+    nowMs: monotonicMs,
+  });
+  const quotas = new SourceQuotas({
+    edge: edgeId,
+    store: busClient,
+    deadlines,
+    clock,
+    random: Math.random,
+    onFailed(reason) {
+      metrics.quotaShareFailed();
+      quotasLog.warn({ reason }, reason);
+    },
+    onOverQuota: (source, lack) => metrics.sentOverQuota(source, lack),
   });
   const edge: Edge = {
     settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
@@ -157,6 +183,7 @@ function makeEdge(
         answersLog.warn({ what, reason }, what);
       },
     }),
+    quotas,
     privateSources: {
       refused(source, reason) {
         metrics.privateSourceRefused();
@@ -173,7 +200,7 @@ function makeEdge(
     load,
     bodies,
   };
-  return { edge, admissionClient, journal, heartbeats, load };
+  return { edge, admissionClient, journal, heartbeats, quotas, load };
 }
 
 function subscribeToBus(

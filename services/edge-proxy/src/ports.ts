@@ -31,6 +31,12 @@ export interface TargetReplica {
   readonly timeoutMs: number;
 }
 
+/** An entry of the shared store with the number of the write that made it. */
+export interface QuotaText {
+  readonly value: string;
+  readonly revision: number;
+}
+
 /** The edge's messages on the bus. A rejected promise or `fault` carries the bus's short code. */
 export interface BusClient {
   /** Calls back only after it has returned, and not again after `fault`. */
@@ -48,6 +54,13 @@ export interface BusClient {
   putAnswer(key: string, source: string): Promise<void>;
   /** Null: the store has none. */
   getAnswer(key: string): Promise<string | null>;
+  /** What edges have agreed on of a source's quotas; null: nothing, or it has ended long ago. */
+  readQuota(source: string): Promise<QuotaText | null>;
+  /**
+   * False: another edge has replaced that revision (0: none) before. After a rejection it may still
+   * come to be stored, as long as nobody else replaces that revision.
+   */
+  replaceQuota(source: string, value: string, revision: number): Promise<boolean>;
   /** Lost while NATS is away. The next one repeats it. */
   publishHealth(health: HealthMessage): void;
 }

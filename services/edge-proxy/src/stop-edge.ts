@@ -13,6 +13,7 @@ export const STOP_STEP_MS = {
   connections: 1_000,
   journal: 5_000,
   releases: 1_000,
+  quotas: 1_000,
   bus: 3_000,
 } as const;
 /**
@@ -35,7 +36,7 @@ export async function stopEdge(
   spool: UsageSpool | null,
   drainMs: number,
 ): Promise<void> {
-  const { edge, admissionClient, journal, heartbeats } = verbs;
+  const { edge, admissionClient, journal, heartbeats, quotas } = verbs;
   const { running, log } = edge;
   const graceEnd = performance.now() + drainMs;
   http.beginDrain();
@@ -50,6 +51,8 @@ export async function stopEdge(
   await http.close(STOP_STEP_MS.connections);
   await leaveUsage(journal, spool, log, Math.max(STOP_STEP_MS.journal, graceEnd - performance.now()));
   await waitUntil(() => admissionClient.releasesWaiting === 0, STOP_STEP_MS.releases);
+  quotas.stop();
+  await waitUntil(() => quotas.size === 0, STOP_STEP_MS.quotas);
   await heartbeats.stop();
   verbs.healthReport.stop();
   admissionClient.stop();

@@ -45,6 +45,8 @@ export interface EdgeWorld {
   readonly healths: ReceivedOf<typeof edgeHealth>[];
   readonly mirrored: ReceivedOf<typeof catalogMirrored>[];
   readonly log: readonly LogLine[];
+  /** Another edge beside the first one; it ends with the world. */
+  startAnother(): Promise<RunningEdge>;
   publishCatalog(change?: (entries: CatalogEntries) => void): Promise<void>;
   /** Of the catalog as it was last published. */
   revision(): number;
@@ -133,9 +135,15 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   await publishCatalog();
 
   const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: bus.urlFor('edge-proxy'), ...options.env };
-  const context = serviceContext(EDGE_FIELDS, env, log, 'e0');
-  const edge = await startEdge(context, PARSE_THREAD_URL);
-  await until('the edge is ready', () => context.ready.report().ready);
+  const edges: RunningEdge[] = [];
+  const startAnother = async (): Promise<RunningEdge> => {
+    const context = serviceContext(EDGE_FIELDS, env, log, `e${edges.length}`);
+    const edge = await startEdge(context, PARSE_THREAD_URL);
+    edges.push(edge);
+    await until('the edge is ready', () => context.ready.report().ready);
+    return edge;
+  };
+  const edge = await startAnother();
 
   return {
     edge,
@@ -146,6 +154,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     healths,
     mirrored,
     log: log.lines,
+    startAnother,
     publishCatalog,
     revision: () => revision,
     connect: (service) => bus.connect(service, `${service}-0`),
@@ -166,7 +175,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
       return events.find((event) => event.id === id) as UsageEvent;
     },
     stop: async () => {
-      await edge.stop();
+      await Promise.all(edges.map((each) => each.stop()));
       await consumer.stop();
       await Promise.all([provider.close(), bus.stop()]);
     },

@@ -1,6 +1,13 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import type { AdmissionBatch, AdmissionBatchAnswer, Heartbeat, BusClient, HealthMessage } from '../src/ports.js';
+import type {
+  AdmissionBatch,
+  AdmissionBatchAnswer,
+  Heartbeat,
+  BusClient,
+  HealthMessage,
+  QuotaText,
+} from '../src/ports.js';
 import { FakeAdmission, TEST_ACCOUNT } from './fake-admission.js';
 
 export interface SentBatch {
@@ -62,6 +69,18 @@ export class FakeBusClient implements BusClient {
 
   async getAnswer(key: string): Promise<string | null> {
     return this.answers.get(key) ?? null;
+  }
+
+  readonly quotas = new Map<string, QuotaText>();
+
+  async readQuota(source: string): Promise<QuotaText | null> {
+    return this.quotas.get(source) ?? null;
+  }
+
+  async replaceQuota(source: string, value: string, revision: number): Promise<boolean> {
+    if ((this.quotas.get(source)?.revision ?? 0) !== revision) return false;
+    this.quotas.set(source, { value, revision: revision + 1 });
+    return true;
   }
 
   publishHealth(health: HealthMessage): void {

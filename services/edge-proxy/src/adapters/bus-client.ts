@@ -1,4 +1,4 @@
-import type { Bus, RequestOptions } from '@gateway/bus';
+import { BusFault, type Bus, type RequestOptions } from '@gateway/bus';
 import {
   admissionAuthorize,
   admissionBatch,
@@ -7,6 +7,7 @@ import {
   edgeHeartbeat,
   edgeHealth,
   PACKED_SUBJECTS_FROM,
+  QUOTAS_BUCKET,
   usageEvents,
   usageRecorded,
 } from '@gateway/contracts/messages';
@@ -19,9 +20,13 @@ const STORE_HEARTBEAT_MS = 1_500;
 /** One look-up or put of an answer's source may take so long; no call waits for it to the end. */
 const ANSWER_MS = 2_000;
 
+/** One reading or replacing of an entry of quotas may take so long; no call waits for it to the end. */
+const QUOTA_MS = 1_000;
+
 /** Sends the edge's messages over the bus. */
 export function makeBusClient(bus: Bus): BusClient {
   const answers = bus.lookUpBucket(ANSWERS_BUCKET);
+  const quotas = bus.lookUpBucket(QUOTAS_BUCKET);
   return {
     requestAdmission: (batch, on, to) =>
       bus.requestMany(
@@ -45,6 +50,16 @@ export function makeBusClient(bus: Bus): BusClient {
     },
     putAnswer: (key, source) => answers.put(key, source, ANSWER_MS),
     getAnswer: (key) => answers.get(key, ANSWER_MS),
+    readQuota: (source) => quotas.read(source, QUOTA_MS),
+    replaceQuota: async (source, value, revision) => {
+      try {
+        await quotas.replace(source, value, revision, QUOTA_MS);
+        return true;
+      } catch (error) {
+        if (error instanceof BusFault && error.code === 'conflict') return false;
+        throw error;
+      }
+    },
     publishHealth: (health) => void bus.publish(edgeHealth, {}, health),
   };
 }

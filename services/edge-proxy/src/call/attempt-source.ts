@@ -67,6 +67,8 @@ export interface TryFacts {
   readonly freshConnection: boolean;
   /** No other source is left to be asked after this one. */
   readonly isLastSource: boolean;
+  /** Called once: the source has no more to do with the try, which may be later than its result. */
+  readonly over: () => void;
 }
 
 /**
@@ -465,6 +467,7 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   #hangUp(): void {
+    if (this.#phase !== 'over') this.#facts.over();
     this.#phase = 'over';
     this.#limits.cancel();
     this.#exchange?.abort();

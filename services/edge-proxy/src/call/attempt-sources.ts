@@ -8,10 +8,12 @@ import { takesLimit } from '../domain/endless-limit.js';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
+import { NO_SEAT } from '../quotas/source-quotas.js';
 import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';
 import type { AdmittedCall, Edge, SourceReading } from './call.js';
 import type { Delivery } from './delivery.js';
 import { operationOf } from './operation-name.js';
+import { nextTurn, tokensOf } from './source-turns.js';
 import { versionAt } from './version-at.js';
 
 /** What a record takes for a status: a provider may send numbers beyond it. */
@@ -37,32 +39,45 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
   const known = isFollowUp ? await sourcesAfter(edge, call, previousAnswer) : knownSources(edge, call);
   const { sold, unpriced } = soldSources(call, known);
   if (sold.length === 0 && unpriced !== null) return { kind: 'failed', error: unpricedError(edge, call, unpriced) };
-  const ordered = inOrder(edge, call, sold);
-  let left = ordered.length;
-  for (const { opened, reading } of ordered) {
-    left -= 1;
-    call.reading = reading;
-    const isLastSource = left === 0;
-    let freshConnection = false;
-    for (;;) {
-      if (call.request.answer.isGone) return { kind: 'gone' };
-      if (call.ended !== null) return { kind: 'failed', error: call.ended };
-      const facts = { freshConnection, isLastSource };
-      const span = beginTry(edge, call, opened, facts);
-      const tried = await attemptSource(edge, call, opened, facts);
-      endTry(edge, call, opened, tried);
-      if (span !== NO_SPAN) endAttemptSpan(span, call, tried);
-      const { judged, delivery } = tried;
-      if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
-      judgements.push(judged);
-      if (judged.step === 'final') return finish(call, judgements);
-      if (judged.step === 'next_source' || freshConnection) break;
-      freshConnection = true;
+  const left: Candidate[] = inOrder(edge, call, sold).map((each) => ({ ...each, freshConnection: false }));
+  while (left.length > 0) {
+    const turn = nextTurn(edge, call, left);
+    const { at, seat } = turn instanceof Promise ? await turn : turn;
+    const [candidate] = left.splice(at, 1);
+    if (candidate === undefined) break;
+    const ended = endedBefore(call);
+    if (ended !== null) {
+      seat.counted(0);
+      seat.ended();
+      return ended;
     }
+    const { opened, reading, freshConnection } = candidate;
+    call.reading = reading;
+    const facts = { freshConnection, isLastSource: left.length === 0, over: seat.ended };
+    const span = beginTry(edge, call, opened, facts);
+    const tried = await attemptSource(edge, call, opened, facts);
+    if (seat !== NO_SEAT) seat.counted(tokensOf(edge, call, tried));
+    endTry(edge, call, opened, tried, seat.isOverQuota);
+    if (span !== NO_SPAN) endAttemptSpan(span, call, tried);
+    const { judged, delivery } = tried;
+    if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
+    judgements.push(judged);
+    if (judged.step === 'final') return finish(call, judgements);
+    if (judged.step !== 'next_source' && !freshConnection) left.unshift({ ...candidate, freshConnection: true });
   }
   // Admission knows sources that this edge has not heard of yet: the catalog is on its way.
   if (judgements.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
   return finish(call, judgements);
+}
+
+/** A source that is left to be tried. */
+interface Candidate extends SoldSource {
+  readonly freshConnection: boolean;
+}
+
+function endedBefore(call: AdmittedCall): CallResult | null {
+  if (call.request.answer.isGone) return { kind: 'gone' };
+  return call.ended === null ? null : { kind: 'failed', error: call.ended };
 }
 
 function finish(call: AdmittedCall, judgements: readonly JudgedAttempt[]): CallResult {
@@ -138,12 +153,19 @@ function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: T
 }
 
 /** The record of the try, and what its source, the counters and the operator get of it. */
-function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged, firstByteMs }: Tried): void {
+function endTry(
+  edge: Edge,
+  call: AdmittedCall,
+  opened: OpenedSource,
+  { judged, firstByteMs }: Tried,
+  isOverQuota: boolean,
+): void {
   const { source } = opened;
   const isRefused = edge.health.ended(source.id, judged, edge.clock.nowMs(), {
     account: call.account,
     entry: source,
     firstByteMs,
+    isOverQuota,
   });
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(source.id, judged.outcome);

@@ -130,7 +130,7 @@ class Played {
   }
 }
 
-const FACTS = { freshConnection: false, isLastSource: true };
+const FACTS = { freshConnection: false, isLastSource: true, over: () => undefined };
 const DELIVERY: Delivery = { ended: 'complete', meter: null, lastPiece: null, error: null };
 
 /** Its credential does not come. */

@@ -13,6 +13,7 @@ import type { SourceHealths } from '../health/source-healths.js';
 import type { UsageJournal } from '../journal/store-usage.js';
 import type { LoadWatch } from '../load/watch-load.js';
 import type { BodyParser, BusClient, Catalog, ClientRequest, RequestBody, SourceSender } from '../ports.js';
+import type { SourceQuotas } from '../quotas/source-quotas.js';
 import type { Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
 import type { KnownKeys } from './known-keys.js';
@@ -37,6 +38,7 @@ export interface Edge {
   readonly sources: SourceSender;
   readonly health: SourceHealths;
   readonly answers: Pick<RememberedAnswers, 'sourceOf' | 'remember'>;
+  readonly quotas: Pick<SourceQuotas, 'next'>;
   /**
    * Counts and logs sources that were not connected to because their address, which `reason` names,
    * is private.

@@ -2,6 +2,7 @@ import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
 import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
 import { counter, histogram } from '@gateway/service-kit';
 import type { LoadReason } from '../load/judge-load.js';
+import { LACKS, type Lack } from '../quotas/held-share.js';
 import { makeModelMetrics, type ModelMetrics } from './model-metrics.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
@@ -36,6 +37,10 @@ export interface EdgeMetrics extends ModelMetrics {
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
   /** The shared store of answers' sources did not take one in time, or did not tell one. */
   answerUnremembered(what: 'look_up' | 'remember'): void;
+  /** A try was sent to a source of whose quota this edge held no share: nothing else was left. */
+  sentOverQuota(source: string, lack: Lack): void;
+  /** A share in a source's quotas was not renewed. */
+  quotaShareFailed(): void;
   storeFailed(): void;
   heartbeatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
@@ -88,6 +93,15 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'Sources of stored answers that were not remembered, or not looked up, in time',
     { step: ['look_up', 'remember'] },
   );
+  const overQuota = counter(
+    'gateway_edge_over_quota_total',
+    'Tries that were sent without a share of the quota of their source, because no other was left',
+    { source: { max: NAMED_SOURCES_MAX }, lack: LACKS },
+  );
+  const sharesFailed = counter(
+    'gateway_edge_quota_share_failures_total',
+    'Renewals of shares in the quotas of sources that failed or were late',
+  );
   const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed tries to store usage events');
   const heartbeatsFailed = counter('gateway_edge_beat_failures_total', 'Beats that were not stored');
   const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
@@ -116,6 +130,8 @@ export function makeEdgeMetrics(): EdgeMetrics {
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     answerUnremembered: (step) => unremembered.of({ step }).add(),
+    sentOverQuota: (source, lack) => overQuota.of({ source, lack }).add(),
+    quotaShareFailed: () => sharesFailed.add(),
     storeFailed: () => storesFailed.add(),
     heartbeatFailed: () => heartbeatsFailed.add(),
     callShed: (reason) => shed.of({ reason }).add(),

@@ -176,7 +176,7 @@ function eventOf(
   return traceparent === undefined ? event : { ...event, traceparent };
 }
 
-function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {
+export function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {
   const bytesPerToken = edge.catalog.model(call.parsed.model)?.bytesPerToken ?? BYTES_PER_TOKEN_DEFAULT;
   return { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
 }

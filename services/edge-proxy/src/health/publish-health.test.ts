@@ -23,6 +23,8 @@ const OK: JudgedAttempt = {
 const LIMITED: JudgedAttempt = { ...OK, step: 'next_source', outcome: 'rejected', status: 429, coolDownMs: 5_000 };
 const FAILED: JudgedAttempt = { ...OK, outcome: 'broken', status: null, countsAsFailure: true };
 
+const USE = { requestsPerMinute: { used: 7, allowed: 10 }, callsAtOnce: null, tokensPerMinute: null };
+
 const stops: (() => void)[] = [];
 afterEach(() => {
   for (const stop of stops.splice(0)) stop();
@@ -38,6 +40,7 @@ function report(known: (source: string) => boolean = () => true) {
     bus: busClient,
     catalog: { entry: (id) => (known(id) ? ({} as CatalogSource) : undefined) },
     healths,
+    quotas: { useOf: (source) => (source === 'a' ? USE : null) },
     clock: { nowMs: () => NOW + time.ms },
     monotonicMs: () => time.ms,
   });
@@ -67,7 +70,9 @@ test('a source that begins to rest is told at once, the next change a second lat
           answeredElsewhere: false,
           attempts: 2,
           errors: 1,
+          overQuota: 0,
           firstByteMs: null,
+          quota: USE,
         },
       ],
     },
@@ -110,13 +115,19 @@ test('an open breaker is told anew when a call was answered elsewhere, and a pro
   healths.started('a', NOW + 31_000);
   expect(last()?.[1]).toMatchObject({ source: 'a', openUntil: NOW + 61_000, probing: true });
   time.ms = 32_000;
-  healths.ended('a', OK, NOW + 32_000, { account: 'acc', entry: {} as CatalogSource, firstByteMs: 12.4 });
+  healths.ended('a', OK, NOW + 32_000, {
+    account: 'acc',
+    entry: {} as CatalogSource,
+    firstByteMs: 12.4,
+    isOverQuota: true,
+  });
   expect(last()?.[1]).toMatchObject({
     source: 'a',
     openUntil: 0,
     probing: false,
     attempts: 6,
     errors: 5,
+    overQuota: 1,
     firstByteMs: 12,
   });
 });

@@ -2,6 +2,7 @@ import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/me
 import type { Clock } from '@gateway/service-kit';
 import { figuresAt } from '../domain/source-figures.js';
 import type { BusClient, Catalog, HealthMessage } from '../ports.js';
+import type { SourceQuotas } from '../quotas/source-quotas.js';
 import type { KnownSource, SourceHealths } from './source-healths.js';
 
 /** Changes are told at once, but no more often than this. */
@@ -12,6 +13,7 @@ export interface HealthReportParts {
   readonly bus: Pick<BusClient, 'publishHealth'>;
   readonly catalog: Pick<Catalog, 'entry'>;
   readonly healths: Pick<SourceHealths, 'keep'>;
+  readonly quotas: Pick<SourceQuotas, 'useOf'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly monotonicMs: () => number;
 }
@@ -47,12 +49,15 @@ export class HealthReport {
   }
 
   #tell(): void {
-    const { edge, bus, catalog, healths, clock } = this.#parts;
+    const { edge, bus, catalog, healths, quotas, clock } = this.#parts;
     this.#toldAt = this.#parts.monotonicMs();
     this.#isDue = false;
     const known = healths.keep((source) => catalog.entry(source) !== undefined);
     const completedElsewhere = lastCompletions(known);
-    const sources = known.map(([source, each]) => toWire(source, each, completedElsewhere(source), clock.nowMs()));
+    const sources = known.map(([source, each]) => ({
+      ...toWire(source, each, completedElsewhere(source), clock.nowMs()),
+      quota: quotas.useOf(source),
+    }));
     for (let from = 0; from < sources.length; from += SOURCE_HEALTH_MAX) {
       bus.publishHealth({ edge, sources: sources.slice(from, from + SOURCE_HEALTH_MAX) });
     }
@@ -80,9 +85,9 @@ function toWire(
   known: KnownSource,
   completedElsewhereMs: number,
   nowMs: number,
-): HealthMessage['sources'][number] {
+): Omit<HealthMessage['sources'][number], 'quota'> {
   const { health, lastOutcome, lastStatus, lastAt } = known;
-  const { attempts, errors, attemptsBefore, errorsBefore, firstByteMs } = figuresAt(known.figures, nowMs);
+  const { attemptsBefore, errorsBefore, overQuotaBefore, ...figures } = figuresAt(known.figures, nowMs);
   return {
     source,
     failures: health.failures,
@@ -93,8 +98,9 @@ function toWire(
     lastAt,
     probing: health.probing,
     answeredElsewhere: completedElsewhereMs >= (lastAt ?? 0),
-    attempts: attempts + attemptsBefore,
-    errors: errors + errorsBefore,
-    firstByteMs: firstByteMs === null ? null : Math.round(firstByteMs),
+    attempts: figures.attempts + attemptsBefore,
+    errors: figures.errors + errorsBefore,
+    overQuota: figures.overQuota + overQuotaBefore,
+    firstByteMs: figures.firstByteMs === null ? null : Math.round(figures.firstByteMs),
   };
 }

@@ -25,6 +25,7 @@ export interface TriedBy {
   readonly entry: CatalogSource;
   /** To the head of its answer; null: there was none. */
   readonly firstByteMs: number | null;
+  readonly isOverQuota: boolean;
 }
 
 /**
@@ -83,7 +84,11 @@ export class SourceHealths {
         completedAt: isCompleted ? lastAt : known.completedAt,
         figures: noteAttempt(
           known.figures,
-          { isError: isSourceError(judged), firstByteMs: by?.firstByteMs ?? null },
+          {
+            isError: isSourceError(judged),
+            isOverQuota: by?.isOverQuota === true,
+            firstByteMs: by?.firstByteMs ?? null,
+          },
           nowMs,
         ),
         entry: by?.entry ?? null,

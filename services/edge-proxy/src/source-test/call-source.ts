@@ -5,6 +5,7 @@ import type { SourceTestCall } from '@gateway/contracts/operator';
 import { formatUsd, rate } from '@gateway/metering';
 import { NO_SPAN } from '@gateway/service-kit';
 import { attemptSource, type Tried } from '../call/attempt-source.js';
+import { nextTurn, tokensOf } from '../call/source-turns.js';
 import type { AdmittedCall, Edge } from '../call/call.js';
 import { versionAt } from '../call/version-at.js';
 import { readAsks } from '../domain/asks.js';
@@ -99,7 +100,10 @@ async function tryOnce(
     noted.isLate = true;
     call.onEnded?.(gatewayError('upstream_timeout'));
   });
-  const tried = await attemptSource(edge, call, opened, { freshConnection, isLastSource: false });
+  // There is no other source to go to: it counts for the quotas, and is sent also beyond them.
+  const { seat } = await nextTurn(edge, call, [{ opened }]);
+  const tried = await attemptSource(edge, call, opened, { freshConnection, isLastSource: false, over: seat.ended });
+  seat.counted(tokensOf(edge, call, tried));
   deadline.cancel();
   return { tried, call };
 }

@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import { counter } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
+import { send, type Answer } from '../../test/client.js';
+import { startCountingProvider, type CountingProvider } from '../../test/counting-provider.js';
+import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
+import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
+import { LACKS } from '../quotas/held-share.js';
+import type { RunningEdge } from '../wire.js';
+
+let world: EdgeWorld;
+let other: RunningEdge;
+let limited: CountingProvider;
+let spare: CountingProvider;
+beforeAll(async () => {
+  world = await startEdgeWorld();
+  other = await world.startAnother();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+beforeEach(async () => {
+  [limited, spare] = await Promise.all([startCountingProvider(), startCountingProvider()]);
+});
+afterEach(() => Promise.all([limited.stop(), spare.stop()]));
+
+const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
+
+function publish(quota: Partial<NonNullable<CatalogSource['quota']>>, isAlone = false): Promise<OwnModel> {
+  const first = { url: limited.url, more: { quota: { ...NONE, ...quota } } };
+  return isAlone ? publishOwnModel(world, first) : publishOwnModel(world, first, { url: spare.url });
+}
+
+function ask({ model }: OwnModel, edge: Pick<RunningEdge, 'url'> = world.edge): Promise<Answer> {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Is it?' }], max_tokens: 20 });
+  return send(edge.url, '/v1/chat/completions', { headers: { 'content-type': 'application/json' }, body });
+}
+
+/** Clients that ask one call after the other, half of them at each edge. */
+async function load(model: OwnModel, clients: number, callsEach: number): Promise<number[]> {
+  const statuses: number[] = [];
+  const client = async (edge: Pick<RunningEdge, 'url'>): Promise<void> => {
+    for (let call = 0; call < callsEach; call += 1) statuses.push((await ask(model, edge)).status);
+  };
+  await Promise.all(Array.from({ length: clients }, (_, at) => client(at % 2 === 0 ? world.edge : other)));
+  return statuses;
+}
+
+/** Tries that were sent without a share, by both edges. */
+function overQuota(source: string | undefined): number {
+  const labels = { source: { max: 64 }, lack: LACKS } as const;
+  const help = 'Tries that were sent without a share of the quota of their source, because no other was left';
+  const cells = [...counter('gateway_edge_over_quota_total', help, labels).cells()];
+  return cells.reduce((sum, { labels: of, cell }) => sum + (of.source === source ? cell.value : 0), 0);
+}
+
+test('two edges together never send more requests a minute than a quota allows; the rest goes on', async () => {
+  const model = await publish({ requestsPerMinute: 60 });
+  const statuses = await load(model, 16, 12);
+  expect(statuses).toEqual(Array.from({ length: 192 }, () => 200));
+  expect(limited.requests).toBeLessThanOrEqual(60);
+  expect(limited.requests).toBeGreaterThanOrEqual(54);
+  expect(limited.requests + spare.requests).toBe(192);
+}, 60_000);
+
+test('two edges together never have more calls at a source at once than a quota allows', async () => {
+  const model = await publish({ callsAtOnce: 6 });
+  limited.takesMs = 30;
+  const statuses = await load(model, 24, 12);
+  expect(statuses).toEqual(Array.from({ length: 288 }, () => 200));
+  expect(limited.runningMost).toBeLessThanOrEqual(6);
+  expect(limited.runningMost).toBeGreaterThanOrEqual(4);
+  expect(spare.requests).toBeGreaterThan(0);
+}, 60_000);
+
+test('tokens of answers count: a source whose minute is full is tried last', async () => {
+  const model = await publish({ tokensPerMinute: 1_000 });
+  for (let call = 0; call < 12; call += 1) await ask(model);
+  // Each answer has 120 tokens.
+  expect([limited.requests, spare.requests]).toEqual([9, 3]);
+}, 60_000);
+
+test('a full source is tried when all others have failed, which is counted and told', async () => {
+  const model = await publish({ requestsPerMinute: 2 });
+  spare.status = 503;
+  const before = world.healths.length;
+  for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
+  expect(limited.requests).toBe(3);
+  expect(spare.requests).toBe(1);
+  const [source] = model.ids;
+  expect(overQuota(source)).toBe(1);
+  await until('the health of the source is told', () =>
+    world.healths
+      .slice(before)
+      .some(({ sources }) => sources.some((each) => each.source === source && each.overQuota === 1)),
+  );
+}, 60_000);
+
+test('a full source that is the only one is sent to all the same', async () => {
+  const model = await publish({ requestsPerMinute: 1 }, true);
+  for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
+  expect(limited.requests).toBe(3);
+  expect(overQuota(model.ids[0])).toBe(2);
+}, 60_000);

@@ -1,0 +1,35 @@
+import { estimateUsage } from '@gateway/metering';
+import { NO_SEAT, type Turn } from '../quotas/source-quotas.js';
+import type { OpenedSource } from '../ports.js';
+import type { Tried } from './attempt-source.js';
+import type { AdmittedCall, Edge } from './call.js';
+import { figuresOf } from './finish-call.js';
+
+const FIRST: Turn = { at: 0, seat: NO_SEAT };
+
+/**
+ * Which of the sources that are left is asked next: the first one, unless the edge has no share of
+ * its quotas left and another can be asked.
+ */
+export function nextTurn(
+  edge: Edge,
+  call: AdmittedCall,
+  left: readonly { readonly opened: OpenedSource }[],
+): Turn | Promise<Turn> {
+  if (left[0]?.opened.source.quota === undefined) return FIRST;
+  const sources = left.map(({ opened }) => opened.source);
+  return edge.quotas.next(sources, () => estimatedTokens(edge, call, 0));
+}
+
+/** What the provider will have counted for a try; estimated where it did not say. */
+export function tokensOf(edge: Edge, call: AdmittedCall, { judged, delivery }: Tried): number {
+  const meter = delivery?.meter ?? null;
+  if (meter?.usage != null) return meter.usage.input + meter.usage.output;
+  if (meter === null && !judged.possiblyPaid) return 0;
+  return estimatedTokens(edge, call, meter?.deliveredBytes ?? 0);
+}
+
+function estimatedTokens(edge: Edge, call: AdmittedCall, deliveredBytes: number): number {
+  const { input, output } = estimateUsage(call.parsed.bounds, figuresOf(edge, call), deliveredBytes);
+  return input + output;
+}

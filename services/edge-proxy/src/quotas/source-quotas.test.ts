@@ -1,0 +1,196 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { quotaEntry, QUOTAS_BUCKET, type CatalogSource } from '@gateway/contracts/messages';
+import { startTestBus, until } from '@gateway/testkit';
+import { FakeBusClient } from '../../test/fake-bus-client.js';
+import { sourceEntry } from '../../test/edge-world.js';
+import { makeBusClient } from '../adapters/bus-client.js';
+import type { BusClient } from '../ports.js';
+import { IDLE_MS } from './held-share.js';
+import { CLOCKS_DIFFER_MS_MAX, SHARE_MS } from './share-rules.js';
+import { NO_SEAT, QUOTA_SOURCES_MAX, RENEW_MS, SHARE_WAIT_MS, SourceQuotas, type Seat } from './source-quotas.js';
+
+type Store = Pick<BusClient, 'readQuota' | 'replaceQuota'>;
+const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
+const OTHER = sourceEntry('src-other', 'https://other.example');
+const limited = (quota: Partial<NonNullable<CatalogSource['quota']>>, id = 'src-q'): CatalogSource => ({
+  ...OTHER,
+  id,
+  quota: { ...NONE, ...quota },
+});
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** An edge whose time passes by the test's word. */
+function edgeOn(store: Store, edge = 'e1', time = { ms: 1_000_000_000 }) {
+  const waits: { ms: number; expired: () => void }[] = [];
+  const failures: string[] = [];
+  const beyond: [source: string, lack: string][] = [];
+  const quotas = new SourceQuotas({
+    edge,
+    store,
+    deadlines: {
+      nowMs: () => time.ms,
+      in: (ms, expired) => {
+        waits.push({ ms, expired });
+        return { cancel: () => undefined };
+      },
+    },
+    clock: { nowMs: () => time.ms },
+    random: () => 0,
+    onFailed: (reason) => failures.push(reason),
+    onOverQuota: (source, lack) => beyond.push([source, lack]),
+  });
+  stops.push(() => quotas.stop());
+  const seats = async (source: CatalogSource, times: number): Promise<Seat[]> => {
+    const got: Seat[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const { at, seat } = await quotas.next([source, OTHER], () => 0);
+      if (at === 0) got.push(seat);
+    }
+    return got;
+  };
+  return { quotas, time, waits, failures, beyond, seats };
+}
+
+const sharesOf = async (store: Store): Promise<string[]> => {
+  const text = await store.readQuota('src-q');
+  return text === null ? [] : Object.keys(quotaEntry.parse(JSON.parse(text.value)).shares);
+};
+
+test('a full source comes last, in its order, and only if nothing else is left without a share', async () => {
+  const { quotas, beyond } = edgeOn(new FakeBusClient());
+  const [one, two] = [limited({ requestsPerMinute: 1 }, 'one'), limited({ requestsPerMinute: 1 }, 'two')];
+  const turns = [];
+  for (let call = 0; call < 4; call += 1) turns.push(await quotas.next([one, two], () => 0));
+  expect(turns.map(({ at, seat }) => [at, seat.isOverQuota])).toEqual([
+    [0, false],
+    [1, false],
+    [0, true],
+    [0, true],
+  ]);
+  expect(await quotas.next([one, two, OTHER], () => 0)).toEqual({ at: 2, seat: NO_SEAT });
+  expect(beyond).toEqual([
+    ['one', 'requests'],
+    ['one', 'requests'],
+  ]);
+});
+
+test('calls that come at once get what there is, however small the first share was', async () => {
+  const { quotas } = edgeOn(new FakeBusClient());
+  const source = limited({ requestsPerMinute: 400 });
+  const turns = await Promise.all(Array.from({ length: 500 }, () => quotas.next([source, OTHER], () => 0)));
+  expect(turns.filter(({ at }) => at === 0)).toHaveLength(400);
+});
+
+test('a source that is known to be full is not asked about again before it is time', async () => {
+  const store = new FakeBusClient();
+  const { quotas, seats, time } = edgeOn(store);
+  const source = limited({ callsAtOnce: 2 });
+  const held = await seats(source, 3);
+  expect(held).toHaveLength(2);
+  const { revision } = (await store.readQuota('src-q')) ?? { revision: 0 };
+  expect(await seats(source, 20)).toHaveLength(0);
+  expect(await store.readQuota('src-q')).toMatchObject({ revision });
+  time.ms += RENEW_MS;
+  quotas.look();
+  await until('the share is renewed', async () => ((await store.readQuota('src-q'))?.revision ?? 0) > revision);
+  for (const seat of held) seat.ended();
+  expect(await seats(source, 3)).toHaveLength(2);
+});
+
+test('a store that does not answer holds a call up for its time, and no call after it', async () => {
+  const never: Store = { readQuota: () => new Promise(() => undefined), replaceQuota: () => Promise.reject(fail()) };
+  const { quotas, waits, failures } = edgeOn(never);
+  const turn = quotas.next([limited({ callsAtOnce: 2 }), OTHER], () => 0);
+  await until('it waits', () => waits.length > 0);
+  expect(waits.map(({ ms }) => ms)).toEqual([SHARE_WAIT_MS]);
+  waits[0]?.expired();
+  expect((await turn).at).toBe(1);
+  expect((await quotas.next([limited({ callsAtOnce: 2 }), OTHER], () => 0)).at).toBe(1);
+  expect(waits).toHaveLength(1);
+  expect(failures).toEqual(['late']);
+});
+
+function fail(): Error {
+  return Object.assign(new Error('gone'), { code: 'disconnected' });
+}
+
+test('a store that fails, or has what nobody can read, leaves a source full', async () => {
+  const failing: Store = { readQuota: () => Promise.reject(fail()), replaceQuota: () => Promise.reject(fail()) };
+  const { seats, failures, beyond, quotas } = edgeOn(failing);
+  expect(await seats(limited({ callsAtOnce: 2 }), 2)).toHaveLength(0);
+  expect(failures).toEqual(['disconnected']);
+  expect(await quotas.next([limited({ callsAtOnce: 2 })], () => 0)).toMatchObject({
+    at: 0,
+    seat: { isOverQuota: true },
+  });
+  expect(beyond).toEqual([['src-q', 'unknown']]);
+  const odd = new FakeBusClient();
+  odd.quotas.set('src-q', { value: '{"v":2}', revision: 1 });
+  expect(await edgeOn(odd).seats(limited({ callsAtOnce: 2 }), 1)).toHaveLength(0);
+});
+
+test('what is not used is given back: after a while, and when the edge stops', async () => {
+  const store = new FakeBusClient();
+  const { quotas, seats, time } = edgeOn(store);
+  const [seat] = await seats(limited({ callsAtOnce: 2 }), 1);
+  time.ms += IDLE_MS;
+  quotas.look();
+  await until('renewed', async () =>
+    JSON.stringify(await store.readQuota('src-q')).includes(String(time.ms + SHARE_MS)),
+  );
+  expect([quotas.size, await sharesOf(store)]).toEqual([1, ['e1']]);
+  seat?.ended();
+  time.ms += IDLE_MS;
+  quotas.look();
+  await until('nothing is held', () => quotas.size === 0);
+  expect(await sharesOf(store)).toEqual([]);
+  const [last] = await seats(limited({ callsAtOnce: 2 }), 1);
+  last?.ended();
+  quotas.stop();
+  await until('nothing is held', () => quotas.size === 0);
+  expect(await sharesOf(store)).toEqual([]);
+});
+
+test('an edge takes part in a bounded number of sources', async () => {
+  const { quotas } = edgeOn(new FakeBusClient());
+  for (let at = 0; at < QUOTA_SOURCES_MAX; at += 1) await quotas.next([limited({ callsAtOnce: 1 }, `s${at}`)], () => 0);
+  const beyond = limited({ callsAtOnce: 1 }, 'beyond');
+  expect((await quotas.next([beyond, OTHER], () => 0)).at).toBe(1);
+  expect((await quotas.next([beyond], () => 0)).seat.isOverQuota).toBe(true);
+  expect(quotas.size).toBe(QUOTA_SOURCES_MAX);
+});
+
+test('over a bus: an edge that dies gives its share back when that ends, and what it may have sent counts', async () => {
+  const bus = await startTestBus();
+  stops.push(() => bus.stop());
+  const time = { ms: Date.now() };
+  const store = makeBusClient(await bus.connect('edge-proxy', 'e0'));
+  const edge = async (name: string) => edgeOn(makeBusClient(await bus.connect('edge-proxy', name)), name, time);
+  const [dying, other] = [await edge('e1'), await edge('e2')];
+  const source = limited({ requestsPerMinute: 80, callsAtOnce: 4 });
+  expect(await dying.seats(source, 4)).toHaveLength(4);
+  expect(await other.seats(source, 1)).toHaveLength(0);
+  const { value = '' } = (await store.readQuota('src-q')) ?? {};
+  const share = quotaEntry.parse(JSON.parse(value)).shares['e1'];
+  expect(share?.calls).toBe(4);
+  time.ms = (share?.until ?? 0) + CLOCKS_DIFFER_MS_MAX - 1;
+  expect(await other.seats(source, 1)).toHaveLength(0);
+  expect(await sharesOf(store)).toEqual(['e1', 'e2']);
+  time.ms += RENEW_MS;
+  other.quotas.look();
+  // What the dead edge was granted may have been sent.
+  const used = (): number => other.quotas.useOf('src-q')?.requestsPerMinute?.used ?? 0;
+  await until('its share is taken back', () => used() >= (share?.granted ?? Infinity));
+  expect(await sharesOf(store)).toEqual(['e2']);
+  expect(await other.seats(source, 5)).toHaveLength(4);
+  expect(other.failures).toEqual([]);
+}, 60_000);
+
+test('entries are kept while they say something, and no more than the bucket holds', () => {
+  expect(QUOTAS_BUCKET).toEqual({ name: 'quotas', ageMaxMs: 300_000, bytesMax: 64 * 1024 * 1024 });
+  expect(QUOTAS_BUCKET.ageMaxMs).toBeGreaterThan(SHARE_MS + 2 * 66_000);
+});

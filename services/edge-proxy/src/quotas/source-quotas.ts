@@ -1,0 +1,258 @@
+import { quotaEntry, type CatalogSource, type QuotaEntry } from '@gateway/contracts/messages';
+import type { QuotaUse, SourceQuota } from '@gateway/contracts/operator';
+import { OnDemandTimer, type Clock } from '@gateway/service-kit';
+import type { Deadlines } from '../call/deadlines.js';
+import type { BusClient } from '../ports.js';
+import { HeldShare, type Lack } from './held-share.js';
+import { planShare } from './share-rules.js';
+
+/** Sources with quotas that an edge takes part in at a time: others count as full. */
+export const QUOTA_SOURCES_MAX = 1_000;
+/** A share is renewed so often; the next one is asked for at once where it is used up before. */
+export const RENEW_MS = 2_000;
+/** And tried again so long after it has failed. */
+const RENEW_AGAIN_MS = 500;
+/** So long a call waits for a share, where the source is not known to be full. */
+export const SHARE_WAIT_MS = 300;
+/** A renewal that was under way when a call came may know nothing of it: it waits for another. */
+const WAITS_MAX = 2;
+/** No call waits for so long after an exchange has failed or was late. */
+const PAUSE_MS = 1_000;
+const LOOK_MS = 250;
+/** Renewals under way at a time. */
+const RENEWALS_MAX = 64;
+/** The edges of a source renew their shares one after the other, so far apart when they hurry. */
+const APART_MS = 20;
+const APART_MS_MAX = 200;
+/** Tries to replace an entry that other edges replace at the same time, and the pause before each. */
+const TRIES_MAX = 5;
+const TRY_PAUSE_MS_MAX = 50;
+
+export interface SourceQuotasParts {
+  readonly edge: string;
+  readonly store: Pick<BusClient, 'readQuota' | 'replaceQuota'>;
+  readonly deadlines: Pick<Deadlines, 'in' | 'nowMs'>;
+  /** That of admission, which all edges follow. */
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** @param reason `late`, `contended`, or the short code of the fault */
+  readonly onFailed: (reason: string) => void;
+  readonly onOverQuota: (source: string, lack: Lack) => void;
+}
+
+/** One call at a source with quotas, or with none. Each is to be called once. */
+export interface Seat {
+  /** Whether it was sent without a share, because nothing else was left. */
+  readonly isOverQuota: boolean;
+  /** @param tokens of input and output, as far as they are known or can be estimated */
+  readonly counted: (tokens: number) => void;
+  /** The source has no more to do with it. */
+  readonly ended: () => void;
+}
+
+export const NO_SEAT: Seat = { isOverQuota: false, counted: () => undefined, ended: () => undefined };
+
+/** Which of a call's sources is asked next. */
+export interface Turn {
+  readonly at: number;
+  readonly seat: Seat;
+}
+
+interface Held {
+  readonly share: HeldShare;
+  renewedAtMs: number;
+  renewing: Promise<void> | null;
+}
+
+/**
+ * The shares that this edge holds of the quotas of sources
+ * (docs/decisions/0096-quotas-of-sources-are-leased.md). Nothing is kept, sent or awaited for sources
+ * without quotas, and for those that nobody calls.
+ */
+export class SourceQuotas {
+  readonly #parts: SourceQuotasParts;
+  readonly #held = new Map<string, Held>();
+  readonly #timer = new OnDemandTimer(
+    LOOK_MS,
+    () => this.#held.size > 0,
+    () => this.look(),
+  );
+  #renewals = 0;
+  #pausedUntilMs = -Infinity;
+  #isStopping = false;
+
+  constructor(parts: SourceQuotasParts) {
+    this.#parts = parts;
+  }
+
+  /** Sources of which shares are held. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** How much all edges use, by source. */
+  *uses(): Iterable<readonly [source: string, use: QuotaUse]> {
+    for (const [source, { share }] of this.#held) if (share.use !== null) yield [source, share.use];
+  }
+
+  useOf(source: string): QuotaUse | null {
+    return this.#held.get(source)?.share.use ?? null;
+  }
+
+  /**
+   * The first of these sources to which a call may be sent, and if there is none the first of them:
+   * a full source comes last, and is never left out. Waits at most {@link SHARE_WAIT_MS} for each
+   * source that is not known to be full.
+   * @param sources at least one, in the order in which they are tried
+   * @param tokensOf estimated tokens of the input at a source with a quota of tokens
+   */
+  async next(sources: readonly CatalogSource[], tokensOf: () => number): Promise<Turn> {
+    for (const [at, source] of sources.entries()) {
+      if (source.quota === undefined) return { at, seat: NO_SEAT };
+      const seat = await this.#seatOf(source.id, source.quota, tokensOf);
+      if (seat !== null) return { at, seat };
+    }
+    return { at: 0, seat: this.#seatOverQuota(sources[0], tokensOf) };
+  }
+
+  /** Renews what is due. Called every {@link LOOK_MS} while shares are held. */
+  look(): void {
+    const nowMs = this.#nowMs();
+    const isDue = ({ share, renewedAtMs, renewing }: Held): boolean =>
+      renewing === null &&
+      (this.#isStopping || (share.runsLow && nowMs >= this.#pausedUntilMs) || nowMs - renewedAtMs >= RENEW_MS);
+    const due = [...this.#held].filter(([, held]) => isDue(held));
+    due.sort(([, one], [, other]) => one.renewedAtMs - other.renewedAtMs);
+    for (const [source, held] of due) {
+      if (this.#renewals >= RENEWALS_MAX) return;
+      void this.#renew(source, held);
+    }
+  }
+
+  /** Gives all shares back as soon as their calls have ended: {@link size} falls to 0. */
+  stop(): void {
+    this.#isStopping = true;
+    this.look();
+  }
+
+  #of(source: string, quota: SourceQuota): Held | null {
+    const known = this.#held.get(source);
+    if (known !== undefined) {
+      known.share.quota = quota;
+      return known;
+    }
+    if (this.#held.size >= QUOTA_SOURCES_MAX) return null;
+    const nowMs = this.#nowMs();
+    const held: Held = { share: new HeldShare(quota, nowMs), renewedAtMs: nowMs, renewing: null };
+    this.#held.set(source, held);
+    this.#timer.begin();
+    return held;
+  }
+
+  /** Null: there is no share for it. What is looked at is taken in the same tick. */
+  async #seatOf(source: string, quota: SourceQuota, tokensOf: () => number): Promise<Seat | null> {
+    for (let wait = 0; ; wait += 1) {
+      const held = this.#of(source, quota);
+      const lack = held?.share.lack(this.#nowMs());
+      if (held === null || lack === undefined) return null;
+      if (lack === null) return this.#seat(held, tokensOf, false);
+      if (wait === 0) held.share.denied(this.#nowMs());
+      const mayWait = wait < WAITS_MAX && this.#nowMs() >= this.#pausedUntilMs;
+      if (!mayWait || !held.share.mayGetMore(lack)) return null;
+      await this.#within(SHARE_WAIT_MS, this.#renew(source, held));
+    }
+  }
+
+  #seatOverQuota(source: CatalogSource | undefined, tokensOf: () => number): Seat {
+    if (source?.quota === undefined) return NO_SEAT;
+    const held = this.#of(source.id, source.quota);
+    this.#parts.onOverQuota(source.id, held?.share.lack(this.#nowMs()) ?? 'unknown');
+    return held === null ? { ...NO_SEAT, isOverQuota: true } : this.#seat(held, tokensOf, true);
+  }
+
+  #seat({ share }: Held, tokensOf: () => number, isOverQuota: boolean): Seat {
+    const estimated = share.quota.tokensPerMinute === null ? 0 : tokensOf();
+    share.begun(estimated, this.#nowMs());
+    return {
+      isOverQuota,
+      counted: (tokens) => share.counted(estimated, tokens),
+      ended: () => share.ended(this.#nowMs()),
+    };
+  }
+
+  /** Never rejects. One at a time for each source. */
+  #renew(source: string, held: Held): Promise<void> {
+    held.renewing ??= this.#renewOnce(source, held);
+    return held.renewing;
+  }
+
+  async #renewOnce(source: string, held: Held): Promise<void> {
+    this.#renewals += 1;
+    const apartMs = Math.min(APART_MS * (held.share.edges - 1), APART_MS_MAX);
+    try {
+      await this.#pause(held.renewedAtMs + apartMs - this.#nowMs());
+      const isRenewed = await this.#exchange(source, held);
+      if (!isRenewed) this.#failed('contended');
+      held.renewedAtMs = this.#nowMs() - (isRenewed ? 0 : RENEW_MS - RENEW_AGAIN_MS);
+    } catch (error) {
+      this.#failed((error as { readonly code?: string }).code ?? 'fault');
+      held.renewedAtMs = this.#nowMs() - RENEW_MS + RENEW_AGAIN_MS;
+    } finally {
+      this.#renewals -= 1;
+      held.renewing = null;
+    }
+  }
+
+  /** False: others replaced the entry each time. */
+  async #exchange(source: string, held: Held): Promise<boolean> {
+    const { edge, store, clock, random } = this.#parts;
+    for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
+      const before = await store.readQuota(source);
+      const plannedAtMs = this.#nowMs();
+      const leaves = held.share.running === 0 && (this.#isStopping || held.share.isIdle(plannedAtMs));
+      const own = held.share.ownUse(edge, leaves, plannedAtMs);
+      const plan = planShare(before === null ? null : parsed(before.value), own, held.share.quota, clock.nowMs());
+      if (plan === null) return true;
+      held.share.sending(plan);
+      if (await store.replaceQuota(source, JSON.stringify(plan.entry), before?.revision ?? 0)) {
+        held.share.stored(plan, own, plannedAtMs);
+        // A call that began meanwhile goes on without a share until the next renewal.
+        if (leaves && held.share.isUnusedSince(own)) this.#held.delete(source);
+        return true;
+      }
+      await this.#pause(attempt * random() * TRY_PAUSE_MS_MAX);
+    }
+    return false;
+  }
+
+  #failed(reason: string): void {
+    this.#pausedUntilMs = this.#nowMs() + PAUSE_MS;
+    this.#parts.onFailed(reason);
+  }
+
+  #within(ms: number, done: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const deadline = this.#parts.deadlines.in(ms, () => {
+        this.#failed('late');
+        resolve();
+      });
+      void done.then(() => {
+        deadline.cancel();
+        resolve();
+      });
+    });
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (ms <= 0) return Promise.resolve();
+    return new Promise((resolve) => void this.#parts.deadlines.in(ms, resolve));
+  }
+
+  #nowMs(): number {
+    return this.#parts.deadlines.nowMs();
+  }
+}
+
+function parsed(text: string): QuotaEntry {
+  return quotaEntry.parse(JSON.parse(text));
+}

@@ -1,0 +1,224 @@
+import type { CatalogSource } from '@gateway/contracts/messages';
+import type { SeededRandom } from '@gateway/testkit/random';
+import type { QuotaText } from '../src/ports.js';
+import { SourceQuotas, type Seat } from '../src/quotas/source-quotas.js';
+import { sourceEntry } from './edge-world.js';
+
+/** What happens to a message on its way. */
+interface OnTheWay {
+  readonly atMs: number;
+  readonly arrive: () => void;
+}
+
+interface Wait {
+  readonly atMs: number;
+  readonly expired: () => void;
+  isCancelled: boolean;
+}
+
+/** Messages of an edge since one was lost. */
+interface Losses {
+  since: number;
+  /** The edge is cut from the store until then. */
+  cutUntilMs: number;
+}
+
+interface ModelEdge {
+  readonly quotas: SourceQuotas;
+  readonly losses: Losses;
+  /** True times at which the calls at the source end. */
+  calls: { readonly endsAtMs: number; readonly seat: Seat }[];
+  isDead: boolean;
+}
+
+export interface ModelOptions {
+  readonly random: SeededRandom;
+  readonly quota: NonNullable<CatalogSource['quota']>;
+  readonly edges: number;
+  readonly trouble: Trouble;
+}
+
+export interface Trouble {
+  /** Of one in five messages; the others take a hundredth at most. */
+  readonly delayMsMax: number;
+  /** Messages of an edge that come between two that are lost, at least. */
+  readonly lossesApart: number;
+  readonly skewMsMax: number;
+  readonly callMsMax: number;
+  /** Now and then an edge does not reach the store for so long; 0: never. */
+  readonly cutMs: number;
+}
+
+const TIMEOUT_MS = 1_000;
+const ROUND_MS = 250;
+const OTHER = sourceEntry('src-other', 'https://other.example');
+const LIMITED = sourceEntry('src-q', 'https://one.example');
+
+/**
+ * Edges that share the quotas of one source over a store whose messages are late, lost, answered
+ * and not, stored after nobody waits for them, while edges die, and others come. Time passes by the
+ * model's word.
+ */
+export class QuotaModel {
+  readonly #random: SeededRandom;
+  readonly #options: ModelOptions;
+  readonly #source: CatalogSource;
+  readonly #edges: ModelEdge[] = [];
+  #messages: OnTheWay[] = [];
+  #waits: Wait[] = [];
+  #stored: QuotaText | null = null;
+  #nowMs = 1_000_000_000;
+  #started = 0;
+  /** True times of what was sent by a share in the last minute. */
+  #sent: number[] = [];
+  /** Of all edges, the most at once and in any minute. */
+  readonly most = { requests: 0, calls: 0 };
+  readonly total = { sent: 0, last: 0 };
+
+  constructor(options: ModelOptions) {
+    this.#options = options;
+    this.#random = options.random;
+    this.#source = { ...LIMITED, quota: options.quota };
+    for (let at = 0; at < options.edges; at += 1) this.#edges.push(this.#newEdge());
+  }
+
+  /** A quarter of a second: some calls come, messages arrive or not, now and then an edge dies. */
+  async round(load: number): Promise<void> {
+    for (let tick = 0; tick < 10; tick += 1) {
+      this.#nowMs += ROUND_MS / 10;
+      this.#arrive();
+      for (const edge of this.#edges) {
+        this.#endCalls(edge);
+        if (!edge.isDead && this.#random.chance(load)) void this.#call(edge);
+      }
+      await settled();
+    }
+    for (const edge of this.#edges) if (!edge.isDead) edge.quotas.look();
+    if (this.#random.chance(0.01)) this.#replace();
+    if (this.#random.chance(0.02))
+      this.#random.pick(this.#edges).losses.cutUntilMs = this.#nowMs + this.#options.trouble.cutMs;
+    await settled();
+  }
+
+  async #call(edge: ModelEdge): Promise<void> {
+    const { at, seat } = await edge.quotas.next([this.#source, OTHER], () => 10);
+    if (edge.isDead) return;
+    if (at === 1) {
+      this.total.last += 1;
+      return;
+    }
+    edge.calls.push({ endsAtMs: this.#nowMs + this.#random.next() * this.#options.trouble.callMsMax, seat });
+    this.total.sent += 1;
+    this.#sent = this.#sent.filter((sentAtMs) => sentAtMs > this.#nowMs - 60_000);
+    this.#sent.push(this.#nowMs);
+    this.most.requests = Math.max(this.most.requests, this.#sent.length);
+    this.most.calls = Math.max(
+      this.most.calls,
+      this.#edges.reduce((sum, { calls }) => sum + calls.length, 0),
+    );
+  }
+
+  #endCalls(edge: ModelEdge): void {
+    const over = edge.calls.filter(({ endsAtMs }) => endsAtMs <= this.#nowMs);
+    edge.calls = edge.calls.filter(({ endsAtMs }) => endsAtMs > this.#nowMs);
+    for (const { seat } of over) {
+      seat.counted(20);
+      seat.ended();
+    }
+  }
+
+  /** An edge dies with its connections, or stops in order; another one starts. */
+  #replace(): void {
+    const at = this.#random.below(this.#edges.length);
+    const edge = this.#edges[at];
+    if (edge === undefined) return;
+    if (this.#random.chance(0.5)) {
+      for (const { seat } of edge.calls) seat.ended();
+      edge.quotas.stop();
+    }
+    edge.calls = [];
+    edge.isDead = true;
+    this.#edges[at] = this.#newEdge();
+  }
+
+  #newEdge(): ModelEdge {
+    const losses: Losses = { since: 0, cutUntilMs: 0 };
+    const skewMs = (this.#random.next() * 2 - 1) * this.#options.trouble.skewMsMax;
+    const quotas = new SourceQuotas({
+      edge: `e${(this.#started += 1)}`,
+      store: {
+        readQuota: () => this.#exchange(losses, () => this.#stored),
+        replaceQuota: (_source, value, revision) => this.#exchange(losses, () => this.#replaceStored(value, revision)),
+      },
+      deadlines: {
+        nowMs: () => this.#nowMs,
+        in: (ms, expired) => {
+          const wait: Wait = { atMs: this.#nowMs + ms, expired, isCancelled: false };
+          this.#waits.push(wait);
+          return { cancel: () => (wait.isCancelled = true) };
+        },
+      },
+      clock: { nowMs: () => Math.floor(this.#nowMs + skewMs) },
+      random: this.#random.next,
+      onFailed: () => undefined,
+      onOverQuota: () => undefined,
+    });
+    return { quotas, losses, calls: [], isDead: false };
+  }
+
+  #replaceStored(value: string, revision: number): boolean {
+    if ((this.#stored?.revision ?? 0) !== revision) return false;
+    this.#stored = { value, revision: revision + 1 };
+    return true;
+  }
+
+  /** Most are quick; some questions are lost, some answers, and some come when nobody waits. */
+  #exchange<T>(losses: Losses, act: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { delayMsMax } = this.#options.trouble;
+      const isQuick = this.#random.chance(0.8);
+      const delayMs = (): number => this.#random.next() * (isQuick ? delayMsMax / 100 : delayMsMax);
+      const [isLost, isUnanswered] = [this.#loses(losses), this.#loses(losses)];
+      const askedAtMs = this.#nowMs;
+      this.#waits.push({
+        atMs: askedAtMs + TIMEOUT_MS,
+        expired: () => reject(Object.assign(new Error('late'), { code: 'timeout' })),
+        isCancelled: false,
+      });
+      if (isLost) return;
+      this.#post(delayMs(), () => {
+        const answer = act();
+        if (!isUnanswered) this.#post(delayMs(), () => resolve(answer));
+      });
+    });
+  }
+
+  #loses(losses: Losses): boolean {
+    losses.since += 1;
+    if (losses.cutUntilMs > this.#nowMs) return true;
+    if (losses.since < this.#options.trouble.lossesApart || !this.#random.chance(0.1)) return false;
+    losses.since = 0;
+    return true;
+  }
+
+  #post(delayMs: number, arrive: () => void): void {
+    this.#messages.push({ atMs: this.#nowMs + delayMs, arrive });
+  }
+
+  #arrive(): void {
+    const due = this.#messages.filter(({ atMs }) => atMs <= this.#nowMs).sort((a, b) => a.atMs - b.atMs);
+    this.#messages = this.#messages.filter(({ atMs }) => atMs > this.#nowMs);
+    for (const { arrive } of due) arrive();
+    const waits = this.#waits.filter(({ atMs }) => atMs <= this.#nowMs);
+    this.#waits = this.#waits.filter(({ atMs, isCancelled }) => atMs > this.#nowMs && !isCancelled);
+    for (const { expired, isCancelled } of waits) if (!isCancelled) expired();
+  }
+}
+
+/** More than one step of any chain of promises in an exchange is long. */
+const CHAIN_MAX = 20;
+
+/** What has arrived was taken in. */
+async function settled(): Promise<void> {
+  for (let step = 0; step < CHAIN_MAX; step += 1) await Promise.resolve();
+}
