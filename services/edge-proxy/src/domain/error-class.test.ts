@@ -90,6 +90,18 @@ test('only a name of its own names the model', () => {
   }
 });
 
+test.each([
+  ['a deployment that is not there', 'The API deployment for this resource does not exist.', true],
+  ['a text about nothing but the model', 'The model does not exist.', true],
+  ['the name of another model', 'The model other-model does not exist.', false],
+])("where a rule of the provider's profile says that it is the model: %s", (_name, message, certain) => {
+  const code = certain && message.includes('deployment') ? 'DeploymentNotFound' : 'not_found';
+  const said = readErrorBody(bytesOf({ error: { message, code } }));
+  const rules = [{ status: 404, code: null, text: null, class: 'model' as const }];
+  const found = classifyError({ status: 404, said, errorType: undefined, upstreamModel: UPSTREAM_MODEL, rules });
+  expect(found).toEqual({ class: 'model', certain, status: 404 });
+});
+
 test('what a client can cause rests no source at once and opens no breaker', () => {
   for (const name of ['body', 'content', 'item', 'unexpected'] as const) {
     expect(CLASS_RULES[name]).toMatchObject({ rest: 'none', countsAsFailure: false });

@@ -60,11 +60,12 @@ export function classifyError({
   const text = said?.message ?? '';
   const status = answered ?? said?.status ?? statusOfCodes(codes);
   const is = (name: ErrorClass, certain = false): ClassifiedError => ({ class: name, certain, status });
+  const isOwnModel = (): boolean => has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || names(text, upstreamModel);
   if (status !== null && (status < 400 || status > 599)) return is('foreign');
   if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
   const told = rules === undefined ? undefined : ruleOf(rules, status, codes, text);
   if (told !== undefined) {
-    return is(told, told === 'credential' || told === 'funds' || (told === 'model' && names(text, upstreamModel)));
+    return is(told, told === 'credential' || told === 'funds' || (told === 'model' && isOwnModel()));
   }
   const isOpen = status === null || MAY_BE_OURS.has(status);
   const tells = status === null || status === 400 || status === 401 || status === 403 || status === 429;
@@ -73,7 +74,7 @@ export function classifyError({
     return is('credential', true);
   if (isOpen && (has(ITEM_CODES) || ITEM_TEXT.test(text))) return is('item');
   if (isOpen && (has(MODEL_CODES) || ((status === 403 || status === 404) && MODEL_TEXT.test(text)))) {
-    return is('model', has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || names(text, upstreamModel));
+    return is('model', isOwnModel());
   }
   if (status === 429 || (status !== 413 && has(QUOTA_CODES))) return is('quota');
   return is(CLASS_OF_STATUS.get(status ?? 500) ?? (status === null || status >= 500 ? 'overload' : 'unexpected'));
