@@ -18,6 +18,8 @@ export interface Expected {
   readonly class?: string;
   /** It has status 200 and is no answer. */
   readonly unusable?: boolean;
+  /** What the whole system makes of it: deploy/verify/e2e/src/shapes/shape.ts. */
+  readonly [ofSystem: string]: unknown;
 }
 
 /** An answer of a real provider, re-typed from what is public. */

@@ -1,0 +1,78 @@
+import type { Shape } from './shape.js';
+
+/** What follows from an error of a class (docs/behaviour.md#failover), where one source is there. */
+export interface ExpectedError {
+  readonly status: number;
+  readonly code: string;
+  /** The client reads the provider's words; else ours. */
+  readonly repeats: boolean;
+  /** The edge's log tells the operator class and words. */
+  readonly isLogged: boolean;
+  readonly failuresInARow: 0 | 1;
+  /** The source rests so long; null: it does not. */
+  readonly restMs: number | null;
+}
+
+const COOL_DOWN_MS = 5_000;
+const REFUSED_MS = 30_000;
+const CHAT_STYLE = (endpoint: string): boolean => !endpoint.startsWith('/v1/messages');
+
+/** @throws for a class that the table does not have */
+export function expectedOfError(shape: Shape): ExpectedError {
+  const { status, endpoint, expected } = shape;
+  const isChat = CHAT_STYLE(endpoint);
+  const isBody = status === 400 || status === 422;
+  const clients = { isLogged: true, failuresInARow: 0, restMs: null } as const;
+  const ours = { isLogged: true, failuresInARow: 0, restMs: REFUSED_MS, repeats: false } as const;
+  /** One client alone may have caused it: it counts when three accounts have met it. */
+  const unclear = { ...ours, restMs: null };
+  const fails = { isLogged: false, failuresInARow: 1, restMs: null, repeats: false } as const;
+  switch (expected.errorClass) {
+    case 'body':
+      return { ...clients, status: 400, code: 'invalid_request', repeats: isChat };
+    case 'content':
+      return { ...clients, status: 400, code: 'invalid_request', repeats: isChat && isBody };
+    case 'item':
+      return isBody
+        ? { ...clients, status: 400, code: 'invalid_request', repeats: isChat }
+        : { ...clients, status: 404, code: 'model_not_found', repeats: false };
+    case 'credential':
+      return { ...ours, status: status === 403 ? 403 : 401, code: 'upstream_auth_error' };
+    case 'funds':
+      return { ...ours, status: 403, code: 'upstream_auth_error' };
+    case 'forbidden':
+      return { ...unclear, status: 403, code: 'upstream_auth_error' };
+    case 'not_found':
+      return { ...unclear, status: 404, code: 'model_not_found' };
+    case 'model': {
+      const isCertain = expected.names !== undefined || expected.certain === true;
+      return { ...(isCertain ? ours : unclear), status: 404, code: 'model_not_found' };
+    }
+    case 'quota':
+      return { ...fails, failuresInARow: 0, status: 429, code: 'rate_limit_exceeded', restMs: coolDownMs(shape) };
+    case 'late':
+      return { ...fails, status: 504, code: 'upstream_timeout' };
+    case 'overload':
+      return { ...fails, status: failureStatus(shape), code: 'upstream_error' };
+    case undefined:
+    case null:
+      if (expected.unusable === true) return { ...fails, status: 502, code: 'upstream_error' };
+  }
+  throw new Error(`nothing says what follows from ${shape.name}`);
+}
+
+/** Seconds, as the client gets them; null: none were sent. */
+export function retryAfterOf({ headers, expected }: Shape): string | null {
+  return expected.errorClass === 'quota' ? (headers['retry-after'] ?? null) : null;
+}
+
+function coolDownMs(shape: Shape): number {
+  const seconds = retryAfterOf(shape);
+  return seconds === null ? COOL_DOWN_MS : Number(seconds) * 1_000;
+}
+
+/** What is no server error is told as a bad gateway. */
+function failureStatus({ status, expected }: Shape): number {
+  const said = status === 200 ? expected.saidStatus : status;
+  return said !== undefined && said >= 500 ? said : 502;
+}

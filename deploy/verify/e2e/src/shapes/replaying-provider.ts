@@ -1,0 +1,40 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An answer as it is replayed. */
+export interface ReplayedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body. */
+  readonly text: string;
+  readonly isStream: boolean;
+}
+
+export interface ReplayingProvider {
+  /** The base address of a source that is always answered so. */
+  urlOf(at: number): string;
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of this machine, and answers by the first part of the path. */
+export async function startReplayingProvider(answers: readonly ReplayedAnswer[]): Promise<ReplayingProvider> {
+  const server = createServer((request, response) => {
+    const answer = answers[Number(request.url?.split('/')[1])];
+    request.resume();
+    request.on('end', () => {
+      if (answer === undefined) return response.destroy();
+      const { status, headers, text, isStream } = answer;
+      const type = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
+      response.writeHead(status, { ...type, ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    urlOf: (at) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${at}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
