@@ -275,6 +275,12 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'i5',
     ],
   },
+  [`${E2E}/foreign-provider.test.ts`]: {
+    '%s: the client reads the answer, and pays what it reports': ['i3'],
+  },
+  [`${E2E}/real-server.system.test.ts`]: {
+    '%s: the client reads an answer, and pays what it reports': ['i3'],
+  },
   [`${E2E}/limits.system.test.ts`]: {
     'those that fit are answered ($promise), and nothing is left held': ['i6', 'i7'],
     'calls meet a wallet: exactly those that fit are answered': ['a replica of admission is killed or hangs'],
