@@ -62,5 +62,5 @@ test.each([false, true])(
       expect(await cameOf(await ask(edge, { stream, previous_response_id: idOf(ofA) }))).toEqual([200, 'a']);
     }
   },
-  60_000,
+  120_000,
 );

@@ -82,8 +82,8 @@ const STALLED: Act = steps({ end: 'stall' });
 const RESET: Act = steps({ end: 'reset' });
 
 /**
- * Expected values follow from decision 1 (docs/decisions) and the tables of docs/behaviour.md; none
- * is recorded from a run.
+ * Expected values follow from docs/decisions/0001-the-class-of-an-error-decides-failover.md and the
+ * tables of docs/behaviour.md; none is recorded from a run.
  */
 export const SCENARIOS: readonly Scenario[] = [
   same(

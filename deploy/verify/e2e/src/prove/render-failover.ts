@@ -18,7 +18,7 @@ export function renderFailover(seen: readonly SeenPlay[], wrong: number): string
 
 \`npm run prove:failover\`: each scenario in chat completions, messages and responses, plain and streamed, with two scripted
 sources of its own, \`a\` preferred. Expected values are a table (\`src/failover/scenarios.ts\`) that follows from
-decision 1; each run compares what the client read, the order of sources in the record, the calls that
+[0001](../../../../docs/decisions/0001-the-class-of-an-error-decides-failover.md); each run compares what the client read, the order of sources in the record, the calls that
 the providers had, the charge in record and ledger to the nano-USD, and \`GET /sources/health\`.
 
 ${renderTable(HEAD, rows, HEAD.length - 2)}

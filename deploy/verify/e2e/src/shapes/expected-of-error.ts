@@ -1,6 +1,6 @@
 import type { Shape } from './shape.js';
 
-/** What follows from an error of a class (docs/behaviour.md#failover), where one source is there. */
+/** What follows from an error of a class (docs/behaviour.md#failover) of the only source. */
 export interface ExpectedError {
   readonly status: number;
   readonly code: string;

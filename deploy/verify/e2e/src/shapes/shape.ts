@@ -34,7 +34,7 @@ export interface ExpectedOfShape {
   readonly unusable?: boolean;
   /** Status and code with which the gateway refuses its request: no source is asked. */
   readonly refused?: string;
-  /** A stream goes to the client with the error in it: it had begun, or no source is asked after it. */
+  /** A stream goes to the client with the error in it: it had begun, or the error is final. */
   readonly begun?: boolean;
   /** Our text for the client has the words that tools look for, which are those of the provider. */
   readonly repeats?: boolean;
