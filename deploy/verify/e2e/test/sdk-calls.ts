@@ -31,18 +31,23 @@ export function sdkClients(edgeUrl: string, secret: string): SdkClients {
 
 const PROMPT = 'Say hello.';
 const messages = [{ role: 'user' as const, content: PROMPT }];
+/**
+ * A model that samples says the same each time: llama.cpp leaves out `message_start` where the
+ * first token is no whole character.
+ */
+const SAME = { temperature: 0 };
 const MAX_TOKENS = 24;
 
 /** Each way to call a model that talks, by its name. */
 export const SDK_CALLS: Readonly<Record<string, SdkCall>> = {
   'chat completions, plain': async ({ openai }, model) => {
-    const asked = openai.chat.completions.create({ model, messages, max_tokens: MAX_TOKENS });
+    const asked = openai.chat.completions.create({ model, messages, max_tokens: MAX_TOKENS, ...SAME });
     const { data, response } = await asked.withResponse();
     return answer(response, data.choices[0]?.message.content, chatUsage(data.usage));
   },
   'chat completions, streamed': async ({ openai }, model) => {
     const stream_options = { include_usage: true };
-    const body = { model, messages, max_tokens: MAX_TOKENS, stream: true as const, stream_options };
+    const body = { model, messages, max_tokens: MAX_TOKENS, ...SAME, stream: true as const, stream_options };
     const { data, response } = await openai.chat.completions.create(body).withResponse();
     let text = '';
     let usage: OpenAI.CompletionUsage | null | undefined;
@@ -53,13 +58,13 @@ export const SDK_CALLS: Readonly<Record<string, SdkCall>> = {
     return answer(response, text, chatUsage(usage));
   },
   'messages, plain': async ({ anthropic }, model) => {
-    const asked = anthropic.messages.create({ model, messages, max_tokens: MAX_TOKENS });
+    const asked = anthropic.messages.create({ model, messages, max_tokens: MAX_TOKENS, ...SAME });
     const { data, response } = await asked.withResponse();
     const text = data.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     return answer(response, text, messagesUsage(data.usage, data.usage));
   },
   'messages, streamed': async ({ anthropic }, model) => {
-    const asked = anthropic.messages.create({ model, messages, max_tokens: MAX_TOKENS, stream: true });
+    const asked = anthropic.messages.create({ model, messages, max_tokens: MAX_TOKENS, ...SAME, stream: true });
     const { data, response } = await asked.withResponse();
     let text = '';
     let begun: Anthropic.Usage | undefined;
@@ -72,12 +77,18 @@ export const SDK_CALLS: Readonly<Record<string, SdkCall>> = {
     return answer(response, text, messagesUsage(begun, ended));
   },
   'responses, plain': async ({ openai }, model) => {
-    const asked = openai.responses.create({ model, input: PROMPT, max_output_tokens: MAX_TOKENS });
+    const asked = openai.responses.create({ model, input: PROMPT, max_output_tokens: MAX_TOKENS, ...SAME });
     const { data, response } = await asked.withResponse();
     return answer(response, data.output_text, responseUsage(data.usage));
   },
   'responses, streamed': async ({ openai }, model) => {
-    const asked = openai.responses.create({ model, input: PROMPT, max_output_tokens: MAX_TOKENS, stream: true });
+    const asked = openai.responses.create({
+      model,
+      input: PROMPT,
+      max_output_tokens: MAX_TOKENS,
+      ...SAME,
+      stream: true,
+    });
     const { data, response } = await asked.withResponse();
     let text = '';
     let usage: OpenAI.Responses.ResponseUsage | null | undefined;
