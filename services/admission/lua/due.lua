@@ -5,19 +5,41 @@
 -- its time is over. What is swept twice, or by nobody for one look more, does no harm: the sweep is
 -- repeatable, and due times stay. Keys: token and due of each bucket, and at last the look.
 --
--- Replies {'looked', now, newest token, holds kept, then the numbers of the buckets to sweep}
+-- A look also notes when somebody last listened to heartbeats, and since when without a gap: silence
+-- counts only then, and only when edges had a lease's time for heartbeats after the gap. A server
+-- without a look has lost its buckets, and no silence of before counts in them. These times are the
+-- server's own: a test that moves the clock has not been silent.
+--
+-- Replies {'looked', now, newest token, holds kept, until when silence counts (0: not at all), then
+--          the numbers of the buckets to sweep}
 --         {'enough', now, newest token, holds kept}: as the look of another replica found them
 local look_key, replica = KEYS[#KEYS], ARGV[DUE.replica]
 local others_ms, own_ms = tonumber(ARGV[DUE.others_ms]), tonumber(ARGV[DUE.own_ms])
 local run_id = ARGV[RUN.run_id]
 local now = redis_now()
+local server_now = now - tonumber(ARGV[RUN.clock_offset])
 local look = redis.call('GET', look_key)
+local listened_at, listens_since = server_now, 0
 if look then
-  local looked_run, looked_by, till, looked_holds, looked_newest = string.match(look, '^(%S+) (%S+) (%d+) (%d+) (%S*)$')
+  local looked_run, looked_by, till, looked_holds, looked_newest, last_at, last_since =
+    string.match(look, '^(%S+) (%S+) (%d+) (%d+) (%S*) (%d+) (%d+)$')
   -- A look from the future is none: no clock may hold sweeps off for longer than a pause between
   -- them.
   if looked_run == run_id and looked_by ~= replica and now < tonumber(till) and tonumber(till) <= now + others_ms then
     return { 'enough', int(now), looked_newest, looked_holds }
+  end
+  if looked_run == run_id then
+    listened_at, listens_since = tonumber(last_at), tonumber(last_since)
+  end
+end
+local silent_until = 0
+if ARGV[DUE.listens] == '1' then
+  if server_now - listened_at > tonumber(ARGV[DUE.silence_ms]) then
+    listens_since = server_now
+  end
+  listened_at = server_now
+  if listens_since == 0 or server_now - listens_since >= tonumber(ARGV[DUE.lease_ms]) then
+    silent_until = now
   end
 end
 local newest, holds, are_open = '', 0, true
@@ -37,5 +59,7 @@ for bucket_at = 0, #KEYS - 2, 2 do
   end
 end
 local till = are_open and now + own_ms or 0
-redis.call('SET', look_key, run_id .. ' ' .. replica .. ' ' .. int(till) .. ' ' .. int(holds) .. ' ' .. newest)
-return { 'looked', int(now), newest, int(holds), unpack(buckets) }
+redis.call('SET', look_key, table.concat({
+  run_id, replica, int(till), int(holds), newest, int(listened_at), int(listens_since),
+}, ' '))
+return { 'looked', int(now), newest, int(holds), int(silent_until), unpack(buckets) }

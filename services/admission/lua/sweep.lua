@@ -2,14 +2,18 @@
 -- uses: gate spans amounts holds
 -- What has fallen due in one bucket (docs/protocol.md#r9): a lapsed lease frees its slot,
 -- tombstones and notes (m:) are deleted, open holds past due become expiring, and of those and the
--- done ones the owner is asked.
+-- done ones the owner is asked. Silence counts up to a time that the look before said: what the
+-- server runs late, after it was stopped, takes nothing from calls whose heartbeats wait behind it.
 --
 -- Replies {state, now, token, caught up, entries seen, slots freed, then account, id, hold, shape of each to ask for}
 local ASK_MS = 5000
 local ASK_MAX_MS = 60000
+-- So soon an open hold is looked at again whose silence does not count.
+local UNHEARD_MS = 5000
 
 local due_key = KEYS[KEY.due]
 local accounts_prefix, holds_prefix = ARGV[SWEEP.accounts], ARGV[SWEEP.holds]
+local silent_until = tonumber(ARGV[SWEEP.silent_until])
 local now = redis_now()
 local token, state, caught_up = gate_token(KEYS[KEY.token])
 if not token then
@@ -34,19 +38,19 @@ for _, member in ipairs(members) do
     table.insert(gone_ids[hold_key], id)
   else
     local shape_text = shape_of(hold_key, hold)
-    if hold.state == 'o' and hold.slot == '1' and tonumber(hold.lease) <= now then
+    local is_silent = tonumber(hold.due) <= silent_until
+    if hold.state == 'o' and hold.slot == '1' and (is_silent or tonumber(hold.lease) <= silent_until) then
       adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
       hold.slot, hold.lease = '0', '0'
       freed = freed + 1
     end
-    local next_at = tonumber(hold.due)
-    if next_at <= now or hold.state ~= 'o' then
+    local next_at = tonumber(hold.slot == '1' and hold.lease or hold.due)
+    if next_at <= now then
+      next_at = now + UNHEARD_MS
+    end
+    if is_silent or hold.state ~= 'o' then
       if hold.state == 'o' then
-        if hold.slot == '1' then
-          adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
-          hold.slot, hold.lease = '0', '0'
-        end
-        hold.state, hold.edge = 'x', '-'
+        hold.state = 'x'
       end
       local tries = tonumber(hold.tries)
       next_at = now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)

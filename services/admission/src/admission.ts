@@ -1,5 +1,6 @@
 import type { AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import type {
+  BucketEpochs,
   admissionApply,
   admissionAuthorize,
   admissionHeld,
@@ -101,7 +102,13 @@ export class Admission {
     return applyBalanceSnapshots(this.ports, snapshots, this.#decider.noticeLoss);
   }
 
+  /** Epochs that another replica sets, or an edge knows: a superseded limit store is given up. */
+  hearEpochs(epochs: BucketEpochs): void {
+    this.ports.limitStore.hear(epochs.map(({ token }) => token));
+  }
+
   heartbeat(heartbeat: Heartbeat): Promise<void> {
+    this.hearEpochs(heartbeat.tokens);
     return answerHeartbeat(this.ports, this.#decider.cache, heartbeat, this.#decider.noticeLoss);
   }
 

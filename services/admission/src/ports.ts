@@ -50,6 +50,11 @@ export interface LimitStore {
   dropRoute(digest: string): Promise<void>;
   /** A new token for a bucket of this server run. */
   newEpoch(): string;
+  /**
+   * Epochs that edges or other replicas quote. One that supersedes this server's makes it unusable:
+   * it is looked for anew.
+   */
+  hear(epochs: readonly string[]): void;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
 }
@@ -85,7 +90,10 @@ export type Heartbeat = ReceivedOf<typeof edgeHeartbeat>;
 
 /** The last heartbeats that the stream keeps, and what is said to edges. */
 export interface Edges {
-  lastHeartbeats(): Promise<readonly KeptHeartbeat[]>;
+  /** Whether heartbeats reach this process now: the bus is there. */
+  listens(): boolean;
+  /** @param edge only of this one */
+  lastHeartbeats(edge?: string): Promise<readonly KeptHeartbeat[]>;
   heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }

@@ -79,6 +79,8 @@ export interface World {
   readonly refused: { minute: number; rows: readonly RefusedRow[] }[];
   /** Nothing that is published arrives. */
   deaf: boolean;
+  /** Whether heartbeats reach the replicas. */
+  listens: boolean;
   readonly kept: Map<string, KeptHeartbeat>;
   catalog: CatalogView | null;
   backPressureReason: string | null;
@@ -129,6 +131,7 @@ export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promi
     uses: [],
     refused: [],
     deaf: false,
+    listens: true,
     kept: new Map(),
     catalog: testCatalog(),
     backPressureReason: null,
@@ -182,7 +185,11 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
     clock: { now: () => clock.now(), wall: () => clock.wall(), monotonic: () => clock.monotonic() + passedMs },
     owners: ownersOf(world.owners),
     edges: {
-      lastHeartbeats: async () => (options.ignoresHeartbeats ? [] : [...world.kept.values()]),
+      listens: () => world.listens,
+      lastHeartbeats: async (edge) => {
+        const kept = options.ignoresHeartbeats ? [] : [...world.kept.values()];
+        return kept.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge);
+      },
       heartbeatReply: (edge, heartbeatReply) => void world.heartbeatReplies.push({ edge, heartbeatReply }),
       report: (tokens) => void world.reports.push([...tokens]),
     },
@@ -195,7 +202,7 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
     backPressure: { engaged: () => world.backPressureReason },
     log,
     // A busy machine must not turn a decision into a fault; the default has a test of its own.
-    durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000, ...options.durations },
+    durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: SWEEP_MS, decideMs: 60_000, ...options.durations },
     replica: name,
   };
   const admission = new Admission(ports);
@@ -214,6 +221,9 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
     },
   };
 }
+
+/** Tests sweep by hand; however slow a machine is, the time between two sweeps is no silence. */
+const SWEEP_MS = 600_000;
 
 /** Answers as accounts and billing would. */
 export function ownersOf(state: OwnerState): Ports['owners'] {

@@ -243,11 +243,22 @@ function take_copy_back()
   database = copy(kept)
 end
 
+-- What a server has that was superseded, and answers some all the same.
+local superseded = {}
+
+function split_off()
+  superseded = copy(database)
+end
+
+function swap_superseded()
+  database, superseded = superseded, database
+end
+
 function flush()
   database = {}
 end
 
 function begin_anew()
-  database, kept = {}, {}
+  database, kept, superseded = {}, {}, {}
   collectgarbage()
 end

@@ -68,7 +68,8 @@ export const edgeHeartbeatReply = published({
 });
 
 /**
- * Admission asks all edges for a heartbeat at once while it restores buckets. A replica that stops
+ * Admission asks all edges for a heartbeat at once while it restores buckets. Other replicas hear of
+ * the new epochs too: one that is connected to a superseded Redis gives it up. A replica that stops
  * sends one without epochs, with its own id in `left`.
  */
 export const edgeResyncRequest = published({
@@ -76,7 +77,7 @@ export const edgeResyncRequest = published({
   subject: 'edge.report',
   version: 1,
   sentBy: ['admission'],
-  servedBy: ['edge-proxy'],
+  servedBy: ['edge-proxy', 'admission'],
   reaches: 'all',
   body: z.object({
     tokens: bucketEpochs,

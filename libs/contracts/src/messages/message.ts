@@ -119,6 +119,9 @@ export function subjectOf(
 }
 
 /** The subject as a subscription: every `{word}` matches one token. */
-export function subjectPattern(message: { readonly subject: string }): string {
-  return message.subject.replace(/\{\w+\}/g, '*');
+export function subjectPattern(
+  message: { readonly subject: string },
+  words: Readonly<Record<string, string | undefined>> = {},
+): string {
+  return message.subject.replace(/\{(\w+)\}/g, (_whole, name: string) => words[name] ?? '*');
 }

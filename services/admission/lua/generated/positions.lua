@@ -154,13 +154,17 @@ DUE = {
   replica = 3,
   others_ms = 4,
   own_ms = 5,
-  size = 5,
+  listens = 6,
+  silence_ms = 7,
+  lease_ms = 8,
+  size = 8,
 }
 SWEEP = {
   accounts = 3,
   holds = 4,
   entries_max = 5,
-  size = 5,
+  silent_until = 6,
+  size = 6,
 }
 TOKEN = {
   action = 3,

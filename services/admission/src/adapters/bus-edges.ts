@@ -16,8 +16,9 @@ export function tellLeaving(bus: Bus, replica: string): void {
 
 export function busEdges(bus: Bus, log: Log): Edges {
   return {
-    async lastHeartbeats() {
-      const kept = await bus.lastPerSubject(edgeHeartbeat.stream, subjectPattern(edgeHeartbeat));
+    listens: () => bus.connected(),
+    async lastHeartbeats(edge) {
+      const kept = await bus.lastPerSubject(edgeHeartbeat.stream, subjectPattern(edgeHeartbeat, { edge }));
       return kept.flatMap(({ data, storedAtMs, subject }) => {
         const decoded = bus.decode(edgeHeartbeat, data);
         if (decoded.ok) return [{ heartbeat: decoded.body, storedAtMs }];

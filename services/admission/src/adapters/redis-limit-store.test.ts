@@ -3,6 +3,8 @@ import { recordingLog, startTestRedis, until } from '@gateway/testkit';
 import type { TestServer, RecordingLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { startTestCluster } from '../../test/model/test-cluster.js';
+import { makeEpoch, setAtOf } from '../domain/epoch.js';
+import { inOrder } from '../domain/script-positions.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { AdmissionFault } from '../ports.js';
 import { RedisClock } from './redis-clock.js';
@@ -35,7 +37,7 @@ const said = (log: RecordingLog): string =>
 
 const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
   const { token, due, accounts, holds } = bucketKeys(bucket);
-  return limitStore.run([{ script: 'sweep', keys: [token, due], args: [accounts, holds, 10] }]);
+  return limitStore.run([{ script: 'sweep', keys: [token, due], args: [accounts, holds, 10, 0] }]);
 };
 
 async function replicaOf(primary: TestServer['server'], redis: Redis): Promise<void> {
@@ -122,4 +124,26 @@ test('a server that is killed under a script leaves open whether it ran', async 
   const [reply] = await asked;
   expect(reply).toBeInstanceOf(AdmissionFault);
   expect((reply as AdmissionFault).mayHold).toBe(true);
+});
+
+test('a server whose place another one has taken is given up, and not taken again while it has its epochs', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore, log } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const { token, due } = bucketKeys(0);
+  const restore = inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() });
+  const [reply] = await limitStore.run([{ script: 'token', keys: [token, due], args: restore }]);
+  const setAt = setAtOf((reply as string[])[2] ?? '');
+  const other = 'f'.repeat(40);
+  limitStore.hear([makeEpoch(other, setAt - 1, '00')]);
+  expect(limitStore.usable()).toBe(true);
+  limitStore.hear([makeEpoch(other, setAt + 60_000, '00')]);
+  await expect(sweepOf(limitStore)).rejects.toBeInstanceOf(AdmissionFault);
+  await until('it is refused', () => said(log).includes('redis handshake failed'));
+  expect(said(log)).toContain('another Redis server has taken the place of this one');
+  expect(limitStore.usable()).toBe(false);
+  // Promoted again, after the other one: what it has is lost, and its next epochs are later.
+  await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
+  await until('it is in use', () => limitStore.usable());
+  expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
 });

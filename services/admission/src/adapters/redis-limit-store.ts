@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
-import { NO_ROUTE, routeKey } from '../domain/store-keys.js';
-import { makeEpoch, setAtOf } from '../domain/epoch.js';
+import { NO_ROUTE, bucketKeys, routeKey } from '../domain/store-keys.js';
+import { EpochHistory } from '../domain/epoch-history.js';
+import { makeEpoch } from '../domain/epoch.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
 import { AdmissionFault } from '../ports.js';
@@ -40,6 +41,8 @@ const EPOCH_RANDOM_BYTES = 8;
  */
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
+const SUPERSEDED = 'another Redis server has taken the place of this one';
+
 /** How full Redis is: used bytes and the limit, 0 for none. */
 export interface RedisMemory {
   readonly usedBytes: number;
@@ -60,7 +63,7 @@ export class RedisLimitStore implements LimitStore {
   #runId: string | null = null;
   /** Counts connections and their ends: a handshake that outlives its connection is void. */
   #generation = 0;
-  #latestEpochAt = 0;
+  readonly #epochs = new EpochHistory();
   #onUse: () => void = () => undefined;
   #problem: string | null = null;
   readonly #refused: ThrottledLog;
@@ -166,12 +169,20 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Later than every token that this process has seen, also when other replicas' clocks are ahead
+   * Later than every epoch that this process knows of, also when other replicas' clocks are ahead
    * of its own.
    */
   newEpoch(): string {
-    const setAt = Math.max(this.clock.wall(), this.#latestEpochAt + 1);
+    const setAt = this.#epochs.nextTime(this.clock.wall());
     return makeEpoch(this.#handshaken(), setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
+  }
+
+  /** Gives the connection up if the epochs say that another server has taken its place. */
+  hear(epochs: readonly string[]): void {
+    for (const epoch of epochs) this.#epochs.observe(epoch);
+    if (this.#runId === null || !this.#epochs.isSuperseded()) return;
+    this.log.warn({ runId: this.#runId }, SUPERSEDED);
+    this.#reconnect();
   }
 
   async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
@@ -202,7 +213,11 @@ export class RedisLimitStore implements LimitStore {
       if (this.#problem !== null) throw new Error(this.#problem);
       const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? '';
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
+      const epoch = (await this.#redis.get(bucketKeys(0).token))?.split(' ')[0] ?? '';
       if (generation !== this.#generation) return;
+      this.#epochs.begin(runId);
+      this.#epochs.observe(epoch);
+      if (this.#epochs.isSuperseded()) throw new Error(SUPERSEDED);
       this.clock.forget();
       this.#runId = runId;
       this.log.info({ runId }, 'redis is in use');
@@ -252,7 +267,10 @@ export class RedisLimitStore implements LimitStore {
       return this.#fault(texts);
     }
     this.clock.observe(timeOfReply(texts), offsetMs);
-    if (EPOCH_SCRIPTS.has(script)) this.#latestEpochAt = Math.max(this.#latestEpochAt, setAtOf(texts[2] ?? ''));
+    if (EPOCH_SCRIPTS.has(script)) {
+      this.hear([texts[2] ?? '']);
+      this.#handshaken();
+    }
     return texts;
   }
 

@@ -48,6 +48,12 @@ export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] 
   return Array.from(byEdge, ([edge, parts]) => lastHeartbeatOf(edge, [...parts.values()]));
 }
 
+/** Ids of the calls that a heartbeat names which was stored after that time. */
+export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number): Set<string> {
+  const young = lastHeartbeats(kept).filter(({ storedAtMs }) => storedAtMs > afterMs);
+  return new Set(young.flatMap(({ calls }) => calls.map(({ id }) => id)));
+}
+
 /** Whether this edge, if it lives, has reported all that it runs under the token. */
 export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: string): boolean {
   return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);

@@ -106,8 +106,8 @@ export const POSITIONS = {
     'onlyRestoring',
   ],
   TAKE: ['account', 'id'],
-  DUE: ['replica', 'othersMs', 'ownMs'],
-  SWEEP: ['accounts', 'holds', 'entriesMax'],
+  DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
+  SWEEP: ['accounts', 'holds', 'entriesMax', 'silentUntil'],
   TOKEN: ['action', 'token'],
   /** Then the fields that are asked for. */
   READ: ['keyField'],

@@ -30,12 +30,13 @@ export interface SweepOutcome {
   readonly asks: readonly DueHold[];
 }
 
-export function sweepCall(keys: BucketKeys): ScriptCall {
+/** @param silentUntil of the look that found the bucket */
+export function sweepCall(keys: BucketKeys, silentUntil: number): ScriptCall {
   const { token, due, accounts, holds } = keys;
   return {
     script: 'sweep',
     keys: [token, due],
-    args: inOrder('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX }),
+    args: inOrder('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, silentUntil }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   admissionUsage,
   billingBalanceSnapshots,
   edgeHeartbeat,
+  edgeResyncRequest,
 } from '@gateway/contracts/messages';
 import type { Admission } from '../admission.js';
 import type { Log } from '../ports.js';
@@ -41,6 +42,7 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     // A balance snapshot that is lost costs a question when its holds fall due.
     await admission.applySnapshots(snapshot).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
   });
+  bus.subscribe(edgeResyncRequest, ({ tokens }) => admission.hearEpochs(tokens));
   bus.subscribe(
     edgeHeartbeat,
     async (heartbeat) => {

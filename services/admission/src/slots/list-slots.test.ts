@@ -72,7 +72,7 @@ test('a running call is shown with all that it holds, an ended one is not', asyn
   world.advance(121_000);
   await one.admission.sweep();
   world.owners.caughtUpTo = () => Date.now();
-  expect(await all(account.account, 10)).toMatchObject([{ state: 'expiring', takesSlot: false, edge: null }]);
+  expect(await all(account.account, 10)).toMatchObject([{ state: 'expiring', takesSlot: false, edge: 'edge1' }]);
   expect(await one.admission.held({ account: account.account })).toEqual({ walletNanoUsd: PRICE + 5, slots: 0 });
 });
 

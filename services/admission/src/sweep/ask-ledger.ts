@@ -7,6 +7,7 @@ import { bucketKeys } from '../domain/store-keys.js';
 import { expiredEvent } from '../domain/sweep-script.js';
 import type { DueHold, SweepOutcome } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
+import { NamedCalls } from './named-calls.js';
 import { holdsExpired, questionsDropped } from './sweep-metrics.js';
 
 /** Ids and names of rows in one question (the contract's bounds). */
@@ -32,8 +33,8 @@ interface Question {
 
 /**
  * Asks billing for the records of calls whose holds are due. What has one is closed; what has none
- * although billing has settled everything that was stored until it fell due is recorded as expired.
- * The rest is asked for again later. It works beside the sweeps: a billing that does not answer
+ * although billing has settled everything that was stored until it fell due is recorded as expired,
+ * unless its edge still names it. The rest is asked for again later. It works beside the sweeps: a billing that does not answer
  * must not keep slots from falling free.
  */
 export class LedgerClient {
@@ -41,7 +42,11 @@ export class LedgerClient {
   readonly #asking = new Set<Promise<void>>();
   #settles = true;
 
-  constructor(private readonly ports: Ports) {}
+  readonly #named: NamedCalls;
+
+  constructor(private readonly ports: Ports) {
+    this.#named = new NamedCalls(ports);
+  }
 
   /** Takes what a sweep found. Returns at once. */
   take(outcomes: Iterable<SweepOutcome>): void {
@@ -68,7 +73,7 @@ export class LedgerClient {
     while (this.#asking.size < ASKING_MAX) {
       const question = this.#waiting.shift();
       if (question === undefined) return;
-      const asking = settleQuestion(this.ports, question).then((isSettled) => {
+      const asking = settleQuestion(this.ports, this.#named, question).then((isSettled) => {
         this.#settles = isSettled;
         this.#asking.delete(asking);
         this.#askNext();
@@ -79,10 +84,11 @@ export class LedgerClient {
 }
 
 /** Whether it could be done. Never rejects: what fails is due again. */
-async function settleQuestion(ports: Ports, question: Question): Promise<boolean> {
+async function settleQuestion(ports: Ports, named: NamedCalls, question: Question): Promise<boolean> {
   const { account, holds } = question;
   try {
-    await recordExpired(ports, account, await askOnce(ports, question));
+    const ended = await withoutNamed(named, await askOnce(ports, question), question.now);
+    await recordExpired(ports, account, ended.map(expiredEvent));
     return true;
   } catch (err) {
     ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled');
@@ -90,8 +96,8 @@ async function settleQuestion(ports: Ports, question: Question): Promise<boolean
   }
 }
 
-/** Closes what the ledger knows; returns the events of what it will never know. */
-async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<UsageEvent[]> {
+/** Closes what the ledger knows; returns what it will never know unless it still runs. */
+async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<DueHold[]> {
   const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
   const answer = await owners.loadBalances({ account, names, ids, afterLoss: false });
@@ -103,7 +109,20 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
   const closed = new Set(snapshot.closed);
   // Redis time carries the test clock's offset, the stream's time does not.
   const shiftMs = clock.now() - clock.wall();
-  return holds.filter(({ id, hold }) => !closed.has(id) && caughtUpTo > hold.due - shiftMs).map(expiredEvent);
+  return holds.filter(({ id, hold }) => !closed.has(id) && caughtUpTo > hold.due - shiftMs);
+}
+
+/**
+ * Without those that stand in a young heartbeat of their edge: it was stored, and taken by no
+ * replica.
+ */
+async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: number): Promise<DueHold[]> {
+  const ended: DueHold[] = [];
+  for (const one of due) {
+    const { edge } = one.hold;
+    if (edge === null || !(await named.of(edge, since)).has(one.id)) ended.push(one);
+  }
+  return ended;
 }
 
 async function recordExpired({ journal }: Ports, account: string, events: readonly UsageEvent[]): Promise<void> {

@@ -171,9 +171,89 @@ test('three replicas that sweep at once ask and free no slot twice', async () =>
   expect(eventsOf(account)).toHaveLength(40);
 });
 
+describe('silence', () => {
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(world.server.url);
+  });
+  afterAll(() => void redis.disconnect());
+
+  /** As if nobody had looked for so long; the clock of the world stays. */
+  async function beSilent(ms: number): Promise<void> {
+    const look = String(await redis.get('{0}look')).split(' ');
+    await redis.set('{0}look', [...look.slice(0, 5), Number(look[5]) - ms, look[6]].join(' '));
+  }
+
+  test('of a time in which nobody looked takes nothing: heartbeats come first, for a lease', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    const calls = [];
+    for (let count = 0; count < 2; count += 1)
+      calls.push(await mustAdmit(one, admitEntry(one.clock, [account.digest])));
+    const [lives, dead] = calls as [Admitted, Admitted];
+    await heartbeat(1, lives, dead);
+    await one.admission.sweep();
+    await beSilent(3_600_000);
+    world.advance(3_600_000);
+    await one.admission.sweep();
+    expect(await dump(account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
+    await heartbeat(2, lives);
+    // The server's own clock, by which the gap is told, is as if a lease had passed.
+    const look = String(await redis.get('{0}look')).split(' ');
+    expect(Number(look[6])).toBeGreaterThan(0);
+    await redis.set('{0}look', [...look.slice(0, 6), Number(look[6]) - 30_000].join(' '));
+    world.advance(6_000);
+    await one.admission.sweep();
+    const { slots, holds } = await dump(account);
+    expect(slots).toBe(1);
+    expect(holds.find(({ id }) => id === lives.id)?.hold).toMatchObject({ state: 'open', slot: true });
+    expect(holds.find(({ id }) => id === dead.id)?.hold).toMatchObject({ state: 'expiring', slot: false });
+  });
+
+  test('of a short pause counts', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await one.admission.sweep();
+    await beSilent(60_000);
+    world.advance(11_000);
+    await one.admission.sweep();
+    expect((await dump(account)).slots).toBe(0);
+  });
+
+  test('does not count while the bus is away, and a look then is enough for nobody', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    world.listens = false;
+    world.advance(121_000);
+    await one.admission.sweep();
+    const { slots, holds } = await dump(account);
+    expect([slots, holds[0]?.hold.state]).toEqual([1, 'open']);
+    world.listens = true;
+    world.advance(6_000);
+    await one.admission.sweep();
+    expect((await dump(account)).slots).toBe(0);
+  });
+
+  test('of an edge whose stored heartbeat is young expires nothing', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    world.advance(121_000);
+    // Stored, and taken by nobody.
+    heartbeatOf(world, 'edge1', 7, { calls: [running(call)] }, one.clock.now() - 60_000);
+    await one.admission.sweep();
+    expect((await dump(account)).holds[0]?.hold.state).toBe('expiring');
+    expect(eventsOf(account)).toEqual([]);
+    world.advance(61_000);
+    one.pass(61_000);
+    await one.admission.sweep();
+    expect(eventsOf(account)).toMatchObject([{ id: call.id, outcome: 'expired' }]);
+    world.kept.clear();
+  });
+});
+
 describe('a look of one replica', () => {
   /** A pause between two sweeps that no test lasts as long as. */
   const SHARED = { othersMs: 60_000, ownMs: 60_000 };
+  const LISTENING = { listens: true, silenceMs: 600_000, leaseMs: 30_000 };
   const noticed: number[] = [];
   const sweepAs = (replica: Replica, sharing: LookSharing = SHARED) =>
     sweepBuckets(replica.ports, new LedgerClient(replica.ports), (bucket) => noticed.push(bucket), sharing);
@@ -237,7 +317,7 @@ describe('a look of one replica', () => {
     const calls = [];
     for (const { digest } of accounts) calls.push(await mustAdmit(one, admitEntry(one.clock, [digest])));
     const ask = (replica: Replica) =>
-      replica.limitStore.run([dueCall([...Array(256).keys()], replica.ports.replica, SHARED)]);
+      replica.limitStore.run([dueCall([...Array(256).keys()], replica.ports.replica, SHARED, LISTENING)]);
     const [state, , newest = '', holds = ''] = (await ask(one))[0] as string[];
     expect(state).toBe('looked');
     expect((await ask(two))[0]).toEqual(['enough', expect.any(String), newest, holds]);
@@ -246,7 +326,7 @@ describe('a look of one replica', () => {
     expect(Number(holds)).toBeGreaterThanOrEqual(calls.length);
     world.advance(11_000);
     const due = (await ask(one))[0] as string[];
-    expect(due.slice(4)).toEqual(expect.arrayContaining(calls.map(({ bucket }) => String(bucket))));
+    expect(due.slice(5)).toEqual(expect.arrayContaining(calls.map(({ bucket }) => String(bucket))));
   });
 
   test('is not enough when its replica cannot settle what it finds', async () => {

@@ -1,6 +1,6 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { dueCall, readDueReply } from '../domain/due-script.js';
-import type { LookSharing } from '../domain/due-script.js';
+import type { DueLook, LookSharing } from '../domain/due-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
 import type { SweepOutcome } from '../domain/sweep-script.js';
@@ -9,6 +9,10 @@ import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
 import { holdsAsked, holdsKept, slotsFreed } from './sweep-metrics.js';
+
+/** A time in which nobody listened to heartbeats is a gap from here on, and from so many pauses on. */
+const SILENCE_MS = 5_000;
+const SILENCE_PAUSES = 3;
 
 /** Runs of the script in one round; what is due beyond is for the next round. */
 const RUNS_MAX = 20;
@@ -27,9 +31,10 @@ export async function sweepBuckets(
   noticeLoss: (bucket: number) => void,
   sharing: LookSharing,
 ): Promise<void> {
-  let buckets = await look(ports, sharing);
+  const { silentUntil, ...found } = await look(ports, sharing);
+  let { buckets } = found;
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
-    const outcomes = await sweepOnce(ports, buckets);
+    const outcomes = await sweepOnce(ports, buckets, silentUntil);
     for (const [bucket, { state }] of outcomes) {
       if (state !== 'open') noticeLoss(bucket);
     }
@@ -38,19 +43,21 @@ export async function sweepBuckets(
   }
 }
 
-/** The buckets to sweep. */
-async function look({ limitStore, replica }: Ports, sharing: LookSharing): Promise<readonly number[]> {
-  const reply = await runScript(limitStore, dueCall(ALL_BUCKETS, replica, sharing));
-  const { buckets, holds } = readDueReply(reply);
-  holdsKept.count = holds;
-  return buckets;
+async function look({ limitStore, replica, edges, durations }: Ports, sharing: LookSharing): Promise<DueLook> {
+  const { leaseMs, sweepMs } = durations;
+  const silenceMs = Math.max(SILENCE_MS, SILENCE_PAUSES * sweepMs);
+  const listening = { listens: edges.listens(), silenceMs, leaseMs };
+  const found = readDueReply(await runScript(limitStore, dueCall(ALL_BUCKETS, replica, sharing, listening)));
+  holdsKept.count = found.holds;
+  return found;
 }
 
 async function sweepOnce(
   { limitStore, log }: Ports,
   buckets: readonly number[],
+  silentUntil: number,
 ): Promise<ReadonlyMap<number, SweepOutcome>> {
-  const replies = await limitStore.run(buckets.map((bucket) => sweepCall(bucketKeys(bucket))));
+  const replies = await limitStore.run(buckets.map((bucket) => sweepCall(bucketKeys(bucket), silentUntil)));
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {
     const reply = replies[index];

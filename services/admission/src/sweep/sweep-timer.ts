@@ -56,10 +56,11 @@ export class SweepTimer {
     return this.#swept;
   }
 
-  /** One that cannot settle what it finds keeps nobody else from trying. */
+  /** One that cannot settle what it finds, or hears no edge, keeps nobody else from trying. */
   #sharing(): LookSharing {
-    const { sweepMs } = this.ports.durations;
-    return { othersMs: sweepMs, ownMs: this.#ledger.settles() ? sweepMs : 0 };
+    const { durations, edges } = this.ports;
+    const isEnough = this.#ledger.settles() && edges.listens();
+    return { othersMs: durations.sweepMs, ownMs: isEnough ? durations.sweepMs : 0 };
   }
 
   #sweep(sharing: LookSharing): Promise<void> {

@@ -13,6 +13,9 @@ const NO_TIME = '{ 0, 0 }';
 export type Command = readonly [name: string, ...args: (string | number)[]];
 export type Result = readonly [Error | null, unknown];
 
+const SHARING = { othersMs: 0, ownMs: 0 };
+const LISTENING = { listens: true, silenceMs: 0, leaseMs: 0 };
+
 /** How commands get to Redis: one server, or a cluster. */
 export interface Wire {
   open(): Promise<void>;
@@ -202,6 +205,9 @@ export class FrozenLimitStore implements LimitStore {
     return [fieldsOf(account), fieldsOf(holds)];
   }
 
+  /** There is no other server beside this one. */
+  hear(): void {}
+
   /** The server comes back empty. */
   async flush(): Promise<void> {
     this.#runs += 1;
@@ -216,7 +222,7 @@ export class FrozenLimitStore implements LimitStore {
 
   /** In the slot of the own bucket. */
   #lookOf({ args }: ScriptCall): ScriptCall {
-    return { ...dueCall([this.bucket], '', { othersMs: 0, ownMs: 0 }), args };
+    return { ...dueCall([this.bucket], '', SHARING, LISTENING), args };
   }
 
   #runId(): string {

@@ -33,7 +33,7 @@ type Opening = Pick<AdmitEntry, 'id' | 'digests'>;
 const ID_SKEW_MS = 30_000;
 const FIRST_LEASE_MS = 10_000;
 const LEASE_MS = 30_000;
-const EXPIRY_MS = 120_000;
+export const EXPIRY_MS = 120_000;
 const ASK_MS = 5_000;
 const ASK_MAX_MS = 60_000;
 const VOID_UNKNOWN_MS = 60_000;
@@ -319,7 +319,7 @@ export class ModelLimitStore {
     }
     if (hold.due > this.now) return false;
     if (hold.slot === 'taken') hold.slot = 'free';
-    Object.assign(hold, { state: 'expiring', edge: null, lease: 0 });
+    Object.assign(hold, { state: 'expiring', lease: 0 });
     return true;
   }
 

@@ -12,7 +12,8 @@ import { Directory } from './directory.js';
 import { FrozenClock, FrozenLimitStore } from './frozen-limit-store.js';
 import type { FrozenRedis } from './frozen-limit-store.js';
 import { Ledger } from './ledger.js';
-import { ModelLimitStore } from './model-limit-store.js';
+import { EXPIRY_MS, ModelLimitStore } from './model-limit-store.js';
+import type { ModelHold } from './model-state.js';
 import { NO_PLAN, catalogFrom } from './scene.js';
 
 /** A call as its edge knows it. */
@@ -126,9 +127,16 @@ export class Stage {
     }
   }
 
+  /** Whether a stored heartbeat that is younger than the expiry names the call. */
+  isNamed({ id, edge }: ModelHold): boolean {
+    const kept = edge === null ? undefined : this.kept.get(edge);
+    if (kept === undefined || kept.storedAtMs <= this.now - EXPIRY_MS) return false;
+    return kept.heartbeat.calls.some((call) => call.id === id);
+  }
+
   /** What the sweep of all buckets does with this one, and all that it asks for. */
   async sweep(): Promise<void> {
-    const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket))]);
+    const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket), this.model.now)]);
     if (!reply || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
     this.#ledgerClient.take([readSweepReply(reply)]);
     await this.#ledgerClient.idle();
@@ -159,7 +167,9 @@ export class Stage {
         },
       },
       edges: {
-        lastHeartbeats: async () => [...this.kept.values()],
+        listens: () => true,
+        lastHeartbeats: async (edge) =>
+          [...this.kept.values()].filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge),
         heartbeatReply: (_edge, heartbeatReply) => void this.heartbeatReplies.push(heartbeatReply),
         report: (tokens) => this.#report([...tokens]),
       },

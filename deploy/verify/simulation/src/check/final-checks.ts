@@ -4,12 +4,14 @@ import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import { checkLedger, checkReplay } from './check-ledger.js';
 import { checkRecords } from './check-records.js';
+import { expiredInSilence } from './held-in-silence.js';
 
 /** What must be true when nothing moves any more. */
 export async function finalChecks(world: World): Promise<void> {
   checkLedger(world);
   checkRecords(world);
   checkMirrors(world);
+  expiredInSilence(world);
   await checkReplay(world);
 }
 

@@ -12,6 +12,7 @@ import {
 import type { ScriptRun } from '../limit-store/server.js';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
+import { heldInSilence } from './held-in-silence.js';
 
 const FIRST_LEASE_MS = 10_000;
 /**
@@ -36,7 +37,8 @@ export class LimitStoreWatch {
         this.#admitted(world, args, reply);
         break;
       case 'beat':
-        for (const { id } of world.truth.calls) if (id !== null && args.includes(id)) this.#leased(id, LEASE_MS);
+        for (const { id, account } of world.truth.calls)
+          if (id !== null && args.includes(id) && hasSlot(world, account, id)) this.#leased(id, LEASE_MS);
         break;
       case 'create':
         this.#leased(String(argumentOf('CREATE', 'id', args)), LEASE_MS);
@@ -49,6 +51,7 @@ export class LimitStoreWatch {
         return;
       case 'sweep':
         if (reply[4] === '0') return;
+        heldInSilence(world);
         break;
       case 'release':
       case 'apply':
@@ -96,6 +99,12 @@ export class LimitStoreWatch {
     const { truth, time } = this.world();
     truth.leases.set(id, time.now + ms);
   }
+}
+
+/** A lapsed slot is not taken again by a heartbeat. */
+function hasSlot({ server }: World, account: string, id: string): boolean {
+  const text = server.hash(bucketKeys(bucketOfAccount(account)).holds + account)[id];
+  return text !== undefined && readHold(text).slot;
 }
 
 /**

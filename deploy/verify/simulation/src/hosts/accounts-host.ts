@@ -1,5 +1,6 @@
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import { inForce, toldOfAccount } from '../check/in-force.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { anyOf, type RunParts } from './run-parts.js';
@@ -93,7 +94,10 @@ export class AccountsHost {
         await to?.admission.apply(change);
         return true;
       }).then(
-        () => void (this.waiting -= 1),
+        () => {
+          this.waiting -= 1;
+          if ('accounts' in change) for (const record of change.accounts) inForce(world, toldOfAccount(record));
+        },
         () => void world.time.in(this.host, REPEAT_MS, tell),
       );
     };

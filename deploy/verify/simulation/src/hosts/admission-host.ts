@@ -81,7 +81,9 @@ export class AdmissionHost implements AdmissionReplica {
         },
       },
       edges: {
-        lastHeartbeats: () => request(world, host, streams.host, HEARTBEATS_MS, async () => streams.lastHeartbeats()),
+        listens: () => !network.isCut(host),
+        lastHeartbeats: (edge) =>
+          request(world, host, streams.host, HEARTBEATS_MS, async () => streams.lastHeartbeats(edge)),
         heartbeatReply: (edge, reply) => {
           const to = edges.find((one) => one?.id === edge);
           const sent = onWire(reply);
@@ -91,6 +93,9 @@ export class AdmissionHost implements AdmissionReplica {
           for (const to of edges) {
             const sent = onWire({ tokens: [...tokens] });
             if (to) network.post(host, to.host, () => to.deliver.report(sent));
+          }
+          for (const to of world.admissions) {
+            if (to) network.post(host, to.host, () => to.admission.hearEpochs([...tokens]));
           }
         },
       },

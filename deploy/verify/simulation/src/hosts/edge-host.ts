@@ -159,7 +159,8 @@ export class EdgeHost implements Hosted {
         const taker = anyOf(world, world.admissions);
         await request(world, host, streams.host, STORE_HEARTBEAT_MS, async () => {
           streams.storeHeartbeat(sent);
-          if (taker) network.post(streams.host, taker.host, () => taker.takeHeartbeat(onWire(sent)));
+          if (taker && !network.isCut(network.heartbeats))
+            network.post(streams.host, taker.host, () => taker.takeHeartbeat(onWire(sent)));
         });
       },
       publishHealth: () => undefined,

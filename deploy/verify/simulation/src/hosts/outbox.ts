@@ -1,5 +1,6 @@
 import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/cores';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import { inForce, toldOfSnapshot } from '../check/in-force.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -77,6 +78,7 @@ export class Outbox {
       () => {
         this.#rows.shift();
         row.taken();
+        inForce(world, toldOfSnapshot(row.snapshot));
         this.#tellNext();
       },
       () => void world.time.in(this.host, REPEAT_MS, () => this.#tellNext()),

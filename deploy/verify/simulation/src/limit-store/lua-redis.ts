@@ -64,6 +64,21 @@ export class LuaRedis {
     this.#call('take_copy_back', []);
   }
 
+  /** Keeps all as it is now for {@link inSuperseded}. */
+  splitOff(): void {
+    this.#call('split_off', []);
+  }
+
+  /** Does `work` with what was split off, which goes on by itself. */
+  inSuperseded<T>(work: () => T): T {
+    this.#call('swap_superseded', []);
+    try {
+      return work();
+    } finally {
+      this.#call('swap_superseded', []);
+    }
+  }
+
   flush(): void {
     this.#call('flush', []);
   }

@@ -1,4 +1,4 @@
-import { AdmissionFault, makeEpoch, setAtOf } from '@gateway/admission/cores';
+import { AdmissionFault, EpochHistory, makeEpoch } from '@gateway/admission/cores';
 import type { LimitStore, RedisClock, ScriptCall, ScriptReply } from '@gateway/admission/cores';
 import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';
@@ -30,7 +30,7 @@ interface Pending {
 export class ReplicaLimitStore implements LimitStore {
   readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
-  #latestTokenAt = 0;
+  readonly #epochs = new EpochHistory();
   #arrivesAt = 0;
   #returnsAt = 0;
   readonly #pending = new Set<Pending>();
@@ -60,7 +60,7 @@ export class ReplicaLimitStore implements LimitStore {
         clock.observe(Number(replies.at(-1)?.[1]), offsetMs);
         for (const [index, reply] of replies.entries()) {
           const script = calls[index]?.script;
-          if ((script === 'due' || script === 'sweep' || script === 'token') && reply[2]) this.#note(reply[2]);
+          if ((script === 'due' || script === 'sweep' || script === 'token') && reply[2]) this.hear([reply[2]]);
         }
         return replies;
       };
@@ -96,8 +96,15 @@ export class ReplicaLimitStore implements LimitStore {
 
   newEpoch(): string {
     const { host, time, random } = this.#parts;
-    const setAt = Math.max(time.now + host.skewMs, this.#latestTokenAt + 1);
+    const setAt = this.#epochs.nextTime(time.now + host.skewMs);
     return makeEpoch(this.#handshaken(), setAt, random.below(0x7fff_ffff).toString(16));
+  }
+
+  hear(epochs: readonly string[]): void {
+    for (const epoch of epochs) this.#epochs.observe(epoch);
+    if (this.#runId === null || !this.#epochs.isSuperseded()) return;
+    this.#close();
+    this.#lose();
   }
 
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
@@ -126,7 +133,8 @@ export class ReplicaLimitStore implements LimitStore {
       if (kill?.who === 'sender') time.in(null, 0, () => network.kill(host, kill.ms));
       if (there.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
       time.at(server.host, this.#arrivesAt, () => {
-        if (!server.isUp || this.#runId !== runId) return;
+        if (this.#runId !== runId) return;
+        if (!server.answers(runId)) return void time.in(host, SILENCE_MS, pending.fail);
         const finish = work(runId);
         if (back.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
         this.#returnsAt = Math.max(this.#returnsAt, time.now + network.latencyMs(back.n) + linkDelay(back));
@@ -138,28 +146,28 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   #shakeHands(): void {
-    const { time, server, host, clock, random } = this.#parts;
-    if (!server.isUp) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
+    const { time, server, host, clock } = this.#parts;
+    if (!server.isReachable) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
     clock.forget();
     this.#runId = server.runId;
-    this.#close = server.connect(() => {
-      // Told at once: the socket was closed. Its own code runs in its own time.
-      this.#runId = null;
-      time.in(host, 0, () => {
-        for (const { fail } of [...this.#pending]) fail();
-        time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.#shakeHands());
-      });
-    });
+    this.#epochs.begin(server.runId);
+    // Told at once: the socket was closed. Its own code runs in its own time.
+    this.#close = server.connect(() => this.#lose());
     this.#onUse();
+  }
+
+  #lose(): void {
+    const { time, host, random } = this.#parts;
+    this.#runId = null;
+    time.in(host, 0, () => {
+      for (const { fail } of [...this.#pending]) fail();
+      time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.#shakeHands());
+    });
   }
 
   /** The process is gone. */
   close(): void {
     this.#close();
-  }
-
-  #note(token: string): void {
-    this.#latestTokenAt = Math.max(this.#latestTokenAt, setAtOf(token));
   }
 
   #handshaken(): string {

@@ -1,5 +1,5 @@
 import type { ScriptCall, ScriptReply } from '@gateway/admission/cores';
-import type { LimitStoreLoss } from '../scenario/scenario.js';
+import type { LimitStoreLoss, PromotedCopy } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 import type { LuaRedis } from './lua-redis.js';
@@ -24,6 +24,8 @@ export class LimitStoreServer {
   #routes = new Map<string, string>();
   #keptRoutes = new Map<string, string>();
   readonly #connections = new Set<() => void>();
+  /** The run of the server that was superseded and still answers some; null: there is none. */
+  #supersededRun: string | null = null;
   #empty = { at: -1, swept: [] as readonly string[], listed: [] as readonly string[] };
 
   /** @param buckets those that some account of the run has; all others are open and empty */
@@ -37,6 +39,17 @@ export class LimitStoreServer {
     this.runId = runIdOf(this.#run);
   }
 
+  /** Whether a new connection finds it. */
+  get isReachable(): boolean {
+    return this.isUp && this.host.cutUntil <= this.time.now;
+  }
+
+  /** Whether what is sent over a connection to this run arrives. */
+  answers(runId: string): boolean {
+    if (this.host.cutUntil > this.time.now) return false;
+    return runId === this.#supersededRun || (this.isUp && runId === this.runId);
+  }
+
   /** Called when the connection is lost. */
   connect(lost: () => void): () => void {
     this.#connections.add(lost);
@@ -48,6 +61,11 @@ export class LimitStoreServer {
     const call = all.script === 'due' ? this.#lookOf(all) : all;
     const tokenKey = call.keys[0] ?? '';
     if (!this.buckets.has(tokenKey)) return this.#emptyBucket(call);
+    if (runId === this.#supersededRun) {
+      return this.redis.inSuperseded(() =>
+        this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]),
+      );
+    }
     const reply = this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]);
     this.ran({ call, reply });
     return reply;
@@ -98,9 +116,41 @@ export class LimitStoreServer {
     this.#run += 1;
     this.runId = runIdOf(this.#run);
     this.isUp = false;
-    for (const lost of this.#connections) lost();
-    this.#connections.clear();
+    this.endConnections();
     this.time.in(null, downMs, () => void (this.isUp = true));
+  }
+
+  /** Everybody has to find the server again. */
+  endConnections(): void {
+    this.#supersededRun = null;
+    this.#end([...this.#connections]);
+  }
+
+  /**
+   * A copy becomes the server. Whoever has been connected for longest does not notice, and goes on
+   * with the superseded one for `ms`.
+   */
+  failOver(how: PromotedCopy, ms: number): void {
+    this.losses += 1;
+    this.lostAt = this.time.now;
+    this.redis.splitOff();
+    if (how === 'late') this.redis.takeCopyBack();
+    const [kept, ...others] = this.#connections;
+    const superseded = this.runId;
+    this.#run += 1;
+    this.runId = runIdOf(this.#run);
+    this.#supersededRun = superseded;
+    this.#end(others);
+    this.time.in(null, ms, () => {
+      if (this.#supersededRun !== superseded) return;
+      this.#supersededRun = null;
+      if (kept !== undefined && this.#connections.has(kept)) this.#end([kept]);
+    });
+  }
+
+  #end(connections: readonly (() => void)[]): void {
+    for (const lost of connections) this.#connections.delete(lost);
+    for (const lost of connections) lost();
   }
 
   /** At the buckets of the run alone: in the others nothing is ever due. */

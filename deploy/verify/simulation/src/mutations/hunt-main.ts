@@ -1,7 +1,8 @@
 import { register } from 'node:module';
 import type { Failure } from '../run/run-seeds.js';
 import { plant } from './mutating-loader.js';
-import { MUTATIONS } from './mutations.js';
+import { MUTATIONS, type Stage } from './mutations.js';
+import type { Scenario } from '../scenario/scenario.js';
 
 /** What a hunt prints as its last line. */
 export interface Hunted {
@@ -21,6 +22,8 @@ register('./mutating-loader.js', import.meta.url, { data: mutation });
 const { openRedis } = await import('../run/open-redis.js');
 const { makeSeries } = await import('../scenario/make-series.js');
 const { makeScenario } = await import('../scenario/make-scenario.js');
+const { makeSilence } = await import('../scenario/make-silence.js');
+const { makePromotion } = await import('../scenario/make-promotion.js');
 const { play } = await import('../run/play.js');
 let wasPlanted = !mutation.file.endsWith('.lua');
 const redis = await openRedis((_script, text) => {
@@ -34,11 +37,24 @@ let found: Failure | null = null;
 let seed = 0;
 while (found === null && seed < Number(seedsMax)) {
   seed += 1;
-  const { series } = mutation;
-  const scenario = series === undefined ? makeScenario(seed) : makeSeries(seed, SERIES_CALLS, series);
+  const scenario = scenarioOf(seed, mutation.stage);
   const { violations } = await play(scenario, redis);
   const [first] = violations;
   if (first !== undefined) found = { seed, text: first.rule };
 }
+
+function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
+  switch (stage) {
+    case undefined:
+      return makeScenario(ofSeed);
+    case 'silence':
+      return makeSilence(ofSeed);
+    case 'promotion':
+      return makePromotion(ofSeed);
+    default:
+      return makeSeries(ofSeed, SERIES_CALLS, stage);
+  }
+}
+
 const hunted: Hunted = { seeds: seed, rule: found?.text ?? null };
 console.log(JSON.stringify(hunted));

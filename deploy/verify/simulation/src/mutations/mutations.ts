@@ -1,5 +1,8 @@
 import type { Company } from '../scenario/make-series.js';
 
+/** Where a mistake is looked for that ordinary runs do not meet. */
+export type Stage = Company | 'silence' | 'promotion';
+
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
  * replaced.
@@ -10,8 +13,8 @@ export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** It is looked for among clients that call in turn. */
-  readonly series?: Company;
+  /** It is looked for among these runs. */
+  readonly stage?: Stage;
   /** Within how many seeds it has to be found, if not within {@link SEEDS_MAX}. */
   readonly seedsMax?: number;
   /**
@@ -94,21 +97,21 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'call/finish-call.js',
     from: '!isCharged || edge.admissionClient.mayMeetOwnHold(held.hold.account, call.roomLeft)',
     to: '!isCharged',
-    series: 'alone',
+    stage: 'alone',
   },
   {
     name: 'ended calls are not counted where room is short (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/admission/account-room.js',
     from: 'known.held + asking <= Math.min(known.left, own)',
     to: 'asking < Math.min(known.left, own)',
-    series: 'together',
+    stage: 'together',
   },
   {
     name: 'room is counted in slots alone (docs/protocol.md#r4)',
     file: 'admit.lua',
     from: 'if wallet_hold > 0 then',
     to: 'if false then',
-    series: 'poor',
+    stage: 'poor',
   },
   {
     name: 'nothing is asked when a hold falls due (docs/protocol.md#r9)',
@@ -121,6 +124,34 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'due.lua',
     from: 'now < tonumber(till) and tonumber(till) <= now + others_ms',
     to: 'true',
+  },
+  {
+    name: 'the time in which nobody looked counts as silence (docs/protocol.md#r9)',
+    file: 'due.lua',
+    from: 'if listens_since == 0 or',
+    to: 'if true or',
+    stage: 'silence',
+  },
+  {
+    name: 'silence counts while the bus is away (docs/protocol.md#r9)',
+    file: 'admission/dist/sweep/sweep-buckets.js',
+    from: 'listens: edges.listens()',
+    to: 'listens: true',
+    stage: 'silence',
+  },
+  {
+    name: 'what a stored heartbeat names expires (docs/protocol.md#r9)',
+    file: 'admission/dist/sweep/ask-ledger.js',
+    from: 'edge === null ||',
+    to: 'true ||',
+    stage: 'silence',
+  },
+  {
+    name: 'a superseded limit store is obeyed (docs/protocol.md#r12)',
+    file: 'admission/dist/domain/epoch-history.js',
+    from: 'return this.#heard > this.#own && this.#own > 0;',
+    to: 'return false;',
+    stage: 'promotion',
   },
   {
     name: 'what closes a due hold brings no rows of months (docs/protocol.md#r8)',

@@ -1,6 +1,6 @@
 import type { Fault } from '../scenario/scenario.js';
 import { hashOf } from '../time/random.js';
-import type { Host } from '../time/host.js';
+import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 
 /** Usual time of a message on its way, milliseconds. */
@@ -35,6 +35,10 @@ export class Network {
   readonly #messageFaults = new Map<number, MessageFault>();
   readonly #kills = new Map<number, Kill>();
   #sent = 0;
+  /** The bus itself: while it is cut nobody reaches anybody but the limit store. */
+  readonly bus = new Host('bus');
+  /** While it is cut heartbeats are stored, and no replica of admission takes one. */
+  readonly heartbeats = new Host('heartbeats');
   /** Nothing goes wrong any more. */
   isQuiet = false;
   /** When the last of those arrives that were made late. */
@@ -53,7 +57,7 @@ export class Network {
   }
 
   isCut(host: Host): boolean {
-    return host.cutUntil > this.#parts.time.now;
+    return Math.max(host.cutUntil, this.bus.cutUntil) > this.#parts.time.now;
   }
 
   /** Sends one message. What it carries must be of its own: {@link onWire}. */

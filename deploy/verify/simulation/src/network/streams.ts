@@ -94,8 +94,10 @@ export class Streams {
     for (const { id } of heartbeat.calls) this.listed.add(id);
   }
 
-  lastHeartbeats(): KeptHeartbeat[] {
-    return onWire([...this.#heartbeats.values()]);
+  /** @param edge only of this one */
+  lastHeartbeats(edge?: string): KeptHeartbeat[] {
+    const kept = [...this.#heartbeats.values()];
+    return onWire(kept.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge));
   }
 
   /** When the edge's last heartbeat was stored; null: never. */

@@ -23,9 +23,9 @@ export class Places {
 
   /** All that live, and the servers that can be cut off. */
   hosts(): Host[] {
-    const { admissions, billings, edges, accounts, streams } = this.world;
+    const { admissions, billings, edges, accounts, streams, server, network } = this.world;
     const hosted = [...admissions, ...billings, ...edges].flatMap((one) => (one === null ? [] : [one.host]));
-    return [...hosted, accounts.host, streams.host];
+    return [...hosted, accounts.host, streams.host, server.host, network.bus, network.heartbeats];
   }
 
   /** Nothing of the process happens any more; another one is started in its place. */
@@ -46,14 +46,22 @@ export class Places {
 
   /** An outage may outlast what people do: it ends in its own time. */
   disturb(kind: 'cut' | 'hang', name: string, ms: number): void {
-    const { time, edges } = this.world;
+    const { time, edges, server, network } = this.world;
     const host = this.hosts().find((one) => one.name === name);
     if (host === undefined) return;
     if (kind === 'hang') host.hungUntil = time.now + ms;
     else {
       host.cutUntil = time.now + ms;
-      time.in(null, ms, () => edges.find((edge) => edge?.host === host)?.reconnected());
+      if (host === server.host) server.endConnections();
+      time.in(null, ms, () => {
+        for (const edge of edges) if (edge?.host === host || host === network.bus) edge?.reconnected();
+      });
     }
+  }
+
+  /** All replicas of admission are killed at once; others come after a while. */
+  takeAdmissionsAway(ms: number): void {
+    for (const one of [...this.world.admissions]) if (one !== null) this.kill(one.host, ms);
   }
 
   #start(room: Room, place: number): void {

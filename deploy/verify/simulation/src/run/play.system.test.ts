@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { makePromotion } from '../scenario/make-promotion.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
+import { makeSilence } from '../scenario/make-silence.js';
 import { openRedis } from './open-redis.js';
 import { play } from './play.js';
 import { runSeeds } from './run-seeds.js';
@@ -17,6 +19,10 @@ const HUNTED_SEEDS = 300;
 const SERIES_CALLS = 200;
 /** More than its wallet covers. */
 const POOR_CALLS = 30;
+
+/** Runs in which nobody listens for a while, and such with two limit stores. */
+const SILENCES = 60;
+const PROMOTIONS = 30;
 
 function* seedsFrom(from: number, count: number): Generator<number> {
   for (let seed = from; seed < from + count; seed += 1) yield seed;
@@ -61,6 +67,26 @@ test(
     const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, 60), poor);
     expect(failure?.text ?? '').toBe('');
     expect(totals.refused).toBeGreaterThan(60);
+  },
+  TEST_MS,
+);
+
+test(
+  'while nobody listens no call that runs loses its slot or its hold',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, SILENCES), makeSilence);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.admitted).toBeGreaterThan(2 * SILENCES);
+  },
+  TEST_MS,
+);
+
+test(
+  'what is told to be in force is in force where calls are admitted, though a superseded limit store answers too',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, PROMOTIONS), makePromotion);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.limitStoreLosses).toBe(PROMOTIONS);
   },
   TEST_MS,
 );

@@ -158,6 +158,16 @@ class Play {
         if (!this.#rest.isQuiet) truth.counts.lostCommits += standby.promote(fault.commits);
       });
     }
+    if (fault.kind === 'away') {
+      this.#time.in(null, fault.at, () => {
+        if (!this.#rest.isQuiet) this.#places.takeAdmissionsAway(fault.ms);
+      });
+    }
+    if (fault.kind === 'failover') {
+      this.#time.in(null, fault.at, () => {
+        if (!this.#rest.isQuiet && server.isUp) server.failOver(fault.how, fault.ms);
+      });
+    }
     if (fault.kind === 'cut' || fault.kind === 'hang') {
       this.#time.in(null, fault.at, () => {
         if (!this.#rest.isQuiet) this.#places.disturb(fault.kind, fault.host, fault.ms);

@@ -1,4 +1,5 @@
 import { Random } from '../time/random.js';
+import { lastingFaults } from './lasting-faults.js';
 import { makeFaults } from './make-faults.js';
 import { makePromotions } from './make-promotions.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
@@ -12,6 +13,8 @@ const ACCOUNTS = ['acc-alpha', 'acc-beta', 'acc-gamma'];
 const UNIT_NANO_USD = 10_000;
 const SKEW_MS_MAX = 1_000;
 const LENGTHS_MS = [2_000, 4_000, 9_000];
+/** Lasting faults have a chance of their own: a seed keeps all else that it is. */
+const LASTING = 0x4e5d;
 
 /**
  * A run of its own for each seed: few accounts with little money, many calls at once, and most of
@@ -35,7 +38,11 @@ export function makeScenario(seed: number): Scenario {
     sharedSubjects: random.chance(0.4),
     skewsMs,
     acts: acts.sort((one, other) => one.at - other.at),
-    faults: [...makeFaults(random, quietAt), ...makePromotions(seed, quietAt)],
+    faults: [
+      ...makeFaults(random, quietAt),
+      ...makePromotions(seed, quietAt),
+      ...lastingFaults(new Random(seed ^ LASTING), quietAt),
+    ],
     quietAt,
     hasOldEdge: random.chance(0.3),
     packedFrom: random.chance(0.3) ? random.below(quietAt) : 0,

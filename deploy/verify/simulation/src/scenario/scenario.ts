@@ -41,6 +41,8 @@ export type Act =
   | { readonly kind: 'terms'; readonly at: number; readonly account: number; readonly plan: number | null };
 
 export type LimitStoreLoss = 'flush' | 'restart_empty' | 'restart_old';
+/** What the promoted copy of the limit store has: all, or what its last file had. */
+export type PromotedCopy = 'as_it_is' | 'late';
 
 /** What goes wrong. A run is shrunk by leaving some of it out. */
 export type Fault =
@@ -62,6 +64,13 @@ export type Fault =
       readonly ms: number;
     }
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
+  /** All replicas of admission are killed; others start after so long. */
+  | { readonly kind: 'away'; readonly at: number; readonly ms: number }
+  /**
+   * A copy of the limit store is promoted; one replica of admission goes on with the superseded
+   * one for so long.
+   */
+  | { readonly kind: 'failover'; readonly how: PromotedCopy; readonly at: number; readonly ms: number }
   | { readonly kind: 'limit-store'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
   /** The nth database transaction fails before, or only seems to fail after its commit. */
   | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' }

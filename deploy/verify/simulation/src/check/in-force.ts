@@ -1,0 +1,34 @@
+import { bucketKeys } from '@gateway/admission/cores';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { AccountRecord, BalanceSnapshot } from '@gateway/contracts/messages';
+import type { RunParts } from '../hosts/run-parts.js';
+
+/** What a sender has just been told to be in force, with the versions of its parts. */
+interface Told {
+  readonly account: string;
+  /** Field of the account in the limit store that has the version, and the version. */
+  readonly versions: readonly (readonly [field: string, version: number])[];
+}
+
+/**
+ * A change that its sender was told to be in force is where calls are admitted, if the account is
+ * loaded there (docs/protocol.md#r10).
+ */
+export function inForce({ server, truth }: RunParts, { account, versions }: Told): void {
+  const keys = bucketKeys(bucketOfAccount(account));
+  const fields = server.hash(keys.accounts + account);
+  if (!server.isOpen(keys.token) || !server.isLoaded(keys.token, fields['t'])) return;
+  for (const [field, version] of versions) {
+    const known = Number(fields[field] ?? 0);
+    if (known < version) truth.broke('what is told to be in force is', `${account} ${field}: ${known}, not ${version}`);
+  }
+}
+
+export function toldOfAccount({ account, version }: AccountRecord): Told {
+  return { account, versions: [['sv', version]] };
+}
+
+export function toldOfSnapshot({ account, rows, terms }: BalanceSnapshot): Told {
+  const ofRows = rows.filter(({ name }) => name === 'wallet').map(({ version }) => ['u:wallet', version] as const);
+  return { account, versions: terms ? [...ofRows, ['tv', terms.version]] : ofRows };
+}

@@ -1,0 +1,23 @@
+import type { Random } from '../time/random.js';
+import type { Fault } from './scenario.js';
+
+/** Of a run: what outlasts leases, and a limit store that has two masters. */
+const LASTING_SHARE = 0.15;
+const SILENCES_MS = [12_000, 40_000];
+const SUPERSEDED_MS = [3_000, 15_000, 40_000];
+
+/**
+ * What lasts longer than the leases of a run, beside all else that goes wrong in it: in few runs,
+ * for it takes most of their time.
+ */
+export function lastingFaults(random: Random, lengthMs: number): Fault[] {
+  if (!random.chance(LASTING_SHARE)) return [];
+  const at = random.below(lengthMs);
+  if (random.chance(0.5)) {
+    const how = random.pick(['as_it_is', 'late'] as const);
+    return [{ kind: 'failover', how, at, ms: random.pick(SUPERSEDED_MS) }];
+  }
+  const ms = random.pick(SILENCES_MS);
+  if (random.chance(0.3)) return [{ kind: 'away', at, ms }];
+  return [{ kind: 'cut', host: random.pick(['redis', 'bus']), at, ms }];
+}

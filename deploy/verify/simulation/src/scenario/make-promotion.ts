@@ -1,0 +1,57 @@
+import { Random } from '../time/random.js';
+import type { Act, Scenario } from './scenario.js';
+
+const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
+const PROMOTION_MS = 4_000;
+/** The promoted copy is open by then, and has loaded the account. */
+const LOADED_MS = 10_000;
+const LENGTH_MS = 40_000;
+/** What one call may cost, about; and what is paid in and out. Nano-USD. */
+const UNIT_NANO_USD = 10_000;
+const PLENTY = 1_000_000_000_000;
+
+/**
+ * A copy of the limit store is promoted and one replica of admission goes on with the superseded
+ * one, while people pay money in and out and clients call all the time: what a command changed must
+ * be in force where calls are admitted (docs/protocol.md#r10).
+ */
+export function makePromotion(seed: number): Scenario {
+  const random = new Random(seed);
+  const anyTime = (): number => random.between(LOADED_MS, LENGTH_MS - 1);
+  const calls = Array.from({ length: 40 }, () => callOf(random, random.below(LENGTH_MS)));
+  const entries = Array.from({ length: 6 }, (): Act => {
+    const amountNanoUsd = random.pick([-4, -2, 3]) * UNIT_NANO_USD;
+    return { kind: 'wallet', at: anyTime(), account: 0, amountNanoUsd };
+  });
+  return {
+    seed,
+    startMs: START_MS,
+    accounts: [{ name: 'acc-alpha', walletNanoUsd: 30 * UNIT_NANO_USD, plan: null, capNanoUsd: null }],
+    plans: [{ concurrency: 5, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    sharedSubjects: false,
+    hasOldEdge: false,
+    packedFrom: 0,
+    skewsMs: {},
+    acts: [...calls, ...entries].sort((one, other) => one.at - other.at),
+    faults: [
+      { kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: PROMOTION_MS, ms: 2 * LENGTH_MS },
+    ],
+    quietAt: LENGTH_MS,
+  };
+}
+
+function callOf(random: Random, at: number): Act {
+  const usage = { input: random.between(1, 9), output: random.below(50) };
+  return {
+    kind: 'call',
+    at,
+    account: 0,
+    key: random.below(2),
+    edge: random.below(2),
+    model: 1,
+    streamed: random.chance(0.5),
+    outputTokensMax: 200,
+    provider: [{ kind: 'answer', delayMs: 30, gapMs: 200, chunks: 3, usage, breaksAfter: null }],
+    leavesAfterMs: null,
+  };
+}

@@ -1,0 +1,79 @@
+import { Random } from '../time/random.js';
+import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
+
+const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
+/** So much that nothing but a slot is ever short: nano-USD, and requests. */
+const PLENTY = 1_000_000_000_000;
+/** When calls begin; all buckets are open by then. */
+const FIRST_CALL_MS = 3_000;
+const CALLS_WITHIN_MS = 5_000;
+/** Longer than the first lease, a lease after a heartbeat, the expiry, and much longer. */
+const SILENCES_MS = [11_000, 16_000, 45_000, 70_000];
+/** Calls that come when the silence is over, until leases and due times of a silence are over. */
+const AFTERWARDS_MS = 15_000;
+/** Shorter than an edge waits for the next piece of a stream. */
+const GAPS_MS = [900, 9_000, 14_000];
+
+/** Ways in which nobody listens: to nobody, or not to heartbeats. */
+const WAYS = ['partition', 'freeze', 'bus', 'away', 'heartbeats'] as const;
+
+/**
+ * Long calls, and a time in which nobody listens: the limit store cannot be reached or stands
+ * still, the bus is away, all replicas of admission are, or none takes a heartbeat. Nothing else
+ * goes wrong, so that no slot of a call that runs may be given away (docs/protocol.md#r9).
+ */
+export function makeSilence(seed: number): Scenario {
+  const random = new Random(seed);
+  const at = FIRST_CALL_MS + random.between(100, 2 * CALLS_WITHIN_MS);
+  const ms = random.pick(SILENCES_MS);
+  const accounts = Array.from({ length: 2 }, (_unused, index): AccountSeed => {
+    return { name: `acc-${index}`, walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null };
+  });
+  const before = Array.from({ length: 6 }, () => callOf(random, FIRST_CALL_MS + random.below(CALLS_WITHIN_MS)));
+  const after = Array.from({ length: 6 }, () => callOf(random, at + ms + random.below(AFTERWARDS_MS)));
+  return {
+    seed,
+    startMs: START_MS,
+    accounts,
+    plans: [{ concurrency: 3, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    sharedSubjects: false,
+    hasOldEdge: false,
+    packedFrom: 0,
+    skewsMs: {},
+    acts: [...before, ...after].sort((one, other) => one.at - other.at),
+    faults: [silence(random, at, ms)],
+    quietAt: at + ms + AFTERWARDS_MS,
+  };
+}
+
+function silence(random: Random, at: number, ms: number): Fault {
+  switch (random.pick(WAYS)) {
+    case 'partition':
+      return { kind: 'cut', host: 'redis', at, ms };
+    case 'freeze':
+      return { kind: 'hang', host: 'redis', at, ms };
+    case 'bus':
+      return { kind: 'cut', host: 'bus', at, ms };
+    case 'away':
+      return { kind: 'away', at, ms };
+    case 'heartbeats':
+      return { kind: 'cut', host: 'heartbeats', at, ms };
+  }
+}
+
+function callOf(random: Random, at: number): CallAct {
+  const usage = { input: random.between(1, 9), output: random.below(50) };
+  const answer = { kind: 'answer' as const, delayMs: 30, gapMs: random.pick(GAPS_MS), chunks: 8, usage };
+  return {
+    kind: 'call',
+    at,
+    account: random.below(2),
+    key: random.below(2),
+    edge: random.below(2),
+    model: 0,
+    streamed: true,
+    outputTokensMax: 50,
+    provider: [{ ...answer, breaksAfter: null }],
+    leavesAfterMs: null,
+  };
+}

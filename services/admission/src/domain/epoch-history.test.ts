@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { EpochHistory } from './epoch-history.js';
+import { makeEpoch } from './epoch.js';
+
+const [OLD, NEW] = ['a'.repeat(40), 'b'.repeat(40)];
+const epoch = (runId: string, setAt: number): string => makeEpoch(runId, setAt, '00');
+
+function connectedTo(runId: string, ...known: string[]): EpochHistory {
+  const history = new EpochHistory();
+  history.begin(runId);
+  for (const one of known) history.observe(one);
+  return history;
+}
+
+test('a later epoch of another run supersedes the connected one', () => {
+  expect(connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6)).isSuperseded()).toBe(true);
+  expect(connectedTo(OLD, epoch(NEW, 6), epoch(OLD, 5)).isSuperseded()).toBe(true);
+});
+
+test.each([
+  ['epochs of a run before', connectedTo(NEW, epoch(NEW, 6), epoch(OLD, 5))],
+  ['a later epoch of the same run', connectedTo(NEW, epoch(NEW, 6), epoch(NEW, 7))],
+  ['an epoch that says no time', connectedTo(NEW, epoch(NEW, 6), `${OLD}.0011`)],
+  ['nothing known of the own run: it has lost all', connectedTo(NEW, epoch(OLD, 5), '')],
+])('%s supersede nothing', (_name, history) => {
+  expect(history.isSuperseded()).toBe(false);
+});
+
+test('a server that is connected again is judged anew, by what was heard', () => {
+  const history = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6));
+  history.begin(OLD);
+  expect(history.isSuperseded()).toBe(false);
+  history.observe(epoch(OLD, 5));
+  expect(history.isSuperseded()).toBe(true);
+  history.begin(NEW);
+  history.observe(epoch(NEW, 6));
+  expect(history.isSuperseded()).toBe(false);
+});
+
+test('a new epoch is later than all of the run before, whatever the clock says', () => {
+  const history = connectedTo(OLD, epoch(OLD, 50));
+  history.begin(NEW);
+  expect(history.nextTime(7)).toBe(51);
+});
+
+test('a new epoch is later than all that are known, whatever the clock says', () => {
+  const history = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 60));
+  expect([history.nextTime(7), history.nextTime(100)]).toEqual([61, 100]);
+});
