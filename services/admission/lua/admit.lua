@@ -8,6 +8,8 @@
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
 local ID_SKEW_MS = 30000
+-- What is left of a USD window near its end, at most.
+local NEAR_END_SHARE = 0.05
 
 local due_key, account_key, hold_key = KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
 local record_key, texts_prefix = KEYS[KEY.key_record], KEYS[KEY.texts]
@@ -36,11 +38,11 @@ end
 
 -- Everything that the decision reads, in one call: names in the order of the fields.
 local fields = redis.call(
-  'HMGET', account_key, 't', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x', 'v:wallet', 'h:wallet',
+  'HMGET', account_key, 't', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x', 'v:wallet', 'h:wallet', 'h:plan',
   unpack(ARGV, ADMIT.size + windows_count + 1)
 )
 local loaded_under, loaded_at, account_state, slots, terms_version, open_session, latest, renewed_at,
-  wallet_text, wallet_held, loaded_key, references, member, key_month_text, key_held, member_month_text, member_held =
+  wallet_text, wallet_held, plan_held, loaded_key, references, member, key_month_text, key_held, member_month_text, member_held =
   unpack(fields, 1, ADMIT_FIELD.size)
 local mark = mark_of(token)
 if loaded_under ~= mark or loaded_key ~= mark .. ' ' .. key_version or terms_version ~= known_terms_version then
@@ -229,6 +231,22 @@ if used_up then
     int(used_up.running), int(used_up.resets)
   )
 end
+-- Near the end of a USD window calls that run may use up the rest: one call at a time begins (docs/behaviour.md#windows).
+local held_plan = tonumber(plan_held or 0)
+local nearly_used_up = nil
+for _, window in ipairs(windows) do
+  local left = window.limit - window.used - window.running
+  local is_near = window.usd and left <= window.limit * NEAR_END_SHARE and held_plan > left
+  if is_near and (not nearly_used_up or window.resets > nearly_used_up.resets) then
+    nearly_used_up = window
+  end
+end
+if nearly_used_up then
+  return refused(
+    REFUSAL.concurrency_limit, int(slots), int(nearly_used_up.index), int(nearly_used_up.limit), int(nearly_used_up.used),
+    int(nearly_used_up.running)
+  )
+end
 if allotment and allotment.used + allotment.running >= allotment.limit then
   return refused(
     REFUSAL.model_limit_reached, allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
@@ -239,7 +257,7 @@ end
 local worst, least = tonumber(worst_text), tonumber(least_text)
 local held_wallet = tonumber(wallet_held or 0)
 local available = wallet - held_wallet
-local plan_max, wallet_max, wallet_hold = 0, -1, worst
+local plan_max, wallet_max, wallet_hold, plan_bears = 0, -1, worst, 0
 if plan_funded then
   plan_max = AMOUNT_MAX
   for _, window in ipairs(windows) do
@@ -253,6 +271,7 @@ if plan_funded then
   end
   wallet_max = math.min(math.max(0, worst - plan_max), spendable)
   wallet_hold = wallet_max
+  plan_bears = worst - wallet_max
 elseif available < worst then
   return refused(REFUSAL.insufficient_credits, int(available), int(held_wallet))
 end
@@ -280,6 +299,9 @@ end
 -- Sums that are 0 are absent: nothing would delete them.
 if wallet_hold ~= 0 then
   put('h:wallet', int(held_wallet + wallet_hold))
+end
+if plan_bears ~= 0 then
+  put('h:plan', add_exactly(plan_held, plan_bears))
 end
 if worst ~= 0 then
   put('h:' .. key_row, add_exactly(key_held, worst))
@@ -329,6 +351,9 @@ end
 local room_left = tonumber(concurrency) - slots - 1
 if wallet_hold > 0 then
   room_left = math.min(room_left, math.floor((available - wallet_hold) / wallet_hold))
+end
+if held_plan + plan_bears > plan_max and plan_bears > 0 then
+  room_left = 0
 end
 if member_cap and worst > 0 then
   room_left = math.min(room_left, math.floor((member_cap - member_month - held_member) / worst) - 1)

@@ -46,14 +46,14 @@ if outcome == 'void' then
   end_hold(due_key, account_key, hold_key, member, id, hold, shape_of(hold_key, hold), now)
   return { 'released', int(now), token }
 end
-local wallet_before, amount_before, plan_before = held_by(hold)
+local wallet_before, amount_before, plan_before, bears_before = held_by(hold)
 local slot = hold.slot == '1' and -1 or 0
 hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amount, '0', '0', '0', '-'
 hold.due = int(now + DONE_ASK_MS)
-local wallet_after, amount_after, plan_after = held_by(hold)
+local wallet_after, amount_after, plan_after, bears_after = held_by(hold)
 adjust(
   account_key, hold, shape_of(hold_key, hold), wallet_after - wallet_before, amount_after - amount_before,
-  plan_after - plan_before, 0, slot, 0
+  plan_after - plan_before, 0, slot, 0, bears_after - bears_before
 )
 redis.call('HSET', hold_key, id, hold_text(hold))
 redis.call('ZADD', due_key, hold.due, member)

@@ -145,6 +145,13 @@ test('a full account says how many calls run', () => {
   expect(errorHeaders(error)).toEqual({ 'retry-after': '2' });
 });
 
+test('near the end of a window a call waits for those that run', () => {
+  const facts = { window: 'weekly', unit: 'usd', limit: 10_000_000_000, used: 9_800_000_000 } as const;
+  const { message } = refusalError(REFUSAL.concurrency_limit, facts, context);
+  expect(message).toContain('Window weekly: limit $10.00, used $9.80.');
+  expect(message).toContain('calls begin one at a time');
+});
+
 test.each([
   ['outstanding_debt', { available: -1_500_000_000 }, 'available $-1.50'],
   [

@@ -42,6 +42,9 @@ function ownText(code: ErrorCode, { playground, field }: RefusalFacts): string |
   return `What this request asks for with ${JSON.stringify(field)} has no price, so it cannot be billed.`;
 }
 
+/** A window is close to its end (docs/behaviour.md#windows). */
+const NEAR_END_TEXT = 'The calls that run may use up the rest, so calls begin one at a time.';
+
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
   model_not_found: 'model',
   model_not_allowed_on_key: 'model',
@@ -70,6 +73,7 @@ function explain(code: ErrorCode, facts: RefusalFacts, context: ErrorContext): s
     case 'rate_limited':
       return rateSentences(facts);
     case 'concurrency_limit':
+      if (facts.window !== undefined) return [...amounts(code, facts), NEAR_END_TEXT];
       return facts.limit === undefined ? [] : [`${facts.used ?? facts.limit} of ${facts.limit} are running.`];
     case 'model_not_allowed_on_key':
       return [`Allowed models: ${(facts.allowedModels ?? []).join(', ')}.`];

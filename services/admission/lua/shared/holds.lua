@@ -27,24 +27,25 @@ end
 
 -- What the hold sets aside: of the wallet, of the months of key and member, and of windows and allotments in USD. A done
 -- hold counts its amount, split as the ledger will split it (plan up to plan_max, then the wallet up to wallet_max; -1: no
--- bound; then the plan again). In USD an open one counts nothing: a worst case on windows would lock paying users out.
+-- bound; then the plan again). In USD an open one counts nothing: a worst case on windows would lock paying users out. What
+-- its plan would have to pay of it is summed apart, and compared where a window is near its end.
 local function held_by(hold)
   local is_done = hold.state == 'd'
   local amount = tonumber(is_done and hold.amount or hold.worst)
   if hold.wallet_max == '-1' then
-    return amount, amount, 0
+    return amount, amount, 0, 0
   end
   local wallet_max = tonumber(hold.wallet_max)
   if not is_done then
-    return wallet_max, amount, 0
+    return wallet_max, amount, 0, amount - wallet_max
   end
   local wallet = math.min(math.max(0, amount - tonumber(hold.plan_max)), wallet_max)
-  return wallet, amount, amount - wallet
+  return wallet, amount, amount - wallet, 0
 end
 
 -- Adds to the sums that a hold counts in; a sum that becomes 0 is deleted, but for the slots. Returns the references left to
 -- its shape when they change.
-local function adjust(account_key, hold, shape_text, wallet, amount, plan, count, slot, reference)
+local function adjust(account_key, hold, shape_text, wallet, amount, plan, count, slot, reference, bears)
   local fields, deltas, size = {}, {}, 0
   local function add(field, delta)
     if delta ~= 0 then
@@ -66,6 +67,7 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
   end
   add('n', slot)
   add('h:wallet', wallet)
+  add('h:plan', bears or 0)
   if amount ~= 0 or plan ~= 0 or count ~= 0 then
     local first = string.find(shape_text, '\n', 1, true)
     local second = string.find(shape_text, '\n', first + 1, true)
@@ -91,6 +93,10 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
   local references
   for index, field in ipairs(fields) do
     local value = add_exactly(values[index], deltas[index])
+    -- A hold that a release without this sum admitted takes away what it never added.
+    if field == 'h:plan' and string.sub(value, 1, 1) == '-' then
+      value = '0'
+    end
     if index == 1 then
       references = tonumber(value)
     end
@@ -127,8 +133,8 @@ local function shape_of(hold_key, hold)
 end
 
 local function create_hold(due_key, account_key, hold_key, member, id, hold, shape_text, due, now)
-  local wallet, amount, plan = held_by(hold)
-  adjust(account_key, hold, shape_text, wallet, amount, plan, 1, tonumber(hold.slot), 1)
+  local wallet, amount, plan, bears = held_by(hold)
+  adjust(account_key, hold, shape_text, wallet, amount, plan, 1, tonumber(hold.slot), 1, bears)
   redis.call('HSET', hold_key, id, hold_text(hold), 's:' .. hold.shape, shape_text)
   redis.call('ZADD', due_key, int(due), member)
   local renewed_at, open_session, latest = unpack(redis.call('HMGET', account_key, 'x', 'ss', 'lt'))
@@ -154,9 +160,9 @@ end
 
 -- The hold counts nothing any more. Its tombstone keeps a late admission or beat from making it anew.
 local function end_hold(due_key, account_key, hold_key, member, id, hold, shape_text, now)
-  local wallet, amount, plan = held_by(hold)
+  local wallet, amount, plan, bears = held_by(hold)
   local slot = hold.slot == '1' and -1 or 0
-  if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, slot, -1) <= 0 then
+  if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, slot, -1, -bears) <= 0 then
     redis.call('HDEL', hold_key, 's:' .. hold.shape)
   end
   if hold.session ~= '0' then

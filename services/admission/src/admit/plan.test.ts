@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms } from '@gateway/contracts/messages';
-import { SESSION_5H_MS, WEEK_MS, allotmentRow, monthlyWindowRow, sessionWindowRow, weekStart } from '@gateway/metering';
+import {
+  SESSION_5H_MS,
+  WEEK_MS,
+  allotmentRow,
+  monthlyWindowRow,
+  sessionWindowRow,
+  weekStart,
+  weeklyWindowRow,
+} from '@gateway/metering';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
@@ -105,6 +113,34 @@ test('of several used-up windows the latest reset is named', async () => {
     row: REFUSAL.window_exhausted,
     facts: { window: 'monthly', unit: 'requests', limit: 0 },
   });
+});
+
+test('in its last 5 % a USD window lets one call begin that may pass it, and the next when that has ended', async () => {
+  const account = planAccount({ windows: [{ type: 'weekly', unit: 'usd', limit: 20 * PRICE }] });
+  const settledAt = (value: number): void => {
+    account.state.rows.set(weeklyWindowRow('usd', weekStart(one.clock.now())), { value, version: value });
+  };
+  settledAt(19 * PRICE);
+  const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  // What runs may cost exactly what is left: one more may pass it.
+  const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const answer = await admit(one, admitEntry(one.clock, [account.digest]));
+  expect(answer).toMatchObject({
+    row: REFUSAL.concurrency_limit,
+    facts: { window: 'weekly', unit: 'usd', limit: 20 * PRICE, used: 19 * PRICE, retryAfterSeconds: 2 },
+  });
+  expect(second.roomLeft).toBe(0);
+  await batch(one, { releases: [release(second, 'void')] });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await batch(one, { releases: [release(first, 'ok', PRICE)] });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.window_exhausted });
+});
+
+test('before the last 5 % of a USD window calls that run keep nobody waiting', async () => {
+  const account = planAccount({ windows: [{ type: 'weekly', unit: 'usd', limit: 20 * PRICE }] });
+  const row = weeklyWindowRow('usd', weekStart(one.clock.now()));
+  account.state.rows.set(row, { value: 18 * PRICE, version: 1 });
+  for (let count = 0; count < 10; count += 1) await mustAdmit(one, admitEntry(one.clock, [account.digest]));
 });
 
 test('a request window counts running calls, exactly, and gives back what failed', async () => {

@@ -157,11 +157,11 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
     case REFUSAL.tier_permission_denied:
       return { available: at(0), ...modelOf(prepared) };
     case REFUSAL.concurrency_limit:
-      return { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
-    case REFUSAL.window_exhausted: {
-      const window = at(0) === 0 ? 'session_5h' : billed?.callTemplate.plan?.windows[at(0) - 1]?.type;
-      return { ...(window && { window }), ...limitFacts(reply, 5, now) };
-    }
+      return reply.length > 5
+        ? nearEndFacts(at, windowOf(prepared, at(1)))
+        : { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
+    case REFUSAL.window_exhausted:
+      return { ...windowOf(prepared, at(0)), ...limitFacts(reply, 5, now) };
     case REFUSAL.model_limit_reached:
       return { ...modelOf(prepared), ...limitFacts(reply, 4, now) };
     case REFUSAL.insufficient_credits: {
@@ -180,6 +180,18 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
     default:
       return prepared.facts;
   }
+}
+
+/** @param index of a window as the script has it; 0: the session */
+function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'window'> {
+  const windows = prepared.funded?.billed?.callTemplate.plan?.windows;
+  const window = index === 0 ? 'session_5h' : windows?.[index - 1]?.type;
+  return window === undefined ? {} : { window };
+}
+
+/** slots, window, limit, used, what ended calls cost that are not settled yet: near a window's end. */
+function nearEndFacts(at: (index: number) => number, window: Pick<RefusalFacts, 'window'>): RefusalFacts {
+  return { ...window, unit: 'usd', limit: at(2), used: at(3) + at(4), retryAfterSeconds: SLOT_RETRY_SECONDS };
 }
 
 function modelOf(prepared: PreparedCall): { model?: string } {

@@ -52,6 +52,7 @@ export const POSITIONS = {
     'renewedAt',
     'wallet',
     'heldOfWallet',
+    'heldOfPlan',
     'key',
     'references',
     'member',

@@ -32,10 +32,10 @@ interface Question {
 }
 
 /**
- * Asks billing for the records of calls whose holds are due. What has one is closed; what has none
+ * Asks billing for the records of calls whose holds are due. What has one is closed. What has none
  * although billing has settled everything that was stored until it fell due is recorded as expired,
- * unless its edge still names it. The rest is asked for again later. It works beside the sweeps: a billing that does not answer
- * must not keep slots from falling free.
+ * unless its edge still names it. The rest is asked for again later. It works beside the sweeps: a
+ * billing that does not answer must not keep slots from falling free.
  */
 export class LedgerClient {
   readonly #waiting: Question[] = [];

@@ -10,7 +10,7 @@ import type { Ports } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
 import { holdsAsked, holdsKept, slotsFreed } from './sweep-metrics.js';
 
-/** A time in which nobody listened to heartbeats is a gap from here on, and from so many pauses on. */
+/** A time in which nobody listened is a gap from here on, and from so many pauses on. */
 const SILENCE_MS = 5_000;
 const SILENCE_PAUSES = 3;
 

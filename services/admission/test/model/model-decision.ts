@@ -58,6 +58,7 @@ interface Limit {
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 const PLAYGROUND_A_MINUTE = 10;
 const SLOT_RETRY_SECONDS = 2;
+const NEAR_END_SHARE = 0.05;
 
 /**
  * The list of docs/behaviour.md#order-of-refusals, in its order, for one call at one time. Takes
@@ -122,9 +123,31 @@ export class ModelDecision {
       const facts = usedUp.filter(({ resetsAt }) => resetsAt === last).map((limit) => this.#limitFacts(limit));
       return { kind: 'refused', row: REFUSAL.window_exhausted, facts };
     }
+    const nearEnd = this.#nearEnd(windows);
+    if (nearEnd !== null) return nearEnd;
     if (allotment && isUsedUp(allotment))
       return refused(REFUSAL.model_limit_reached, { model, ...this.#limitFacts(allotment) });
     return this.#fund({ admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap });
+  }
+
+  /** In the last 5 % of a USD window no call begins while those that run may use up the rest. */
+  #nearEnd(windows: readonly Limit[]): Decision | null {
+    const bears = Number(this.state.planBears());
+    const near = windows.filter(({ unit, limit, used, running }) => {
+      const left = limit - used - running;
+      return unit === 'usd' && left <= limit * NEAR_END_SHARE && bears > left;
+    });
+    const last = Math.max(...near.map(({ resetsAt }) => resetsAt));
+    const facts = near
+      .filter(({ resetsAt }) => resetsAt === last)
+      .map(({ type, limit, used, running }) => ({
+        ...(type !== null && { window: type }),
+        unit: 'usd' as const,
+        limit,
+        used: used + running,
+        retryAfterSeconds: SLOT_RETRY_SECONDS,
+      }));
+    return near.length === 0 ? null : { kind: 'refused', row: REFUSAL.concurrency_limit, facts };
   }
 
   /** What the key's record refuses. */

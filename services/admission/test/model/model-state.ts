@@ -173,6 +173,13 @@ export class ModelState {
     return calls;
   }
 
+  /** What plans would have to pay for calls that have not ended: more than a number counts exactly. */
+  planBears(): bigint {
+    let sum = 0n;
+    for (const hold of this.holds.values()) sum += BigInt(bearsOf(hold));
+    return sum;
+  }
+
   /** What plans will pay for calls that have ended and are not settled yet. */
   planOwes(counts: (fields: HoldFields) => boolean): number {
     let sum = 0;
@@ -194,6 +201,10 @@ export function planOf(hold: ModelHold): number {
   return hold.state === 'done' ? hold.amount - walletOf(hold) : 0;
 }
 
+function bearsOf({ state, fields: { worstNanoUsd, walletMaxNanoUsd } }: ModelHold): number {
+  return state === 'done' || walletMaxNanoUsd === null ? 0 : worstNanoUsd - walletMaxNanoUsd;
+}
+
 function walletOf(hold: ModelHold): number {
   const { planMaxNanoUsd, walletMaxNanoUsd } = hold.fields;
   if (hold.state !== 'done') return walletMaxNanoUsd ?? hold.fields.worstNanoUsd;
@@ -210,6 +221,7 @@ export function heldSums(state: ModelState): Record<string, string> {
     const { key, member, periods } = hold.fields;
     add(`km:${key}:${periods.month}`, costOf(hold));
     add(`mm:${member}:${periods.month}`, costOf(hold));
+    add('plan', bearsOf(hold));
     for (const name of rowsIn('requests', hold.fields)) add(name, 1);
     for (const name of rowsIn('usd', hold.fields)) add(name, planOf(hold));
     if (periods.session5h !== null) add(`session:${periods.session5h}`, 1);

@@ -8,8 +8,8 @@ const LISTENING: ReadonlySet<string> = new Set(['redis', 'bus', 'heartbeats']);
 
 /**
  * Where nothing goes wrong but that nobody listens for a while, every call that runs keeps its hold
- * open with its slot (docs/protocol.md#r9). While its heartbeats alone are not taken it may lose the
- * slot.
+ * open with its slot (docs/protocol.md#r9). While its heartbeats alone are not taken it may lose
+ * the slot.
  */
 export function heldInSilence({ truth, scenario, server }: World): void {
   if (!isSilence(scenario) || scenario.faults.some(isDeafness)) return;

@@ -13,6 +13,7 @@ import type { ScriptRun } from '../limit-store/server.js';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
 import { heldInSilence } from './held-in-silence.js';
+import { checkNearEnd } from './near-end.js';
 
 const FIRST_LEASE_MS = 10_000;
 /**
@@ -90,6 +91,7 @@ export class LimitStoreWatch {
     const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
     if (reply[5] === '-1' && wallet < 0)
       world.truth.broke('the limit store holds what there is', `${id} leaves ${wallet}`);
+    if (reply[5] !== '-1') checkNearEnd(world, args, Number(reply[6]));
     if (Number(fields['n']) > concurrency) {
       world.truth.broke('the limit store gives the slots that there are', `${fields['n']} of ${concurrency}`);
     }
@@ -149,6 +151,7 @@ function addHold(add: (name: string, by: number) => void, hold: StoredHold, temp
   const plan = walletMax !== null && state === 'done' ? amount - walletOfPlan : 0;
   add('n', hold.slot ? 1 : 0);
   add(`c:${hold.template}`, 1);
+  add('h:plan', state === 'done' || walletMax === null ? 0 : worst - walletMax);
   add('h:wallet', walletMax === null ? charged : walletOfPlan);
   add(`h:${keyMonthRow(template.key, template.month)}`, charged);
   add(`h:${memberMonthRow(template.member, template.month)}`, charged);

@@ -23,6 +23,7 @@ const { openRedis } = await import('../run/open-redis.js');
 const { makeSeries } = await import('../scenario/make-series.js');
 const { makeScenario } = await import('../scenario/make-scenario.js');
 const { makeSilence } = await import('../scenario/make-silence.js');
+const { makeNearEnd } = await import('../scenario/make-near-end.js');
 const { makePromotion } = await import('../scenario/make-promotion.js');
 const { play } = await import('../run/play.js');
 let wasPlanted = !mutation.file.endsWith('.lua');
@@ -51,6 +52,8 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
       return makeSilence(ofSeed);
     case 'promotion':
       return makePromotion(ofSeed);
+    case 'windows':
+      return makeNearEnd(ofSeed);
     default:
       return makeSeries(ofSeed, SERIES_CALLS, stage);
   }

@@ -1,7 +1,7 @@
 import type { Company } from '../scenario/make-series.js';
 
 /** Where a mistake is looked for that ordinary runs do not meet. */
-export type Stage = Company | 'silence' | 'promotion';
+export type Stage = Company | 'silence' | 'promotion' | 'windows';
 
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
@@ -33,6 +33,13 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'admit.lua',
     from: 'elseif available < worst then',
     to: 'elseif false then',
+  },
+  {
+    name: 'near its end a window lets calls begin together',
+    file: 'admit.lua',
+    from: 'local is_near = window.usd and',
+    to: 'local is_near = false and',
+    stage: 'windows',
   },
   {
     name: 'an ended call leaves no tombstone (docs/protocol.md#r2)',

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { makeNearEnd } from '../scenario/make-near-end.js';
 import { makePromotion } from '../scenario/make-promotion.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
@@ -23,6 +24,8 @@ const POOR_CALLS = 30;
 /** Runs in which nobody listens for a while, and such with two limit stores. */
 const SILENCES = 60;
 const PROMOTIONS = 30;
+/** Runs that come near the end of a window. */
+const WINDOWS = 30;
 
 function* seedsFrom(from: number, count: number): Generator<number> {
   for (let seed = from; seed < from + count; seed += 1) yield seed;
@@ -77,6 +80,16 @@ test(
     const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, SILENCES), makeSilence);
     expect(failure?.text ?? '').toBe('');
     expect(totals.admitted).toBeGreaterThan(2 * SILENCES);
+  },
+  TEST_MS,
+);
+
+test(
+  'near the end of a USD window one call begins that may pass it',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, WINDOWS), makeNearEnd);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.refused).toBeGreaterThan(WINDOWS);
   },
   TEST_MS,
 );

@@ -1,0 +1,48 @@
+import { POSITIONS, argumentOf, bucketKeys, isHoldId, readHold } from '@gateway/admission/cores';
+import type { ScriptArgument, StoredHold } from '@gateway/admission/cores';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { sessionWindowRow } from '@gateway/metering';
+import type { World } from '../hosts/world.js';
+
+const NEAR_END_SHARE = 0.05;
+
+interface UsdWindow {
+  readonly row: string;
+  readonly limit: number;
+}
+
+/**
+ * In the last 5 % of a USD window a call that its plan pays begins only while the calls that run
+ * cannot use up the rest (docs/behaviour.md#windows).
+ * @param session of the admitted call, 0 for none
+ */
+export function checkNearEnd({ server, truth }: World, args: readonly ScriptArgument[], session: number): void {
+  const account = String(argumentOf('ADMIT', 'account', args));
+  const id = String(argumentOf('ADMIT', 'id', args));
+  const keys = bucketKeys(bucketOfAccount(account));
+  const fields = server.hash(keys.accounts + account);
+  const stored = Object.entries(server.hash(keys.holds + account));
+  const others = stored.filter(([other]) => isHoldId(other) && other !== id).map(([, text]) => readHold(text));
+  const bears = others.reduce((sum, hold) => sum + bearsOf(hold), 0);
+  for (const { row, limit } of windowsOf(args, session)) {
+    const left = limit - Number(fields[`v:${row}`] ?? 0) - Number(fields[`h:${row}`] ?? 0);
+    if (left <= limit * NEAR_END_SHARE && bears > left)
+      truth.broke('near its end a window lets one call begin', `${id}: ${bears} may use ${left} of ${row}`);
+  }
+}
+
+function bearsOf({ state, worst, walletMax }: StoredHold): number {
+  return walletMax === null || (state !== 'open' && state !== 'expiring') ? 0 : worst - walletMax;
+}
+
+function windowsOf(args: readonly ScriptArgument[], session: number): UsdWindow[] {
+  const windowsAt = POSITIONS.ADMIT.length;
+  const texts = args.slice(windowsAt, windowsAt + Number(argumentOf('ADMIT', 'windows', args)));
+  const windows = texts.flatMap((text) => {
+    const [unit, limit, , , row = ''] = String(text).split(' ');
+    return unit === 'usd' ? [{ row, limit: Number(limit) }] : [];
+  });
+  const ofSession = /usd (\d+)/.exec(String(argumentOf('ADMIT', 'session', args)));
+  if (ofSession === null) return windows;
+  return [...windows, { row: sessionWindowRow('usd', session), limit: Number(ofSession[1]) }];
+}
