@@ -115,6 +115,13 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'a heartbeat keeps the slot for 30 seconds and the hold for 120': ['r5', 'r9'],
     'a call whose edge vanished is recorded as expired, once billing has caught up, the same by every replica': ['r9'],
     'while billing does not answer it is asked ever more rarely, and nothing is lost': ['r9'],
+    'of a time in which nobody looked takes nothing: heartbeats come first, for a lease': [
+      'r9',
+      'Redis cannot be reached',
+      'all admissions are away',
+    ],
+    'does not count while the bus is away, and a look then is enough for nobody': ['r9', 'NATS is gone'],
+    'of an edge whose stored heartbeat is young expires nothing': ['r9'],
   },
   [`${ADMISSION}/apply/apply-releases.test.ts`]: {
     'a release of an unknown id: with another tag it is held as done, with the same one it was closed': ['r6'],
@@ -161,6 +168,12 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${ADMISSION}/adapters/check-redis.test.ts`]: {
     '%s %s is refused': ['r12'],
+  },
+  [`${ADMISSION}/adapters/redis-limit-store.test.ts`]: {
+    'a server whose place another one has taken is given up, and not taken again while it has its epochs': [
+      'r12',
+      'Redis has two primaries after a failover',
+    ],
   },
   [`${ADMISSION}/adapters/bus-edges.test.ts`]: {
     'the stream of heartbeats keeps the last message of each subject, for 7 days': ['r15'],
