@@ -39,6 +39,7 @@ function sumsOf({ holds }: AccountDump): {
     const walletMax = hold.walletMax === null ? null : BigInt(hold.walletMax);
     const split = splitFunding(BigInt(amount), BigInt(hold.planMax), walletMax);
     add('wallet', hold.state === 'done' || hold.walletMax === null ? Number(split.wallet) : hold.walletMax);
+    if (hold.state !== 'done' && hold.walletMax !== null) add('plan', hold.worst - hold.walletMax);
     const planPays = hold.state === 'done' ? Number(split.plan) : 0;
     add(`km:${template.key}:${template.month}`, amount);
     add(`mm:${template.member}:${template.month}`, amount);
