@@ -1,5 +1,6 @@
-import type { VersionedBalance } from '@gateway/contracts/messages';
+import { type VersionedBalance, WINDOW_UNITS } from '@gateway/contracts/messages';
 import {
+  monthlyWindowRow,
   parseRowName,
   SESSION_5H_MS,
   sessionWindowRow,
@@ -43,7 +44,7 @@ export interface LoadStore {
   settledPosition(): Promise<SettledPosition>;
 }
 
-/** Rows of windows and allotments that one load carries; the newest names win. */
+/** Rows of one kind of window, and of allotments, that one load carries; the newest names win. */
 const RUNNING_ROWS_MAX = 600;
 
 export function createLoadStore(pool: Pool): LoadStore {
@@ -94,24 +95,32 @@ async function rowsOf(
 ): Promise<VersionedBalance[]> {
   const wanted = [...new Set([WALLET_ROW, ...names])];
   const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
+  const monthly = WINDOW_UNITS.flatMap((unit) => periods.map((period) => monthlyWindowRow(unit, period)));
+  const running = WINDOW_UNITS.flatMap((unit) => [
+    rowsFrom(sessionWindowRow(unit, sessionsSince(now))),
+    rowsFrom(weeklyWindowRow(unit, weekStart(now))),
+  ]);
+  // A limit beneath each key: the plan is made once, and could else be to read the whole account.
   const found = await tx.query<Balance>(
-    `SELECT account, name, value, version FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])
+    `SELECT named.* FROM unnest($2::text[]) AS wanted (name)
+       CROSS JOIN LATERAL (
+         SELECT account, name, value, version FROM standing_rows
+          WHERE account = $1 AND standing_rows.name = wanted.name LIMIT 1) AS named
      UNION
-     (SELECT account, name, value, version FROM standing_rows
-       WHERE account = $1 AND name >= 'w:' AND name < 'w;'
-         AND (name LIKE 'w:session\\_5h:%' AND split_part(name, ':', 4) >= $3
-           OR name LIKE 'w:weekly:%' AND split_part(name, ':', 4) >= $4
-           OR name LIKE 'w:monthly:%' AND split_part(name, ':', 4) = ANY ($5::text[]))
-       ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})
+     SELECT running.* FROM unnest($3::text[], $4::text[]) AS rows (first, beyond)
+       CROSS JOIN LATERAL (
+         SELECT account, name, value, version FROM standing_rows
+          WHERE account = $1 AND name >= rows.first AND name < rows.beyond
+          ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX}) AS running
      UNION
      (SELECT account, name, value, version FROM standing_rows
        WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND substring(name FROM '[^:]*$') = ANY ($5::text[])
        ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})`,
     [
       account,
-      wanted,
-      lastPart(sessionWindowRow('usd', sessionsSince(now))),
-      lastPart(weeklyWindowRow('usd', weekStart(now))),
+      [...new Set([...wanted, ...monthly])],
+      running.map(({ first }) => first),
+      running.map(({ beyond }) => beyond),
       periods,
     ],
     { name: 'load_rows' },
@@ -141,7 +150,10 @@ function sessionsSince(now: number): number {
   return Math.max(0, now - SESSION_5H_MS);
 }
 
-/** Starts have 13 digits until the year 2286: as text they sort like numbers. */
-function lastPart(name: string): string {
-  return name.slice(name.lastIndexOf(':') + 1);
+/**
+ * The row and those of later windows of its kind: an exact range of the key, whatever history there
+ * is before it. Starts have 13 digits until the year 2286: as text they sort like numbers.
+ */
+function rowsFrom(first: string): { readonly first: string; readonly beyond: string } {
+  return { first, beyond: `${first.slice(0, first.lastIndexOf(':'))};` };
 }
