@@ -15,6 +15,8 @@ const IDS_MAX = 1_000;
 const NAMES_MAX = 100;
 /** Questions that wait for an answer at once. */
 const ASKING_MAX = 16;
+/** A billing that is away for an hour is one line a minute, not one for each account. */
+const LOG_MS = 60_000;
 /** Questions that wait to be asked; one more is dropped: its holds are due again in a while. */
 const WAITING_MAX = 2_000;
 
@@ -41,18 +43,27 @@ export class LedgerClient {
   readonly #waiting: Question[] = [];
   readonly #asking = new Set<Promise<void>>();
   #settles = true;
-
+  #loggedAt = -Infinity;
   readonly #named: NamedCalls;
 
   constructor(private readonly ports: Ports) {
     this.#named = new NamedCalls(ports);
   }
 
-  /** Takes what a sweep found. Returns at once. */
+  /**
+   * Takes what a sweep found. Returns at once. While the last question failed one hold of each shard
+   * is asked for, and no more: it is enough to find out that billing is back, and each hold is due
+   * again within a minute.
+   */
   take(outcomes: Iterable<SweepOutcome>): void {
+    const tried = new Set<number>();
     for (const outcome of outcomes) {
       for (const question of questionsOf(outcome)) {
-        if (this.#waiting.length < WAITING_MAX) this.#waiting.push(question);
+        if (!this.#settles) {
+          const shard = shardOfAccount(question.account);
+          if (!tried.has(shard)) this.#waiting.unshift({ ...question, holds: question.holds.slice(0, 1) });
+          tried.add(shard);
+        } else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(question);
         else questionsDropped.add();
       }
     }
@@ -69,12 +80,23 @@ export class LedgerClient {
     while (this.#asking.size > 0) await Promise.all(this.#asking);
   }
 
+  /** Whoever waits was found before billing was known to be away. */
+  #failed({ account, holds }: Question, err: unknown): void {
+    questionsDropped.add(this.#waiting.length);
+    this.#waiting.length = 0;
+    const now = this.ports.clock.wall();
+    if (now - this.#loggedAt < LOG_MS) return;
+    this.#loggedAt = now;
+    this.ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled; they are asked for again');
+  }
+
   #askNext(): void {
     while (this.#asking.size < ASKING_MAX) {
       const question = this.#waiting.shift();
       if (question === undefined) return;
-      const asking = settleQuestion(this.ports, this.#named, question).then((isSettled) => {
-        this.#settles = isSettled;
+      const asking = settleQuestion(this.ports, this.#named, question).then((failure) => {
+        this.#settles = failure === null;
+        if (failure !== null) this.#failed(question, failure.err);
         this.#asking.delete(asking);
         this.#askNext();
       });
@@ -83,16 +105,18 @@ export class LedgerClient {
   }
 }
 
-/** Whether it could be done. Never rejects: what fails is due again. */
-async function settleQuestion(ports: Ports, named: NamedCalls, question: Question): Promise<boolean> {
-  const { account, holds } = question;
+/** Why it could not be done, or null. Never rejects: what fails is due again. */
+async function settleQuestion(
+  ports: Ports,
+  named: NamedCalls,
+  question: Question,
+): Promise<{ readonly err: unknown } | null> {
   try {
     const ended = await withoutNamed(named, await askOnce(ports, question), question.now);
-    await recordExpired(ports, account, ended.map(expiredEvent));
-    return true;
+    await recordExpired(ports, question.account, ended.map(expiredEvent));
+    return null;
   } catch (err) {
-    ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled');
-    return false;
+    return { err };
   }
 }
 

@@ -142,6 +142,37 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
   expect((await dump(account)).held['wallet']).toBe(PRICE);
 });
 
+test('while billing is away one hold of each shard is asked for, the log stays flat, and all are asked after it', async () => {
+  const accounts = Array.from({ length: 12 }, () => makeAccount(world, { wallet: 10 * PRICE }));
+  const calls = await Promise.all(accounts.map(({ digest }) => mustAdmit(one, admitEntry(one.clock, [digest]))));
+  for (const call of calls) await batch(one, { releases: [release(call, 'ok', PRICE)] });
+  const asked = () => calls.reduce((sum, { id }) => sum + asksFor(id), 0);
+  const lines: string[] = [];
+  const log = { ...one.ports.log, warn: (_facts: object, text: string) => void lines.push(text) };
+  const ledger = new LedgerClient({ ...one.ports, log });
+  const sweep = async (): Promise<void> => {
+    await sweepBuckets(one.ports, ledger, () => undefined, { othersMs: 0, ownMs: 0 });
+    await ledger.idle();
+  };
+  world.owners.billingDown = true;
+  world.advance(5_100);
+  await sweep();
+  for (let round = 0; round < 5; round += 1) {
+    const before = asked();
+    world.advance(60_100);
+    await sweep();
+    expect(asked() - before).toBeLessThanOrEqual(4);
+  }
+  expect(lines.length).toBeLessThanOrEqual(2);
+  world.owners.billingDown = false;
+  for (const [index, { id }] of calls.entries()) accounts[index]?.state.records.add(id);
+  world.advance(60_100);
+  await sweep();
+  world.advance(60_100);
+  await sweep();
+  for (const account of accounts) expect((await dump(account)).held).toEqual({});
+});
+
 test('tombstones are deleted 90 seconds after the admission, with everything that held the account', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
