@@ -1,8 +1,9 @@
 import type { Bus } from '@gateway/bus';
 import { usageRecorded } from '@gateway/contracts/messages';
 import { every, gauge } from '@gateway/service-kit';
-import { backPressureReasonOf } from '../domain/back-pressure.js';
+import { backPressureReasonOf, MEMORY_SHARE_MAX, STREAM_SHARE_MAX } from '../domain/back-pressure.js';
 import type { StoreFacts } from '../domain/back-pressure.js';
+import { TimeLeft } from '../domain/time-left.js';
 import type { BackPressure, Log } from '../ports.js';
 import type { RedisLimitStore } from './redis-limit-store.js';
 
@@ -26,10 +27,14 @@ export function watchStores(
   let facts: StoreFacts = { redis: null, usage: null };
   let reason: string | null = null;
   let stopped = false;
+  const [memoryLeft, streamLeft] = [new TimeLeft(), new TimeLeft()];
   const record = (seen: Partial<StoreFacts>): void => {
     if (stopped) return;
     facts = { ...facts, ...seen };
-    const found = backPressureReasonOf(facts, Date.now());
+    const now = Date.now();
+    if (seen.redis) memoryLeft.seen(now, seen.redis.usedBytes);
+    if (seen.usage) streamLeft.seen(now, seen.usage.bytes);
+    const found = backPressureReasonOf(facts, now);
     if (found !== reason)
       log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
     reason = found;
@@ -46,6 +51,15 @@ export function watchStores(
     'gateway_admission_redis_max_bytes',
     'Memory that Redis may use; 0 without a limit',
     () => facts.redis?.maxBytes ?? 0,
+  );
+  gauge(
+    'gateway_admission_seconds_left',
+    'Until a store is so full that no call is admitted, at the rate of the last ten minutes; at most a week',
+    () => [
+      ['redis', memoryLeft.seconds((facts.redis?.maxBytes ?? 0) * MEMORY_SHARE_MAX)] as const,
+      ['stream', streamLeft.seconds(usageBytesMax * STREAM_SHARE_MAX)] as const,
+    ],
+    { label: 'store' },
   );
   gauge('gateway_admission_braked', 'Whether calls are refused to protect the stores', () => (reason === null ? 0 : 1));
   return {

@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 /** Redis refuses to run admissions when it is full; admission stops before. */
-const MEMORY_SHARE_MAX = 0.85;
-const STREAM_SHARE_MAX = 0.9;
+export const MEMORY_SHARE_MAX = 0.85;
+export const STREAM_SHARE_MAX = 0.9;
 const OLDEST_EVENT_MAX_MS = 7 * DAY_MS;
 
 /** What was last seen of the stores behind an admission; null: not seen yet. */
