@@ -1,5 +1,7 @@
 import { DEMO_EMAIL } from './demo/seed-demo.js';
+import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { REDIS_DOWN_AFTER_MS } from './ha/topology.js';
+import { outageMinutes } from './outage-minutes.js';
 import type { RunningFile } from './running-file.js';
 
 export interface ReadyInput {
@@ -32,6 +34,7 @@ export function readyText(
     `simulated provider ${running.providerUrls.join('  ')}`,
     `state and logs     ${stateDirectory}`,
     `mails              ${mailboxUrl}  (and ${stateDirectory}/mailbox)`,
+    `without billing    ${withoutBilling(process.env)}`,
   ];
   if (demoPassword !== null) lines.push(`demo sign-in       ${DEMO_EMAIL}  ${demoPassword}`);
   if (key === null)
@@ -52,6 +55,20 @@ export function readyText(
   if (members !== null)
     lines.push('', ...failoverLines(running, members, isDefaultState ? '' : ` --state '${stateDirectory}'`));
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
+}
+
+/** Of the project's own Redis; one given by URL may have another size. */
+const REDIS_BYTES = 1024 ** 3;
+const CALLS_PER_SECOND = [100, 1_000] as const;
+
+/** How long calls go on while nothing settles. */
+function withoutBilling(env: NodeJS.ProcessEnv): string {
+  const { GATEWAY_USAGE_STREAM_BYTES } = COMMON_FIELDS;
+  const { GATEWAY_USAGE_STREAM_BYTES: streamBytes } = readConfig({ GATEWAY_USAGE_STREAM_BYTES }, env);
+  const rates = CALLS_PER_SECOND.map((rate) => {
+    return `${outageMinutes({ streamBytes, redisBytes: REDIS_BYTES }, rate)} minutes at ${rate} calls/s`;
+  });
+  return `calls go on for ${rates.join(', ')}`;
 }
 
 function curl(running: RunningFile, key: string, model: string, stream: boolean): string {

@@ -1,0 +1,23 @@
+/** At the worst: settled usage may fill half of the stream when billing ends; the brake is at 90 %. */
+const STREAM_SHARE = 0.4;
+/** Of Redis' memory at which admission stops. */
+const REDIS_SHARE = 0.85;
+/** A stored call, and the hold of one that ended, as Redis keeps it; both rounded up. */
+const STREAM_BYTES_PER_CALL = 1_000;
+const REDIS_BYTES_PER_CALL = 400;
+/** What Redis needs for 100,000 accounts. */
+const REDIS_BYTES_OF_ACCOUNTS = 150_000_000;
+
+export interface StoreSizes {
+  readonly streamBytes: number;
+  /** 0: no limit that is known. */
+  readonly redisBytes: number;
+}
+
+/** Whole minutes without billing until no call is admitted. */
+export function outageMinutes({ streamBytes, redisBytes }: StoreSizes, callsPerSecond: number): number {
+  const stream = (streamBytes * STREAM_SHARE) / STREAM_BYTES_PER_CALL;
+  const redis = (redisBytes * REDIS_SHARE - REDIS_BYTES_OF_ACCOUNTS) / REDIS_BYTES_PER_CALL;
+  const calls = Math.max(0, redisBytes === 0 ? stream : Math.min(stream, redis));
+  return Math.floor(calls / callsPerSecond / 60);
+}
