@@ -112,6 +112,10 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'an absent call is held again when another limit store held it, and not when this one closed it': ['r5'],
   },
   [`${ADMISSION}/sweep/sweep-buckets.test.ts`]: {
+    'while billing is away one hold of each shard is asked for, the log stays flat, and all are asked after it': [
+      'r9',
+      'billing is down',
+    ],
     'a heartbeat keeps the slot for 30 seconds and the hold for 120': ['r5', 'r9'],
     'a call whose edge vanished is recorded as expired, once billing has caught up, the same by every replica': ['r9'],
     'while billing does not answer it is asked ever more rarely, and nothing is lost': ['r9'],
@@ -232,6 +236,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'a ledger from a backup settles everything since, and admission is told to load anew': ['r17'],
     'what has left the stream since the backup is told, and a loss has to be accepted': ['r17'],
     'the whole stream into an empty ledger gives the same balances': ['i8'],
+  },
+  [`${BILLING}/accounts/load-store.test.ts`]: {
+    'a load reads the windows that run or come, and not one row of the year before': ['r11'],
   },
   [`${BILLING}/usage/lose-commits.system.test.ts`]: {
     'usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered': [
