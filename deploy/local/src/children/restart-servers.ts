@@ -1,4 +1,5 @@
 import type { RunningServer } from '@gateway/servers';
+import { every, type Background } from '@gateway/service-kit';
 import { RestartDelay } from './restart-delay.js';
 
 type Restartable = Pick<RunningServer, 'pid' | 'restart'>;
@@ -19,6 +20,7 @@ export class ServerRestarter {
   /** It is null until all have started. */
   #servers: Readonly<Partial<Record<string, Restartable>>> | null = null;
   readonly #endedEarly = new Set<string>();
+  readonly #meanwhile: Background[] = [];
   #isStopped = false;
 
   /** @param onChange gets a line when a server ended, and when it is ready again */
@@ -37,9 +39,15 @@ export class ServerRestarter {
     this.#startSoon(name, how);
   }
 
+  /** Does this again and again while servers are watched; its faults are those of servers. */
+  meanwhile(everyMs: number, work: () => Promise<void>): void {
+    this.#meanwhile.push(every(everyMs, work));
+  }
+
   /** Starts nothing again; a start that is under way ends with the server's own `stop`. */
   stop(): void {
     this.#isStopped = true;
+    for (const work of this.#meanwhile) void work.stop();
     for (const { timer } of this.#watched.values()) clearTimeout(timer);
   }
 

@@ -11,7 +11,7 @@ import {
   type ServerName,
   type ServersOptions,
 } from '@gateway/servers';
-import { changeUrl, every, pause } from '@gateway/service-kit';
+import { changeUrl, pause } from '@gateway/service-kit';
 import { admissionUser } from '@gateway/setup';
 import type { ServerRestarter } from '../children/restart-servers.js';
 import type { Secrets } from '../secrets.js';
@@ -64,9 +64,9 @@ export async function startCluster(
   };
   try {
     const [postgres, nats, redis] = await Promise.all([
-      startPostgres(options.stateDirectory, secrets, start, members),
+      startPostgres(options.stateDirectory, secrets, start, members, restarter),
       startNats(secrets, start),
-      startRedis(options.stateDirectory, secrets, start, members),
+      startRedis(options.stateDirectory, secrets, start, members, restarter),
     ]);
     return {
       members,
@@ -86,7 +86,13 @@ export async function startCluster(
 
 type Start = (name: string, kind: ServerName, own: Omit<ServersOptions, 'stateDirectory'>) => Promise<void>;
 
-async function startPostgres(stateDirectory: string, secrets: Secrets, start: Start, members: Members) {
+async function startPostgres(
+  stateDirectory: string,
+  secrets: Secrets,
+  start: Start,
+  members: Members,
+  restarter: ServerRestarter,
+) {
   const names = topology.POSTGRES_MEMBERS;
   const ports = await portsFor(names);
   const urlOf = (name: string): string =>
@@ -127,9 +133,9 @@ async function startPostgres(stateDirectory: string, secrets: Secrets, start: St
     await server.query('SELECT pg_reload_conf()');
   });
   // One that was on its way up when another was promoted could not be ended then.
-  every(LEADER_LOOK_MS, async () => {
+  restarter.meanwhile(LEADER_LOOK_MS, async () => {
     const replaced = [...primaries].filter((name) => name !== leader());
-    await Promise.all(replaced.map((name) => members[name]?.restart?.({ kill: true })));
+    await Promise.all(replaced.flatMap((name) => members[name]?.restart?.({ kill: true }) ?? []));
   });
   const hosts = names.map((name) => `127.0.0.1:${ports[name]}`).join(',');
   const url = `${urlOf(primary).replace(/127\.0\.0\.1:\d+/, hosts)}?target_session_attrs=read-write`;
@@ -204,7 +210,13 @@ async function streamsReady(url: string): Promise<void> {
   }
 }
 
-async function startRedis(stateDirectory: string, secrets: Secrets, start: Start, members: Members) {
+async function startRedis(
+  stateDirectory: string,
+  secrets: Secrets,
+  start: Start,
+  members: Members,
+  restarter: ServerRestarter,
+) {
   const [names, sentinels] = [topology.REDIS_MEMBERS, topology.SENTINEL_MEMBERS];
   const [ports, sentinelPorts] = [await portsFor(names), await portsFor(sentinels)];
   const firstPort = ports[names[0]] ?? 0;
@@ -257,7 +269,7 @@ async function startRedis(stateDirectory: string, secrets: Secrets, start: Start
     }),
   );
   isUp = true;
-  every(LEADER_LOOK_MS, look);
+  restarter.meanwhile(LEADER_LOOK_MS, look);
   const hosts = sentinels.map((name) => `127.0.0.1:${sentinelPorts[name]}`).join(',');
   const url = `redis+sentinel://${hosts}/${topology.REDIS_NAME}?sentinel_password=${encodeURIComponent(password)}`;
   return { url, leader: () => members[leader] };
@@ -301,7 +313,7 @@ function leaderOf(members: Members, names: readonly string[], leader: () => Runn
     },
     restart: (how) => now().restart?.(how) ?? Promise.resolve(),
     async stop() {
-      await Promise.all(names.map((name) => members[name]?.stop()));
+      await Promise.all(names.flatMap((name) => members[name]?.stop() ?? []));
     },
   };
 }

@@ -33,22 +33,14 @@ export const STANDBY_FAULTS: readonly StandbyFault[] = [
     kill(run, leaderOf(run, 'postgres')),
   ),
   of('postgres', 'kill', 'the primary is killed and a standby promoted', async (run) => {
-    const primary = leaderOf(run, 'postgres');
-    signal(run, primary, 'SIGKILL');
+    signal(run, leaderOf(run, 'postgres'), 'SIGKILL');
     await promoteNow(run);
-    await back(run, primary);
   }),
-  of('postgres', 'restart', 'a standby is promoted in order', async (run) => {
-    const primary = leaderOf(run, 'postgres');
-    await promoteNow(run);
-    await back(run, primary);
-  }),
+  of('postgres', 'restart', 'a standby is promoted in order', (run) => promoteNow(run)),
   of('postgres', 'freeze', 'the primary is frozen', (run) => freeze(run, leaderOf(run, 'postgres'), SHORT_MS)),
   of('postgres', 'kill', 'the primary is frozen and a standby promoted', async (run) => {
-    const primary = leaderOf(run, 'postgres');
-    signal(run, primary, 'SIGSTOP');
+    signal(run, leaderOf(run, 'postgres'), 'SIGSTOP');
     await promoteNow(run);
-    await back(run, primary);
   }),
   of('postgres', 'stall', 'the primary is cut off from the services', (run) => cutOff(run, leaderOf(run, 'postgres'))),
   of('postgres', 'kill', 'a standby is killed', (run) => kill(run, standbyOf(run))),
@@ -97,16 +89,18 @@ function standbyOf(run: FaultRun): string {
   return leaderOf(run, 'postgres') === 'postgres-2' ? 'postgres-3' : 'postgres-2';
 }
 
-/** Kills it; the local start brings it back, as what it is to be now. */
-async function kill(run: FaultRun, name: string): Promise<void> {
-  const before = memberOf(run, name).pid;
-  signal(run, name, 'SIGKILL');
-  await back(run, name, before);
+/** Resolves when all servers run, those too that come back as standbys. */
+export async function allBack(run: FaultRun): Promise<void> {
+  const all = Object.values(local(run).members);
+  await until('all servers run', () => all.every(({ pid }) => pid !== null), BACK_WITHIN_MS);
 }
 
-async function back(run: FaultRun, name: string, before: number | null = null): Promise<void> {
+/** Kills it; the local start brings it back, as what it is to be then. */
+async function kill(run: FaultRun, name: string): Promise<void> {
   const member = memberOf(run, name);
-  await until(`${name} runs again`, () => member.pid !== null && member.pid !== before, BACK_WITHIN_MS);
+  const before = member.pid;
+  signal(run, name, 'SIGKILL');
+  await until(`${name} has ended`, () => member.pid !== before, BACK_WITHIN_MS);
 }
 
 async function freeze(run: FaultRun, name: string, forMs: number): Promise<void> {

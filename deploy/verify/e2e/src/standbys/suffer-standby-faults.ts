@@ -3,7 +3,7 @@ import type { ClientCall, FaultDone } from '../faults/evidence.js';
 import type { FaultLoad } from '../faults/fault-load.js';
 import type { FaultRun } from '../faults/fault-run.js';
 import { FAULT_CODES } from '../prove/render-faults.js';
-import type { StandbyFault } from './standby-faults.js';
+import { allBack, type StandbyFault } from './standby-faults.js';
 
 /** What one fault cost those who called. */
 export interface FaultCost {
@@ -11,7 +11,7 @@ export interface FaultCost {
   /** From the first to the last call that was refused or broken for it; 0: none was. */
   readonly refusedMs: number;
   readonly refused: number;
-  /** Until both edges and the operator API serve again, and a killed server runs. */
+  /** Until both edges and the operator API serve again, whether a killed server runs again or not. */
   readonly servedMs: number;
 }
 
@@ -30,6 +30,7 @@ export async function sufferStandbyFault(
   const done = await run.sufferBy(fault.as, () => fault.harm(run), load);
   await until('the operator API answers', () => answersOperators(run), OPERATORS_WITHIN_MS);
   const servedMs = Date.now() - done.from;
+  await allBack(run);
   const refused = load.seen.filter((call) => isRefusedFor(call, done));
   const times = refused.flatMap(({ begunAt, endedAt }) => [begunAt, endedAt]);
   const refusedMs = refused.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
