@@ -57,6 +57,7 @@ const PLACES = new Map<string, Place>([
   ['npm run restored', { file: 'deploy/setup/src/restore-main.ts', says: 'commands/restore.js' }],
   ['npm run audit', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/audit' }],
   ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
+  ['npm run promote', { file: 'deploy/verify/e2e/src/standbys/standby-faults.ts', says: 'return promote({' }],
   ['npm run set-aside', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
   ['npm run check:bare', { file: 'deploy/verify/check/bare-results.md', says: 'npm' }],
   ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
@@ -67,7 +68,7 @@ const PLACES = new Map<string, Place>([
   ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
   ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
   ['npm run bench:billing', { file: 'services/billing/prove/bench.md', says: 'npm run bench:billing' }],
-  ...['rotation', 'redis', 'limits', 'faults', 'soak', 'upgrade', 'restore'].map((name) =>
+  ...['rotation', 'redis', 'limits', 'faults', 'soak', 'upgrade', 'restore', 'ha'].map((name) =>
     verification('deploy/verify/e2e', name),
   ),
   ...['scanner', 'relay', 'fuzz'].map((name) => verification('services/edge-proxy', name)),
