@@ -54,6 +54,7 @@ accounts:
   secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL{{ if .Values.accounts.smtp }}, GATEWAY_SMTP_URL{{ end }}]
   graceSeconds: 30
   environment:
+    GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
     GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
 dashboard:
   values: dashboard
