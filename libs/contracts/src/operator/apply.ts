@@ -32,7 +32,10 @@ export const applyDocument = z.object({
 });
 export type ApplyDocument = z.output<typeof applyDocument>;
 
-/** The credential of a source or provider, sealed for it; absent: the stored one is kept, null: none. */
+/**
+ * The credential of a source or provider, sealed for it; absent: the stored one is kept, null:
+ * none.
+ */
 export const sealedCredential = z.string().max(8_192).nullable().optional();
 
 /** What travels to catalog. */

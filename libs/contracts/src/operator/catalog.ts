@@ -241,8 +241,8 @@ export const sourceView = z.object({
 export type SourceView = z.infer<typeof sourceView>;
 
 /**
- * A secret of a source or provider: as it is, or the name of a variable in the environment of whoever reads the
- * file.
+ * A secret of a source or provider: as it is, or the name of a variable in the environment of
+ * whoever reads the file.
  */
 export const credentialInput = z.union([
   z.string().regex(/^[ -~]{1,4096}$/, '1 to 4096 printable ASCII characters'),

@@ -34,10 +34,10 @@ interface Credential {
 }
 
 /**
- * The sources of the catalog, with the credentials of their providers. Opening a credential takes 0.13 ms, so 20,000 at once would hold the
- * process for seconds: each is opened at the first use of its source, and again only when its
- * sealed text has changed; that of a provider is opened once for all its sources. Whether a key for
- * it is at hand is seen at once.
+ * The sources of the catalog, with the credentials of their providers. Opening a credential takes
+ * 0.13 ms, so 20,000 at once would hold the process for seconds: each is opened at the first use of
+ * its source, and again only when its sealed text has changed; that of a provider is opened once
+ * for all its sources. Whether a key for it is at hand is seen at once.
  */
 export class SourceEntries {
   readonly #parts: SourceEntriesParts;
