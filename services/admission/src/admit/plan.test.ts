@@ -116,7 +116,7 @@ test('of several used-up windows the latest reset is named', async () => {
 });
 
 test('in its last 5 % a USD window lets one call begin that may pass it, and the next when that has ended', async () => {
-  const account = planAccount({ windows: [{ type: 'weekly', unit: 'usd', limit: 20 * PRICE }] });
+  const account = planAccount({ windows: [usd('weekly', 20 * PRICE)] });
   const settledAt = (value: number): void => {
     account.state.rows.set(weeklyWindowRow('usd', weekStart(one.clock.now())), { value, version: value });
   };
@@ -137,7 +137,7 @@ test('in its last 5 % a USD window lets one call begin that may pass it, and the
 });
 
 test('before the last 5 % of a USD window calls that run keep nobody waiting', async () => {
-  const account = planAccount({ windows: [{ type: 'weekly', unit: 'usd', limit: 20 * PRICE }] });
+  const account = planAccount({ windows: [usd('weekly', 20 * PRICE)] });
   const row = weeklyWindowRow('usd', weekStart(one.clock.now()));
   account.state.rows.set(row, { value: 18 * PRICE, version: 1 });
   for (let count = 0; count < 10; count += 1) await mustAdmit(one, admitEntry(one.clock, [account.digest]));
