@@ -1,4 +1,7 @@
-/** At the worst: settled usage may fill half of the stream when billing ends; the brake is at 90 %. */
+/**
+ * At the worst: settled usage may fill half of the stream when billing ends; the back-pressure is
+ * at 90 %.
+ */
 const STREAM_SHARE = 0.4;
 /** Of Redis' memory at which admission stops. */
 const REDIS_SHARE = 0.85;

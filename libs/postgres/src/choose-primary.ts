@@ -65,7 +65,9 @@ export class PrimaryChoice {
     );
   }
 
-  /** Calls `listener` once when a higher timeline than this server's is known; gives what ends that. */
+  /**
+   * Calls `listener` once when a higher timeline than this server's is known; gives what ends that.
+   */
   onSuperseded({ system, timeline }: ServerState, listener: () => void): () => void {
     const end = this.timelines.onRise((of, highest) => {
       if (of !== system || highest <= (timeline ?? 0)) return;

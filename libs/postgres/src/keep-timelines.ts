@@ -20,7 +20,8 @@ const TIMEOUT_MS = 2_000;
 /**
  * Keeps what this process and the store know equal, once a second and at each rise, so that a
  * process which was cut off, or starts later, refuses a primary that was replaced. Resolves after
- * the first comparison, also when it failed. Writers never lower it for long: whoever knows a higher
+ * the first comparison, also when it failed. Writers never lower it for long: whoever knows a
+ * higher
  * one writes it again.
  */
 export async function keepTimelines(store: TimelineStore, log: Log): Promise<KeptTimelines> {
@@ -41,7 +42,8 @@ export async function keepTimelines(store: TimelineStore, log: Log): Promise<Kep
 }
 
 /**
- * Forgets all timelines, so that a database which was restored from a copy of before is used, though
+ * Forgets all timelines, so that a database which was restored from a copy of before is used,
+ * though
  * its timeline is lower. Only while no service runs: each keeps what it knows.
  */
 export async function forgetTimelines(store: TimelineStore): Promise<void> {

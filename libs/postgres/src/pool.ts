@@ -19,7 +19,8 @@ export interface PoolOptions {
    */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * Shared by the pools of a process; a pool's own when absent. When it learns of a higher timeline,
+   * Shared by the pools of a process; a pool's own when absent. When it learns of a higher
+   * timeline,
    * the connections to the primary before are broken off.
    */
   readonly timelines?: Timelines;
@@ -50,7 +51,8 @@ const LIFETIME_SECONDS = 1_800;
 
 /**
  * A pool of connections to the primary, which is looked for where the URL names several servers
- * (`postgres://user:password@a:5432,b:5432/db`). int8 arrives as bigint, timestamptz as Date, numeric, date and timestamp
+ * (`postgres://user:password@a:5432,b:5432/db`). int8 arrives as bigint, timestamptz as Date,
+ * numeric, date and timestamp
  * as text (a Date would put them into the machine's time zone). The session's time zone is UTC. A
  * fault of a connection is logged and the connection replaced; it never ends the process. Nothing
  * connects before the first query. @throws TypeError for a URL that asks for anything but the

@@ -16,7 +16,8 @@ interface Info {
 
 /**
  * Reads a NATS server's greeting and, when the URL has credentials, waits for its PONG. The URL may
- * name several servers (`nats://user:password@a:4222,b:4222`): the first that answers counts. A server without
+ * name several servers (`nats://user:password@a:4222,b:4222`): the first that answers counts. A
+ * server without
  * JetStream is refused.
  */
 export async function probeNats(urls: string, timeoutMs: number): Promise<Answer> {

@@ -39,7 +39,8 @@ const SILENT_SECONDS = 3;
 type Members = Record<string, RunningServer>;
 
 /**
- * Starts PostgreSQL with two standbys, three NATS servers, Redis with a replica and three Sentinels;
+ * Starts PostgreSQL with two standbys, three NATS servers, Redis with a replica and three
+ * Sentinels;
  * leaves nothing when one fails.
  */
 export async function startCluster(

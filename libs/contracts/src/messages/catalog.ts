@@ -113,7 +113,9 @@ export const catalogSource = z.object({
   cancelStopsBilling: z.boolean(),
   /** What `total_tokens` have more than input and output; absent: `reasoning`. */
   totalExtra: z.enum(TOTAL_EXTRAS).optional(),
-  /** On messages endpoints `input_tokens` have what came from the cache too; absent: they do not. */
+  /**
+   * On messages endpoints `input_tokens` have what came from the cache too; absent: they do not.
+   */
   cachedInInput: z.boolean().optional(),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),

@@ -69,7 +69,8 @@ export const edgeHeartbeatReply = published({
 
 /**
  * Admission asks all edges for a heartbeat at once while it restores buckets. Other replicas hear
- * of the new epochs too: one that is connected to a superseded Redis gives it up. A replica that stops
+ * of the new epochs too: one that is connected to a superseded Redis gives it up. A replica that
+ * stops
  * sends one without epochs, with its own id in `left`.
  */
 export const edgeResyncRequest = published({

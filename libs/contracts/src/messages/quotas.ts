@@ -4,7 +4,9 @@ import { count, epochMs, objectId } from './scalars.js';
 /** Edges that may hold a share of one source's quota at a time. */
 export const QUOTA_SHARES_MAX = 256;
 
-/** Where edges agree on the quotas of sources: an entry for each source with quotas that is used. */
+/**
+ * Where edges agree on the quotas of sources: an entry for each source with quotas that is used.
+ */
 export const QUOTAS_BUCKET = {
   name: 'quotas',
   /** What is not written for so long says nothing any more: everything in it has ended by then. */

@@ -63,7 +63,9 @@ export const sourceHealthView = z.object({
   reportedAt: time,
   /** Of the last 2.5 to 5 minutes, at this edge. */
   ...sourceFigures,
-  /** As this edge last read it; null: no quota is set, or this edge has not used the source lately. */
+  /**
+   * As this edge last read it; null: no quota is set, or this edge has not used the source lately.
+   */
   quota: quotaUse.nullable().default(null),
   /**
    * Of all edges that reported the source within half a minute; null: a catalog of the version

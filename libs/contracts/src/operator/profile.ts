@@ -163,7 +163,8 @@ export const providerProfile = z.strictObject({
   /** Members of requests that its format has and that it answers with an error. For the page. */
   refuses: z.array(fieldName).max(32),
   /**
-   * Whether usage ends a stream: `asked`, when `include_usage` asks for it. A provider with `always`
+   * Whether usage ends a stream: `asked`, when `include_usage` asks for it. A provider with
+   * `always`
    * or `never` knows no `stream_options`, and gets none.
    */
   streamUsage: z.enum(['asked', 'always', 'never']),

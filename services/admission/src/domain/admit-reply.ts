@@ -189,7 +189,9 @@ function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'wi
   return window === undefined ? {} : { window };
 }
 
-/** slots, window, limit, used, what ended calls cost that are not settled yet: near a window's end. */
+/**
+ * slots, window, limit, used, what ended calls cost that are not settled yet: near a window's end.
+ */
 function nearEndFacts(at: (index: number) => number, window: Pick<RefusalFacts, 'window'>): RefusalFacts {
   return { ...window, unit: 'usd', limit: at(2), used: at(3) + at(4), retryAfterSeconds: SLOT_RETRY_SECONDS };
 }

@@ -51,7 +51,8 @@ export class LedgerClient {
   }
 
   /**
-   * Takes what a sweep found. Returns at once. While the last question failed one hold of each shard
+   * Takes what a sweep found. Returns at once. While the last question failed one hold of each
+   * shard
    * is asked for, and no more: it is enough to find out that billing is back, and each hold is due
    * again within a minute.
    */

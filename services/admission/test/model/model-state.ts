@@ -173,7 +173,9 @@ export class ModelState {
     return calls;
   }
 
-  /** What plans would have to pay for calls that have not ended: more than a number counts exactly. */
+  /**
+   * What plans would have to pay for calls that have not ended: more than a number counts exactly.
+   */
   planBears(): bigint {
     let sum = 0n;
     for (const hold of this.holds.values()) sum += BigInt(bearsOf(hold));

@@ -15,7 +15,9 @@ const WEEKS = 52;
 const ledger = duringTests(startLedger);
 let pool: Pool;
 
-/** A year of an account that is always in use, and one window of each kind that is still to come. */
+/**
+ * A year of an account that is always in use, and one window of each kind that is still to come.
+ */
 beforeAll(async () => {
   pool = createPipelinedPool(ledger.url, { max: 1, applicationName: 'test', log: silentLog });
   const units = ['usd', 'requests'] as const;

@@ -1,4 +1,5 @@
-// `npm run reseal -w services/catalog`: seals the credentials of sources and providers again, to the
+// `npm run reseal -w services/catalog`: seals the credentials of sources and providers again, to
+// the
 // public key of the current private key. It is run by hand where that key may lie for the moment;
 // the service itself holds no key that opens a credential.
 import { createPool } from '@gateway/postgres';

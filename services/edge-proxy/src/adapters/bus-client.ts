@@ -20,7 +20,9 @@ const STORE_HEARTBEAT_MS = 1_500;
 /** One look-up or put of an answer's source may take so long; no call waits for it to the end. */
 const ANSWER_MS = 2_000;
 
-/** One reading or replacing of an entry of quotas may take so long; no call waits for it to the end. */
+/**
+ * One reading or replacing of an entry of quotas may take so long; no call waits for it to the end.
+ */
 const QUOTA_MS = 1_000;
 
 /** Sends the edge's messages over the bus. */

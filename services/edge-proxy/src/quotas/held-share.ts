@@ -100,7 +100,9 @@ export class HeldShare {
     this.#short = true;
   }
 
-  /** A request is sent, also where there is no share for it. @param tokens of its input, estimated */
+  /**
+   * A request is sent, also where there is no share for it. @param tokens of its input, estimated
+   */
   begun(tokens: number, nowMs: number): void {
     this.#usedAtMs = nowMs;
     this.#asked += 1;

@@ -28,7 +28,9 @@ export interface OwnUse {
   readonly leaves: boolean;
 }
 
-/** An entry as an edge would write it. It holds if it is stored in place of the one it was made of. */
+/**
+ * An entry as an edge would write it. It holds if it is stored in place of the one it was made of.
+ */
 export interface SharePlan {
   readonly entry: QuotaEntry;
   /** Of the edge's share. Both are at least what it has sent, and has at the source. */
@@ -142,7 +144,8 @@ interface Asked {
 }
 
 /**
- * What others cannot do without is left to them: of what a minute has left an edge takes at most its
+ * What others cannot do without is left to them: of what a minute has left an edge takes at most
+ * its
  * part, and of calls at once no more than its part while another edge is short of them.
  */
 function grant(

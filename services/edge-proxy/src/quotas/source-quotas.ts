@@ -24,7 +24,9 @@ const RENEWALS_MAX = 64;
 /** The edges of a source renew their shares one after the other, so far apart when they hurry. */
 const APART_MS = 20;
 const APART_MS_MAX = 200;
-/** Tries to replace an entry that other edges replace at the same time, and the pause before each. */
+/**
+ * Tries to replace an entry that other edges replace at the same time, and the pause before each.
+ */
 const TRIES_MAX = 5;
 const TRY_PAUSE_MS_MAX = 50;
 
@@ -66,7 +68,8 @@ interface Held {
 
 /**
  * The shares that this edge holds of the quotas of sources
- * (docs/decisions/0096-quotas-of-sources-are-leased.md). Nothing is kept, sent or awaited for sources
+ * (docs/decisions/0096-quotas-of-sources-are-leased.md). Nothing is kept, sent or awaited for
+ * sources
  * without quotas, and for those that nobody calls.
  */
 export class SourceQuotas {

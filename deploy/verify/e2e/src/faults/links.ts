@@ -45,7 +45,8 @@ export class Links {
   }
 
   /**
-   * A proxy before each server of this URL; gives the URL that leads through them. Of several servers
+   * A proxy before each server of this URL; gives the URL that leads through them. Of several
+   * servers
    * each link has its number: `billing to postgres-2`.
    */
   async add(name: string, target: string): Promise<string> {

@@ -11,7 +11,9 @@ export interface FaultCost {
   /** From the first to the last call that was refused or broken for it; 0: none was. */
   readonly refusedMs: number;
   readonly refused: number;
-  /** Until both edges and the operator API serve again, whether a killed server runs again or not. */
+  /**
+   * Until both edges and the operator API serve again, whether a killed server runs again or not.
+   */
   readonly servedMs: number;
 }
 
@@ -37,7 +39,9 @@ export async function sufferStandbyFault(
   return { fault: fault.name, refusedMs, refused: refused.length, servedMs };
 }
 
-/** A limit that binds is no refusal of the fault, and neither is what the provider did on purpose. */
+/**
+ * A limit that binds is no refusal of the fault, and neither is what the provider did on purpose.
+ */
 function isRefusedFor({ begunAt, endedAt, ending, status, code }: ClientCall, { from, until: to }: FaultDone): boolean {
   if (endedAt < from || begunAt > to || ending === 'left') return false;
   return status === null || (status >= 500 && FAULT_CODES.test(code ?? ''));
