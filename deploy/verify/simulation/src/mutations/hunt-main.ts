@@ -24,7 +24,7 @@ const { makeSeries } = await import('../scenario/make-series.js');
 const { makeScenario } = await import('../scenario/make-scenario.js');
 const { makeSilence } = await import('../scenario/make-silence.js');
 const { makeNearEnd } = await import('../scenario/make-near-end.js');
-const { makePromotion } = await import('../scenario/make-promotion.js');
+const { makeFailover } = await import('../scenario/make-failover.js');
 const { play } = await import('../run/play.js');
 let wasPlanted = !mutation.file.endsWith('.lua');
 const redis = await openRedis((_script, text) => {
@@ -50,8 +50,8 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
       return makeScenario(ofSeed);
     case 'silence':
       return makeSilence(ofSeed);
-    case 'promotion':
-      return makePromotion(ofSeed);
+    case 'failover':
+      return makeFailover(ofSeed);
     case 'windows':
       return makeNearEnd(ofSeed);
     default:

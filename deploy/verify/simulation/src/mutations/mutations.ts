@@ -1,7 +1,7 @@
 import type { Company } from '../scenario/make-series.js';
 
 /** Where a mistake is looked for that ordinary runs do not meet. */
-export type Stage = Company | 'silence' | 'promotion' | 'windows';
+export type Stage = Company | 'silence' | 'failover' | 'windows';
 
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
@@ -158,7 +158,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'admission/dist/domain/epoch-history.js',
     from: 'return this.#heard > this.#own && this.#own > 0;',
     to: 'return false;',
-    stage: 'promotion',
+    stage: 'failover',
   },
   {
     name: 'what closes a due hold brings no rows of months (docs/protocol.md#r8)',

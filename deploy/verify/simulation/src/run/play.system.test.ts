@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { makeNearEnd } from '../scenario/make-near-end.js';
-import { makePromotion } from '../scenario/make-promotion.js';
+import { makeFailover } from '../scenario/make-failover.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
 import { makeSilence } from '../scenario/make-silence.js';
@@ -23,7 +23,7 @@ const POOR_CALLS = 30;
 
 /** Runs in which nobody listens for a while, and such with two limit stores. */
 const SILENCES = 60;
-const PROMOTIONS = 30;
+const FAILOVERS = 30;
 /** Runs that come near the end of a window. */
 const WINDOWS = 30;
 
@@ -97,9 +97,9 @@ test(
 test(
   'what is told to be in force is in force where calls are admitted, though a superseded limit store answers too',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, PROMOTIONS), makePromotion);
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, FAILOVERS), makeFailover);
     expect(failure?.text ?? '').toBe('');
-    expect(totals.limitStoreLosses).toBe(PROMOTIONS);
+    expect(totals.limitStoreLosses).toBe(FAILOVERS);
   },
   TEST_MS,
 );

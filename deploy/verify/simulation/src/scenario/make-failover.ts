@@ -2,7 +2,7 @@ import { Random } from '../time/random.js';
 import type { Act, Scenario } from './scenario.js';
 
 const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
-const PROMOTION_MS = 4_000;
+const FAILOVER_MS = 4_000;
 /** The promoted copy is open by then, and has loaded the account. */
 const LOADED_MS = 10_000;
 const LENGTH_MS = 40_000;
@@ -15,7 +15,7 @@ const PLENTY = 1_000_000_000_000;
  * one, while people pay money in and out and clients call all the time: what a command changed must
  * be in force where calls are admitted (docs/protocol.md#r10).
  */
-export function makePromotion(seed: number): Scenario {
+export function makeFailover(seed: number): Scenario {
   const random = new Random(seed);
   const anyTime = (): number => random.between(LOADED_MS, LENGTH_MS - 1);
   const calls = Array.from({ length: 40 }, () => callOf(random, random.below(LENGTH_MS)));
@@ -33,9 +33,7 @@ export function makePromotion(seed: number): Scenario {
     packedFrom: 0,
     skewsMs: {},
     acts: [...calls, ...entries].sort((one, other) => one.at - other.at),
-    faults: [
-      { kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: PROMOTION_MS, ms: 2 * LENGTH_MS },
-    ],
+    faults: [{ kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: FAILOVER_MS, ms: 2 * LENGTH_MS }],
     quietAt: LENGTH_MS,
   };
 }
