@@ -112,7 +112,7 @@ test.each(VALUE_SETS)('%s: whoever makes streams or buckets is told the number o
     return value === undefined ? [] : [[componentOf(manifest), value]];
   });
   expect(told.sort()).toEqual(
-    ['admission', 'billing', 'catalog', 'edge-proxy'].map((component) => [component, copies]),
+    ['accounts', 'admission', 'billing', 'catalog', 'edge-proxy'].map((component) => [component, copies]),
   );
 });
 

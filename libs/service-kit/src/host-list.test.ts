@@ -22,5 +22,5 @@ test('what servers share is changed once for all', () => {
   };
   expect(changeUrl('postgres://u:p@a:1,b:2/db', change)).toBe('postgres://other:p@a:1,b:2/own?x=1');
   expect(changeUrl('postgres://u:p@a:1/db', change)).toBe('postgres://other:p@a:1/own?x=1');
-  expect(() => changeUrl('no url', change)).toThrow(TypeError);
+  expect(() => changeUrl('no url', change)).toThrow('Invalid URL');
 });
