@@ -15,6 +15,10 @@ export interface StartArguments {
   readonly demo: boolean;
   /** Servers with standbys, and two of each service unless `--replicas` says otherwise. */
   readonly ha: boolean;
+  /** Profiles of providers that are added beside the demo's simulated ones. */
+  readonly providers: readonly string[];
+  /** `<profile>=<url>`: where a provider is, instead of its profile's address. */
+  readonly providerUrls: readonly string[];
 }
 
 const REPLICAS_MAX = 16;
@@ -24,6 +28,7 @@ const PORT_MAX = 65_535;
 export function readArguments(args: readonly string[]): StartArguments | { readonly problems: readonly string[] } {
   const problems: string[] = [];
   const given = new Map<string, string>();
+  const lists = new Map<string, string[]>();
   let demo = false;
   let ha = false;
   for (let at = 0; at < args.length; at += 1) {
@@ -33,6 +38,7 @@ export function readArguments(args: readonly string[]): StartArguments | { reado
     else if (OPTIONS.has(option)) {
       const value = inline ?? args[(at += 1)];
       if (value === undefined || value.startsWith('--')) problems.push(`${option} needs a value`);
+      else if (LISTS.has(option)) lists.set(option, [...(lists.get(option) ?? []), value]);
       else given.set(option, value);
     } else problems.push(`unknown option "${option}": known are ${[...OPTIONS, '--demo', '--ha'].join(', ')}`);
   }
@@ -45,11 +51,15 @@ export function readArguments(args: readonly string[]): StartArguments | { reado
     replicas: readReplicas(given.get('--replicas'), ha ? 2 : 1, problems),
     demo,
     ha,
+    providers: lists.get('--provider') ?? [],
+    providerUrls: lists.get('--provider-url') ?? [],
   };
   return problems.length > 0 ? { problems } : result;
 }
 
-const OPTIONS = new Set(['--port', '--dashboard-port', '--operator-port', '--state', '--replicas']);
+/** May be given several times. */
+const LISTS = new Set(['--provider', '--provider-url']);
+const OPTIONS = new Set(['--port', '--dashboard-port', '--operator-port', '--state', '--replicas', ...LISTS]);
 
 function readPort(option: string, text: string | undefined, problems: string[]): number | undefined {
   if (text === undefined) return undefined;

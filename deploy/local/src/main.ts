@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
+import { addRealProviders, realProviders, type RealCall } from './demo/real-providers.js';
 import { seedDemo, type DemoData } from './demo/seed-demo.js';
 import type { LocalSystem } from './local-system.js';
 import { choosePorts } from './ports.js';
@@ -12,6 +13,8 @@ const DEFAULT_STATE = fileURLToPath(new URL('../../../.state', import.meta.url))
 
 const args = readArguments(process.argv.slice(2));
 if ('problems' in args) fail(args.problems.join('\n'));
+const real = realProviders(args.providers, args.providerUrls, process.env);
+if (real.problems.length > 0) fail(real.problems.join('\n'));
 const stateDirectory = resolve(args.state ?? DEFAULT_STATE);
 
 /** npm passes the terminal's signal on, so one Ctrl-C may come twice within this time. */
@@ -37,7 +40,10 @@ try {
     signal: stopping.signal,
   });
   // A signal waits for the demo data: half of them could not be completed later.
-  const demo = await seed(started, args.demo);
+  let demo = await seed(started, args.demo);
+  const realCalls = await addReal(started);
+  // A simulated model that is called at a real provider now is none to try without a charge.
+  if (realCalls.length > 0) demo = await seed(started, args.demo);
   if (stopping.signal.aborted) await end(started);
   system = started;
   system.announce(demo.apiKey);
@@ -50,6 +56,7 @@ try {
     mailboxUrl,
     demoPassword: demo.password,
     demoModel: demo.model,
+    realCalls,
     members,
   };
   console.log(readyText(system.running(), input));
@@ -70,6 +77,15 @@ async function seed(started: LocalSystem, force: boolean): Promise<DemoData> {
     const demo = await seedDemo(started, stateDirectory, force);
     if (demo.seeded) console.log(`demo data ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
     return demo;
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
+}
+
+async function addReal(started: LocalSystem): Promise<RealCall[]> {
+  try {
+    return await addRealProviders(started.running(), real.providers, process.env, (line) => console.log(line));
   } catch (error) {
     await started.stop();
     throw error;

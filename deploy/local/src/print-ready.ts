@@ -1,3 +1,4 @@
+import type { RealCall } from './demo/real-providers.js';
 import { DEMO_EMAIL } from './demo/seed-demo.js';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { REDIS_DOWN_AFTER_MS } from './ha/topology.js';
@@ -12,6 +13,8 @@ export interface ReadyInput {
   readonly demoPassword: string | null;
   /** A call can name it; null: there is none. */
   readonly demoModel: string | null;
+  /** First calls of providers that are no simulation. */
+  readonly realCalls: readonly RealCall[];
   /** Servers by their names with where they listen, where each kind has standbys. */
   readonly members: Readonly<Record<string, string>> | null;
 }
@@ -21,7 +24,7 @@ export interface ReadyInput {
  */
 export function readyText(
   running: RunningFile,
-  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel, members }: ReadyInput,
+  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel, realCalls, members }: ReadyInput,
 ): string {
   const key = running.demoApiKey;
   const lines = [
@@ -50,6 +53,12 @@ export function readyText(
         ? ['No demo model can be called now: none has a source that leads to the simulated provider.']
         : ['Try it:', '', curl(running, key, demoModel, false), '', curl(running, key, demoModel, true)]),
       '',
+      ...realCalls.flatMap((call) => [
+        `At the real ${call.profile}, which charges for it:`,
+        '',
+        realCurl(running, key, call),
+        '',
+      ]),
       ledger(isDefaultState ? '' : ` --state '${stateDirectory}'`),
     );
   if (members !== null)
@@ -79,6 +88,17 @@ function curl(running: RunningFile, key: string, model: string, stream: boolean)
   };
   return [
     `curl -i${stream ? 'N' : ''} ${running.chatBaseUrl}/chat/completions \\`,
+    `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ].join('\n');
+}
+
+function realCurl({ edgeUrl }: RunningFile, key: string, { model, endpoint }: RealCall): string {
+  const messages = [{ role: 'user', content: 'Say hello.' }];
+  const asked = endpoint === '/v1/responses' ? { input: 'Say hello.' } : { messages };
+  const body = { model, ...asked, ...(endpoint === '/v1/messages' ? { max_tokens: 100 } : {}) };
+  return [
+    `curl -i ${edgeUrl}${endpoint} \\`,
     `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(body)}'`,
   ].join('\n');

@@ -1,0 +1,80 @@
+import { chmodSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import { temporaryDirectory } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startSystem } from '../start-system.js';
+import { addRealProviders, realProviders } from './real-providers.js';
+import { seedDemo } from './seed-demo.js';
+
+const KEY = 'sk-real-0123456789';
+const REPLICAS = { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 };
+
+/** A started system with demo data, and another simulator that stands for the real provider. */
+const world = duringTests(async () => {
+  const directory = temporaryDirectory('real-providers');
+  chmodSync(directory.path, 0o711);
+  const provider = await startProviderSimulator({ requireKey: KEY });
+  const stateDirectory = directory.path;
+  const system = await startSystem({
+    stateDirectory,
+    port: 0,
+    replicas: REPLICAS,
+    durable: false,
+    log: () => undefined,
+  });
+  const demo = await seedDemo(system, stateDirectory, true);
+  return {
+    provider,
+    system,
+    stateDirectory,
+    demo,
+    async stop() {
+      await system.stop();
+      await provider.close();
+      directory.remove();
+    },
+  };
+});
+
+/** What the starter does, with these keys; what it said. */
+async function add(env: NodeJS.ProcessEnv): Promise<{ said: string; calls: unknown }> {
+  const { providers, problems } = realProviders(['openai'], [`openai=${world.provider.urls[0]}`], env);
+  expect(problems).toEqual([]);
+  const said: string[] = [];
+  const calls = await addRealProviders(world.system.running(), providers, env, (line) => void said.push(line));
+  return { said: said.join('\n'), calls };
+}
+
+async function call(model: string): Promise<number> {
+  const response = await fetch(`${world.system.running().chatBaseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${world.demo.apiKey ?? ''}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello.' }] }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test('a key that the provider refuses is told in words, and the right one is changed in one place', async () => {
+  const refused = await add({ OPENAI_API_KEY: 'sk-of-somebody-else' });
+  expect(refused.said).toContain('The provider refuses the credential');
+  expect(refused.said).not.toContain('sk-of-somebody-else');
+  const { said, calls } = await add({ OPENAI_API_KEY: KEY });
+  expect(said).toMatch(/source openai-real-\S+ works\./);
+  expect(calls).toEqual([
+    { profile: 'openai', model: expect.stringMatching(/^openai\//), endpoint: '/v1/chat/completions' },
+  ]);
+});
+
+test('its models are called at it with the demo key, and those of the same name at no simulation', async () => {
+  const seen = () => world.provider.calls().length;
+  for (const model of ['openai/gpt-6-luna', 'openai/gpt-4o-mini', 'openai/gpt-4o-mini', 'openai/gpt-4o-mini']) {
+    const before = seen();
+    expect([model, await call(model), seen() - before]).toEqual([model, 200, 1]);
+  }
+  const before = seen();
+  expect([await call('openai/gpt-4o'), seen() - before]).toEqual([200, 0]);
+  const { model } = await seedDemo(world.system, world.stateDirectory, true);
+  expect(model).not.toBe('openai/gpt-4o-mini');
+});

@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { readArguments } from '../arguments.js';
+import { realProviders } from './real-providers.js';
+
+const KEYS = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', AZURE_OPENAI_API_KEY: 'c' };
+
+test('several providers and their addresses are read from the command line', () => {
+  const line = ['--provider', 'openai', '--provider=anthropic', '--provider-url', 'openai=http://127.0.0.1:1'];
+  expect(readArguments(line)).toMatchObject({
+    providers: ['openai', 'anthropic'],
+    providerUrls: ['openai=http://127.0.0.1:1'],
+  });
+  expect(readArguments([])).toMatchObject({ providers: [], providerUrls: [] });
+  expect(readArguments(['--provider'])).toEqual({ problems: ['--provider needs a value'] });
+});
+
+test('each has the variable of its profile and an id that the demo does not have', () => {
+  const names = ['openai', 'anthropic', 'openai'];
+  expect(realProviders(names, ['anthropic=http://127.0.0.1:2'], KEYS)).toEqual({
+    problems: [],
+    providers: [
+      { profile: 'openai', id: 'openai-real', keyEnv: 'OPENAI_API_KEY', baseUrl: null },
+      { profile: 'anthropic', id: 'anthropic-real', keyEnv: 'ANTHROPIC_API_KEY', baseUrl: 'http://127.0.0.1:2' },
+    ],
+  });
+});
+
+test.each<[string, string[], string[], NodeJS.ProcessEnv, RegExp]>([
+  ['an unknown one', ['nonsense'], [], KEYS, /^--provider nonsense: unknown; known are openai, anthropic, .*xai/],
+  ['a missing key', ['openai'], [], {}, /^--provider openai: OPENAI_API_KEY is not set: put its key there/],
+  ['an empty key', ['openai'], [], { OPENAI_API_KEY: ' ' }, /OPENAI_API_KEY is not set/],
+  ['parameters that it needs', ['azure-openai'], [], KEYS, /needs an address or parameters of yours/],
+  ['an address of another', ['openai'], ['xai=http://127.0.0.1:1'], KEYS, /^--provider-url xai=/],
+  ['what is no address', ['openai'], ['openai=nowhere'], KEYS, /<profile>=<address>/],
+])('%s is refused in words', (_name, names, urls, env, reason) => {
+  const { problems } = realProviders(names, urls, env);
+  expect(problems).toEqual([expect.stringMatching(reason)]);
+});

@@ -1,0 +1,146 @@
+import { PROFILES } from '@gateway/catalog/profiles';
+import type { SourceView } from '@gateway/contracts/operator';
+import { runOperatorCommand } from '@gateway/dashboard/operator-cli';
+import { DEMO_PROVIDERS } from './demo-catalog.js';
+
+/** A provider that `--provider` names. */
+export interface RealProvider {
+  readonly profile: string;
+  /** Its id: those of the demo may have the profile's name. */
+  readonly id: string;
+  /** The variable with its key; null: it needs none. */
+  readonly keyEnv: string | null;
+  /** Another address than the profile's. */
+  readonly baseUrl: string | null;
+}
+
+/** A first call of a provider that was added; null: there is nothing to call. */
+export interface RealCall {
+  readonly profile: string;
+  readonly model: string;
+  readonly endpoint: string;
+}
+
+/** Sources of one list that are looked at. */
+const SOURCES_MAX = 200;
+/** What is called first, where a model has several. */
+const FIRST_ENDPOINTS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
+
+/**
+ * The providers that the command line names, or everything that is wrong with them, in words.
+ * @param urls `<profile>=<url>`
+ */
+export function realProviders(
+  names: readonly string[],
+  urls: readonly string[],
+  env: NodeJS.ProcessEnv,
+): { readonly providers: readonly RealProvider[]; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const addresses = new Map<string, string>();
+  for (const text of urls) {
+    const [, name = '', url = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+    if (!names.includes(name) || !URL.canParse(url))
+      problems.push(`--provider-url ${text}: <profile>=<address> of a --provider is expected`);
+    else addresses.set(name, url);
+  }
+  const providers = [...new Set(names)].flatMap((name): RealProvider[] => {
+    const profile = PROFILES.find(({ id }) => id === name);
+    if (profile === undefined) {
+      problems.push(`--provider ${name}: unknown; known are ${PROFILES.map(({ id }) => id).join(', ')}`);
+      return [];
+    }
+    const baseUrl = addresses.get(name) ?? null;
+    const keyEnv = profile.auth.length === 0 ? null : profile.keyVariable;
+    if (keyEnv !== null && !env[keyEnv]?.trim())
+      problems.push(`--provider ${name}: ${keyEnv} is not set: put its key there (${keyEnv}=… npm start -- …)`);
+    if (baseUrl === null && (profile.base === null || Object.keys(profile.parameters).length > 0))
+      problems.push(
+        `--provider ${name}: it needs an address or parameters of yours: start without it, then ` +
+          `npm run operator -- providers add ${name} (docs/providers.md)`,
+      );
+    return [{ profile: name, id: `${name}-real`, keyEnv, baseUrl }];
+  });
+  return { providers, problems };
+}
+
+/** Where the operator API is, and its token. */
+export interface OperatorTarget {
+  readonly operatorUrl: string;
+  readonly operatorToken: string;
+}
+
+/**
+ * Adds each provider with the models and prices of the bundled list, tells what a test call of it
+ * came to, and switches simulated sources of the same models off. A provider that is refused is
+ * told too; the others are added all the same.
+ */
+export async function addRealProviders(
+  target: OperatorTarget,
+  providers: readonly RealProvider[],
+  env: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<RealCall[]> {
+  const calls: RealCall[] = [];
+  for (const provider of providers) {
+    await addProvider(target, provider, env, log);
+    const sources = (await sourcesOf(target, '')).filter(({ providerId }) => providerId === provider.id);
+    for (const { modelId } of sources) await switchSimulatedOff(target, modelId);
+    const first = firstCall(provider.profile, sources);
+    if (first !== null) calls.push(first);
+  }
+  return calls;
+}
+
+async function addProvider(
+  { operatorUrl, operatorToken }: OperatorTarget,
+  { profile, id, keyEnv, baseUrl }: RealProvider,
+  env: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<void> {
+  log(`adding ${profile}, with the models and prices of the bundled list`);
+  const line = [
+    ...['providers', 'add', profile, '--id', id, '--below-cost', '--apply'],
+    ...(keyEnv === null ? ['--no-key'] : ['--key-env', keyEnv]),
+    ...(baseUrl === null ? [] : ['--base-url', baseUrl]),
+  ];
+  let said = '';
+  const keep = (text: string): void => void (said += text);
+  const all = { ...env, GATEWAY_OPERATOR_URL: operatorUrl, GATEWAY_OPERATOR_TOKEN: operatorToken };
+  const code = await runOperatorCommand(line, all, { out: keep, error: keep });
+  // Of what was added the test call is enough.
+  const tested = said.indexOf('\nsource ');
+  log(code === 2 || tested < 0 ? said.trim() : said.slice(tested + 1).trim());
+}
+
+function firstCall(profile: string, sources: readonly SourceView[]): RealCall | null {
+  for (const endpoint of FIRST_ENDPOINTS) {
+    const source = sources.find(({ endpoints }) => endpoints.includes(endpoint));
+    if (source !== undefined) return { profile, model: source.modelId, endpoint };
+  }
+  return null;
+}
+
+/** Else a call of the model would be answered by the simulator now and then. */
+async function switchSimulatedOff(target: OperatorTarget, modelId: string): Promise<void> {
+  const demo = new Set(DEMO_PROVIDERS.map(({ id }) => id));
+  for (const source of await sourcesOf(target, `&modelId=${encodeURIComponent(modelId)}`)) {
+    if (!source.enabled || !demo.has(source.providerId)) continue;
+    await ask(target, `/sources/${source.id}`, { method: 'PUT', body: JSON.stringify({ ...source, enabled: false }) });
+  }
+}
+
+async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
+  const page = (await ask(target, `/sources?limit=${SOURCES_MAX}${query}`)) as { data: SourceView[] };
+  return page.data;
+}
+
+async function ask(
+  { operatorUrl, operatorToken }: OperatorTarget,
+  path: string,
+  init: RequestInit = {},
+): Promise<unknown> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' };
+  const response = await fetch(operatorUrl + path, { ...init, headers });
+  if (!response.ok) throw new Error(`${path} of the operator API answered ${response.status}`);
+  return response.json();
+}
