@@ -112,7 +112,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'an absent call is held again when another limit store held it, and not when this one closed it': ['r5'],
   },
   [`${ADMISSION}/sweep/sweep-buckets.test.ts`]: {
-    'while billing is away one hold of each shard is asked for, the log stays flat, and all are asked after it': [
+    'while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it': [
       'r9',
       'billing is down',
     ],

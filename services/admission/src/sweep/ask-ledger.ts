@@ -15,6 +15,11 @@ const IDS_MAX = 1_000;
 const NAMES_MAX = 100;
 /** Questions that wait for an answer at once. */
 const ASKING_MAX = 16;
+/**
+ * After so many failures in a row billing is away: what waits is not asked. One failure may lie in
+ * one account, which must not keep others from being asked.
+ */
+const FAILURES_MAX = 2;
 /** A billing that is away for an hour is one line a minute, not one for each account. */
 const LOG_MS = 60_000;
 /** Questions that wait to be asked; one more is dropped: its holds are due again in a while. */
@@ -42,7 +47,8 @@ interface Question {
 export class LedgerClient {
   readonly #waiting: Question[] = [];
   readonly #asking = new Set<Promise<void>>();
-  #settles = true;
+  /** In a row. */
+  #failures = 0;
   #loggedAt = -Infinity;
   readonly #named: NamedCalls;
 
@@ -51,20 +57,13 @@ export class LedgerClient {
   }
 
   /**
-   * Takes what a sweep found. Returns at once. While the last question failed one hold of each
-   * shard
-   * is asked for, and no more: it is enough to find out that billing is back, and each hold is due
-   * again within a minute.
+   * Takes what a sweep found. Returns at once. After a failure one question is asked at a time;
+   * when that fails too the others are left: each of their holds is due again within a minute.
    */
   take(outcomes: Iterable<SweepOutcome>): void {
-    const tried = new Set<number>();
     for (const outcome of outcomes) {
       for (const question of questionsOf(outcome)) {
-        if (!this.#settles) {
-          const shard = shardOfAccount(question.account);
-          if (!tried.has(shard)) this.#waiting.unshift({ ...question, holds: question.holds.slice(0, 1) });
-          tried.add(shard);
-        } else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(question);
+        if (this.#waiting.length < WAITING_MAX) this.#waiting.push(question);
         else questionsDropped.add();
       }
     }
@@ -73,7 +72,7 @@ export class LedgerClient {
 
   /** Whether the last question was settled: billing and the journal answer this replica. */
   settles(): boolean {
-    return this.#settles;
+    return this.#failures === 0;
   }
 
   /** Resolves when nothing waits for an answer. */
@@ -81,10 +80,9 @@ export class LedgerClient {
     while (this.#asking.size > 0) await Promise.all(this.#asking);
   }
 
-  /** Whoever waits was found before billing was known to be away. */
   #failed({ account, holds }: Question, err: unknown): void {
-    questionsDropped.add(this.#waiting.length);
-    this.#waiting.length = 0;
+    this.#failures += 1;
+    if (this.#failures >= FAILURES_MAX) questionsDropped.add(this.#waiting.splice(0).length);
     const now = this.ports.clock.wall();
     if (now - this.#loggedAt < LOG_MS) return;
     this.#loggedAt = now;
@@ -92,12 +90,12 @@ export class LedgerClient {
   }
 
   #askNext(): void {
-    while (this.#asking.size < ASKING_MAX) {
+    while (this.#asking.size < (this.#failures === 0 ? ASKING_MAX : 1)) {
       const question = this.#waiting.shift();
       if (question === undefined) return;
       const asking = settleQuestion(this.ports, this.#named, question).then((failure) => {
-        this.#settles = failure === null;
-        if (failure !== null) this.#failed(question, failure.err);
+        if (failure === null) this.#failures = 0;
+        else this.#failed(question, failure.err);
         this.#asking.delete(asking);
         this.#askNext();
       });

@@ -137,14 +137,17 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
     await one.admission.sweep();
   }
   world.owners.billingDown = false;
-  // After 5 s, then 5, 10, 20, 40, 60 seconds later: at 5, 10, 20, 40, 80 and 140 seconds.
-  // Of each shard one hold is asked for: others of this world may have its place once or twice.
-  expect(asksFor(call.id)).toBeLessThanOrEqual(6);
-  expect(asksFor(call.id)).toBeGreaterThanOrEqual(4);
+  // After 5 s, then 5, 10, 20, 40, 60 seconds later: at 5, 10, 20, 40, 80 and 140 seconds, unless
+  // the question of a sweep was for other holds.
+  const asked = asksFor(call.id);
+  expect(asked).toBeLessThanOrEqual(6);
   expect((await dump(account)).held['wallet']).toBe(PRICE);
+  world.advance(60_000);
+  await one.admission.sweep();
+  expect(asksFor(call.id)).toBe(asked + 1);
 });
 
-test('while billing is away one hold of each shard is asked for, the log stays flat, and all are asked after it', async () => {
+test('while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it', async () => {
   const accounts = Array.from({ length: 12 }, () => makeAccount(world, { wallet: 10 * PRICE }));
   const calls = await Promise.all(accounts.map(({ digest }) => mustAdmit(one, admitEntry(one.clock, [digest]))));
   for (const call of calls) await batch(one, { releases: [release(call, 'ok', PRICE)] });
@@ -163,13 +166,11 @@ test('while billing is away one hold of each shard is asked for, the log stays f
     const before = asked();
     world.advance(60_100);
     await sweep();
-    expect(asked() - before).toBeLessThanOrEqual(4);
+    expect(asked() - before).toBeLessThanOrEqual(1);
   }
   expect(lines.length).toBeLessThanOrEqual(2);
   world.owners.billingDown = false;
   for (const [index, { id }] of calls.entries()) accounts[index]?.state.records.add(id);
-  world.advance(60_100);
-  await sweep();
   world.advance(60_100);
   await sweep();
   for (const account of accounts) expect((await dump(account)).held).toEqual({});
