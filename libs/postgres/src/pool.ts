@@ -67,6 +67,9 @@ export function createPool(url: string, options: PoolOptions): Pool {
     Client: class extends PrimaryClient {
       constructor(config: pg.ClientConfig = {}) {
         super(config, choice);
+        // For the life of the connection, from before it is verified: the driver reports a fault to
+        // the query and as an event, and an event that nobody hears ends the process.
+        this.on('error', (err) => log.warn({ err }, 'a database connection failed'));
       }
     },
     application_name: applicationName,
@@ -86,9 +89,6 @@ export function createPool(url: string, options: PoolOptions): Pool {
   });
   // The pool waits for it, which its types do not say.
   Object.assign(pool.options, { onConnect: (client: PrimaryClient) => client.verify() });
-  // For the life of the connection: the driver reports a fault to the query and as an event, and an
-  // event that nobody hears ends the process.
-  pool.on('connect', (client) => client.on('error', (err) => log.warn({ err }, 'a database connection failed')));
   pool.on('error', () => undefined);
   return pool;
 }
