@@ -64,7 +64,7 @@ class Played {
       id: 'id',
       row,
       parsed: parsed.call,
-      request: { answer: this.answer, headers: {}, query: '' },
+      request: { answer: this.answer, headers: { classHeaders: [] }, query: '' },
       body: { bytes, free: () => undefined },
       deadlineAt: 600_000,
       begunAtMs: 0,
