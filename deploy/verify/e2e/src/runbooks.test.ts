@@ -15,7 +15,10 @@ const REFUSED_ADDRESS = 'http://127.0.0.1:9';
 
 /** What a source is before, and what the page makes of it. */
 const PAGES: Readonly<Record<string, { before: Partial<SourceView>; after: Partial<SourceView> }>> = {
-  GatewayCredentialsRefused: { before: { hasCredential: false }, after: { hasCredential: true } },
+  GatewayCredentialsRefused: {
+    before: { hasCredential: false },
+    after: { credentialOf: 'source', hasCredential: true },
+  },
   GatewaySourcesFailing: { before: { enabled: true }, after: { enabled: false } },
 };
 
