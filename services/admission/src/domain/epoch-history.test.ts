@@ -37,6 +37,25 @@ test('a server that is connected again is judged anew, by what was heard', () =>
   expect(history.isSuperseded()).toBe(false);
 });
 
+test('epochs that were quoted before the connection do not supersede the run that they are of', () => {
+  const started = new EpochHistory();
+  started.observe(epoch(NEW, 7));
+  const failedOver = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6), epoch(NEW, 7));
+  for (const history of [started, failedOver]) {
+    history.begin(NEW);
+    // One bucket's epoch is read, and others of the same run were set after it.
+    history.observe(epoch(NEW, 6));
+    expect(history.isSuperseded()).toBe(false);
+  }
+});
+
+test('of many runs the oldest are forgotten, never the connected one', () => {
+  const history = connectedTo(OLD, epoch(OLD, 5));
+  for (let setAt = 100; setAt < 200; setAt += 1) history.observe(epoch(String(setAt), setAt));
+  expect(history.isSuperseded()).toBe(true);
+  expect(history.nextTime(0)).toBe(200);
+});
+
 test('a new epoch is later than all of the run before, whatever the clock says', () => {
   const history = connectedTo(OLD, epoch(OLD, 50));
   history.begin(NEW);

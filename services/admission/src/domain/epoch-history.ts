@@ -1,4 +1,7 @@
-import { setAtOf } from './epoch.js';
+import { runOf, setAtOf } from './epoch.js';
+
+/** Runs of servers that are remembered: a failover adds one. */
+const RUNS_MAX = 16;
 
 /**
  * When epochs were set that a process knows of: those of the limit store that it is connected to,
@@ -6,23 +9,24 @@ import { setAtOf } from './epoch.js';
  */
 export class EpochHistory {
   #runId = '';
-  /** The newest one of the connected run; 0: none was seen yet. */
-  #own = 0;
-  /** The newest one of all other runs. */
-  #heard = 0;
+  /**
+   * The newest epoch of each run. Of the connected one only what was observed since it came into
+   * use; what somebody quotes before that is of a run that may have lost all in between.
+   */
+  readonly #newest = new Map<string, number>();
 
   /** A server has come into use, perhaps the same one as before. */
   begin(runId: string): void {
-    if (runId !== this.#runId) this.#heard = Math.max(this.#heard, this.#own);
     this.#runId = runId;
-    this.#own = 0;
+    this.#newest.delete(runId);
   }
 
   /** An epoch that the connected server answered, or that somebody quotes; empty: none. */
   observe(epoch: string): void {
+    const runId = runOf(epoch);
     const setAt = setAtOf(epoch);
-    if (epoch.startsWith(`${this.#runId}.`)) this.#own = Math.max(this.#own, setAt);
-    else this.#heard = Math.max(this.#heard, setAt);
+    if (setAt > (this.#newest.get(runId) ?? 0)) this.#newest.set(runId, setAt);
+    if (this.#newest.size > RUNS_MAX) this.#forgetOldest();
   }
 
   /**
@@ -31,11 +35,23 @@ export class EpochHistory {
    * and its next epochs are later.
    */
   isSuperseded(): boolean {
-    return this.#heard > this.#own && this.#own > 0;
+    const own = this.#newest.get(this.#runId);
+    return own !== undefined && this.#last() > own;
   }
 
   /** A time for a new epoch: later than that of each known one. */
   nextTime(nowMs: number): number {
-    return Math.max(nowMs, this.#own + 1, this.#heard + 1);
+    return Math.max(nowMs, this.#last() + 1);
+  }
+
+  /** Of all runs; 0: none is known. */
+  #last(): number {
+    return Math.max(0, ...this.#newest.values());
+  }
+
+  #forgetOldest(): void {
+    const others = [...this.#newest].filter(([runId]) => runId !== this.#runId);
+    const [oldest] = others.sort(([, one], [, other]) => one - other);
+    if (oldest !== undefined) this.#newest.delete(oldest[0]);
   }
 }

@@ -15,3 +15,8 @@ export function setAtOf(token: string): number {
   const [, time, random] = token.split('.');
   return random === undefined ? 0 : Number(time) || 0;
 }
+
+/** Which run of the server keeps a token; empty: it does not say. */
+export function runOf(token: string): string {
+  return token.slice(0, Math.max(0, token.indexOf('.')));
+}
