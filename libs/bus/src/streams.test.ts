@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { startBusWorld, TEST_TIMEOUT_MS, USAGE_SETTINGS, type BusWorld } from '../test/bus-world.js';
 
+import { ERROR_NUMBER } from './jetstream.js';
+import type { ReplyInbox } from './reply-inbox.js';
+import { ensureConfiguration } from './streams.js';
+
 jest.setTimeout(TEST_TIMEOUT_MS);
 
 const REPLICAS = 8;
@@ -26,4 +30,16 @@ test('a stream that has no room is refused', async () => {
   await bus.ensureStream({ ...USAGE_SETTINGS, bytesMax: BYTES_MAX });
   const second = bus.ensureStream({ ...USAGE_SETTINGS, bytesMax: 2 * BYTES_MAX });
   await expect(second).rejects.toMatchObject({ code: 'stream_refused' });
+});
+
+test('several servers that say a stream is missing, while another replica makes it, are asked again', async () => {
+  const missing = { error: { err_code: ERROR_NUMBER.streamNotFound, description: 'stream not found' } };
+  const answers = [missing, missing, { type: 'made' }];
+  const asked: string[] = [];
+  const exchange = ({ subject }: { subject: string }) => {
+    asked.push(subject);
+    return Promise.resolve({ data: Buffer.from(JSON.stringify(answers.shift())) });
+  };
+  await ensureConfiguration({ exchange } as unknown as ReplyInbox, { name: 'USAGE' });
+  expect(asked.map((subject) => subject.split('.')[3])).toEqual(['CREATE', 'UPDATE', 'CREATE']);
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { JetStreamFault } from './bus-fault.js';
 import type { Bus, StreamSettings } from './bus.js';
 import { askApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
@@ -85,23 +86,40 @@ const MAY_EXIST: readonly number[] = [
   // Its own subjects, and the room that it reserved itself.
   ERROR_NUMBER.streamSubjectOverlap,
   ERROR_NUMBER.storageExceeded,
+  ERROR_NUMBER.streamNotFound,
 ];
+
+/**
+ * Several servers answer that there is no such stream while another replica makes it: both are
+ * asked for again, so often and in such steps.
+ */
+const MAKING = { triesMax: 40, everyMs: 250 };
 
 /**
  * Creates the stream, or changes one of the same name to this configuration.
  * @throws JetStreamFault why it is not created, unless it exists; why it is not changed
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const refusal = await createOrUpdate(inbox, configuration);
+    if (refusal === null) return;
+    if (refusal.errorNumber !== ERROR_NUMBER.streamNotFound || tries === MAKING.triesMax) throw refusal;
+    await setTimeout(MAKING.everyMs);
+  }
+}
+
+/** Why there is no such stream; null: there is. */
+async function createOrUpdate(inbox: ReplyInbox, configuration: { name: string }): Promise<JetStreamFault | null> {
   try {
     await askApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
+    return null;
   } catch (refusal) {
     if (!(refusal instanceof JetStreamFault) || !MAY_EXIST.includes(refusal.errorNumber)) throw refusal;
-    try {
-      await askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration);
-    } catch (error) {
-      const isMissing = error instanceof JetStreamFault && error.errorNumber === ERROR_NUMBER.streamNotFound;
-      throw isMissing ? refusal : error;
-    }
+    const updated = await orNull(
+      askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration),
+      ERROR_NUMBER.streamNotFound,
+    );
+    return updated === null ? refusal : null;
   }
 }
 
