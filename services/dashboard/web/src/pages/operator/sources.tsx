@@ -28,9 +28,7 @@ export function Component() {
           { label: 'Failed', right: true, wide: true },
           { label: 'First byte', right: true, wide: true },
           { label: 'Model', wide: true },
-          { label: 'Provider', wide: true },
           { label: 'Priority', right: true, wide: true },
-          { label: 'Weight', right: true, wide: true },
           { label: 'Credential', wide: true },
         ]}
         nouns={['source', 'sources']}
@@ -72,10 +70,14 @@ export function Component() {
               <td className="right">
                 {figures === null || figures.firstByteMs === null ? '—' : formatDuration(figures.firstByteMs)}
               </td>
-              <td className="code breakable">{source.modelId}</td>
-              <td>{source.providerId}</td>
-              <td className="right">{source.priority}</td>
-              <td className="right">{source.weight}</td>
+              <td>
+                <div className="code breakable">{source.modelId}</div>
+                <div className="cell-sub">{source.providerId}</div>
+              </td>
+              <td className="right">
+                {source.priority}
+                <div className="cell-sub">weight {source.weight}</div>
+              </td>
               <td>{CREDENTIAL_OF[source.credentialOf ?? 'nobody']}</td>
             </tr>
           );
