@@ -6,6 +6,8 @@ import {
   type AttemptResult,
   type JudgedAttempt,
 } from '../domain/judge-attempt.js';
+import { waitHeader } from '../domain/retry-after.js';
+import type { SaidError } from '../domain/said-error.js';
 import { readsErrorText } from '../domain/provider-error.js';
 import type { SourceFailure } from '../ports.js';
 import { one, type SourceHeaders } from './answer-headers.js';
@@ -36,7 +38,7 @@ export class AttemptJudge {
     this.#head = {
       kind: 'answered',
       status,
-      retryAfter: one(headers['retry-after']),
+      retryAfter: waitHeader((name) => one(headers[name])),
       contentType: one(headers['content-type']),
       contentEncoding: one(headers['content-encoding']),
       errorType: one(headers['x-amzn-errortype']),
@@ -60,6 +62,11 @@ export class AttemptJudge {
       nowMs: this.#edge.clock.nowMs(),
     };
     return judgeAttempt(result, facts);
+  }
+
+  /** A provider's error inside an answer that began well. */
+  failureInside(said: SaidError | null): JudgedAttempt {
+    return this.result({ kind: 'provider_error', said, retryAfter: this.#head?.retryAfter });
   }
 
   /** Whether the body of an answer that is not relayed is read: it may change what follows. */

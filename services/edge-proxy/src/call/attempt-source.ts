@@ -301,7 +301,7 @@ export class Attempt implements SourceReader, RelayEvents {
 
   providerFailed(said: SaidError | null, canPass: boolean): boolean {
     if (!this.#takes('provider_failed')) return false;
-    const judged = this.#judge.result({ kind: 'provider_error', said });
+    const judged = this.#judge.failureInside(said);
     if (!canPass || !this.#passes(judged)) {
       this.#breakOffBy(judged);
       return false;

@@ -6,7 +6,7 @@ import type { EndpointStyle } from './endpoints.js';
 import { CLASS_RULES } from './class-rules.js';
 import { classifyError, type ErrorClass } from './error-class.js';
 import { clientError } from './provider-error.js';
-import { retryAfterSeconds } from './retry-after.js';
+import { retryAfterSeconds, secondsInText } from './retry-after.js';
 import { readErrorBody, type SaidError } from './said-error.js';
 
 /** Bytes of a provider's error body that are read for its text. */
@@ -24,6 +24,7 @@ export type AttemptResult =
       /** A response head arrived (200 too: whether it is usable is judged here). */
       readonly kind: 'answered';
       readonly status: number;
+      /** Its Retry-After, or what another header tells in that form: {@link waitHeader}. */
       readonly retryAfter: string | undefined;
       readonly contentType: string | undefined;
       /** What the body is still encoded with: undefined or `identity` once it is decoded. */
@@ -52,7 +53,12 @@ export type AttemptResult =
   /** After the response head, by the network. */
   | { readonly kind: 'broken_in_body' }
   /** A provider's error inside a stream, or as a whole answer with status 200. */
-  | { readonly kind: 'provider_error'; readonly said: SaidError | null }
+  | {
+      readonly kind: 'provider_error';
+      readonly said: SaidError | null;
+      /** Of the answer's head. */
+      readonly retryAfter?: string | undefined;
+    }
   /**
    * No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without
    * events, an event too long.
@@ -158,7 +164,11 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
     case 'broken_in_body':
       return { ...failed, step: 'next_source', outcome: 'broken' };
     case 'provider_error':
-      return { ...judgeError(result.said, null, facts, undefined, undefined), outcome: 'broken', possiblyPaid: true };
+      return {
+        ...judgeError(result.said, null, facts, result.retryAfter, undefined),
+        outcome: 'broken',
+        possiblyPaid: true,
+      };
     case 'unusable_body':
       return { ...failed, step: 'next_source', outcome: 'broken', error: unusable() };
     case 'abandoned':
@@ -221,7 +231,10 @@ function judgeError(
     rules: facts.errorRules,
   });
   const rule = CLASS_RULES[classified.class];
-  const seconds = rule.rest === 'cool_down' ? retryAfterSeconds(retryAfter, facts.nowMs) : undefined;
+  const seconds =
+    rule.rest === 'cool_down'
+      ? (retryAfterSeconds(retryAfter, facts.nowMs) ?? secondsInText(said?.message ?? null))
+      : undefined;
   return {
     ...NOTHING,
     step: rule.next ? 'next_source' : 'final',

@@ -11,7 +11,14 @@ import { READERS } from './formats/readers.js';
 import { parseCall } from './parse-call.js';
 import { withClassHeaders } from './price-facts.js';
 import { servedOf } from './served.js';
-import { judgeAttempt, type AttemptResult, type JudgedAttempt } from './judge-attempt.js';
+import {
+  COOL_DOWN_DEFAULT_MS,
+  COOL_DOWN_MS_MAX,
+  judgeAttempt,
+  type AttemptResult,
+  type JudgedAttempt,
+} from './judge-attempt.js';
+import { waitHeader } from './retry-after.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 
@@ -47,15 +54,21 @@ function judged(shape: RecordedShape, profile: ProviderProfile): JudgedAttempt {
       ? {
           kind: 'answered',
           status: shape.status,
-          retryAfter: header('retry-after'),
+          retryAfter: waitHeader(header),
           contentType: header('content-type') ?? 'application/json',
           contentEncoding: undefined,
           errorType: header('x-amzn-errortype'),
           bodyStart: Buffer.from(shape.text),
         }
-      : { kind: 'provider_error', said: failure.said };
+      : { kind: 'provider_error', said: failure.said, retryAfter: waitHeader(header) };
   const facts = { style: row.style, streamed: shape.isStream, upstreamModel: 'up', nowMs: NOW };
   return judgeAttempt(result, { ...facts, errorRules: profile.errors });
+}
+
+/** Whole seconds of the wait that the provider tells, within our bounds. */
+function restOf({ expected: { retryAfterMs } }: RecordedShape): number {
+  if (retryAfterMs == null) return COOL_DOWN_DEFAULT_MS;
+  return Math.min(COOL_DOWN_MS_MAX, Math.ceil(retryAfterMs / 1_000) * 1_000);
 }
 
 function tokensOf({ usage }: MeterResult): Record<string, number> | null {
@@ -90,7 +103,9 @@ describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, 
 
     for (const shape of errors) {
       test(`error: ${shape.name}`, () => {
-        expect(judged(shape, profile).errorClass).toBe(shape.expected.errorClass);
+        const { errorClass, coolDownMs } = judged(shape, profile);
+        expect(errorClass).toBe(shape.expected.errorClass);
+        if (errorClass === 'quota') expect(coolDownMs).toBe(restOf(shape));
       });
     }
 

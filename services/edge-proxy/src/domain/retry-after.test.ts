@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RETRY_AFTER_SECONDS_MAX, retryAfterSeconds } from './retry-after.js';
+import { RETRY_AFTER_SECONDS_MAX, retryAfterSeconds, secondsInText, waitHeader } from './retry-after.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 
@@ -28,4 +28,33 @@ test.each([
   ['Fri, 99 Nov 2026 12:01:30 GMT', undefined],
 ])('%j is %p seconds', (header, seconds) => {
   expect(retryAfterSeconds(header, NOW)).toBe(seconds);
+});
+
+test.each([
+  [{ 'retry-after': '4', 'x-ratelimit-reset': '9' }, '4'],
+  [{ 'x-ratelimit-reset': '0.5' }, '0.5'],
+  [{ 'ratelimitbysize-reset': '38' }, '38'],
+  // OpenRouter's is a time of day in ms, others have it in seconds.
+  [{ 'x-ratelimit-reset': '1795434000000' }, undefined],
+  [{ 'x-ratelimit-reset': '1795434000', 'ratelimitbysize-reset': '38' }, '38'],
+  [{ 'x-ratelimit-reset': '2m59.56s' }, undefined],
+  [{}, undefined],
+])('of the headers %j the wait is %p', (headers: Readonly<Record<string, string>>, wait) => {
+  expect(waitHeader((name) => headers[name])).toBe(wait);
+});
+
+test.each([
+  [null, undefined],
+  ['Too many requests', undefined],
+  ['Please retry after 60 seconds. Please contact support', 60],
+  ['please try again after 1 seconds', 1],
+  ['Please try again in 494ms. Visit', 1],
+  ['Please try again in 1.984999999s.', 2],
+  ['Please try again in 9m38.016s.', 579],
+  ['Please retry in 10h50m43.651927829s.', 39_044],
+  ['retry after 999h9999m999999s', RETRY_AFTER_SECONDS_MAX],
+  ['retry in 5 minutes', undefined],
+  ['retry in 5 steps', undefined],
+])('%j says %p seconds', (text, seconds) => {
+  expect(secondsInText(text)).toBe(seconds);
 });

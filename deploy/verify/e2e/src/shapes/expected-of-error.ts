@@ -62,8 +62,8 @@ export function expectedOfError(shape: Shape): ExpectedError {
 }
 
 /** Seconds, as the client gets them; null: none were sent. */
-export function retryAfterOf({ headers, expected }: Shape): string | null {
-  return expected.errorClass === 'quota' ? (headers['retry-after'] ?? null) : null;
+export function retryAfterOf({ expected: { errorClass, retryAfterMs } }: Shape): string | null {
+  return errorClass === 'quota' && retryAfterMs != null ? String(Math.ceil(retryAfterMs / 1_000)) : null;
 }
 
 function coolDownMs(shape: Shape): number {

@@ -30,6 +30,8 @@ export interface ExpectedOfShape {
   readonly units?: Readonly<Record<string, number>>;
   readonly kinds?: Partial<Readonly<Record<TokenKind, number>>>;
   readonly errorClass?: string | null;
+  /** The wait that the provider tells, by a header or in its text. */
+  readonly retryAfterMs?: number | null;
   /** It has status 200 and is no answer. */
   readonly unusable?: boolean;
   /** Status and code with which the gateway refuses its request: no source is asked. */
