@@ -21,7 +21,9 @@ import {
 import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { until } from '@gateway/testkit';
+import { AdmissionFault } from '../ports.js';
 import type { StartedAdmission } from '../wire.js';
+import { orUnavailable } from './serve-bus.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
 import { PRICE, admitEntry, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
@@ -267,4 +269,11 @@ test('a replica that stops tells the edges that it leaves', async () => {
   await fourth.stop();
   await until('it is heard', () => left.length > 0);
   expect(left).toEqual(['four']);
+});
+
+test('what people ask while the limit store is being restored is unavailable, and not our fault', async () => {
+  const restoring = new AdmissionFault('admission_error', 'the bucket 7 is restoring');
+  await expect(orUnavailable(Promise.reject(restoring))).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  const mistake = new Error('a mistake');
+  await expect(orUnavailable(Promise.reject(mistake))).rejects.toBe(mistake);
 });

@@ -1,4 +1,4 @@
-import type { Bus } from '@gateway/bus';
+import { BusFault, type Bus } from '@gateway/bus';
 import {
   admissionApply,
   admissionAuthorize,
@@ -12,7 +12,7 @@ import {
   edgeResyncRequest,
 } from '@gateway/contracts/messages';
 import type { Admission } from '../admission.js';
-import type { Log } from '../ports.js';
+import { AdmissionFault, type Log } from '../ports.js';
 
 /** Batches handled at once; the handler bounds the entries. */
 const BATCHES_MAX = 2_048;
@@ -35,9 +35,11 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     await admission.apply(update);
     return { applied: true as const };
   });
-  bus.serve(admissionSlots, (question) => admission.slots(question), { concurrencyMax: LISTS_MAX });
-  bus.serve(admissionReleaseSlot, (question) => admission.releaseSlot(question), { concurrencyMax: LISTS_MAX });
-  bus.serve(admissionHeld, (question) => admission.held(question));
+  bus.serve(admissionSlots, (question) => orUnavailable(admission.slots(question)), { concurrencyMax: LISTS_MAX });
+  bus.serve(admissionReleaseSlot, (question) => orUnavailable(admission.releaseSlot(question)), {
+    concurrencyMax: LISTS_MAX,
+  });
+  bus.serve(admissionHeld, (question) => orUnavailable(admission.held(question)));
   bus.subscribe(billingBalanceSnapshots, async (snapshot) => {
     // A balance snapshot that is lost costs a question when its holds fall due.
     await admission.applySnapshots(snapshot).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
@@ -52,4 +54,14 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     },
     { queue: true },
   );
+}
+
+/**
+ * An answer for people and operators. @throws BusFault `dependency_unavailable` while the limit
+ * store is away, or is being restored: the same question is answered later
+ */
+export function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error: unknown) => {
+    throw error instanceof AdmissionFault ? new BusFault('dependency_unavailable', error.message) : error;
+  });
 }
