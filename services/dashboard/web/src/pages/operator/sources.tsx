@@ -1,6 +1,6 @@
 import type { SourceHealthView } from '@gateway/contracts/pages';
 import { useSourceHealth, useSources } from '../../api/operator-queries.js';
-import { formatCount, formatShare } from '../../format/number.js';
+import { formatCount, formatShare, formatShort } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
@@ -25,11 +25,10 @@ export function Component() {
         columns={[
           { label: 'Source' },
           { label: 'Health' },
+          { label: 'Quota', wide: true },
           { label: 'Failed', right: true, wide: true },
-          { label: 'First byte', right: true, wide: true },
           { label: 'Model', wide: true },
           { label: 'Priority', right: true, wide: true },
-          { label: 'Credential', wide: true },
         ]}
         nouns={['source', 'sources']}
         empty={
@@ -56,29 +55,34 @@ export function Component() {
                   <Mark>Switched off</Mark>
                 )}
                 {source.credentialOf === null && (
-                  <div className="narrow-only">
+                  <div>
                     <Mark tone="warn">No credential</Mark>
                   </div>
                 )}
+              </td>
+              <td>
+                <Quotas entries={entries} />
               </td>
               <td className="right">
                 {figures === null || figures.errorShare === null ? '—' : formatShare(figures.errorShare)}
                 {figures !== null && figures.attempts > 0 && (
                   <div className="cell-sub">of {formatCount(figures.attempts)}</div>
                 )}
-              </td>
-              <td className="right">
-                {figures === null || figures.firstByteMs === null ? '—' : formatDuration(figures.firstByteMs)}
+                {figures !== null && figures.firstByteMs !== null && (
+                  <div className="cell-sub">{formatDuration(figures.firstByteMs)} first byte</div>
+                )}
               </td>
               <td>
                 <div className="code breakable">{source.modelId}</div>
-                <div className="cell-sub">{source.providerId}</div>
+                <div className="cell-sub">
+                  {source.providerId}
+                  {source.credentialOf === 'provider' && ', with its credential'}
+                </div>
               </td>
               <td className="right">
                 {source.priority}
                 <div className="cell-sub">weight {source.weight}</div>
               </td>
-              <td>{CREDENTIAL_OF[source.credentialOf ?? 'nobody']}</td>
             </tr>
           );
         }}
@@ -86,13 +90,6 @@ export function Component() {
     </Page>
   );
 }
-
-/** Whose credential a source is called with. */
-const CREDENTIAL_OF = {
-  source: 'Set',
-  provider: "Provider's",
-  nobody: <Mark tone="warn">Missing</Mark>,
-} as const;
 
 const STATES = {
   healthy: { tone: 'good', word: 'Healthy' },
@@ -123,9 +120,9 @@ function LastAttempt({ entry }: { readonly entry: SourceHealthView | undefined }
 }
 
 const QUOTAS = {
-  requestsPerMinute: 'requests a minute',
+  requestsPerMinute: 'requests/min',
   callsAtOnce: 'calls at once',
-  tokensPerMinute: 'tokens a minute',
+  tokensPerMinute: 'tokens/min',
 } as const;
 
 /** How much of its quotas all edges use, as one of them last read it. */
@@ -135,18 +132,18 @@ function Quotas({ entries }: Pick<HealthProps, 'entries'>) {
   const beyond = entries[0]?.together?.overQuota ?? 0;
   const uses = (Object.keys(QUOTAS) as (keyof typeof QUOTAS)[]).flatMap((name) => {
     const use = last?.quota?.[name];
-    return use == null ? [] : [`${formatCount(use.used)} of ${formatCount(use.allowed)} ${QUOTAS[name]}`];
+    return use == null ? [] : [`${formatShort(use.used)} of ${formatShort(use.allowed)} ${QUOTAS[name]}`];
   });
-  if (uses.length === 0 && beyond === 0) return null;
+  if (uses.length === 0 && beyond === 0) return <>—</>;
   return (
-    <div className="cell-sub">
-      {uses.join(', ')}
-      {beyond > 0 && (
-        <div>
-          <Mark tone="warn">{`${formatCount(beyond)} beyond its quota`}</Mark>
+    <>
+      {uses.map((use) => (
+        <div key={use} className="cell-sub" style={{ whiteSpace: 'nowrap' }}>
+          {use}
         </div>
-      )}
-    </div>
+      ))}
+      {beyond > 0 && <Mark tone="warn">{`${formatCount(beyond)} beyond it`}</Mark>}
+    </>
   );
 }
 
@@ -176,7 +173,6 @@ function Health({ entries, isKnown }: HealthProps) {
         {rests > 0 && last !== undefined && '; '}
         <LastAttempt entry={last} />
       </div>
-      <Quotas entries={entries} />
     </>
   );
 }
