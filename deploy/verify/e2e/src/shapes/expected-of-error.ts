@@ -14,6 +14,7 @@ export interface ExpectedError {
 }
 
 const COOL_DOWN_MS = 5_000;
+const COOL_DOWN_MS_MAX = 600_000;
 const REFUSED_MS = 30_000;
 const CHAT_STYLE = (endpoint: string): boolean => !endpoint.startsWith('/v1/messages');
 
@@ -68,7 +69,7 @@ export function retryAfterOf({ expected: { errorClass, retryAfterMs } }: Shape):
 
 function coolDownMs(shape: Shape): number {
   const seconds = retryAfterOf(shape);
-  return seconds === null ? COOL_DOWN_MS : Number(seconds) * 1_000;
+  return seconds === null ? COOL_DOWN_MS : Math.min(Number(seconds) * 1_000, COOL_DOWN_MS_MAX);
 }
 
 /** What is no server error is told as a bad gateway. */
