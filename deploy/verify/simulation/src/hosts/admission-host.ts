@@ -90,6 +90,7 @@ export class AdmissionHost implements AdmissionReplica {
           if (to) network.post(host, to.host, () => to.deliver.reply(sent));
         },
         report: (tokens) => {
+          streams.traffic.requests += 1;
           for (const to of edges) {
             const sent = onWire({ tokens: [...tokens] });
             if (to) network.post(host, to.host, () => to.deliver.report(sent));

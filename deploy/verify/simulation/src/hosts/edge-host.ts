@@ -154,7 +154,9 @@ export class EdgeHost implements Hosted {
         });
       },
       storeHeartbeat: async (heartbeat) => {
-        const sent = onWire(heartbeat);
+        const text = JSON.stringify(heartbeat);
+        const sent = JSON.parse(text) as typeof heartbeat;
+        streams.traffic.storedBytes += text.length;
         truth.releasing(sent.releases);
         const taker = anyOf(world, world.admissions);
         await request(world, host, streams.host, STORE_HEARTBEAT_MS, async () => {

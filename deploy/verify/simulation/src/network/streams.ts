@@ -2,7 +2,6 @@ import type { Heartbeat, KeptHeartbeat } from '@gateway/admission/cores';
 import type { KeptPosition, StreamState } from '@gateway/billing/cores';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
-import { onWire } from './network.js';
 
 /** A stored message that nobody has acknowledged is delivered again after this. */
 const ACK_WAIT_MS = 30_000;
@@ -17,6 +16,18 @@ export interface StoredUsage {
   notBefore: number;
 }
 
+/** What was sent over the bus for heartbeats. */
+export interface HeartbeatTraffic {
+  /** Messages that edges stored, and their bytes as JSON. */
+  stored: number;
+  storedBytes: number;
+  /** Messages that replicas of admission read of the stream, and their bytes as JSON. */
+  read: number;
+  readBytes: number;
+  /** Resync requests that replicas published. */
+  requests: number;
+}
+
 /** The streams `USAGE` and `BEATS`: what they have stored they keep. */
 export class Streams {
   readonly usage: StoredUsage[] = [];
@@ -24,6 +35,7 @@ export class Streams {
   kept: KeptPosition | null = null;
   readonly #heartbeats = new Map<string, KeptHeartbeat>();
   readonly #listeners = new Set<() => void>();
+  readonly traffic: HeartbeatTraffic = { stored: 0, storedBytes: 0, read: 0, readBytes: 0, requests: 0 };
   /** Calls that some stored heartbeat has named. */
   readonly listed = new Set<string>();
 
@@ -92,12 +104,17 @@ export class Streams {
     if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
       this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now });
     for (const { id } of heartbeat.calls) this.listed.add(id);
+    this.traffic.stored += 1;
   }
 
   /** @param edge only of this one */
   lastHeartbeats(edge?: string): KeptHeartbeat[] {
-    const kept = [...this.#heartbeats.values()];
-    return onWire(kept.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge));
+    const all = [...this.#heartbeats.values()];
+    const kept = all.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge);
+    const text = JSON.stringify(kept);
+    this.traffic.read += kept.length;
+    this.traffic.readBytes += text.length;
+    return JSON.parse(text) as KeptHeartbeat[];
   }
 
   /** When the edge's last heartbeat was stored; null: never. */

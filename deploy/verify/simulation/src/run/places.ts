@@ -5,11 +5,10 @@ import type { Hosted } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
-const ROOMS = ['admission', 'billing', 'edge'] as const;
-type Room = (typeof ROOMS)[number];
+type Room = 'admission' | 'billing' | 'edge';
 
-/** Two of each room. */
-const PLACES = [0, 1] as const;
+/** Of each room, where the scenario does not say. */
+export const PLACES = 2;
 
 /** Where processes run: starts them, kills them, cuts them off and holds them up. */
 export class Places {
@@ -18,7 +17,13 @@ export class Places {
   constructor(private readonly world: World) {}
 
   startAll(): void {
-    for (const place of PLACES) for (const room of ROOMS) this.#start(room, place);
+    const { admissions, billings, edges } = this.world;
+    const most = Math.max(admissions.length, billings.length, edges.length);
+    for (let place = 0; place < most; place += 1) {
+      if (place < admissions.length) this.#start('admission', place);
+      if (place < billings.length) this.#start('billing', place);
+      if (place < edges.length) this.#start('edge', place);
+    }
   }
 
   /** All that live, and the servers that can be cut off. */

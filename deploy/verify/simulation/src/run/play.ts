@@ -15,7 +15,7 @@ import type { World } from '../hosts/world.js';
 import { StandbyCopies } from '../ledger/lose-commits.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { Network } from '../network/network.js';
-import { Streams } from '../network/streams.js';
+import { Streams, type HeartbeatTraffic } from '../network/streams.js';
 import { RUN_CATALOG } from '../scenario/run-catalog.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
@@ -23,7 +23,7 @@ import { installTime } from '../time/install-time.js';
 import { hashOf, Random } from '../time/random.js';
 import { VirtualTime } from '../time/virtual-time.js';
 import { perform, subscriptionOf } from './perform.js';
-import { Places } from './places.js';
+import { PLACES, Places } from './places.js';
 
 /** How often the limit store's server writes its file. */
 const FILE_MS = 3_000;
@@ -39,6 +39,8 @@ export interface Outcome {
   readonly calls: number;
   readonly counts: Truth['counts'] & { readonly limitStoreLosses: number };
   readonly virtualMs: number;
+  /** What heartbeats and recoveries cost the bus. */
+  readonly traffic: HeartbeatTraffic;
 }
 
 /** Plays a scenario to its end and tells which rules were broken. */
@@ -74,7 +76,7 @@ class Play {
     const world = (): World => this.#world;
     this.#watch = new LimitStoreWatch(world);
     const random = new Random(scenario.seed ^ 0x77aa);
-    const { seed, faults } = scenario;
+    const { seed, faults, hosts } = scenario;
     const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
     const buckets = new Set(scenario.accounts.map(({ name }) => bucketKeys(bucketOfAccount(name)).token));
     const [ledger, outbox] = [new MemoryLedger(), new Outbox(world)];
@@ -97,9 +99,9 @@ class Play {
       ),
       accounts: new AccountsHost(world),
       outbox,
-      admissions: [null, null],
-      billings: [null, null],
-      edges: [null, null],
+      admissions: Array.from({ length: hosts?.admissions ?? PLACES }, () => null),
+      billings: Array.from({ length: PLACES }, () => null),
+      edges: Array.from({ length: hosts?.edges ?? PLACES }, () => null),
     };
     this.#places = new Places(this.#world);
     this.#rest = new RestWatch(this.#world, () => this.#places.hosts());
@@ -107,7 +109,7 @@ class Play {
   }
 
   async run(): Promise<Outcome> {
-    const { time: clock, truth, server, network } = this.#world;
+    const { time: clock, truth, server, network, streams } = this.#world;
     const after = (): void => {
       this.#watch.look();
       this.#fingerprint = hashOf(this.#fingerprint, clock.now + network.sent);
@@ -125,6 +127,7 @@ class Play {
       calls: truth.calls.length,
       counts: { ...truth.counts, limitStoreLosses: server.losses },
       virtualMs: clock.now - clock.startedAt,
+      traffic: streams.traffic,
     };
   }
 

@@ -113,4 +113,6 @@ export interface Scenario {
   readonly hasOldEdge: boolean;
   /** When the stream gets the subjects of packed events, milliseconds from the start. */
   readonly packedFrom: number;
+  /** Replicas of admission and edges; two of each where it does not say. */
+  readonly hosts?: { readonly admissions: number; readonly edges: number };
 }
