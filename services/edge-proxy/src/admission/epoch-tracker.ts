@@ -37,6 +37,10 @@ export class EpochTracker {
     return true;
   }
 
+  current(bucket: number): string | undefined {
+    return this.#buckets[bucket]?.current;
+  }
+
   /** The current epoch of each bucket, as heartbeats carry them. */
   all(): BucketEpochs {
     const tokens: BucketEpochs = [];

@@ -6,7 +6,7 @@ import { AdmissionClient } from '../admission/admission-client.js';
 import { EdgeClock } from '../admission/edge-clock.js';
 import { EpochTracker } from '../admission/epoch-tracker.js';
 import { KnownReplicas } from '../admission/known-replicas.js';
-import type { HeartbeatReply } from '../ports.js';
+import type { Heartbeat, HeartbeatReply } from '../ports.js';
 import { RunningCalls, type HeldCall } from './running-calls.js';
 import { Heartbeats } from './send-heartbeats.js';
 import { TickEnd } from '../admission/tick-end.js';
@@ -177,6 +177,39 @@ test('a heartbeat reply aborts calls and answers releases', async () => {
 test('a report is answered at once by a heartbeat that quotes the new token', async () => {
   heartbeats.onResyncRequest([{ bucket: 7, token: 'new' }]);
   expect(busClient.heartbeats).toMatchObject([{ tokens: [{ bucket: 7, token: 'new' }] }]);
+});
+
+test('however many ask while a heartbeat is under way, one more follows it, and carries what all of them told', async () => {
+  let goOn: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  const sent: Heartbeat[] = [];
+  busClient.storeHeartbeat = async (heartbeat) => {
+    sent.push(heartbeat);
+    await held;
+  };
+  heartbeats.onResyncRequest([{ bucket: 1, token: 'new' }]);
+  for (let bucket = 2; bucket < 50; bucket += 1) heartbeats.onResyncRequest([{ bucket, token: 'new' }]);
+  const asked = heartbeats.send();
+  expect(sent).toHaveLength(1);
+  goOn();
+  await asked;
+  expect(sent.map(({ tokens }) => tokens.length)).toEqual([1, 49]);
+});
+
+test('epochs that a stored heartbeat has quoted are not reported again; those that none has, are', async () => {
+  const asks = async (token: string): Promise<number> => {
+    heartbeats.onResyncRequest([{ bucket: 7, token }]);
+    await new Promise(setImmediate);
+    return busClient.heartbeats.length;
+  };
+  expect([await asks(bucketEpoch(1)), await asks(bucketEpoch(1)), await asks(bucketEpoch(2))]).toEqual([1, 1, 2]);
+  // One that is superseded: the edge has told a newer one.
+  expect(await asks(bucketEpoch(1))).toBe(2);
+  busClient.storeHeartbeat = async (heartbeat) => {
+    busClient.heartbeats.push(heartbeat);
+    throw new Error('not stored');
+  };
+  expect([await asks(bucketEpoch(3)), await asks(bucketEpoch(3))]).toEqual([3, 4]);
 });
 
 test('the last heartbeat says so', async () => {

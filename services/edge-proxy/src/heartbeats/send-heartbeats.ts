@@ -41,6 +41,11 @@ export class Heartbeats {
   readonly #timer: NodeJS.Timeout;
   #n = 0;
   #isLast = false;
+  #sending: Promise<void> | null = null;
+  /** What follows the one under way, however often it was asked for meanwhile. */
+  #next: Promise<void> | null = null;
+  /** The epoch of each bucket in the last heartbeat that was stored whole. */
+  #quoted: ReadonlyMap<number, string> = new Map();
 
   constructor(parts: HeartbeatsParts) {
     this.#parts = parts;
@@ -48,19 +53,29 @@ export class Heartbeats {
   }
 
   /**
-   * Resolves when all chunks are stored or have failed. The next heartbeat makes up for a failure.
+   * Sends a heartbeat when the one under way, if any, has ended; who asks meanwhile shares it.
+   * Resolves when all its chunks are stored or have failed. The next heartbeat makes up for a
+   * failure.
    */
-  async send(): Promise<void> {
-    const { parts, chunks } = this.#compose();
-    const stores = parts.map((part) => this.#parts.bus.storeHeartbeat(part).catch(() => this.#parts.onFailed()));
-    this.#remember({ at: this.#parts.monotonicMs(), chunks });
-    await Promise.all(stores);
+  send(): Promise<void> {
+    if (this.#sending === null) return this.#begin();
+    this.#next ??= this.#sending.then(() => {
+      this.#next = null;
+      return this.#begin();
+    });
+    return this.#next;
   }
 
-  /** Admission restores buckets and needs a heartbeat that carries their new epochs. */
+  /**
+   * Admission restores buckets and needs a heartbeat that carries their new epochs. One that was
+   * stored with them is enough: no call of a bucket begins while it is restored
+   * (docs/protocol.md#r12).
+   */
   onResyncRequest(tokens: BucketEpochs): void {
-    for (const { bucket, token } of tokens) this.#parts.epochs.observe(bucket, token);
-    if (!this.#isLast) void this.send();
+    const { epochs } = this.#parts;
+    for (const { bucket, token } of tokens) epochs.observe(bucket, token);
+    const isQuoted = tokens.every(({ bucket }) => this.#quoted.get(bucket) === epochs.current(bucket));
+    if (!isQuoted && !this.#isLast) void this.send();
   }
 
   onReply(reply: HeartbeatReply): void {
@@ -82,6 +97,25 @@ export class Heartbeats {
     clearInterval(this.#timer);
     this.#isLast = true;
     await this.send();
+  }
+
+  #begin(): Promise<void> {
+    this.#sending = this.#store().finally(() => (this.#sending = null));
+    return this.#sending;
+  }
+
+  async #store(): Promise<void> {
+    const { bus, monotonicMs, onFailed } = this.#parts;
+    const { parts, chunks } = this.#compose();
+    const stores = parts.map((part) =>
+      bus.storeHeartbeat(part).then(
+        () => true,
+        () => (onFailed(), false),
+      ),
+    );
+    this.#remember({ at: monotonicMs(), chunks });
+    const isWhole = (await Promise.all(stores)).every(Boolean);
+    if (isWhole) this.#quoted = new Map(parts[0]?.tokens.map(({ bucket, token }) => [bucket, token]));
   }
 
   #compose(): { parts: Heartbeat[]; chunks: HeldCall[][] } {
