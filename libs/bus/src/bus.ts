@@ -259,8 +259,8 @@ export interface Bus {
   /** Makes the stream, or changes it to these settings. Only its owner may. */
   ensureStream(settings: StreamSettings): Promise<void>;
   streamState(stream: StreamName): Promise<StreamState>;
-  /** Removes all messages up to and including this position. */
-  purgeStream(stream: StreamName, upToSequence: number): Promise<void>;
+  /** Removes all messages, or those of the subjects, up to and including this position. */
+  purgeStream(stream: StreamName, upToSequence: number, filterSubject?: string): Promise<void>;
   /**
    * Up to which position every message of a durable consumer is acknowledged; 0: there is no such
    * consumer, or it has acknowledged nothing.
@@ -277,8 +277,15 @@ export interface Bus {
     message: M,
     bytes: Uint8Array,
   ): { ok: true; body: ReceivedOf<M> } | { ok: false; problem: string };
-  /** The last message of each subject; `ack` and `retryAfter` of the result do nothing. */
-  lastPerSubject(stream: StreamName, filterSubject: string): Promise<StoredDelivery[]>;
+  /**
+   * The last message of each subject; `ack` and `retryAfter` of the result do nothing. With
+   * `headersOnly` the server leaves their bodies out.
+   */
+  lastPerSubject(
+    stream: StreamName,
+    filterSubject: string,
+    options?: { readonly headersOnly?: boolean },
+  ): Promise<StoredDelivery[]>;
   /**
    * Writes what differs, removes what is gone, and the head last. Makes the bucket if it is
    * missing.

@@ -46,8 +46,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     encode: encodeBody,
     decode: decodeMessage,
     consume: (consumption) => kept(startConsumer(link, inbox, consumption)),
-    lastPerSubject: async (stream, filterSubject) =>
-      (await loadLast(link, inbox, stream, filterSubject)).map(readDelivery),
+    lastPerSubject: async (stream, filterSubject, { headersOnly = false } = {}) =>
+      (await loadLast(link, inbox, stream, filterSubject, headersOnly)).map(readDelivery),
     mirrorBucket: (bucket, onSwap) => kept(startMirror(link, inbox, bucket, onSwap)),
     listening: () => (link.connected() ? link.nats.flush().catch(() => undefined) : Promise.resolve()),
     drain: (timeoutMs) => (draining ??= drain(link, inbox, subscriptions, readers, timeoutMs)),

@@ -40,6 +40,26 @@ test('the last message of each subject is read, over more than one batch', async
   );
 });
 
+test('with headers only bodies are left out, and what is removed of a subject takes nothing newer or of others along', async () => {
+  await admission.ensureStream(HEARTBEATS_SETTINGS);
+  await Promise.all(['h1', 'h2'].map((name) => edge.store(pulse, { edge: name }, { n: 1 })));
+  const marks = await admission.lastPerSubject('BEATS', 'test.pulse.*', { headersOnly: true });
+  const own = marks.filter(({ subject }) => subject.startsWith('test.pulse.h'));
+  expect(own.map(({ data }) => data.length)).toEqual([0, 0]);
+  expect(own.every(({ sequence, storedAtMs }) => sequence > 0 && Math.abs(Date.now() - storedAtMs) < 60_000)).toBe(
+    true,
+  );
+  const names = async (): Promise<string[]> =>
+    (await admission.lastPerSubject('BEATS', 'test.pulse.*')).map(({ subject }) => subject);
+  const [first] = own.map(({ sequence }) => sequence);
+  await edge.store(pulse, { edge: 'h1' }, { n: 2 });
+  await admission.purgeStream('BEATS', first!, 'test.pulse.h1');
+  expect(await names()).toEqual(expect.arrayContaining(['test.pulse.h1', 'test.pulse.h2']));
+  await admission.purgeStream('BEATS', first! + 100, 'test.pulse.h1');
+  expect(await names()).toContain('test.pulse.h2');
+  expect(await names()).not.toContain('test.pulse.h1');
+});
+
 test('what was read stays with nobody', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `g${n}` }, { n })));

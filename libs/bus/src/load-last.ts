@@ -19,6 +19,7 @@ export async function createLastConsumer(
   inbox: ReplyInbox,
   stream: string,
   filterSubject: string,
+  headersOnly = false,
 ): Promise<{ name: string; pending: number }> {
   const { name, num_pending: pending } = await askApi<{ name: string; num_pending: number }>(
     inbox,
@@ -28,6 +29,7 @@ export async function createLastConsumer(
       config: {
         filter_subject: filterSubject,
         deliver_policy: 'last_per_subject',
+        headers_only: headersOnly,
         replay_policy: 'instant',
         ack_policy: 'none',
         max_deliver: -1,
@@ -57,10 +59,16 @@ function faultOf(stream: string, message: Msg): BusFault | undefined {
  * fewer subjects than the server had counted is read again. Rejects with `stream_missing`,
  * `timeout`…
  */
-export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, filterSubject: string): Promise<Msg[]> {
+export async function loadLast(
+  link: Link,
+  inbox: ReplyInbox,
+  stream: string,
+  filterSubject: string,
+  headersOnly = false,
+): Promise<Msg[]> {
   const stopAt = performance.now() + LOAD_MAX_MS;
   for (;;) {
-    const consumer = await createLastConsumer(inbox, stream, filterSubject);
+    const consumer = await createLastConsumer(inbox, stream, filterSubject, headersOnly);
     if (consumer.pending === 0) return [];
     const loaded = await readToEnd(link, stream, consumer.name, stopAt - performance.now());
     if (new Set(loaded.map(({ subject }) => subject)).size >= consumer.pending) return loaded;

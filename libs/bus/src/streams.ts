@@ -52,10 +52,10 @@ export function makeStreams(
         lastAt: empty ? null : Date.parse(state.last_ts),
       };
     },
-    purgeStream: async (stream, upToSequence) => {
+    purgeStream: async (stream, upToSequence, filter) => {
       // The server's bound is the first message that stays; its 0 would mean everything.
       if (upToSequence < 1) return;
-      await askApi(inbox, `STREAM.PURGE.${stream}`, { seq: upToSequence + 1 });
+      await askApi(inbox, `STREAM.PURGE.${stream}`, { seq: upToSequence + 1, ...(filter !== undefined && { filter }) });
     },
     ackFloor: async (stream, durable) => {
       const answer = await orNull(

@@ -8,7 +8,7 @@ export { bucketKeys } from './domain/store-keys.js';
 export { EpochHistory } from './domain/epoch-history.js';
 export { makeEpoch } from './domain/epoch.js';
 export { isHoldId, readHold, type StoredHold } from './domain/hold.js';
-export type { KeptHeartbeat } from './domain/last-heartbeats.js';
+export type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';
 export type { ScriptCall, ScriptName, ScriptReply } from './domain/script-call.js';
 export { POSITIONS, argumentOf, type ScriptArgument } from './domain/script-positions.js';
 export { readTemplate, type HoldTemplate } from './domain/hold-template.js';

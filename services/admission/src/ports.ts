@@ -12,7 +12,7 @@ import type {
   edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
-import type { KeptHeartbeat } from './domain/last-heartbeats.js';
+import type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';
 import type { ScriptCall, ScriptReply } from './domain/script-call.js';
 
 /** Why something could not be decided: told to the edge, never a refusal. */
@@ -94,6 +94,8 @@ export interface Edges {
   listens(): boolean;
   /** @param edge only of this one */
   lastHeartbeats(edge?: string): Promise<readonly KeptHeartbeat[]>;
+  /** Which messages of heartbeats the stream keeps, without what they say. */
+  heartbeatMarks(): Promise<readonly HeartbeatMark[]>;
   heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }

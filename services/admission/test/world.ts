@@ -190,6 +190,8 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
         const kept = options.ignoresHeartbeats ? [] : [...world.kept.values()];
         return kept.filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge);
       },
+      heartbeatMarks: async () =>
+        [...world.kept.values()].map(({ heartbeat: { edge }, ...mark }) => ({ edge, ...mark })),
       heartbeatReply: (edge, heartbeatReply) => void world.heartbeatReplies.push({ edge, heartbeatReply }),
       report: (tokens) => void world.reports.push([...tokens]),
     },
@@ -415,6 +417,9 @@ export function running({ id, hold, token }: Admitted, change: Partial<Heartbeat
   return { id, hold, tag: token, endpoint: '/v1/chat/completions', ...change };
 }
 
+/** How many heartbeats each world has kept. */
+const keptOf = new WeakMap<World, number>();
+
 /** A heartbeat of one part, kept as the stream would. */
 export function heartbeatOf(
   world: World,
@@ -434,7 +439,9 @@ export function heartbeatOf(
     last: false,
     ...change,
   };
-  world.kept.set(`${edge}.${heartbeat.chunk}`, { heartbeat, storedAtMs });
+  const sequence = (keptOf.get(world) ?? 0) + 1;
+  keptOf.set(world, sequence);
+  world.kept.set(`${edge}.${heartbeat.chunk}`, { heartbeat, storedAtMs, sequence });
   return heartbeat;
 }
 

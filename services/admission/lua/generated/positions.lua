@@ -172,6 +172,11 @@ TOKEN = {
   token = 4,
   size = 4,
 }
+LEASE = {
+  replica = 3,
+  lease_ms = 4,
+  size = 4,
+}
 READ = {
   key_field = 3,
   size = 3,

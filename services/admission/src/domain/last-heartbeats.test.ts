@@ -20,6 +20,7 @@ const kept = (
     ...change,
   },
   storedAtMs: 1_000 + n,
+  sequence: n,
 });
 
 test('a heartbeat is reported when all its parts have come and quote the token', () => {

@@ -1,5 +1,12 @@
 import type { HeartbeatCall, BucketEpochs, ReleaseEntry } from '@gateway/contracts/messages';
 
+/** Where one message of an edge's heartbeats stands in the stream. */
+export interface HeartbeatMark {
+  readonly edge: string;
+  readonly sequence: number;
+  readonly storedAtMs: number;
+}
+
 /** One stored message of the stream of heartbeats, as far as a recovery reads it. */
 export interface KeptHeartbeat {
   readonly heartbeat: {
@@ -13,6 +20,7 @@ export interface KeptHeartbeat {
     readonly last: boolean;
   };
   readonly storedAtMs: number;
+  readonly sequence: number;
 }
 
 /** What is known of one edge from the heartbeats that the stream keeps. */
@@ -20,6 +28,8 @@ export interface LastHeartbeat {
   readonly edge: string;
   /** When its newest part was stored, epoch ms. */
   readonly storedAtMs: number;
+  /** Of its newest part. */
+  readonly sequence: number;
   /** All parts of its newest heartbeat are here. */
   readonly complete: boolean;
   /** It has stopped for good. */
@@ -48,6 +58,15 @@ export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] 
   return Array.from(byEdge, ([edge, parts]) => lastHeartbeatOf(edge, [...parts.values()]));
 }
 
+/** The newest message of each edge. */
+export function newestMarks(marks: readonly HeartbeatMark[]): Map<string, HeartbeatMark> {
+  const newest = new Map<string, HeartbeatMark>();
+  for (const mark of marks) {
+    if (mark.sequence > (newest.get(mark.edge)?.sequence ?? -1)) newest.set(mark.edge, mark);
+  }
+  return newest;
+}
+
 /** Ids of the calls that a heartbeat names which was stored after that time. */
 export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number): Set<string> {
   const young = lastHeartbeats(kept).filter(({ storedAtMs }) => storedAtMs > afterMs);
@@ -67,6 +86,7 @@ function lastHeartbeatOf(edge: string, parts: readonly KeptHeartbeat[]): LastHea
   return {
     edge,
     storedAtMs: Math.max(...parts.map(({ storedAtMs }) => storedAtMs)),
+    sequence: Math.max(...parts.map(({ sequence }) => sequence)),
     complete: newest.length === chunks,
     stopped: newest.some(({ heartbeat }) => heartbeat.last),
     tokens: new Map(

@@ -110,6 +110,7 @@ export const POSITIONS = {
   DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
   SWEEP: ['accounts', 'holds', 'entriesMax', 'silentUntil'],
   TOKEN: ['action', 'token'],
+  LEASE: ['replica', 'leaseMs'],
   /** Then the fields that are asked for. */
   READ: ['keyField'],
   LIST: ['holds', 'cursor', 'pattern', 'entriesMax'],

@@ -29,6 +29,9 @@ export function keyField(key: string): string {
   return `k:${key}`;
 }
 
+/** Which replica restores lost buckets. */
+export const RESTORER_KEY = '{0}restorer';
+
 /** A route lies outside the buckets: the account is not known before it is read. */
 export function routeKey(digest: string): string {
   return `d:${Buffer.from(digest, 'hex').toString('base64url')}`;

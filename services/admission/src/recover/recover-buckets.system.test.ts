@@ -185,3 +185,43 @@ test.each([0, 1, 2, 3, 4, 6])(
     await redis.quit();
   },
 );
+
+test('one replica restores while others wait, and another goes on when it falls silent', async () => {
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(world.server.url);
+  heartbeatOf(world, 'edge-a', 1);
+  await redis.del('{5}tok', '{0}restorer');
+  const did = new Map<string, { reports: number; reads: number }>();
+  const recoveryAs = (replica: string): Recovery => {
+    const own = { reports: 0, reads: 0 };
+    did.set(replica, own);
+    const { edges } = one.ports;
+    const counted: typeof edges = {
+      ...edges,
+      report: (tokens) => {
+        own.reports += 1;
+        edges.report(tokens);
+      },
+      lastHeartbeats: (edge) => {
+        own.reads += 1;
+        return edges.lastHeartbeats(edge);
+      },
+    };
+    return new Recovery({ ...one.ports, replica, edges: counted }, new RecordCache());
+  };
+  const recoveries = new Map(['a', 'b', 'c'].map((replica) => [replica, recoveryAs(replica)]));
+  for (const recovery of recoveries.values()) recovery.notice(5);
+  await until('edges are asked again', () => [...did.values()].some(({ reports }) => reports > 2));
+  const [[restorer] = ['none']] = [...did].filter(([, { reports }]) => reports > 0);
+  expect([...did].filter(([, { reports, reads }]) => reports + reads > 0)).toEqual([
+    [restorer, { reports: expect.any(Number), reads: 1 }],
+  ]);
+  await recoveries.get(restorer)!.stop();
+  await until('another one asks', () => [...did].some(([replica, { reports }]) => replica !== restorer && reports > 0));
+  reportBack('edge-a', 2, []);
+  const others = [...recoveries].filter(([replica]) => replica !== restorer);
+  await until('they are done', () => others.every(([, recovery]) => recovery.pending() === 0));
+  expect(await redis.get('{5}tok')).toMatch(' open ');
+  for (const recovery of recoveries.values()) await recovery.stop();
+  await redis.quit();
+});

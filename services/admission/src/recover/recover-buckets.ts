@@ -2,8 +2,9 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
 import { callsByBucket, holdCalls } from '../heartbeat/hold-calls.js';
 import { inOrder } from '../domain/script-positions.js';
-import { bucketKeys } from '../domain/store-keys.js';
-import { hasReported, lastHeartbeats } from '../domain/last-heartbeats.js';
+import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
+import { RESTORER_KEY, bucketKeys } from '../domain/store-keys.js';
+import { hasReported, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
 import type { RecordCache } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
@@ -18,6 +19,8 @@ const REPORT_MS = 300;
  * latest with the next report.
  */
 const LOOK_FIRST_MS = 20;
+/** A replica that restores and falls silent keeps the others waiting for so long. */
+const LEASE_MS = 2_000;
 /** An edge whose last heartbeat is older is not waited for. */
 const LIVE_HEARTBEAT_MS = 10_000;
 /** After so long a silent edge counts with its last heartbeat. */
@@ -31,13 +34,20 @@ interface Restoring {
 
 /**
  * Gives lost buckets a new token and opens them when every live edge has said what it runs
- * (docs/protocol.md#r12). Any number of replicas may do it at once: each step is repeatable.
+ * (docs/protocol.md#r12). One replica does it, by a lease, and the others wait. That two do it at
+ * once does no harm: each step is repeatable.
  */
 export class Recovery {
   readonly #noticed = new Set<number>();
   readonly #restoring = new Map<number, Restoring>();
   /** Monotonic milliseconds of this process; -Infinity: a token was set since. */
   #reportedAt = -Infinity;
+  #isRestorer = false;
+  /**
+   * The heartbeats as they were read last; null: not since a token was set. They are read again
+   * when every edge that has not reported in them has sent another one.
+   */
+  #read: readonly LastHeartbeat[] | null = null;
   #stopped = false;
   readonly #background = every(REPORT_MS, () => this.#work(), {
     failed: (err) => this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet'),
@@ -79,9 +89,9 @@ export class Recovery {
     // A sweep notices all buckets of a lost limit store in one turn.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.pending() === 0) return Infinity;
-    const asks = this.#noticed.size > 0 || this.#isReportDue();
+    const asks = !this.#isRestorer || this.#noticed.size > 0 || this.#isReportDue();
     if (asks) await this.#begin();
-    await this.#advance(asks);
+    if (this.#isRestorer) await this.#advance(asks);
     return this.pending() === 0 ? Infinity : this.#pauseMs();
   }
 
@@ -92,40 +102,69 @@ export class Recovery {
   async #begin(): Promise<void> {
     const found = this.#noticed.size;
     const buckets = [...this.#noticed, ...this.#restoring.keys()];
-    const { limitStore, clock, log } = this.ports;
-    const replies = await limitStore.run(
-      buckets.map((bucket) => ({
-        script: 'token',
-        keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
-        args: inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() }),
-      })),
-    );
+    const { limitStore, edges, replica, log } = this.ports;
+    // Without the bus nothing can be restored, and nobody must be kept from it.
+    const listens = edges.listens();
+    const calls = buckets.map((bucket): ScriptCall => ({
+      script: 'token',
+      keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
+      args: inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() }),
+    }));
+    const leaseArgs = inOrder('LEASE', { replica, leaseMs: LEASE_MS });
+    if (listens) calls.push({ script: 'lease', keys: [RESTORER_KEY], args: leaseArgs });
+    const replies = await limitStore.run(calls);
+    this.#isRestorer = listens && replyOf(replies.at(-1))[0] === 'mine';
     for (const [index, bucket] of buckets.entries()) {
-      const reply = replies[index];
-      if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+      const reply = replyOf(replies[index]);
       this.#noticed.delete(bucket);
-      const token = reply[2] ?? '';
-      if (reply[0] !== 'restoring') this.#restoring.delete(bucket);
-      else if (this.#restoring.get(bucket)?.token !== token) {
-        this.#restoring.set(bucket, { token, since: clock.monotonic() });
-        this.#reportedAt = -Infinity;
-      }
+      if (reply[0] === 'restoring') this.#follow(bucket, reply);
+      else this.#restoring.delete(bucket);
     }
     if (found > 0) log.info({ buckets: found }, 'buckets are being restored');
+  }
+
+  /** A bucket that another replica began to restore has waited already. */
+  #follow(bucket: number, [, now, token = '', begunAt]: ScriptReply): void {
+    if (this.#restoring.get(bucket)?.token === token) return;
+    const waitedMs = Math.max(0, Number(now) - Number(begunAt));
+    this.#restoring.set(bucket, { token, since: this.ports.clock.monotonic() - waitedMs });
+    this.#reportedAt = -Infinity;
+    this.#read = null;
   }
 
   /** @param asks the tokens have just been looked at, so that edges may be told them */
   async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
-    const { edges, clock } = this.ports;
+    const { edges } = this.ports;
     if (asks && this.#isReportDue()) this.#report();
+    if (!(await this.#isWorthReading())) return;
     const heartbeats = lastHeartbeats(await edges.lastHeartbeats());
-    const live = heartbeats.filter(({ storedAtMs }) => clock.wall() - storedAtMs < LIVE_HEARTBEAT_MS);
+    this.#read = heartbeats;
+    const live = heartbeats.filter((heartbeat) => this.#isLive(heartbeat));
     const ready = [...this.#restoring].filter(
-      ([bucket, { token, since }]) =>
-        clock.monotonic() - since > WAIT_MAX_MS || live.every((heartbeat) => hasReported(heartbeat, bucket, token)),
+      ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)),
     );
     if (ready.length > 0) await this.#open(new Map(ready), heartbeats);
+  }
+
+  /** Whether what edges have sent since the last reading may open a bucket. */
+  async #isWorthReading(): Promise<boolean> {
+    if (this.#read === null || [...this.#restoring.values()].some((one) => this.#hasWaited(one))) return true;
+    const read = new Map(this.#read.map((heartbeat) => [heartbeat.edge, heartbeat]));
+    const newest = newestMarks(await this.ports.edges.heartbeatMarks());
+    return [...newest.values()].every((mark) => {
+      const known = read.get(mark.edge);
+      if (!this.#isLive(mark) || known === undefined || mark.sequence > known.sequence) return true;
+      return [...this.#restoring].every(([bucket, { token }]) => hasReported(known, bucket, token));
+    });
+  }
+
+  #isLive({ storedAtMs }: { readonly storedAtMs: number }): boolean {
+    return this.ports.clock.wall() - storedAtMs < LIVE_HEARTBEAT_MS;
+  }
+
+  #hasWaited({ since }: Restoring): boolean {
+    return this.ports.clock.monotonic() - since > WAIT_MAX_MS;
   }
 
   #isReportDue(): boolean {
@@ -169,7 +208,14 @@ export class Recovery {
   }
 
   #pauseMs(): number {
+    if (!this.#isRestorer) return REPORT_MS;
     const passed = this.ports.clock.monotonic() - this.#reportedAt;
     return passed < REPORT_MS ? Math.min(Math.max(passed, LOOK_FIRST_MS), REPORT_MS - passed) : REPORT_MS;
   }
+}
+
+/** @throws AdmissionFault when there is none */
+function replyOf(reply: ScriptReply | AdmissionFault | undefined): ScriptReply {
+  if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+  return reply;
 }

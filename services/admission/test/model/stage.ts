@@ -106,7 +106,7 @@ export class Stage {
       calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: '/v1/chat/completions' })),
       releases: this.unreleased.filter((call) => call.edge === edge).map(releaseOf),
     };
-    this.kept.set(edge, { heartbeat, storedAtMs: this.now });
+    this.kept.set(edge, { heartbeat, storedAtMs: this.now, sequence: heartbeat.n });
     return heartbeat;
   }
 
@@ -168,6 +168,7 @@ export class Stage {
       },
       edges: {
         listens: () => true,
+        heartbeatMarks: async () => [],
         lastHeartbeats: async (edge) =>
           [...this.kept.values()].filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge),
         heartbeatReply: (_edge, heartbeatReply) => void this.heartbeatReplies.push(heartbeatReply),

@@ -58,6 +58,7 @@ export class LimitStoreWatch {
       case 'apply':
         break;
       case 'due':
+      case 'lease':
       case 'read':
       case 'list':
         return;

@@ -84,6 +84,7 @@ export class AdmissionHost implements AdmissionReplica {
         listens: () => !network.isCut(host),
         lastHeartbeats: (edge) =>
           request(world, host, streams.host, HEARTBEATS_MS, async () => streams.lastHeartbeats(edge)),
+        heartbeatMarks: () => request(world, host, streams.host, HEARTBEATS_MS, async () => streams.heartbeatMarks()),
         heartbeatReply: (edge, reply) => {
           const to = edges.find((one) => one?.id === edge);
           const sent = onWire(reply);

@@ -60,7 +60,7 @@ export class LimitStoreServer {
   run(all: ScriptCall, runId: string): ScriptReply {
     const call = all.script === 'due' ? this.#lookOf(all) : all;
     const tokenKey = call.keys[0] ?? '';
-    if (!this.buckets.has(tokenKey)) return this.#emptyBucket(call);
+    if (call.script !== 'lease' && !this.buckets.has(tokenKey)) return this.#emptyBucket(call);
     if (runId === this.#supersededRun) {
       return this.redis.inSuperseded(() =>
         this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]),

@@ -1,4 +1,4 @@
-import type { Heartbeat, KeptHeartbeat } from '@gateway/admission/cores';
+import type { Heartbeat, HeartbeatMark, KeptHeartbeat } from '@gateway/admission/cores';
 import type { KeptPosition, StreamState } from '@gateway/billing/cores';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -101,10 +101,10 @@ export class Streams {
    */
   storeHeartbeat(heartbeat: Heartbeat): void {
     const part = `${heartbeat.edge}.${heartbeat.chunk}`;
-    if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
-      this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now });
-    for (const { id } of heartbeat.calls) this.listed.add(id);
     this.traffic.stored += 1;
+    if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
+      this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now, sequence: this.traffic.stored });
+    for (const { id } of heartbeat.calls) this.listed.add(id);
   }
 
   /** @param edge only of this one */
@@ -115,6 +115,12 @@ export class Streams {
     this.traffic.read += kept.length;
     this.traffic.readBytes += text.length;
     return JSON.parse(text) as KeptHeartbeat[];
+  }
+
+  heartbeatMarks(): HeartbeatMark[] {
+    return [...this.#heartbeats.values()].map(({ heartbeat: { edge }, storedAtMs, sequence }) => {
+      return { edge, storedAtMs, sequence };
+    });
   }
 
   /** When the edge's last heartbeat was stored; null: never. */

@@ -28,13 +28,29 @@ async function costOf(size: LossSize): Promise<HeartbeatTraffic> {
 }
 
 test(
-  'a recovery that waits for an edge costs as much again for each replica',
+  'a recovery that waits for an edge costs the same however many replicas there are',
   async () => {
     const one = await costOf({ ...SIZE, admissions: 1 });
     const five = await costOf({ ...SIZE, admissions: 5 });
     expect(one.requests).toBeGreaterThan(20);
-    for (const figure of ['requests', 'stored', 'storedBytes', 'readBytes'] as const)
-      expect(five[figure]).toBeGreaterThan(4 * one[figure]);
+    expect(five.requests).toBeLessThan(1.2 * one.requests);
+    for (const { stored, read } of [one, five]) {
+      // Two for each edge, and for the one that hangs as many when it goes on.
+      expect(stored).toBeLessThanOrEqual(2 * SIZE.edges);
+      // All edges: before they were asked, when they have answered, and when one is given up.
+      expect(read).toBeLessThanOrEqual(4 * SIZE.edges);
+    }
+  },
+  TEST_MS,
+);
+
+test(
+  'it grows with what edges run, and with nothing else',
+  async () => {
+    const few = await costOf(SIZE);
+    const many = await costOf({ ...SIZE, edges: 4, calls: 60 });
+    expect(many.storedBytes).toBeLessThan(8 * few.storedBytes);
+    expect(many.readBytes).toBeLessThan(8 * few.readBytes);
   },
   TEST_MS,
 );

@@ -1,0 +1,18 @@
+#!lua flags=allow-oom
+-- uses: gate
+-- Which replica restores lost buckets (docs/protocol.md#r12): one has the lease, the others wait until it is over.
+--
+-- Replies {'mine' or 'theirs', now}
+local lease_key, replica, lease_ms = KEYS[#KEYS], ARGV[LEASE.replica], tonumber(ARGV[LEASE.lease_ms])
+local now = redis_now()
+local lease = redis.call('GET', lease_key)
+if lease then
+  local holder, till = string.match(lease, '^(%S+) (%d+)$')
+  till = tonumber(till)
+  -- A lease from the future is none: no clock may hold a recovery off.
+  if holder ~= replica and now < till and till <= now + lease_ms then
+    return { 'theirs', int(now) }
+  end
+end
+redis.call('SET', lease_key, replica .. ' ' .. int(now + lease_ms))
+return { 'mine', int(now) }
