@@ -20,6 +20,7 @@ import { authorize } from './read/authorize.js';
 import { readAccount } from './read/read-account.js';
 import type { AccountDump } from './read/read-account.js';
 import { usage } from './read/usage.js';
+import { GoneEdges } from './recover/forget-gone-edges.js';
 import { Recovery } from './recover/recover-buckets.js';
 import { applyUpdate, applyBalanceSnapshots } from './apply/apply-update.js';
 import { listSlots } from './slots/list-slots.js';
@@ -37,6 +38,7 @@ export class Admission {
   readonly #batches: BatchHandler;
   readonly #recovery: Recovery;
   readonly #sweeper: SweepTimer;
+  readonly #gone: GoneEdges;
   readonly #uses: KeyUses;
   readonly #refused: RefusedCalls;
 
@@ -45,6 +47,7 @@ export class Admission {
     this.#uses = new KeyUses(ports);
     this.#refused = new RefusedCalls(ports);
     this.#recovery = new Recovery(ports, cache);
+    this.#gone = new GoneEdges(ports);
     const noticeLoss = (bucket: number): void => {
       if (this.#recovery.notice(bucket)) this.#sweeper.soon();
     };
@@ -65,6 +68,7 @@ export class Admission {
   /** Begins to sweep; lost buckets are found by the first sweep. */
   start(): void {
     this.#sweeper.start();
+    this.#gone.start();
     this.#uses.start();
     this.#refused.start();
   }
@@ -77,7 +81,7 @@ export class Admission {
 
   /** Ends what runs by itself. What came from the bus is waited for by the bus. */
   async stop(): Promise<void> {
-    await Promise.all([this.#sweeper.stop(), this.#recovery.stop()]);
+    await Promise.all([this.#sweeper.stop(), this.#recovery.stop(), this.#gone.stop()]);
     this.#uses.stop();
     this.#refused.stop();
   }

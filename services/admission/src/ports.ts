@@ -96,6 +96,8 @@ export interface Edges {
   lastHeartbeats(edge?: string): Promise<readonly KeptHeartbeat[]>;
   /** Which messages of heartbeats the stream keeps, without what they say. */
   heartbeatMarks(): Promise<readonly HeartbeatMark[]>;
+  /** Deletes what the stream keeps of an edge, up to and including that position. */
+  forget(edge: string, upToSequence: number): Promise<void>;
   heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }

@@ -192,6 +192,10 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
       },
       heartbeatMarks: async () =>
         [...world.kept.values()].map(({ heartbeat: { edge }, ...mark }) => ({ edge, ...mark })),
+      forget: async (edge, upToSequence) => {
+        for (const [key, { heartbeat, sequence }] of world.kept)
+          if (heartbeat.edge === edge && sequence <= upToSequence) world.kept.delete(key);
+      },
       heartbeatReply: (edge, heartbeatReply) => void world.heartbeatReplies.push({ edge, heartbeatReply }),
       report: (tokens) => void world.reports.push([...tokens]),
     },

@@ -36,6 +36,8 @@ export function busEdges(bus: Bus, log: Log): Edges {
         return [];
       });
     },
+    forget: (edge, upToSequence) =>
+      bus.purgeStream(edgeHeartbeat.stream, upToSequence, subjectPattern(edgeHeartbeat, { edge })),
     heartbeatReply: (edge, heartbeatReply) => void bus.publish(edgeHeartbeatReply, { edge }, heartbeatReply),
     report: (tokens) => void bus.publish(edgeResyncRequest, {}, { tokens: [...tokens] }),
   };

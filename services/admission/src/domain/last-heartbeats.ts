@@ -73,6 +73,17 @@ export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number)
   return new Set(young.flatMap(({ calls }) => calls.map(({ id }) => id)));
 }
 
+/** An edge is gone when its last heartbeat is older than the expiry by so much. */
+const GONE_AFTER_MS = 60_000;
+
+/**
+ * Whether an edge has been silent for so long that its calls have expired (docs/protocol.md#r12).
+ * @param nowMs by the clock of the stream
+ */
+export function isGone({ storedAtMs }: Pick<HeartbeatMark, 'storedAtMs'>, nowMs: number, expiryMs: number): boolean {
+  return nowMs - storedAtMs > expiryMs + GONE_AFTER_MS;
+}
+
 /** Whether this edge, if it lives, has reported all that it runs under the token. */
 export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: string): boolean {
   return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);

@@ -1,4 +1,4 @@
-import type { UsageEvent } from '@gateway/contracts/messages';
+import type { Endpoint, HoldFields, UsageEvent } from '@gateway/contracts/messages';
 import type { BucketKeys } from './store-keys.js';
 import { holdFieldsOf, readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
@@ -57,20 +57,31 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
   };
 }
 
+/** A call that nobody will end any more. */
+export interface ExpiredCall {
+  readonly id: string;
+  readonly hold: HoldFields;
+  readonly endpoint: Endpoint | null;
+}
+
+export function expiredHold({ account, id, hold, template }: DueHold): ExpiredCall {
+  return { id, hold: holdFieldsOf(account, hold, template), endpoint: template.endpoint };
+}
+
 /**
  * The record of a call whose edge vanished: charged 0. Every replica writes the same content, since
  * events of one rank that differ are set aside.
  */
-export function expiredEvent({ account, id, hold, template }: DueHold): UsageEvent {
+export function expiredEvent({ id, hold, endpoint }: ExpiredCall, due: number): UsageEvent {
   return {
     id,
     rank: 1,
     outcome: 'expired',
-    hold: holdFieldsOf(account, hold, template),
-    endpoint: template.endpoint,
+    hold,
+    endpoint,
     streamed: false,
     startedAt: hold.admittedAt,
-    endedAt: hold.due,
+    endedAt: due,
     firstByteAt: null,
     status: null,
     source: null,

@@ -88,7 +88,7 @@ test.each(Object.keys(LOSSES))(
     });
     const edges = { live: calls.slice(0, 2), other: calls.slice(2, 4) };
     // One edge is dead; one lives and is silent until its heartbeat is too old to be waited for.
-    heartbeatOf(world, 'dead', 7, { calls: [running(calls[4]!)] }, Date.now() - 3_600_000);
+    heartbeatOf(world, 'dead', 7, { calls: [running(calls[4]!)] }, Date.now() - 60_000);
     heartbeatOf(world, 'silent', 3, { calls: [running(calls[5]!)] }, Date.now() - 9_000);
     reportAll(edges);
     await LOSSES[loss]!();

@@ -77,12 +77,22 @@ test('the last heartbeat of a dead edge counts, and its unanswered releases', as
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const dead = { calls: [running(call)], releases: [release(ended, 'ok', 77)] };
-  heartbeatOf(world, 'edge-dead', 9, dead, Date.now() - 3_600_000);
+  heartbeatOf(world, 'edge-dead', 9, dead, Date.now() - 60_000);
   await loseLimitStore();
   await one.admission.sweep();
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const dump = await one.admission.readAccount(account.account);
   expect(dump).toMatchObject({ slots: 1, held: { wallet: PRICE + 77 } });
+});
+
+test('of an edge that is gone for longer than its calls live nothing comes back', async () => {
+  const account = makeAccount(world, { wallet: PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  heartbeatOf(world, 'edge-gone', 9, { calls: [running(call)] }, Date.now() - 3_600_000);
+  await loseLimitStore();
+  await one.admission.sweep();
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
 test('a new token is set when another run of the server kept its data, and accounts are loaded anew', async () => {

@@ -4,7 +4,7 @@ import { callsByBucket, holdCalls } from '../heartbeat/hold-calls.js';
 import { inOrder } from '../domain/script-positions.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
 import { RESTORER_KEY, bucketKeys } from '../domain/store-keys.js';
-import { hasReported, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
+import { hasReported, isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
 import type { RecordCache } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
@@ -135,7 +135,7 @@ export class Recovery {
   /** @param asks the tokens have just been looked at, so that edges may be told them */
   async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
-    const { edges } = this.ports;
+    const { edges, clock, durations } = this.ports;
     if (asks && this.#isReportDue()) this.#report();
     if (!(await this.#isWorthReading())) return;
     const heartbeats = lastHeartbeats(await edges.lastHeartbeats());
@@ -144,7 +144,8 @@ export class Recovery {
     const ready = [...this.#restoring].filter(
       ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)),
     );
-    if (ready.length > 0) await this.#open(new Map(ready), heartbeats);
+    const notGone = heartbeats.filter((heartbeat) => !isGone(heartbeat, clock.wall(), durations.expiryMs));
+    if (ready.length > 0) await this.#open(new Map(ready), notGone);
   }
 
   /** Whether what edges have sent since the last reading may open a bucket. */
@@ -176,7 +177,10 @@ export class Recovery {
     this.ports.edges.report(Array.from(this.#restoring, ([bucket, { token }]) => ({ bucket, token })));
   }
 
-  /** Holds what all edges run, dead ones too, then opens. */
+  /**
+   * Holds what all edges run, dead ones too, then opens. Of an edge that is gone nothing is held:
+   * an account admits nothing before billing has settled everything that was stored.
+   */
   async #open(ready: ReadonlyMap<number, Restoring>, heartbeats: readonly LastHeartbeat[]): Promise<void> {
     const failed = new Set<number>();
     for (const heartbeat of heartbeats) {

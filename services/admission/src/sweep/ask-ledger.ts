@@ -1,17 +1,16 @@
-import { bucketOfAccount, shardOfAccount, usageGroupOfShard } from '@gateway/contracts/ids';
-import { USAGE_EVENTS_MAX } from '@gateway/contracts/messages';
-import type { UsageEvent } from '@gateway/contracts/messages';
+import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import { applyCall } from '../domain/apply-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
-import { expiredEvent } from '../domain/sweep-script.js';
+import { expiredEvent, expiredHold } from '../domain/sweep-script.js';
 import type { DueHold, SweepOutcome } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
 import { NamedCalls } from './named-calls.js';
-import { holdsExpired, questionsDropped } from './sweep-metrics.js';
+import { recordExpired } from './record-expired.js';
+import { questionsDropped } from './sweep-metrics.js';
 
 /** Ids and names of rows in one question (the contract's bounds). */
-const IDS_MAX = 1_000;
+export const IDS_MAX = 1_000;
 const NAMES_MAX = 100;
 /** Questions that wait for an answer at once. */
 const ASKING_MAX = 16;
@@ -112,7 +111,11 @@ async function settleQuestion(
 ): Promise<{ readonly err: unknown } | null> {
   try {
     const ended = await withoutNamed(named, await askOnce(ports, question), question.now);
-    await recordExpired(ports, question.account, ended.map(expiredEvent));
+    await recordExpired(
+      ports,
+      question.account,
+      ended.map((one) => expiredEvent(expiredHold(one), one.hold.due)),
+    );
     return null;
   } catch (err) {
     return { err };
@@ -146,15 +149,6 @@ async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: n
     if (edge === null || !(await named.of(edge, since)).has(one.id)) ended.push(one);
   }
   return ended;
-}
-
-async function recordExpired({ journal }: Ports, account: string, events: readonly UsageEvent[]): Promise<void> {
-  const group = usageGroupOfShard(shardOfAccount(account));
-  for (let from = 0; from < events.length; from += USAGE_EVENTS_MAX) {
-    const some = events.slice(from, from + USAGE_EVENTS_MAX);
-    await journal.store(group, some);
-    holdsExpired.add(some.length);
-  }
 }
 
 /** One question per account, within the contract's bounds. */

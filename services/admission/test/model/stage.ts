@@ -2,6 +2,7 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { HoldFields } from '@gateway/contracts/messages';
 import { silentLog } from '@gateway/testkit';
 import { Admission } from '../../src/admission.js';
+import { isGone } from '../../src/domain/last-heartbeats.js';
 import type { KeptHeartbeat } from '../../src/domain/last-heartbeats.js';
 import { bucketKeys } from '../../src/domain/store-keys.js';
 import { readSweepReply, sweepCall } from '../../src/domain/sweep-script.js';
@@ -121,7 +122,8 @@ export class Stage {
       await this.redis.send('ping');
     }
     this.model.state.token = this.reportedEpoch;
-    for (const { heartbeat } of this.kept.values()) {
+    for (const { heartbeat, storedAtMs } of this.kept.values()) {
+      if (isGone({ storedAtMs }, this.now, EXPIRY_MS)) continue;
       this.model.heartbeat(heartbeat.edge, heartbeat.calls, true);
       for (const release of heartbeat.releases) this.model.release(0, release);
     }
@@ -169,6 +171,7 @@ export class Stage {
       edges: {
         listens: () => true,
         heartbeatMarks: async () => [],
+        forget: async () => undefined,
         lastHeartbeats: async (edge) =>
           [...this.kept.values()].filter(({ heartbeat }) => edge === undefined || heartbeat.edge === edge),
         heartbeatReply: (_edge, heartbeatReply) => void this.heartbeatReplies.push(heartbeatReply),

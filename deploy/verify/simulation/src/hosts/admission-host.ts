@@ -85,6 +85,8 @@ export class AdmissionHost implements AdmissionReplica {
         lastHeartbeats: (edge) =>
           request(world, host, streams.host, HEARTBEATS_MS, async () => streams.lastHeartbeats(edge)),
         heartbeatMarks: () => request(world, host, streams.host, HEARTBEATS_MS, async () => streams.heartbeatMarks()),
+        forget: (edge, upTo) =>
+          request(world, host, streams.host, HEARTBEATS_MS, async () => streams.forget(edge, upTo)),
         heartbeatReply: (edge, reply) => {
           const to = edges.find((one) => one?.id === edge);
           const sent = onWire(reply);

@@ -23,6 +23,7 @@ const { openRedis } = await import('../run/open-redis.js');
 const { makeSeries } = await import('../scenario/make-series.js');
 const { makeScenario } = await import('../scenario/make-scenario.js');
 const { makeSilence } = await import('../scenario/make-silence.js');
+const { makeGone } = await import('../scenario/make-gone.js');
 const { makeNearEnd } = await import('../scenario/make-near-end.js');
 const { makeFailover } = await import('../scenario/make-failover.js');
 const { play } = await import('../run/play.js');
@@ -50,6 +51,8 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
       return makeScenario(ofSeed);
     case 'silence':
       return makeSilence(ofSeed);
+    case 'gone':
+      return makeGone(ofSeed);
     case 'failover':
       return makeFailover(ofSeed);
     case 'windows':

@@ -1,7 +1,7 @@
 import type { Company } from '../scenario/make-series.js';
 
 /** Where a mistake is looked for that ordinary runs do not meet. */
-export type Stage = Company | 'silence' | 'failover' | 'windows';
+export type Stage = Company | 'gone' | 'silence' | 'failover' | 'windows';
 
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
@@ -176,7 +176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a recovery opens without asking (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
-    from: 'live.every((heartbeat) => hasReported(heartbeat, bucket, token))',
+    from: 'live.every((heartbeat) => hasReported(heartbeat, bucket, one.token))',
     to: 'true',
   },
   {
@@ -184,6 +184,20 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'admission/dist/recover/recover-buckets.js',
     from: 'for (const heartbeat of heartbeats) {',
     to: 'for (const beat of []) {',
+  },
+  {
+    name: 'what an edge ran that is gone is held again (docs/protocol.md#r12)',
+    file: 'admission/dist/recover/recover-buckets.js',
+    from: '!isGone(heartbeat, clock.wall(), durations.expiryMs)',
+    to: 'true',
+    stage: 'gone',
+  },
+  {
+    name: 'an edge that is gone is forgotten, whatever the ledger knows (docs/protocol.md#r12)',
+    file: 'admission/dist/recover/forget-gone-edges.js',
+    from: 'unknown += await this.#expire(account, calls, dueMs);',
+    to: 'unknown = 0;',
+    stage: 'gone',
   },
   {
     name: 'a load after a loss does not wait for the stream (docs/protocol.md#r11)',

@@ -123,6 +123,11 @@ export class Streams {
     });
   }
 
+  forget(edge: string, upToSequence: number): void {
+    for (const [part, { heartbeat, sequence }] of this.#heartbeats)
+      if (heartbeat.edge === edge && sequence <= upToSequence) this.#heartbeats.delete(part);
+  }
+
   /** When the edge's last heartbeat was stored; null: never. */
   lastHeartbeatAt(edge: string): number | null {
     return this.#heartbeats.get(`${edge}.0`)?.storedAtMs ?? null;

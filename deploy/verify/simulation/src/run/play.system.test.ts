@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { makeGone } from '../scenario/make-gone.js';
 import { makeNearEnd } from '../scenario/make-near-end.js';
 import { makeFailover } from '../scenario/make-failover.js';
 import { makeScenario } from '../scenario/make-scenario.js';
@@ -24,6 +25,8 @@ const POOR_CALLS = 30;
 /** Runs in which nobody listens for a while, and such with two limit stores. */
 const SILENCES = 60;
 const FAILOVERS = 30;
+/** Runs in which an edge is gone when the limit store is lost, or comes back. */
+const GONE = 40;
 /** Runs that come near the end of a window. */
 const WINDOWS = 30;
 
@@ -80,6 +83,16 @@ test(
     const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, SILENCES), makeSilence);
     expect(failure?.text ?? '').toBe('');
     expect(totals.admitted).toBeGreaterThan(2 * SILENCES);
+  },
+  TEST_MS,
+);
+
+test(
+  'what an edge ran that is gone refuses nobody after a loss of the limit store, and is recorded',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, GONE), makeGone);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.expired).toBe(2 * GONE);
   },
   TEST_MS,
 );

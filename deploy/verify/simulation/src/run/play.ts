@@ -1,6 +1,7 @@
 import { bucketKeys } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { finalChecks } from '../check/final-checks.js';
+import { refusedByGone } from '../check/gone-edge.js';
 import { LimitStoreWatch } from '../check/watch-limit-store.js';
 import { RestWatch } from '../check/watch-rest.js';
 import type { Violation } from '../check/call-truth.js';
@@ -95,7 +96,10 @@ class Play {
         faults,
         () => time.now - time.startedAt,
         (call) => overAdmission(world(), call),
-        (call, refusal) => ownHold(world(), call, refusal),
+        (call, refusal) => {
+          ownHold(world(), call, refusal);
+          refusedByGone(world(), call, refusal);
+        },
       ),
       accounts: new AccountsHost(world),
       outbox,
@@ -164,6 +168,12 @@ class Play {
     if (fault.kind === 'away') {
       this.#time.in(null, fault.at, () => {
         if (!this.#rest.isQuiet) this.#places.takeAdmissionsAway(fault.ms);
+      });
+    }
+    if (fault.kind === 'edge-killed') {
+      this.#time.in(null, fault.at, () => {
+        const edge = this.#world.edges.find((one) => one?.host.name === fault.host);
+        if (edge) this.#places.kill(edge.host, fault.ms);
       });
     }
     if (fault.kind === 'failover') {

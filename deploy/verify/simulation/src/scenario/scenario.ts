@@ -64,6 +64,8 @@ export type Fault =
       readonly ms: number;
     }
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
+  /** An edge is killed; another one starts in its place after so long. */
+  | { readonly kind: 'edge-killed'; readonly host: string; readonly at: number; readonly ms: number }
   /** All replicas of admission are killed; others start after so long. */
   | { readonly kind: 'away'; readonly at: number; readonly ms: number }
   /**

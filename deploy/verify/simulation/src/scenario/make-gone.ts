@@ -1,0 +1,63 @@
+import { EXPIRY_MS } from '../hosts/admission-host.js';
+import { Random } from '../time/random.js';
+import type { CallAct, Fault, Scenario } from './scenario.js';
+
+const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
+/** All buckets are open by then. */
+const FIRST_CALL_MS = 3_000;
+const KILLED_MS = 8_000;
+/** An edge without a heartbeat for so long is gone (docs/protocol.md#r12). */
+export const GONE_MS = EXPIRY_MS + 60_000;
+/** The limit store is lost so much later than an edge has gone. */
+const LATER_MS_MAX = 15_000;
+const CALLS_WITHIN_MS = 9_000;
+const SLOTS = 2;
+const PLENTY = 1_000_000_000_000;
+
+/**
+ * An edge is killed that runs as many calls as its account has slots, and the limit store is lost
+ * when the edge is long gone; or at once, and comes back then. Another edge's calls follow.
+ */
+export function makeGone(seed: number): Scenario {
+  const random = new Random(seed);
+  const backAt = KILLED_MS + GONE_MS + 3_000 + random.below(LATER_MS_MAX);
+  const before = Array.from({ length: SLOTS }, () => callOf(FIRST_CALL_MS + random.below(1_000), 0, 20_000));
+  const after = Array.from({ length: 12 }, (_unused, index) =>
+    callOf(backAt + (index * CALLS_WITHIN_MS) / 12 + random.below(300), 1, 50),
+  );
+  return {
+    seed,
+    startMs: START_MS,
+    accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null }],
+    plans: [{ concurrency: SLOTS, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
+    sharedSubjects: false,
+    hasOldEdge: false,
+    packedFrom: 0,
+    skewsMs: {},
+    acts: [...before, ...after],
+    faults: [{ kind: 'edge-killed', host: 'edge0', at: KILLED_MS, ms: 500 }, lossAt(random, backAt)],
+    quietAt: backAt + CALLS_WITHIN_MS + 1_000,
+  };
+}
+
+function lossAt(random: Random, backAt: number): Fault {
+  if (random.chance(0.5)) return { kind: 'limit-store', how: 'flush', at: backAt, ms: 0 };
+  const at = KILLED_MS + random.below(2_000);
+  return { kind: 'limit-store', how: 'restart_empty', at, ms: backAt - at };
+}
+
+function callOf(at: number, edge: number, gapMs: number): CallAct {
+  const usage = { input: 1, output: 10 };
+  return {
+    kind: 'call',
+    at,
+    account: 0,
+    key: 0,
+    edge,
+    model: 0,
+    streamed: true,
+    outputTokensMax: 50,
+    provider: [{ kind: 'answer', delayMs: 30, gapMs, chunks: 2, usage, breaksAfter: null }],
+    leavesAfterMs: null,
+  };
+}

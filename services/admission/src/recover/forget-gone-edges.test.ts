@@ -1,0 +1,85 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { expiredEvent, expiredHold } from '../domain/sweep-script.js';
+import { readHold } from '../domain/hold.js';
+import { readTemplate } from '../domain/hold-template.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { PRICE, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, running } from '../../test/world.js';
+import type { Replica } from '../../test/world.js';
+import { GoneEdges } from './forget-gone-edges.js';
+
+/** Older than the expiry and a minute. */
+const LONG_AGO_MS = 200_000;
+
+const world = duringTests(makeWorld);
+let one: Replica;
+let gone: GoneEdges;
+
+beforeAll(async () => {
+  one = await world.replica();
+});
+beforeEach(() => {
+  world.kept.clear();
+  world.events.length = 0;
+  gone = new GoneEdges(one.ports);
+});
+
+const keptEdges = (): string[] => [...world.kept.values()].map(({ heartbeat }) => heartbeat.edge);
+
+test('an edge is deleted when the ledger knows all of its calls; what it does not know is recorded as expired', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const known = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const lost = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const calls = [running(known), running(lost)];
+  const storedAtMs = Date.now() - LONG_AGO_MS;
+  heartbeatOf(world, 'edge-gone', 1, { calls }, storedAtMs);
+  heartbeatOf(world, 'edge-silent', 1, { calls }, Date.now() - 170_000);
+  heartbeatOf(world, 'edge-idle', 1, {}, storedAtMs);
+  account.state.records.add(known.id);
+  await gone.look();
+  expect([world.events, keptEdges()]).toEqual([[], ['edge-gone', 'edge-silent', 'edge-idle']]);
+  await gone.look();
+  // The same as a sweep writes of the hold: what differs is set aside.
+  const keys = bucketKeys(lost.bucket);
+  const [, holds] = await one.limitStore.dump(keys.accounts + account.account, keys.holds + account.account);
+  const hold = readHold(holds[lost.id]!);
+  const due = { account: account.account, id: lost.id, hold, template: readTemplate(holds[`s:${hold.template}`]!) };
+  expect(world.events).toEqual([expiredEvent(expiredHold(due), storedAtMs + 120_000)]);
+  expect(keptEdges()).toEqual(['edge-gone', 'edge-silent']);
+  account.state.records.add(lost.id);
+  await gone.look();
+  expect([world.events.length, keptEdges()]).toEqual([1, ['edge-silent']]);
+});
+
+test('nothing is recorded while billing is away or behind', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  heartbeatOf(world, 'edge-gone', 1, { calls: [running(call)] }, Date.now() - LONG_AGO_MS);
+  await gone.look();
+  world.owners.billingDown = true;
+  await expect(gone.look()).rejects.toThrow('no responders');
+  world.owners.billingDown = false;
+  world.owners.caughtUpTo = () => Date.now() - LONG_AGO_MS;
+  await gone.look();
+  await gone.look();
+  world.owners.caughtUpTo = () => Date.now();
+  expect([world.events, keptEdges()]).toEqual([[], ['edge-gone']]);
+  await gone.look();
+  expect(world.events).toMatchObject([{ id: call.id, outcome: 'expired' }]);
+});
+
+test('after an outage of the bus edges have time to be heard', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const calls = [running(call)];
+  heartbeatOf(world, 'edge-cut-off', 1, { calls }, Date.now() - LONG_AGO_MS);
+  await gone.look();
+  world.listens = false;
+  await gone.look();
+  world.listens = true;
+  await gone.look();
+  heartbeatOf(world, 'edge-cut-off', 2, { calls });
+  await gone.look();
+  await gone.look();
+  expect([world.events, keptEdges()]).toEqual([[], ['edge-cut-off']]);
+});

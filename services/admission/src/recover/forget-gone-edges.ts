@@ -1,0 +1,95 @@
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { every, type Background } from '@gateway/service-kit';
+import { isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
+import { expiredEvent } from '../domain/sweep-script.js';
+import type { Ports } from '../ports.js';
+import { IDS_MAX } from '../sweep/ask-ledger.js';
+import { recordExpired } from '../sweep/record-expired.js';
+
+/**
+ * Sees to it that calls of edges that are gone have a record, though a loss of the limit store took
+ * their holds, and then deletes what the stream keeps of these edges (docs/protocol.md#r12). Every
+ * replica does it: each step is repeatable.
+ */
+export class GoneEdges {
+  /** Edges that were gone at the last look, and the position of their last heartbeat. */
+  #before: ReadonlyMap<string, number> = new Map();
+  #background: Background | null = null;
+
+  constructor(private readonly ports: Pick<Ports, 'edges' | 'owners' | 'journal' | 'clock' | 'durations' | 'log'>) {}
+
+  start(): void {
+    this.#background = every(this.ports.durations.leaseMs, () => this.look(), {
+      failed: (err) => this.ports.log.warn({ err }, 'edges that are gone could not be looked at'),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#background?.stop();
+  }
+
+  /**
+   * Takes up edges that were gone at the look before too, without a heartbeat since: after an
+   * outage of the bus all edges seem to be gone, for a moment. Rejects when the bus or billing does
+   * not answer.
+   */
+  async look(): Promise<void> {
+    const before = this.#before;
+    this.#before = new Map();
+    if (!this.ports.edges.listens()) return;
+    const newest = newestMarks(await this.ports.edges.heartbeatMarks());
+    const gone = new Map(
+      [...newest].filter(([, mark]) => this.#isGone(mark)).map(([edge, one]) => [edge, one.sequence]),
+    );
+    this.#before = gone;
+    for (const [edge, sequence] of gone) if (before.get(edge) === sequence) await this.#settle(edge);
+  }
+
+  /** Deletes when the ledger knows all calls. What it does not know yet is asked again. */
+  async #settle(edge: string): Promise<void> {
+    const { edges } = this.ports;
+    const [last] = lastHeartbeats(await edges.lastHeartbeats(edge));
+    if (last === undefined || !this.#isGone(last)) return;
+    const dueMs = last.storedAtMs + this.ports.durations.expiryMs;
+    let unknown = 0;
+    for (const [account, calls] of byAccount(last.calls)) unknown += await this.#expire(account, calls, dueMs);
+    if (unknown === 0) await edges.forget(edge, last.sequence);
+  }
+
+  /**
+   * Records as expired what has no record though everything is settled that was stored until then.
+   * Resolves with how many calls had none.
+   */
+  async #expire(account: string, calls: readonly HeartbeatCall[], dueMs: number): Promise<number> {
+    let unknown = 0;
+    for (let from = 0; from < calls.length; from += IDS_MAX) {
+      const part = calls.slice(from, from + IDS_MAX);
+      const ids = part.map(({ id }) => id);
+      const answer = await this.ports.owners.loadBalances({ account, names: [], ids, afterLoss: false });
+      const closed = new Set(answer.standing.closed);
+      const open = part.filter(({ id }) => !closed.has(id));
+      unknown += open.length;
+      if (answer.caughtUpTo > dueMs)
+        await recordExpired(
+          this.ports,
+          account,
+          open.map((call) => expiredEvent(call, dueMs)),
+        );
+    }
+    return unknown;
+  }
+
+  #isGone(mark: { readonly storedAtMs: number }): boolean {
+    return isGone(mark, this.ports.clock.wall(), this.ports.durations.expiryMs);
+  }
+}
+
+function byAccount(calls: readonly HeartbeatCall[]): Map<string, HeartbeatCall[]> {
+  const found = new Map<string, HeartbeatCall[]>();
+  for (const call of calls) {
+    const known = found.get(call.hold.account);
+    if (known) known.push(call);
+    else found.set(call.hold.account, [call]);
+  }
+  return found;
+}
