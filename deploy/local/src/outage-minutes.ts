@@ -6,8 +6,7 @@ const STREAM_SHARE = 0.4;
 /** Of Redis' memory at which admission stops. */
 const REDIS_SHARE = 0.85;
 /** A stored call, and the hold of one that ended, as Redis keeps it; both rounded up. */
-const STREAM_BYTES_PER_CALL = 1_000;
-const REDIS_BYTES_PER_CALL = 400;
+export const BYTES_PER_CALL = { stream: 1_000, redis: 400 };
 /** What Redis needs for 100,000 accounts. */
 const REDIS_BYTES_OF_ACCOUNTS = 150_000_000;
 
@@ -17,10 +16,17 @@ export interface StoreSizes {
   readonly redisBytes: number;
 }
 
-/** Whole minutes without billing until no call is admitted. */
-export function outageMinutes({ streamBytes, redisBytes }: StoreSizes, callsPerSecond: number): number {
-  const stream = (streamBytes * STREAM_SHARE) / STREAM_BYTES_PER_CALL;
-  const redis = (redisBytes * REDIS_SHARE - REDIS_BYTES_OF_ACCOUNTS) / REDIS_BYTES_PER_CALL;
+/**
+ * Whole minutes without billing until no call is admitted.
+ * @param perCall bytes of one call in each store
+ */
+export function outageMinutes(
+  { streamBytes, redisBytes }: StoreSizes,
+  callsPerSecond: number,
+  perCall = BYTES_PER_CALL,
+): number {
+  const stream = (streamBytes * STREAM_SHARE) / perCall.stream;
+  const redis = (redisBytes * REDIS_SHARE - REDIS_BYTES_OF_ACCOUNTS) / perCall.redis;
   const calls = Math.max(0, redisBytes === 0 ? stream : Math.min(stream, redis));
   return Math.floor(calls / callsPerSecond / 60);
 }

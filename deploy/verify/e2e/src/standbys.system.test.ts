@@ -23,7 +23,7 @@ const SEED = testSeed();
 let run: FaultRun;
 let load: FaultLoad;
 beforeAll(async () => {
-  run = await FaultRun.begin('standbys', CALLS_BETWEEN * (SHORT.length + 2), {}, true);
+  run = await FaultRun.begin('standbys', CALLS_BETWEEN * (SHORT.length + 2), { ha: true });
   load = run.load(FAULTS_MIX, new SeededRandom(SEED).next);
 }, 240_000);
 afterAll(async () => {

@@ -310,6 +310,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'a month, week or session ends in mid-call',
     ],
   },
+  [`${E2E}/outage.system.test.ts`]: {
+    'nobody is refused for it, limits stay exact, sweeps and logs stay flat, time left is told': ['billing is down'],
+  },
   [`${E2E}/faults.system.test.ts`]: {
     'hit processes, servers and the ways between: the checker finds nothing': ['i2', 'i7', 'an edge is killed'],
     'while catalog is away calls go on, and an edge and an admission that start meanwhile serve from the published catalog':

@@ -12,7 +12,8 @@ export interface RunAccount {
   readonly workers: number;
 }
 
-const RICH_NANO_USD = 1_000_000_000_000_000n;
+/** A wallet that no run uses up. */
+export const RICH_NANO_USD = 1_000_000_000_000_000n;
 const MANY_SLOTS = 500;
 const FEW_SLOTS = 4;
 const FEW_PER_MINUTE = 120;

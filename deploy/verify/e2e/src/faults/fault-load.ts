@@ -33,22 +33,30 @@ const BROKEN_PAUSE_MS = 50;
 /** No call takes longer. */
 const PAUSE_MS_MAX = 120_000;
 
+/** Makes the nth call of a run, of an account, as chance plans it; at an edge by chance. */
+export function callerOf({ edgeUrls, modelIds, mix, next }: Omit<FaultLoadOptions, 'accounts'>) {
+  return ({ terms, secret, model }: RunAccount, n: number): Promise<ClientCall> => {
+    const plan = planCall(n, next, mix);
+    const edge = Math.floor(next() * edgeUrls.length);
+    const place = { account: terms.account, secret, edge, edgeUrl: edgeUrls[edge] ?? '', model };
+    return makeCall(plan, { ...place, modelId: modelIds[model] });
+  };
+}
+
 /** Every account calls in all of its lanes, at all edges, until told to stop. */
-export function startFaultLoad({ accounts, edgeUrls, modelIds, mix, next }: FaultLoadOptions): FaultLoad {
+export function startFaultLoad({ accounts, ...how }: FaultLoadOptions): FaultLoad {
+  const makeNext = callerOf(how);
   const seen: ClientCall[] = [];
   let stopped = false;
   let begun = 0;
   let resting: Promise<void> | null = null;
   let goOn = (): void => undefined;
-  const worker = async ({ terms, secret, model }: RunAccount): Promise<void> => {
+  const worker = async (account: RunAccount): Promise<void> => {
     for (;;) {
       if (resting !== null) await resting;
       if (stopped) return;
       begun += 1;
-      const plan = planCall(begun, next, mix);
-      const edge = Math.floor(next() * edgeUrls.length);
-      const place = { account: terms.account, secret, edge, edgeUrl: edgeUrls[edge] ?? '', model };
-      const call = await makeCall(plan, { ...place, modelId: modelIds[model] });
+      const call = await makeNext(account, begun);
       seen.push(call);
       if (call.ending === 'refused') await delay(REFUSED_PAUSE_MS);
       else if (call.status === null) await delay(BROKEN_PAUSE_MS);

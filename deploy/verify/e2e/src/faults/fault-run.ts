@@ -7,6 +7,8 @@ import type { Mix } from './call-plan.js';
 import type { Evidence, FaultDone, ModelOfRun } from './evidence.js';
 import { startFaultLoad } from './fault-load.js';
 import type { FaultLoad } from './fault-load.js';
+import { startRateLoad } from './rate-load.js';
+import type { RateLoad } from './rate-load.js';
 import type { PlannedFault, Targets } from './fault-plan.js';
 import { allReady, inflictFault, targetsOf } from './inflict-fault.js';
 import { Links } from './links.js';
@@ -42,6 +44,14 @@ const SERVED_CALLS = 3;
 const SERVED_WITHIN_MS = 180_000;
 const LAST_CALLS = 100;
 
+export interface FaultRunParts {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Servers with standbys. */
+  readonly ha?: boolean;
+  /** False: services reach their servers without a proxy between, as fast as they can. */
+  readonly isLinked?: boolean;
+}
+
 /** A system with a proxy on each of its ways, a provider that obeys, and accounts that use both. */
 export class FaultRun {
   readonly #faults: FaultDone[] = [];
@@ -57,20 +67,13 @@ export class FaultRun {
     private readonly leaseMs: number,
   ) {}
 
-  /**
-   * @param calls of the run: limits are sized so that they bind on its way
-   * @param ha servers with standbys
-   */
-  static async begin(
-    name: string,
-    calls: number,
-    env: Readonly<Record<string, string>> = {},
-    ha = false,
-  ): Promise<FaultRun> {
+  /** @param calls of the run: limits are sized so that they bind on its way */
+  static async begin(name: string, calls: number, parts: FaultRunParts = {}): Promise<FaultRun> {
+    const { env = {}, ha = false, isLinked = true } = parts;
     const links = new Links();
     const provider = await startObedientProvider();
     const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
-      through: (own) => links.between(own),
+      ...(isLinked ? { through: (own) => links.between(own) } : {}),
       ha,
     });
     const end = async (): Promise<void> => {
@@ -96,9 +99,19 @@ export class FaultRun {
     return this.#faults;
   }
 
+  /** As many calls as all lanes of all accounts make. */
   load(mix: Mix, next: () => number): FaultLoad {
+    return startFaultLoad(this.#loadOptions(mix, next));
+  }
+
+  /** So many calls a second, whatever becomes of them. */
+  steadyLoad(mix: Mix, next: () => number, callsPerSecond: number): RateLoad {
+    return startRateLoad({ ...this.#loadOptions(mix, next), callsPerSecond });
+  }
+
+  #loadOptions(mix: Mix, next: () => number) {
     const { edgeUrls } = this.system.local.running();
-    return startFaultLoad({ accounts: this.accounts, edgeUrls, modelIds: this.modelIds, mix, next });
+    return { accounts: this.accounts, edgeUrls, modelIds: this.modelIds, mix, next };
   }
 
   /** Makes one fault in the midst of the load; resolves when every edge serves again. */
@@ -131,7 +144,7 @@ export class FaultRun {
   }
 
   /** Everybody's log, when nothing runs any more. */
-  async evidence(load: FaultLoad): Promise<Evidence> {
+  async evidence(load: Pick<FaultLoad, 'seen'>): Promise<Evidence> {
     const { system, provider, accounts } = this;
     await allReady(system.local);
     const terms = accounts.map((account) => account.terms);

@@ -41,7 +41,7 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
   log(`${minutes} minutes, seed ${seed}`);
   const directory = temporaryDirectory('soak-resources');
   const env = { E2E_RESOURCES_DIRECTORY: directory.path, NODE_OPTIONS: `--import=${PRELOAD}` };
-  const run = await FaultRun.begin('prove-soak', minutes * CALLS_A_MINUTE, env);
+  const run = await FaultRun.begin('prove-soak', minutes * CALLS_A_MINUTE, { env });
   breakOffBy(() => run.end());
   try {
     const rests: Resources[][] = [];

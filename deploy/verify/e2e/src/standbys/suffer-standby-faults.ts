@@ -42,7 +42,10 @@ export async function sufferStandbyFault(
 /**
  * A limit that binds is no refusal of the fault, and neither is what the provider did on purpose.
  */
-function isRefusedFor({ begunAt, endedAt, ending, status, code }: ClientCall, { from, until: to }: FaultDone): boolean {
+export function isRefusedFor(
+  { begunAt, endedAt, ending, status, code }: ClientCall,
+  { from, until: to }: Pick<FaultDone, 'from' | 'until'>,
+): boolean {
   if (endedAt < from || begunAt > to || ending === 'left') return false;
   return status === null || (status >= 500 && FAULT_CODES.test(code ?? ''));
 }

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { testSeed } from '@gateway/testkit/seed';
+import { FaultRun } from './faults/fault-run.js';
+import { judgeExactness, judgeOutage } from './outage/judge-outage.js';
+import { measureOutage } from './outage/measure-outage.js';
+import { callsOf, runOutage } from './outage/run-outage.js';
+
+/** `npm run prove:outage` is away for an hour. */
+const SECONDS = 30;
+const SEED = testSeed();
+const output: string[] = [];
+const OPTIONS = { outageMs: SECONDS * 1_000, callsPerSecond: 20, seed: SEED, log: (line: string) => output.push(line) };
+
+let run: FaultRun;
+beforeAll(async () => {
+  run = await FaultRun.begin('outage', callsOf(OPTIONS), { isLinked: false });
+}, 60_000);
+afterAll(async () => {
+  await run?.end();
+}, 60_000);
+
+test(`billing is away for ${SECONDS} s: nobody is refused for it, limits stay exact, sweeps and logs stay flat, time left is told; it catches up, and nothing is lost, doubled or leaked (seed ${SEED})`, async () => {
+  const figures = await runOutage(run, OPTIONS);
+  const { violations, counterExample } = figures.check;
+  if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));
+  const measures = measureOutage(figures);
+  expect([...judgeOutage(measures, figures.samples), ...judgeExactness(figures.evidence)]).toEqual([]);
+  // It was an outage worth checking: holds waited, and a limit was used up meanwhile.
+  expect(measures.held).toBeGreaterThan(SECONDS * 5);
+  const { evidence, downAt, backAt } = figures;
+  const isDuring = (at: number): boolean => at >= downAt && at < backAt;
+  const refused = evidence.calls.filter(({ status, begunAt }) => status === 402 && isDuring(begunAt));
+  expect(refused.length).toBeGreaterThan(0);
+}, 240_000);

@@ -1,0 +1,66 @@
+import { BYTES_PER_CALL } from '@gateway/local';
+import { RICH_NANO_USD } from '../faults/arrange-accounts.js';
+import type { Evidence, Terms } from '../faults/evidence.js';
+import { CENT_NANO_USD } from '../faults/rate-call.js';
+import { endsOf, type OutageMeasures } from './measure-outage.js';
+import type { Sample } from './read-sample.js';
+
+/** Lines that two replicas may write in a minute: of the questions, and of what else goes on. */
+const LOG_LINES_A_MINUTE_MAX = 20;
+/** Two replicas ask once in each of their sweeps, which come three times a second at the most. */
+const QUESTIONS_A_SECOND_MAX = 10;
+/** Fewer holds than these are lost in what Redis takes and gives back for itself. */
+const HELD_MIN = 5_000;
+/** The alarm goes by the last ten minutes, in steps of ten seconds. */
+const TOLD_FACTOR_MAX = 2;
+/** One call whose end came last may have given its cent back. */
+const CENTS_LEFT_MAX = 1n;
+
+/** Where admission stops (docs/protocol.md#r14, docs/protocol.md#r15), bytes: of a local start. */
+const GIBIBYTE = 1024 ** 3;
+const ROOM = { stream: 0.9 * 4 * GIBIBYTE, redis: 0.85 * GIBIBYTE };
+
+/** Sentences about what somebody noticed of an outage; empty when nobody did. */
+export function judgeOutage(measures: OutageMeasures, samples: readonly Sample[]): string[] {
+  const { refused, logLines, questions, bytesPerCall, held } = measures;
+  const wrong = [...refused].map(([code, count]) => `${count} calls were refused: ${code}`);
+  if (logLines.last * 60 > LOG_LINES_A_MINUTE_MAX) wrong.push(`the log grew by ${logLines.last} lines a second`);
+  if (questions.last > QUESTIONS_A_SECOND_MAX) wrong.push(`billing was asked ${questions.last} times a second`);
+  const isMeasured = held >= HELD_MIN;
+  for (const store of isMeasured ? (['stream', 'redis'] as const) : (['stream'] as const)) {
+    if (!(bytesPerCall[store] <= BYTES_PER_CALL[store])) {
+      wrong.push(`a call takes ${bytesPerCall[store]} bytes of ${store}, above ${BYTES_PER_CALL[store]}`);
+    }
+    const [told, expected] = [endsOf(samples)[1].secondsLeft[store], expectedLeft(samples)[store]];
+    if (told > expected * TOLD_FACTOR_MAX || told < expected / TOLD_FACTOR_MAX) {
+      wrong.push(`the alarm told that ${store} lasts ${told} s, and it lasts ${expected} s`);
+    }
+  }
+  return wrong;
+}
+
+/** How long each store lasts at the rate of the outage, seconds. */
+export function expectedLeft(samples: readonly Sample[]): Sample['secondsLeft'] {
+  const [first, last] = endsOf(samples);
+  const left = (of: 'streamBytes' | 'redisBytes', max: number): number =>
+    (max - last[of]) / ((last[of] - first[of]) / ((last.at - first.at) / 1_000));
+  return { stream: left('streamBytes', ROOM.stream), redis: left('redisBytes', ROOM.redis) };
+}
+
+/** Limits that calls use up: one that an account was refused for was used to its last call. */
+export function judgeExactness({ terms, calls, records }: Evidence): string[] {
+  return terms.flatMap(({ account, ...bounds }) => {
+    const fit = callsThatFit(bounds);
+    const isPressed = calls.some((call) => call.account === account && [402, 429].includes(call.status ?? 0));
+    if (fit === null || !isPressed) return [];
+    const settled = records.filter((one) => one.account === account && one.outcome === 'settled').length;
+    return fit - BigInt(settled) <= CENTS_LEFT_MAX ? [] : [`${account} was refused after ${settled} of ${fit} calls`];
+  });
+}
+
+/** Null where no such limit binds. Each call of an account where one does costs a cent. */
+function callsThatFit({ creditNanoUsd, keyCapNanoUsd, windowRequests }: Omit<Terms, 'account'>): bigint | null {
+  if (windowRequests !== null) return BigInt(windowRequests);
+  if (keyCapNanoUsd !== null) return keyCapNanoUsd / CENT_NANO_USD;
+  return creditNanoUsd >= RICH_NANO_USD ? null : creditNanoUsd / CENT_NANO_USD;
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import type { Bus } from '@gateway/bus';
+import type { Redis } from 'ioredis';
+import type { OwnSystem } from '../../test/own-system.js';
+
+/** What the stores and admission were at one moment; counts are since the start. */
+export interface Sample {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly streamBytes: number;
+  readonly redisBytes: number;
+  readonly holds: number;
+  /** Due holds that sweeps walked through, of all replicas. */
+  readonly asked: number;
+  /** Questions to billing that were not answered, of all replicas. */
+  readonly questions: number;
+  /** Lines in the logs of admission. */
+  readonly logLines: number;
+  /** Until admission stops, as it tells for the alarm: the least of all replicas, seconds. */
+  readonly secondsLeft: { readonly redis: number; readonly stream: number };
+  /** Of all processors of the machine, whoever used them, seconds. */
+  readonly busySeconds: number;
+  readonly idleSeconds: number;
+}
+
+/** The readings of a running system; `bus` is billing's, which owns the stream. */
+export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): Promise<Sample> {
+  const admissions = await scrape(local.running().adminUrls['admission'] ?? []);
+  const sum = (series: string): number => admissions.reduce((total, text) => total + valueOf(text, series), 0);
+  const least = (series: string): number => Math.min(...admissions.map((text) => valueOf(text, series)));
+  const memory = /^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1];
+  const logs = admissions.map((_, index) => `${local.stateDirectory}/logs/admission-${index + 1}.jsonl`);
+  const times = cpus().map((cpu) => cpu.times);
+  const seconds = (of: readonly number[]): number => of.reduce((total, ms) => total + ms, 0) / 1_000;
+  return {
+    at: Date.now(),
+    streamBytes: (await bus.streamState('USAGE')).bytes,
+    redisBytes: Number(memory),
+    holds: Math.max(...admissions.map((text) => valueOf(text, 'gateway_admission_holds'))),
+    asked: sum('gateway_admission_holds_asked_total'),
+    questions: sum('gateway_bus_calls_failed_total{message="billing.load"'),
+    logLines: logs.reduce((lines, file) => lines + readFileSync(file, 'utf8').split('\n').length - 1, 0),
+    secondsLeft: {
+      redis: least('gateway_admission_seconds_left{store="redis"'),
+      stream: least('gateway_admission_seconds_left{store="stream"'),
+    },
+    busySeconds: seconds(times.flatMap(({ user, nice, sys, irq }) => [user, nice, sys, irq])),
+    idleSeconds: seconds(times.map(({ idle }) => idle)),
+  };
+}
+
+/** What has become of usage events in all billings that run, and the processor time they took. */
+export async function readSettled({ local }: OwnSystem): Promise<{ events: number; cpuSeconds: number }> {
+  const texts = await scrape(local.running().adminUrls['billing'] ?? []);
+  const sum = (series: string): number => texts.reduce((total, text) => total + valueOf(text, series), 0);
+  return { events: sum('gateway_billing_events_total'), cpuSeconds: sum('gateway_process_cpu_seconds') };
+}
+
+/** Without those that do not answer, as a process that starts. */
+async function scrape(urls: readonly string[]): Promise<string[]> {
+  const texts = await Promise.all(
+    urls.map((url) =>
+      fetch(`${url}/metrics`)
+        .then((answer) => answer.text())
+        .catch(() => null),
+    ),
+  );
+  return texts.filter((text) => text !== null);
+}
+
+/** The sum of all series of this name, or that begin with this name and label. */
+function valueOf(text: string, series: string): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(series) && /^[ {,}]/.test(line.slice(series.length)));
+  return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}

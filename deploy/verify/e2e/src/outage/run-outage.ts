@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectBus } from '@gateway/bus';
+import { silentLog, until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
+import { connectRedis } from '../../test/limit-store.js';
+import { FAULTS_MIX } from '../faults/call-plan.js';
+import { checkEvidence, type CheckResult } from '../faults/check-evidence.js';
+import type { Evidence } from '../faults/evidence.js';
+import type { FaultRun } from '../faults/fault-run.js';
+import type { RateLoad } from '../faults/rate-load.js';
+import { readSample, readSettled, type Sample } from './read-sample.js';
+
+export interface OutageOptions {
+  readonly outageMs: number;
+  readonly callsPerSecond: number;
+  readonly seed: number;
+  readonly log: (line: string) => void;
+}
+
+/** The outage and the catching up: epoch milliseconds. */
+export interface OutageTimes {
+  readonly downAt: number;
+  readonly backAt: number;
+  readonly caughtUpAt: number;
+}
+
+export interface OutageFigures extends OutageTimes {
+  readonly options: Pick<OutageOptions, 'outageMs' | 'callsPerSecond' | 'seed'>;
+  /** In the outage, from its beginning to its end. */
+  readonly samples: readonly Sample[];
+  /** Events that waited when billing came back. */
+  readonly waiting: number;
+  /** Processor time of billing from its start until it had caught up. */
+  readonly billingCpuSeconds: number;
+  readonly leftOut: number;
+  readonly evidence: Evidence;
+  readonly check: CheckResult;
+}
+
+/** Before and after it, so that each account is loaded, and calls go on after it. */
+const AROUND_MS = 6_000;
+const WARM_WITHIN_MS = 120_000;
+/** More than enough for what an hour at any rate of this machine leaves. */
+const CAUGHT_UP_WITHIN_MS = 3_600_000;
+const DRAIN_MS = 1_000;
+const SAMPLES = 12;
+const SAMPLE_MS_MIN = 2_500;
+
+/** About so many calls such a run makes. */
+export function callsOf({ outageMs, callsPerSecond }: Pick<OutageOptions, 'outageMs' | 'callsPerSecond'>): number {
+  return Math.ceil(((outageMs + 2 * AROUND_MS) / 1_000) * callsPerSecond);
+}
+
+/** All billings die, are away for so long, and come back, while the calls go on. */
+export async function runOutage(run: FaultRun, options: OutageOptions): Promise<OutageFigures> {
+  const { outageMs, callsPerSecond, seed, log } = options;
+  const { system, provider } = run;
+  const url = system.local.addresses.natsUrlOf('billing');
+  const redis = connectRedis(system.local.servers.redis.url);
+  const bus = await connectBus({ url, service: 'billing', replica: 'outage-watch', log: silentLog });
+  const load = run.steadyLoad(FAULTS_MIX, new SeededRandom(seed).next, callsPerSecond);
+  try {
+    await warmUp(run, load);
+    const billings = system.local.children('billing');
+    await Promise.all(billings.map((child) => child.stop(0, 'SIGKILL')));
+    const downAt = Date.now();
+    log(`billing is away; ${load.seen.length} calls have ended`);
+    const samples = [await readSample(system, redis, bus)];
+    const everyMs = Math.max(SAMPLE_MS_MIN, outageMs / SAMPLES);
+    for (let now = Date.now(); now < downAt + outageMs; now = Date.now()) {
+      await delay(Math.min(everyMs, downAt + outageMs - now));
+      const sample = await readSample(system, redis, bus);
+      samples.push(sample);
+      log(`${load.seen.length} calls; ${JSON.stringify(sample)}`);
+    }
+    const waiting = new Set(provider.calls.filter(({ begunAt }) => begunAt >= downAt).map(({ n }) => n)).size;
+    const backAt = Date.now();
+    await Promise.all(billings.map((child) => child.start()));
+    const { cpuSeconds: billingCpuSeconds } = await until(
+      'billing has settled what waited',
+      async () => {
+        const settled = await readSettled(system);
+        return settled.events >= waiting && settled;
+      },
+      CAUGHT_UP_WITHIN_MS,
+    );
+    const caughtUpAt = Date.now();
+    log(`${waiting} events were settled within ${caughtUpAt - backAt} ms; ${load.seen.length} calls`);
+    await delay(AROUND_MS);
+    await load.stop();
+    const evidence = await run.evidence(load);
+    log('checking');
+    return {
+      options: { outageMs, callsPerSecond, seed },
+      downAt,
+      backAt,
+      caughtUpAt,
+      samples,
+      waiting,
+      billingCpuSeconds,
+      leftOut: load.leftOut,
+      evidence,
+      check: checkEvidence(evidence),
+    };
+  } finally {
+    await load.stop();
+    redis.disconnect();
+    await bus.drain(DRAIN_MS);
+  }
+}
+
+/** What is not loaded cannot be loaded later: each account is called first. */
+async function warmUp(run: FaultRun, load: RateLoad): Promise<void> {
+  await delay(AROUND_MS);
+  const edges = new Set(run.system.local.running().edgeUrls.keys());
+  await until(
+    'each account was served at each edge',
+    () =>
+      run.accounts.every(({ terms }) =>
+        [...edges].every((edge) =>
+          load.seen.some((call) => call.account === terms.account && call.edge === edge && call.ending === 'whole'),
+        ),
+      ),
+    WARM_WITHIN_MS,
+  );
+}
