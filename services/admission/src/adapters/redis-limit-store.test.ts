@@ -147,3 +147,40 @@ test('a server whose place another one has taken is given up, and not taken agai
   await until('it is in use', () => limitStore.usable());
   expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
 });
+
+test('what comes after a long sweep is answered before it: sweeps have a connection of their own', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  const isSwept = async (): Promise<boolean> => {
+    await sweepOf(limitStore);
+    return /name=gateway-admission-sweep .*cmd=evalsha/.test(String(await redis.client('LIST')));
+  };
+  await until('it is in use', () => limitStore.usable());
+  await until('sweeps use their connection', isSwept);
+  const { token, due, accounts, holds } = bucketKeys(0);
+  const sweep = { script: 'sweep', keys: [token, due], args: [accounts, holds, 10, 0] } as const;
+  const order: string[] = [];
+  const note = (what: string) => () => void order.push(what);
+  await Promise.all([
+    limitStore.run(Array.from({ length: 20_000 }, () => sweep)).then(note('sweep')),
+    limitStore.routes(['0'.repeat(64)]).then(note('what came after it')),
+  ]);
+  expect(order).toEqual(['what came after it', 'sweep']);
+});
+
+test('without their connection sweeps go on over the other one, and have it back later', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const idOfSweeps = async (): Promise<string | undefined> =>
+    /id=(\d+) .*name=gateway-admission-sweep /.exec(String(await redis.client('LIST')))?.[1];
+  const first = await until('sweeps have a connection', idOfSweeps);
+  await redis.client('KILL', 'ID', first);
+  const ways = await until('a sweep is run while theirs is away, and after it', async () => {
+    const [reply] = await sweepOf(limitStore);
+    const id = await idOfSweeps();
+    return id !== undefined && id !== first && !(reply instanceof AdmissionFault);
+  });
+  expect(ways).toBe(true);
+  expect(limitStore.usable()).toBe(true);
+});

@@ -30,6 +30,8 @@ const LOADING_RETRY_MS = 100;
 /** So often Sentinels are asked whether the server is still the primary. */
 const CONFIRM_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
+/** A connection that is given up is destroyed when the server has not closed it within this. */
+const DISCONNECT_MS = 250;
 /** Routes of keys that nobody uses are forgotten; the owner is asked again. */
 const ROUTE_SECONDS = 90 * 86_400;
 /** How long a digest that the owner does not know is not asked for again. */
@@ -41,6 +43,9 @@ const EPOCH_RANDOM_BYTES = 8;
  */
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
+/** They run on a connection of their own, so that no decision waits behind a long sweep. */
+const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep']);
+
 const SUPERSEDED = 'another Redis server has taken the place of this one';
 
 /** How full Redis is: used bytes and the limit, 0 for none. */
@@ -50,7 +55,8 @@ export interface RedisMemory {
 }
 
 /**
- * The connection to Redis. It is used only after a handshake that reads the server's run id and
+ * The connection to Redis, and a second one for sweeps while that leads to the same run of the
+ * server; else they use the first. It is used only after a handshake that reads the server's run id and
  * loads all scripts, so that no token of another run is ever taken for this one's
  * (docs/protocol.md#r12). Nothing is queued while it is away, and nothing is sent again by itself.
  */
@@ -60,6 +66,10 @@ export class RedisLimitStore implements LimitStore {
   #confirming: Background | undefined;
   readonly #scripts: ReturnType<typeof loadScripts>;
   readonly #batcher: ScriptBatcher;
+  readonly #sweepRedis: Redis;
+  readonly #sweepBatcher: ScriptBatcher;
+  /** Of the server that the connection of sweeps leads to; null while there is none. */
+  #sweepRunId: string | null = null;
   #runId: string | null = null;
   /** Counts connections and their ends: a handshake that outlives its connection is void. */
   #generation = 0;
@@ -90,12 +100,18 @@ export class RedisLimitStore implements LimitStore {
       maxLoadingRetryTime: LOADING_RETRY_MS,
       socketTimeout: SILENCE_MAX_MS,
       keepAlive: KEEP_ALIVE_MS,
+      disconnectTimeout: DISCONNECT_MS,
       noDelay: true,
       connectionName: 'gateway-admission',
       retryStrategy: (attempt) =>
         nextDelayMs(attempt - 1, { baseMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random: Math.random }),
     });
     this.#batcher = new ScriptBatcher(this.#redis, scripts);
+    this.#sweepRedis = this.#redis.duplicate({ connectionName: 'gateway-admission-sweep' });
+    this.#sweepBatcher = new ScriptBatcher(this.#sweepRedis, scripts);
+    this.#sweepRedis.on('ready', () => void this.#findSweepServer());
+    this.#sweepRedis.on('close', () => (this.#sweepRunId = null));
+    this.#sweepRedis.on('error', (err) => this.log.debug({ err }, 'redis connection of sweeps'));
     this.#redis.on('ready', () => void this.#shakeHands());
     this.#redis.on('close', () => this.#lose());
     this.#redis.on('error', (err) => this.log.warn({ err }, 'redis connection'));
@@ -104,6 +120,7 @@ export class RedisLimitStore implements LimitStore {
   /** Begins to connect; goes on trying until {@link close}. */
   open(): void {
     this.#redis.connect().catch(() => undefined);
+    this.#sweepRedis.connect().catch(() => undefined);
     if (this.#address.moves) this.#confirming = every(CONFIRM_MS, () => this.#confirm());
   }
 
@@ -118,6 +135,7 @@ export class RedisLimitStore implements LimitStore {
     void this.#confirming?.stop();
     this.#address.close();
     this.#redis.disconnect();
+    this.#sweepRedis.disconnect();
   }
 
   usable(): boolean {
@@ -135,7 +153,8 @@ export class RedisLimitStore implements LimitStore {
     if (calls.length === 0) return [];
     const runId = this.#handshaken();
     const offsetMs = this.clock.offsetMs();
-    const results = await this.#batcher.run(calls, runId, offsetMs);
+    const isSweep = calls.every(({ script }) => SWEEP_SCRIPTS.has(script)) && this.#sweepRunId === runId;
+    const results = await (isSweep ? this.#sweepBatcher : this.#batcher).run(calls, runId, offsetMs);
     return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[index]));
   }
 
@@ -211,7 +230,7 @@ export class RedisLimitStore implements LimitStore {
       this.#problem = redisProblem(facts) ?? (await this.#address.problem(this.#place()));
       if (generation !== this.#generation) return;
       if (this.#problem !== null) throw new Error(this.#problem);
-      const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? '';
+      const runId = runIdOf(facts) ?? '';
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
       const epoch = (await this.#redis.get(bucketKeys(0).token))?.split(' ')[0] ?? '';
       if (generation !== this.#generation) return;
@@ -227,6 +246,12 @@ export class RedisLimitStore implements LimitStore {
       this.#refused.warn({ err });
       this.#redis.disconnect(true);
     }
+  }
+
+  async #findSweepServer(): Promise<void> {
+    const facts = await this.#sweepRedis.info('server').catch(() => '');
+    const isOpen = this.#sweepRedis.status === 'ready';
+    this.#sweepRunId = isOpen ? runIdOf(facts) : null;
   }
 
   /** A primary that was replaced is given up, also where nobody has told it yet. */
@@ -248,6 +273,7 @@ export class RedisLimitStore implements LimitStore {
   #reconnect(): void {
     this.#lose();
     this.#redis.disconnect(true);
+    this.#sweepRedis.disconnect(true);
   }
 
   #lose(): void {
@@ -289,4 +315,9 @@ export class RedisLimitStore implements LimitStore {
   readonly #throwFault = (cause: Error): never => {
     throw this.#fault(cause);
   };
+}
+
+/** @param facts the reply of `INFO server` */
+function runIdOf(facts: string): string | null {
+  return /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? null;
 }
