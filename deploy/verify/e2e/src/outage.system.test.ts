@@ -19,7 +19,7 @@ afterAll(async () => {
   await run?.end();
 }, 60_000);
 
-test(`billing is away for ${SECONDS} s: nobody is refused for it, limits stay exact, sweeps and logs stay flat, time left is told; it catches up, and nothing is lost, doubled or leaked (seed ${SEED})`, async () => {
+test(`billing is away for ${SECONDS} s: nobody is refused for it, limits stay exact, questions and logs stay flat, time left is told; it catches up, and nothing is lost, doubled or leaked (seed ${SEED})`, async () => {
   const figures = await runOutage(run, OPTIONS);
   const { violations, counterExample } = figures.check;
   if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));

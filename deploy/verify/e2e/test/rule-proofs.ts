@@ -311,7 +311,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   [`${E2E}/outage.system.test.ts`]: {
-    'nobody is refused for it, limits stay exact, sweeps and logs stay flat, time left is told': ['billing is down'],
+    'nobody is refused for it, limits stay exact, questions and logs stay flat, time left is told': ['billing is down'],
   },
   [`${E2E}/faults.system.test.ts`]: {
     'hit processes, servers and the ways between: the checker finds nothing': ['i2', 'i7', 'an edge is killed'],

@@ -8,6 +8,7 @@ const sample = {
   at: 0,
   streamBytes: 0,
   redisBytes: 0,
+  redisCpuSeconds: 0,
   holds: 0,
   asked: 0,
   questions: 0,
@@ -30,6 +31,7 @@ const quiet: OutageMeasures = {
   logLines: flat,
   questions: flat,
   asked: flat,
+  redisCpu: flat,
   refused: new Map(),
   idleShare: 0.8,
 };

@@ -15,6 +15,8 @@ export interface OutageMeasures {
   readonly logLines: Ends;
   readonly questions: Ends;
   readonly asked: Ends;
+  /** Share of a processor, 0 to 1. */
+  readonly redisCpu: Ends;
   /** Calls that were refused or broken for it, until it had caught up, by code. */
   readonly refused: ReadonlyMap<string, number>;
   /** Share of the machine that nobody used, 0 to 1. */
@@ -48,6 +50,7 @@ export function measureOutage({ samples, downAt, caughtUpAt, evidence }: OutageF
     logLines: ratesOf(samples, ({ logLines }) => logLines),
     questions: ratesOf(samples, ({ questions }) => questions),
     asked: ratesOf(samples, ({ asked }) => asked),
+    redisCpu: ratesOf(samples, ({ redisCpuSeconds }) => redisCpuSeconds),
     refused,
     idleShare: idle / (busy + idle),
   };

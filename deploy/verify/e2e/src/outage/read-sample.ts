@@ -10,6 +10,7 @@ export interface Sample {
   readonly at: number;
   readonly streamBytes: number;
   readonly redisBytes: number;
+  readonly redisCpuSeconds: number;
   readonly holds: number;
   /** Due holds that sweeps walked through, of all replicas. */
   readonly asked: number;
@@ -29,14 +30,16 @@ export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): 
   const admissions = await scrape(local.running().adminUrls['admission'] ?? []);
   const sum = (series: string): number => admissions.reduce((total, text) => total + valueOf(text, series), 0);
   const least = (series: string): number => Math.min(...admissions.map((text) => valueOf(text, series)));
-  const memory = /^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1];
+  const facts = await redis.info();
+  const fact = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(facts)?.[1]);
   const logs = admissions.map((_, index) => `${local.stateDirectory}/logs/admission-${index + 1}.jsonl`);
   const times = cpus().map((cpu) => cpu.times);
   const seconds = (of: readonly number[]): number => of.reduce((total, ms) => total + ms, 0) / 1_000;
   return {
     at: Date.now(),
     streamBytes: (await bus.streamState('USAGE')).bytes,
-    redisBytes: Number(memory),
+    redisBytes: fact('used_memory'),
+    redisCpuSeconds: fact('used_cpu_user') + fact('used_cpu_sys'),
     holds: Math.max(...admissions.map((text) => valueOf(text, 'gateway_admission_holds'))),
     asked: sum('gateway_admission_holds_asked_total'),
     questions: sum('gateway_bus_calls_failed_total{message="billing.load"'),

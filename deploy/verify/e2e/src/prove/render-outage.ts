@@ -46,7 +46,8 @@ ${renderTable(
   [
     ['lines in the logs of admission', ...ends(measures.logLines)],
     ['questions to billing', ...ends(measures.questions)],
-    ['due holds that sweeps walk through', ...ends(measures.asked)],
+    ['due holds that sweeps walk through, each at least once a minute', ...ends(measures.asked)],
+    ['milliseconds of processor time of Redis', ...ends(inMs(measures.redisCpu))],
   ],
 )}
 
@@ -86,6 +87,10 @@ function spread(sorted: readonly number[]): string[] {
 
 function ends({ first, last }: Ends): string[] {
   return [first, last].map((rate) => rate.toFixed(1));
+}
+
+function inMs({ first, last }: Ends): Ends {
+  return { first: first * 1_000, last: last * 1_000 };
 }
 
 function share(part: number): string {
