@@ -56,8 +56,8 @@ export interface RedisMemory {
 
 /**
  * The connection to Redis, and a second one for sweeps while that leads to the same run of the
- * server; else they use the first. It is used only after a handshake that reads the server's run id and
- * loads all scripts, so that no token of another run is ever taken for this one's
+ * server; else they use the first. It is used only after a handshake that reads the server's run id
+ * and loads all scripts, so that no token of another run is ever taken for this one's
  * (docs/protocol.md#r12). Nothing is queued while it is away, and nothing is sent again by itself.
  */
 export class RedisLimitStore implements LimitStore {
