@@ -184,6 +184,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'admission/dist/recover/recover-buckets.js',
     from: 'for (const heartbeat of heartbeats) {',
     to: 'for (const beat of []) {',
+    seedsMax: 1_000,
   },
   {
     name: 'what an edge ran that is gone is held again (docs/protocol.md#r12)',
