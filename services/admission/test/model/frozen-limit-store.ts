@@ -163,16 +163,23 @@ export class FrozenLimitStore implements LimitStore {
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     this.scriptsRun += calls.length;
     const own = bucketKeys(this.bucket).token;
-    const isOwn = ({ keys }: ScriptCall): boolean => keys.includes(own);
+    const isOwn = ({ script, keys }: ScriptCall): boolean => script === 'lease' || keys.includes(own);
     const now = this.clock.wall();
     const replies = await this.redis.run(
-      calls.filter(isOwn).map((call) => (call.script === 'due' ? this.#lookOf(call) : call)),
+      calls.filter(isOwn).map((call) => this.#ownOf(call)),
       this.#runId(),
       now,
     );
     for (const reply of replies) if (!(reply instanceof AdmissionFault)) this.clock.observe(Number(reply[1]));
     let next = 0;
     return calls.map((call) => (isOwn(call) ? (replies[next++] ?? []) : ['open', String(now), '-', '0', '0', '0']));
+  }
+
+  #ownOf(call: ScriptCall): ScriptCall {
+    if (call.script === 'due') return this.#lookOf(call);
+    // Sequences share a server, and no time passes in them: each replica has a lease of its own.
+    if (call.script === 'lease') return { ...call, keys: [`{${this.bucket}}restorer:${call.args[0]}`] };
+    return call;
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
