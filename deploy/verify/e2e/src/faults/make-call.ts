@@ -4,10 +4,14 @@ import type { CallPlan } from './call-plan.js';
 import type { ClientCall } from './evidence.js';
 import { callWithOpenai } from './openai-client.js';
 import { callRaw } from './raw-client.js';
+import { CALL_MS_MAX } from './reading.js';
 import type { CallPlace, Reading } from './reading.js';
 
 /** Room above the tokens that the provider is going to report. */
 const TOKENS_ABOVE = 8;
+/** A client that has not noticed by then that its call was ended is not waited for. */
+const UNNOTICED_MS = 5_000;
+
 /** Makes one call as planned and tells what its client saw; never rejects. */
 export async function makeCall(plan: CallPlan, place: CallPlace): Promise<ClientCall> {
   const reading: Reading = {
@@ -22,7 +26,10 @@ export async function makeCall(plan: CallPlan, place: CallPlace): Promise<Client
   const begunAt = Date.now();
   const call = { openai: callWithOpenai, anthropic: callWithAnthropic, raw: callRaw }[plan.client];
   const request = { plan, place, prompt: promptOf(plan, place.model), maxTokens: plan.n + TOKENS_ABOVE };
-  await call(request, reading).catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const unnoticed = new Promise((resolve) => (timer = setTimeout(resolve, CALL_MS_MAX + UNNOTICED_MS)));
+  await Promise.race([call(request, reading).catch(() => undefined), unnoticed]);
+  clearTimeout(timer);
   const { requestId, status, code, usage } = reading;
   return {
     n: plan.n,
