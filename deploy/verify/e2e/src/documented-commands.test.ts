@@ -68,7 +68,7 @@ const PLACES = new Map<string, Place>([
   ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
   ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
   ['npm run bench:billing', { file: 'services/billing/prove/bench.md', says: 'npm run bench:billing' }],
-  ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha'].map((name) =>
+  ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map((name) =>
     verification('deploy/verify/e2e', name),
   ),
   ...['scanner', 'relay', 'fuzz'].map((name) => verification('services/edge-proxy', name)),
