@@ -61,11 +61,11 @@ const featureRule = ([folder, names], index, all) => {
 };
 
 /** Pure, though service-kit is not. */
-const NETWORK_ADDRESS = '^libs/service-kit/src/network-address\\.ts$';
+const PURE_OF_KIT = '^libs/service-kit/src/(network-address|group-by)\\.ts$';
 /** What decisions may import beside each other. */
 const PURE = [
   '^libs/(metering|contracts)/',
-  NETWORK_ADDRESS,
+  PURE_OF_KIT,
   '^(node:)?(buffer|util)$',
   // Profiles of providers are data.
   '^services/catalog/src/profiles/',

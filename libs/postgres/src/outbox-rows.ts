@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { groupBy } from '@gateway/service-kit';
 import { qualifiedIdentifier } from './identifier.js';
 import type { Pool } from './pool.js';
 import { onPool } from './tx.js';
@@ -42,13 +43,8 @@ export function outboxRows(pool: Pool, table: string): OutboxRows {
     async claim(keysMax, rowsMax, leaseMs) {
       const claim = randomUUID();
       const rows = await queries.query<OutboxRow>(claimText(name), [keysMax, rowsMax, leaseMs, claim]);
-      const byKey = new Map<string, OutboxRow[]>();
-      for (const row of rows.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-        const run = byKey.get(row.key);
-        if (run) run.push(row);
-        else byKey.set(row.key, [row]);
-      }
-      return [...byKey.values()].map((run) => ({ claim, rows: run }));
+      rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+      return [...groupBy(rows, ({ key }) => key).values()].map((run) => ({ claim, rows: run }));
     },
 
     async finish({ claim, rows }, { delivered, failed, retryInMs }) {

@@ -16,6 +16,7 @@ export {
 } from './config.js';
 export { containerMemoryBytes, memoryBound } from './container-memory.js';
 export { field } from './field.js';
+export { groupBy } from './group-by.js';
 export { EphemeralMap } from './ephemeral-map.js';
 export { changeUrl, urlsOf } from './host-list.js';
 export { closeServer, createHttpServer, listen, type HttpBounds } from './http-server.js';

@@ -1,5 +1,6 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gateway/contracts/messages';
+import { groupBy } from '@gateway/service-kit/group-by';
 
 /** A model with what its sources serve. */
 export interface ServedModel {
@@ -47,12 +48,7 @@ const UNKNOWN_MODEL: ModelFacts = {
 };
 
 export function buildCatalogView(models: Iterable<CatalogModel>, sources: Iterable<CatalogSource>): CatalogView {
-  const sourcesOf = new Map<string, CatalogSource[]>();
-  for (const source of sources) {
-    const known = sourcesOf.get(source.model);
-    if (known) known.push(source);
-    else sourcesOf.set(source.model, [source]);
-  }
+  const sourcesOf = groupBy(sources, ({ model }) => model);
   return new Map(Array.from(models, (model) => [model.id, serve(model, sourcesOf.get(model.id) ?? [])]));
 }
 

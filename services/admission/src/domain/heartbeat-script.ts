@@ -1,4 +1,5 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { groupBy } from '@gateway/service-kit/group-by';
 import type { BucketKeys } from './store-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
@@ -24,15 +25,9 @@ export function heartbeatCall(
   spans: HeartbeatSpans,
   restoring: boolean,
 ): ScriptCall {
-  const byAccount = new Map<string, HeartbeatCall[]>();
-  for (const call of calls) {
-    const known = byAccount.get(call.hold.account);
-    if (known) known.push(call);
-    else byAccount.set(call.hold.account, [call]);
-  }
   const isRestoring = restoring ? '1' : '0';
   const args = inOrder('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
-  for (const [account, own] of byAccount) {
+  for (const [account, own] of groupBy(calls, ({ hold }) => hold.account)) {
     args.push(...inOrder('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
     for (const { id, tag } of own) args.push(...inOrder('HEARTBEAT_CALL', { id, tag }));
   }

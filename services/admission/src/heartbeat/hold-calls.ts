@@ -1,5 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { groupBy } from '@gateway/service-kit/group-by';
 import { heartbeatCall, createCall, readHeartbeatReply } from '../domain/heartbeat-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { AdmissionFault } from '../ports.js';
@@ -26,7 +27,7 @@ export async function holdCalls(
   restoring: boolean,
 ): Promise<HeldCalls> {
   const held: HeldCalls = { tokens: [], abort: [], failed: [] };
-  const byBucket = [...callsByBucket(calls)];
+  const byBucket = [...groupBy(calls, ({ hold }) => bucketOfAccount(hold.account))];
   const replies = await ports.limitStore.run(
     byBucket.map(([bucket, own]) => heartbeatCall(bucketKeys(bucket), own, ports.durations, restoring)),
   );
@@ -43,17 +44,6 @@ export async function holdCalls(
     else held.failed.push(bucket);
   }
   return held;
-}
-
-export function callsByBucket(calls: readonly HeartbeatCall[]): Map<number, HeartbeatCall[]> {
-  const byBucket = new Map<number, HeartbeatCall[]>();
-  for (const call of calls) {
-    const bucket = bucketOfAccount(call.hold.account);
-    const known = byBucket.get(bucket);
-    if (known) known.push(call);
-    else byBucket.set(bucket, [call]);
-  }
-  return byBucket;
 }
 
 async function createLost(

@@ -1,5 +1,5 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
-import { every, type Background } from '@gateway/service-kit';
+import { every, groupBy, type Background } from '@gateway/service-kit';
 import { isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
 import { expiredEvent } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
@@ -52,7 +52,8 @@ export class GoneEdges {
     if (last === undefined || !this.#isGone(last)) return;
     const dueMs = last.storedAtMs + this.ports.durations.expiryMs;
     let unknown = 0;
-    for (const [account, calls] of byAccount(last.calls)) unknown += await this.#expire(account, calls, dueMs);
+    for (const [account, calls] of groupBy(last.calls, ({ hold }) => hold.account))
+      unknown += await this.#expire(account, calls, dueMs);
     if (unknown === 0) await edges.forget(edge, last.sequence);
   }
 
@@ -82,14 +83,4 @@ export class GoneEdges {
   #isGone(mark: { readonly storedAtMs: number }): boolean {
     return isGone(mark, this.ports.clock.wall(), this.ports.durations.expiryMs);
   }
-}
-
-function byAccount(calls: readonly HeartbeatCall[]): Map<string, HeartbeatCall[]> {
-  const found = new Map<string, HeartbeatCall[]>();
-  for (const call of calls) {
-    const known = found.get(call.hold.account);
-    if (known) known.push(call);
-    else found.set(call.hold.account, [call]);
-  }
-  return found;
 }

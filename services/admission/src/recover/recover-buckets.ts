@@ -1,6 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
-import { callsByBucket, holdCalls } from '../heartbeat/hold-calls.js';
+import { holdCalls } from '../heartbeat/hold-calls.js';
 import { inOrder } from '../domain/script-positions.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
 import { RESTORER_KEY, bucketKeys } from '../domain/store-keys.js';
@@ -184,7 +184,7 @@ export class Recovery {
   async #open(ready: ReadonlyMap<number, Restoring>, heartbeats: readonly LastHeartbeat[]): Promise<void> {
     const failed = new Set<number>();
     for (const heartbeat of heartbeats) {
-      const calls = [...callsByBucket(heartbeat.calls)].flatMap(([bucket, own]) => (ready.has(bucket) ? own : []));
+      const calls = heartbeat.calls.filter(({ hold }) => ready.has(bucketOfAccount(hold.account)));
       const held = await holdCalls(this.ports, heartbeat.edge, calls, true);
       for (const bucket of held.failed) failed.add(bucket);
       const releases = heartbeat.releases.filter(

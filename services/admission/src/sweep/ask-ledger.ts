@@ -1,5 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
+import { groupBy } from '@gateway/service-kit/group-by';
 import { applyCall } from '../domain/apply-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { expiredEvent, expiredHold } from '../domain/sweep-script.js';
@@ -153,13 +154,7 @@ async function withoutNamed(named: NamedCalls, due: readonly DueHold[], since: n
 
 /** One question per account, within the contract's bounds. */
 function questionsOf({ token, now, asks }: SweepOutcome): Question[] {
-  const byAccount = new Map<string, DueHold[]>();
-  for (const ask of asks) {
-    const known = byAccount.get(ask.account);
-    if (known) known.push(ask);
-    else byAccount.set(ask.account, [ask]);
-  }
-  return [...byAccount].flatMap(([account, holds]) =>
+  return [...groupBy(asks, (ask) => ask.account)].flatMap(([account, holds]) =>
     partsOf(holds).map(({ part, names }) => ({ account, token, now, holds: part, names: [...names] })),
   );
 }

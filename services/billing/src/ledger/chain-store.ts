@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { shardOfAccount } from '@gateway/contracts/ids';
 import type { Tx } from '@gateway/postgres';
+import { groupBy } from '@gateway/service-kit';
 import { byteas, int2s, int8s } from './array-sql.js';
 import {
   type ChainBlock,
@@ -28,7 +29,7 @@ export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[
   return tx.query<LockedHead>(
     `SELECT chain, number, link, (extract(epoch FROM now()) * 1000000)::bigint AS posted_at_us
        FROM chain_heads WHERE chain = ANY ($1::smallint[]) ORDER BY chain FOR UPDATE`,
-    [int2s([...groupByChain(transactions).keys()])],
+    [int2s([...byChainOf(transactions).keys()])],
     { name: 'lock_chain_heads' },
   );
 }
@@ -43,7 +44,7 @@ export async function appendChainBlocks(
   heads: readonly LockedHead[],
   transactions: readonly LedgerTransaction[],
 ): Promise<void> {
-  const byChain = groupByChain(transactions);
+  const byChain = byChainOf(transactions);
   if (heads.length !== byChain.size) throw new Error('the ledger has no chain for a shard');
   const blocks = heads.map((head) => blockAfter(head, byChain.get(head.chain) ?? []));
   await tx.execute(
@@ -63,15 +64,8 @@ export async function appendChainBlocks(
   );
 }
 
-function groupByChain(transactions: readonly LedgerTransaction[]): Map<number, LedgerTransaction[]> {
-  const byChain = new Map<number, LedgerTransaction[]>();
-  for (const transaction of transactions) {
-    const chain = shardOfAccount(transaction.account);
-    const group = byChain.get(chain);
-    if (group === undefined) byChain.set(chain, [transaction]);
-    else group.push(transaction);
-  }
-  return byChain;
+function byChainOf(transactions: readonly LedgerTransaction[]): Map<number, LedgerTransaction[]> {
+  return groupBy(transactions, ({ account }) => shardOfAccount(account));
 }
 
 interface Block {

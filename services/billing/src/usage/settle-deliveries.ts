@@ -1,6 +1,6 @@
 import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
-import { pause } from '@gateway/service-kit';
+import { groupBy, pause } from '@gateway/service-kit';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import { type Chunk, readChunks, type UsageDelivery } from './read-chunks.js';
 import type { ReceivedEvent } from './rules.js';
@@ -91,7 +91,7 @@ async function settleChunk(deps: SettleDeps, lanes: Lanes, { batch, deliveries }
 function settleParts(deps: SettleDeps, lanes: Lanes, received: readonly ReceivedEvent[]): Promise<boolean>[] {
   const eventsMax = batchEventsMax(deps);
   const parts: Promise<boolean>[] = [];
-  for (const [shard, ofShard] of byShard(received)) {
+  for (const [shard, ofShard] of groupBy(received, ({ event }) => shardOfAccount(event.hold.account))) {
     const size = Math.ceil(ofShard.length / Math.ceil(ofShard.length / eventsMax));
     for (let from = 0; from < ofShard.length; from += size) {
       const batch = { received: ofShard.slice(from, from + size), deadLetters: [], applied: [] };
@@ -102,17 +102,6 @@ function settleParts(deps: SettleDeps, lanes: Lanes, received: readonly Received
     }
   }
   return parts;
-}
-
-function byShard(received: readonly ReceivedEvent[]): Map<number, ReceivedEvent[]> {
-  const shards = new Map<number, ReceivedEvent[]>();
-  for (const one of received) {
-    const shard = shardOfAccount(one.event.hold.account);
-    const ofShard = shards.get(shard);
-    if (ofShard === undefined) shards.set(shard, [one]);
-    else ofShard.push(one);
-  }
-  return shards;
 }
 
 /** True: committed and told. */

@@ -1,6 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { catalogSourceHealth } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type SourceHealthView } from '@gateway/contracts/operator';
+import { groupBy } from '@gateway/service-kit';
 import { answer, READS } from '../objects/answer.js';
 import { sourceHealthOf, type SourceReport } from './rules.js';
 import type { CatalogStore } from '../objects/store.js';
@@ -27,7 +28,7 @@ export async function listSourceHealth(
   const behind = all.filter((report) => !from || compare(placeOfReport(report), from.place) > 0);
   behind.sort((a, b) => compare(placeOfReport(a), placeOfReport(b)));
   const models = await store.read((reads) => reads.modelsOfSources(behind.map(({ health }) => health.source)));
-  const bySource = groupBySource(all);
+  const bySource = groupBy(all, ({ health }) => health.source);
   const found: SourceHealthView[] = [];
   for (const report of behind) {
     const model = models.get(report.health.source);
@@ -36,16 +37,6 @@ export async function listSourceHealth(
     if (found.length > request.limit) break;
   }
   return pageOf(LIST, found, request.limit, ({ sourceId, edge }) => [sourceId, edge]);
-}
-
-function groupBySource(all: readonly SourceReport[]): ReadonlyMap<string, SourceReport[]> {
-  const groups = new Map<string, SourceReport[]>();
-  for (const report of all) {
-    const group = groups.get(report.health.source);
-    if (group === undefined) groups.set(report.health.source, [report]);
-    else group.push(report);
-  }
-  return groups;
 }
 
 function placeOfReport({ health, edge }: SourceReport): readonly string[] {
