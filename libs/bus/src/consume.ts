@@ -133,7 +133,7 @@ function configurationOf(options: ConsumeOptions): object {
     ack_policy: 'explicit',
     ack_wait: options.ackWaitMs * NANOSECONDS_PER_MS,
     max_ack_pending: options.maxAckPending,
-    // A finite number would leave a message undelivered for good (stack).
+    // A finite number would leave a message undelivered for good.
     max_deliver: -1,
   };
 }

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { retry, type RetryOptions } from '@gateway/service-kit';
 import { JetStreamFault } from './bus-fault.js';
 import type { Bus, StreamSettings } from './bus.js';
 import { askApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
@@ -91,35 +91,34 @@ const MAY_EXIST: readonly number[] = [
 
 /**
  * Several servers answer that there is no such stream while another replica makes it: both are
- * asked for again, so often and in such steps.
+ * asked for again, for ten seconds at the most.
  */
-const MAKING = { triesMax: 40, everyMs: 250 };
+const MAKING: RetryOptions = {
+  attemptsMax: 40,
+  baseMs: 250,
+  maxMs: 250,
+  random: Math.random,
+  mayPass: (error) => error instanceof JetStreamFault && error.errorNumber === ERROR_NUMBER.streamNotFound,
+};
 
 /**
  * Creates the stream, or changes one of the same name to this configuration.
  * @throws JetStreamFault why it is not created, unless it exists; why it is not changed
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    const refusal = await createOrUpdate(inbox, configuration);
-    if (refusal === null) return;
-    if (refusal.errorNumber !== ERROR_NUMBER.streamNotFound || tries === MAKING.triesMax) throw refusal;
-    await setTimeout(MAKING.everyMs);
-  }
+  await retry(() => createOrUpdate(inbox, configuration), MAKING);
 }
 
-/** Why there is no such stream; null: there is. */
-async function createOrUpdate(inbox: ReplyInbox, configuration: { name: string }): Promise<JetStreamFault | null> {
+async function createOrUpdate(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
   try {
     await askApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
-    return null;
   } catch (refusal) {
     if (!(refusal instanceof JetStreamFault) || !MAY_EXIST.includes(refusal.errorNumber)) throw refusal;
     const updated = await orNull(
       askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration),
       ERROR_NUMBER.streamNotFound,
     );
-    return updated === null ? refusal : null;
+    if (updated === null) throw refusal;
   }
 }
 
@@ -128,7 +127,7 @@ function configurationOf(settings: StreamSettings): { name: string } & Record<st
     name: settings.stream,
     subjects: settings.subjects,
     storage: 'file',
-    // Work-queue retention with a limit and discard old deletes what nobody has consumed (stack).
+    // Work-queue retention with a limit and discard old deletes what nobody has consumed.
     retention: 'limits',
     discard: settings.discard,
     max_bytes: settings.bytesMax,

@@ -1,4 +1,5 @@
 import type { BucketEpochs } from '@gateway/contracts/messages';
+import { SingleFlight } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
 import type { EdgeClock } from '../admission/edge-clock.js';
 import type { EpochTracker } from '../admission/epoch-tracker.js';
@@ -41,9 +42,7 @@ export class Heartbeats {
   readonly #timer: NodeJS.Timeout;
   #n = 0;
   #isLast = false;
-  #sending: Promise<void> | null = null;
-  /** What follows the one under way, however often it was asked for meanwhile. */
-  #next: Promise<void> | null = null;
+  readonly #flights = new SingleFlight<void>();
   /** The epoch of each bucket in the last heartbeat that was stored whole. */
   #quoted: ReadonlyMap<number, string> = new Map();
 
@@ -58,12 +57,7 @@ export class Heartbeats {
    * failure.
    */
   send(): Promise<void> {
-    if (this.#sending === null) return this.#begin();
-    this.#next ??= this.#sending.then(() => {
-      this.#next = null;
-      return this.#begin();
-    });
-    return this.#next;
+    return this.#flights.follow('', () => this.#store());
   }
 
   /**
@@ -97,11 +91,6 @@ export class Heartbeats {
     clearInterval(this.#timer);
     this.#isLast = true;
     await this.send();
-  }
-
-  #begin(): Promise<void> {
-    this.#sending = this.#store().finally(() => (this.#sending = null));
-    return this.#sending;
   }
 
   async #store(): Promise<void> {

@@ -1,3 +1,4 @@
+import { within } from '@gateway/service-kit';
 import { callWithAnthropic } from './anthropic-client.js';
 import { promptOf, textOf } from './call-plan.js';
 import type { CallPlan } from './call-plan.js';
@@ -26,10 +27,7 @@ export async function makeCall(plan: CallPlan, place: CallPlace): Promise<Client
   const begunAt = Date.now();
   const call = { openai: callWithOpenai, anthropic: callWithAnthropic, raw: callRaw }[plan.client];
   const request = { plan, place, prompt: promptOf(plan, place.model), maxTokens: plan.n + TOKENS_ABOVE };
-  let timer: NodeJS.Timeout | undefined;
-  const unnoticed = new Promise((resolve) => (timer = setTimeout(resolve, CALL_MS_MAX + UNNOTICED_MS)));
-  await Promise.race([call(request, reading).catch(() => undefined), unnoticed]);
-  clearTimeout(timer);
+  await within(call(request, reading), CALL_MS_MAX + UNNOTICED_MS).catch(() => undefined);
   const { requestId, status, code, usage } = reading;
   return {
     n: plan.n,
