@@ -9,7 +9,11 @@ export const RETRY_AFTER_SECONDS_MAX = 7 * 86_400;
 export function retryAfterSeconds(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   const seconds = /^\d{1,10}(?:\.\d{1,10})?$/.test(text) ? Number(text) : secondsUntilDate(text, nowMs);
-  return Number.isNaN(seconds) ? undefined : Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)));
+  return Number.isNaN(seconds) ? undefined : wholeSeconds(seconds);
+}
+
+function wholeSeconds(seconds: number): number {
+  return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)));
 }
 
 /** The three forms of an HTTP date; anything else that `Date.parse` would guess at is none. */
@@ -30,9 +34,11 @@ const RESET_SECONDS_MAX = 86_400;
 
 /** A provider's wait as a Retry-After header has it; undefined: no header tells it. */
 export function waitHeader(headerOf: (name: string) => string | undefined): string | undefined {
-  const isWait = (text: string | undefined): boolean =>
-    text !== undefined && /^\d{1,5}(?:\.\d{1,10})?$/.test(text) && Number(text) <= RESET_SECONDS_MAX;
-  return headerOf('retry-after') ?? RESET_HEADERS.map(headerOf).find(isWait);
+  return headerOf('retry-after') ?? RESET_HEADERS.map(headerOf).find(isReset);
+}
+
+function isReset(text: string | undefined): boolean {
+  return text !== undefined && /^\d{1,5}(?:\.\d{1,10})?$/.test(text) && Number(text) <= RESET_SECONDS_MAX;
 }
 
 /** `Please retry after 60 seconds`, `try again in 494ms`, `in 9m38.016s`, `in 10h50m43.6s`. */
@@ -44,6 +50,5 @@ export function secondsInText(text: string | null): number | undefined {
   const [found, hours = '0', minutes = '0', amount, unit] = WAIT_IN_TEXT.exec(text ?? '') ?? [];
   if (found === undefined) return undefined;
   const last = Number(amount) / (unit?.toLowerCase() === 'ms' ? 1_000 : 1);
-  const seconds = Number(hours) * 3_600 + Number(minutes) * 60 + last;
-  return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)));
+  return wholeSeconds(Number(hours) * 3_600 + Number(minutes) * 60 + last);
 }
