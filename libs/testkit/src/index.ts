@@ -1,4 +1,5 @@
 export { liveBytes } from './live-bytes.js';
+export { sumOfMetric } from './parse-metrics.js';
 export { renderTable } from './render-table.js';
 export { recordingLog, silentLog } from './logs.js';
 export type { LogLine, RecordingLog } from './logs.js';

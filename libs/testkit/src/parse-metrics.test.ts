@@ -19,3 +19,10 @@ test('a sample is read with and without labels, and its series are added up', ()
 test('a name that is only the beginning of another one is none', () => {
   expect(sumOfMetric(TEXT, 'gateway_admission_batch_entries')).toBeNull();
 });
+
+test('of the series with a label only those are added up', () => {
+  const name = 'gateway_billing_events_total';
+  expect(sumOfMetric(TEXT, name, 'outcome="settled"')).toBe(7);
+  expect(sumOfMetric(TEXT, name, 'outcome="voided"')).toBe(2);
+  expect(sumOfMetric(TEXT, name, 'outcome="void"')).toBeNull();
+});

@@ -1,8 +1,8 @@
+import { sumOfMetric } from '@gateway/testkit';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
 import { differenceOf } from './counters.js';
 import type { Counters } from './counters.js';
 import { variableOf } from './environment.js';
-import { sumOfMetric } from './parse-metrics.js';
 import { readBus } from './read-bus.js';
 import { LedgerCounter } from './read-ledger.js';
 import { readRedis } from './read-redis.js';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import type { Bus } from '@gateway/bus';
+import { sumOfMetric } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import type { OwnSystem } from '../../test/own-system.js';
 
@@ -28,35 +29,32 @@ export interface Sample {
 /** The readings of a running system; `bus` is billing's, which owns the stream. */
 export async function readSample({ local }: OwnSystem, redis: Redis, bus: Bus): Promise<Sample> {
   const admissions = await scrape(local.running().adminUrls['admission'] ?? []);
-  const sum = (series: string): number => admissions.reduce((total, text) => total + valueOf(text, series), 0);
-  const least = (series: string): number => Math.min(...admissions.map((text) => valueOf(text, series)));
+  const each = (name: string, label?: string) => admissions.map((text) => sumOfMetric(text, name, label) ?? 0);
+  const secondsLeft = (store: string): number =>
+    Math.min(...each('gateway_admission_seconds_left', `store="${store}"`));
   const facts = await redis.info();
   const fact = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(facts)?.[1]);
   const logs = admissions.map((_, index) => `${local.stateDirectory}/logs/admission-${index + 1}.jsonl`);
   const times = cpus().map((cpu) => cpu.times);
-  const seconds = (of: readonly number[]): number => of.reduce((total, ms) => total + ms, 0) / 1_000;
   return {
     at: Date.now(),
     streamBytes: (await bus.streamState('USAGE')).bytes,
     redisBytes: fact('used_memory'),
     redisCpuSeconds: fact('used_cpu_user') + fact('used_cpu_sys'),
-    holds: Math.max(...admissions.map((text) => valueOf(text, 'gateway_admission_holds'))),
-    asked: sum('gateway_admission_holds_asked_total'),
-    questions: sum('gateway_bus_calls_failed_total{message="billing.load"'),
+    holds: Math.max(...each('gateway_admission_holds')),
+    asked: total(each('gateway_admission_holds_asked_total')),
+    questions: total(each('gateway_bus_calls_failed_total', 'message="billing.load"')),
     logLines: logs.reduce((lines, file) => lines + readFileSync(file, 'utf8').split('\n').length - 1, 0),
-    secondsLeft: {
-      redis: least('gateway_admission_seconds_left{store="redis"'),
-      stream: least('gateway_admission_seconds_left{store="stream"'),
-    },
-    busySeconds: seconds(times.flatMap(({ user, nice, sys, irq }) => [user, nice, sys, irq])),
-    idleSeconds: seconds(times.map(({ idle }) => idle)),
+    secondsLeft: { redis: secondsLeft('redis'), stream: secondsLeft('stream') },
+    busySeconds: total(times.flatMap(({ user, nice, sys, irq }) => [user, nice, sys, irq])) / 1_000,
+    idleSeconds: total(times.map(({ idle }) => idle)) / 1_000,
   };
 }
 
 /** What has become of usage events in all billings that run, and the processor time they took. */
 export async function readSettled({ local }: OwnSystem): Promise<{ events: number; cpuSeconds: number }> {
   const texts = await scrape(local.running().adminUrls['billing'] ?? []);
-  const sum = (series: string): number => texts.reduce((total, text) => total + valueOf(text, series), 0);
+  const sum = (name: string): number => total(texts.map((text) => sumOfMetric(text, name) ?? 0));
   return { events: sum('gateway_billing_events_total'), cpuSeconds: sum('gateway_process_cpu_seconds') };
 }
 
@@ -72,8 +70,6 @@ async function scrape(urls: readonly string[]): Promise<string[]> {
   return texts.filter((text) => text !== null);
 }
 
-/** The sum of all series of this name, or that begin with this name and label. */
-function valueOf(text: string, series: string): number {
-  const lines = text.split('\n').filter((line) => line.startsWith(series) && /^[ {,}]/.test(line.slice(series.length)));
-  return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
