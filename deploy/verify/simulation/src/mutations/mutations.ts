@@ -123,7 +123,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'nothing is asked when a hold falls due (docs/protocol.md#r9)',
     file: 'sweep.lua',
-    from: "if next_at <= now or hold.state ~= 'o' then",
+    from: "if is_silent or hold.state ~= 'o' then",
     to: 'if false then',
   },
   {
@@ -156,7 +156,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a superseded limit store is obeyed (docs/protocol.md#r12)',
     file: 'admission/dist/domain/epoch-history.js',
-    from: 'return this.#heard > this.#own && this.#own > 0;',
+    from: 'return own !== undefined && this.#last() > own;',
     to: 'return false;',
     stage: 'failover',
   },
@@ -247,8 +247,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'an event is given up after one failed try (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/journal/store-usage.js',
-    from: 'this.#parts.onFailedTry(codeOf(error));',
-    to: 'return;',
+    from: 'this.#parts.onFailedTry(code);',
+    to: 'return true;',
   },
   {
     name: 'a cut answer is charged',

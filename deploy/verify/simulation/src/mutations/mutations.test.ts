@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { plant } from './mutating-loader.js';
+import { MUTATIONS } from './mutations.js';
+
+/** What mistakes are planted into: scripts, and compiled modules. */
+const SERVICES = fileURLToPath(new URL('../../../../../services/', import.meta.url));
+const FILES = readdirSync(SERVICES).flatMap((service) =>
+  ['dist', 'lua'].flatMap((folder) => filesOf(`${SERVICES}${service}/${folder}`)),
+);
+
+function filesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`);
+  } catch {
+    return [];
+  }
+}
+
+test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
+  '%s: it can be planted',
+  (_name, mutation) => {
+    const isLua = mutation.file.endsWith('.lua');
+    const texts = FILES.filter((file) => file.endsWith(isLua ? `/${mutation.file}` : mutation.file))
+      .map((file) => readFileSync(file, 'utf8'))
+      .filter((text) => text.includes(mutation.from));
+    expect(texts).toHaveLength(1);
+    expect(plant(mutation, texts[0]!)).not.toBe(texts[0]);
+  },
+);
