@@ -5,7 +5,8 @@ import type { Hosted } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
-type Room = 'admission' | 'billing' | 'edge';
+const ROOMS = ['admission', 'billing', 'edge'] as const;
+type Room = (typeof ROOMS)[number];
 
 /** Of each room, where the scenario does not say. */
 export const PLACES = 2;
@@ -18,12 +19,9 @@ export class Places {
 
   startAll(): void {
     const { admissions, billings, edges } = this.world;
-    const most = Math.max(admissions.length, billings.length, edges.length);
-    for (let place = 0; place < most; place += 1) {
-      if (place < admissions.length) this.#start('admission', place);
-      if (place < billings.length) this.#start('billing', place);
-      if (place < edges.length) this.#start('edge', place);
-    }
+    const places = { admission: admissions.length, billing: billings.length, edge: edges.length };
+    for (let place = 0; place < Math.max(...Object.values(places)); place += 1)
+      for (const room of ROOMS) if (place < places[room]) this.#start(room, place);
   }
 
   /** All that live, and the servers that can be cut off. */

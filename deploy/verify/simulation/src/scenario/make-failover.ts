@@ -1,14 +1,13 @@
 import { Random } from '../time/random.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { Act, Scenario } from './scenario.js';
 
-const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
 const FAILOVER_MS = 4_000;
 /** The promoted copy is open by then, and has loaded the account. */
 const LOADED_MS = 10_000;
 const LENGTH_MS = 40_000;
 /** What one call may cost, about; and what is paid in and out. Nano-USD. */
 const UNIT_NANO_USD = 10_000;
-const PLENTY = 1_000_000_000_000;
 
 /**
  * A copy of the limit store is promoted and one replica of admission goes on with the superseded
@@ -24,14 +23,10 @@ export function makeFailover(seed: number): Scenario {
     return { kind: 'wallet', at: anyTime(), account: 0, amountNanoUsd };
   });
   return {
+    ...PLAIN_SCENARIO,
     seed,
-    startMs: START_MS,
     accounts: [{ name: 'acc-alpha', walletNanoUsd: 30 * UNIT_NANO_USD, plan: null, capNanoUsd: null }],
     plans: [{ concurrency: 5, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
-    sharedSubjects: false,
-    hasOldEdge: false,
-    packedFrom: 0,
-    skewsMs: {},
     acts: [...calls, ...entries].sort((one, other) => one.at - other.at),
     faults: [{ kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: FAILOVER_MS, ms: 2 * LENGTH_MS }],
     quietAt: LENGTH_MS,
@@ -41,15 +36,13 @@ export function makeFailover(seed: number): Scenario {
 function callOf(random: Random, at: number): Act {
   const usage = { input: random.between(1, 9), output: random.below(50) };
   return {
-    kind: 'call',
+    ...PLAIN_CALL,
     at,
-    account: 0,
     key: random.below(2),
     edge: random.below(2),
     model: 1,
     streamed: random.chance(0.5),
     outputTokensMax: 200,
     provider: [{ kind: 'answer', delayMs: 30, gapMs: 200, chunks: 3, usage, breaksAfter: null }],
-    leavesAfterMs: null,
   };
 }

@@ -1,8 +1,8 @@
 import { EXPIRY_MS } from '../hosts/admission-host.js';
 import { Random } from '../time/random.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, Fault, Scenario } from './scenario.js';
 
-const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
 /** All buckets are open by then. */
 const FIRST_CALL_MS = 3_000;
 const KILLED_MS = 8_000;
@@ -12,7 +12,6 @@ export const GONE_MS = EXPIRY_MS + 60_000;
 const LATER_MS_MAX = 15_000;
 const CALLS_WITHIN_MS = 9_000;
 const SLOTS = 2;
-const PLENTY = 1_000_000_000_000;
 
 /**
  * An edge is killed that runs as many calls as its account has slots, and the limit store is lost
@@ -26,14 +25,10 @@ export function makeGone(seed: number): Scenario {
     callOf(backAt + (index * CALLS_WITHIN_MS) / 12 + random.below(300), 1, 50),
   );
   return {
+    ...PLAIN_SCENARIO,
     seed,
-    startMs: START_MS,
     accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null }],
     plans: [{ concurrency: SLOTS, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
-    sharedSubjects: false,
-    hasOldEdge: false,
-    packedFrom: 0,
-    skewsMs: {},
     acts: [...before, ...after],
     faults: [{ kind: 'edge-killed', host: 'edge0', at: KILLED_MS, ms: 500 }, lossAt(random, backAt)],
     quietAt: backAt + CALLS_WITHIN_MS + 1_000,
@@ -49,15 +44,9 @@ function lossAt(random: Random, backAt: number): Fault {
 function callOf(at: number, edge: number, gapMs: number): CallAct {
   const usage = { input: 1, output: 10 };
   return {
-    kind: 'call',
+    ...PLAIN_CALL,
     at,
-    account: 0,
-    key: 0,
     edge,
-    model: 0,
-    streamed: true,
-    outputTokensMax: 50,
     provider: [{ kind: 'answer', delayMs: 30, gapMs, chunks: 2, usage, breaksAfter: null }],
-    leavesAfterMs: null,
   };
 }

@@ -1,6 +1,6 @@
+import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, Scenario } from './scenario.js';
 
-const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
 const FIRST_CALL_MS = 3_000;
 /** Calls of an edge begin so far apart. */
 const APART_MS = 10;
@@ -8,7 +8,6 @@ const LOSS_MS = 8_000;
 /** The recovery waits for an edge that hangs: until its last heartbeat is 10 s old. */
 const HANG_MS = 12_000;
 const QUIET_MS = 22_000;
-const PLENTY = 1_000_000_000_000;
 
 export interface LossSize {
   readonly admissions: number;
@@ -26,14 +25,10 @@ export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean
     callOf(FIRST_CALL_MS + Math.floor(index / edges) * APART_MS, index % edges),
   );
   return {
+    ...PLAIN_SCENARIO,
     seed: 1,
-    startMs: START_MS,
     accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null }],
     plans: [{ concurrency: 1_000_000, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
-    sharedSubjects: false,
-    hasOldEdge: false,
-    packedFrom: 0,
-    skewsMs: {},
     acts,
     faults: [
       { kind: 'hang', host: 'edge0', at: LOSS_MS - 1, ms: HANG_MS },
@@ -47,15 +42,9 @@ export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean
 function callOf(at: number, edge: number): CallAct {
   const usage = { input: 1, output: 10 };
   return {
-    kind: 'call',
+    ...PLAIN_CALL,
     at,
-    account: 0,
-    key: 0,
     edge,
-    model: 0,
-    streamed: true,
-    outputTokensMax: 50,
     provider: [{ kind: 'answer', delayMs: 30, gapMs: 5_000, chunks: 5, usage, breaksAfter: null }],
-    leavesAfterMs: null,
   };
 }

@@ -1,14 +1,12 @@
 import { Random } from '../time/random.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { CallAct, ProviderPlan, Scenario } from './scenario.js';
 
-const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
 /** All buckets are open and everybody knows everybody. */
 const FIRST_CALL_MS = 20_000;
 const SLOTS_MAX = 4;
 /** About what one call of a run may cost, nano-USD. */
 const WORST_NANO_USD = 4_000;
-/** So much that nothing but a slot is ever short: nano-USD, and requests. */
-const PLENTY = 1_000_000_000_000;
 /** Longer than one call takes, two tries of a source included. */
 const CALL_MS = 700;
 
@@ -35,14 +33,10 @@ export function makeSeries(seed: number, calls: number, company: Company): Scena
     model: company === 'poor' ? 1 : 0,
   });
   return {
+    ...PLAIN_SCENARIO,
     seed,
-    startMs: START_MS,
     accounts: [{ name: 'acc-alpha', walletNanoUsd, plan: 0, capNanoUsd: null }],
     plans: [{ concurrency, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
-    sharedSubjects: false,
-    hasOldEdge: false,
-    packedFrom: 0,
-    skewsMs: {},
     acts: Array.from({ length: clients }, () => ({
       kind: 'series' as const,
       at: FIRST_CALL_MS,
@@ -55,16 +49,12 @@ export function makeSeries(seed: number, calls: number, company: Company): Scena
 
 function callOf(random: Random, edge: number): CallAct {
   return {
-    kind: 'call',
+    ...PLAIN_CALL,
     at: 0,
-    account: 0,
     key: random.below(2),
     edge,
-    model: 0,
     streamed: random.chance(0.5),
-    outputTokensMax: 50,
     provider: [providerPlan(random), providerPlan(random)],
-    leavesAfterMs: null,
   };
 }
 

@@ -1,9 +1,7 @@
 import { Random } from '../time/random.js';
+import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { AccountSeed, CallAct, Fault, Scenario } from './scenario.js';
 
-const START_MS = Date.parse('2026-11-18T12:00:00.000Z');
-/** So much that nothing but a slot is ever short: nano-USD, and requests. */
-const PLENTY = 1_000_000_000_000;
 /** When calls begin; all buckets are open by then. */
 const FIRST_CALL_MS = 3_000;
 const CALLS_WITHIN_MS = 5_000;
@@ -32,14 +30,10 @@ export function makeSilence(seed: number): Scenario {
   const before = Array.from({ length: 6 }, () => callOf(random, FIRST_CALL_MS + random.below(CALLS_WITHIN_MS)));
   const after = Array.from({ length: 6 }, () => callOf(random, at + ms + random.below(AFTERWARDS_MS)));
   return {
+    ...PLAIN_SCENARIO,
     seed,
-    startMs: START_MS,
     accounts,
     plans: [{ concurrency: 3, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
-    sharedSubjects: false,
-    hasOldEdge: false,
-    packedFrom: 0,
-    skewsMs: {},
     acts: [...before, ...after].sort((one, other) => one.at - other.at),
     faults: [silence(random, at, ms)],
     quietAt: at + ms + AFTERWARDS_MS,
@@ -65,15 +59,11 @@ function callOf(random: Random, at: number): CallAct {
   const usage = { input: random.between(1, 9), output: random.below(50) };
   const answer = { kind: 'answer' as const, delayMs: 30, gapMs: random.pick(GAPS_MS), chunks: 8, usage };
   return {
-    kind: 'call',
+    ...PLAIN_CALL,
     at,
     account: random.below(2),
     key: random.below(2),
     edge: random.below(2),
-    model: 0,
-    streamed: true,
-    outputTokensMax: 50,
     provider: [{ ...answer, breaksAfter: null }],
-    leavesAfterMs: null,
   };
 }
