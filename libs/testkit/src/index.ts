@@ -1,4 +1,4 @@
-export { liveBytes } from './live-bytes.js';
+export { heldBytes, liveBytes } from './live-bytes.js';
 export { sumOfMetric } from './parse-metrics.js';
 export { renderTable } from './render-table.js';
 export { recordingLog, silentLog } from './logs.js';
