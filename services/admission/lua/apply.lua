@@ -6,7 +6,8 @@
 local LOAD_MS = 5000
 local RECORD_SECONDS = 7776000
 
-local token_key, due_key, account_key, hold_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.account], KEYS[KEY.holds]
+local token_key, due_key, asked_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.asked]
+local account_key, hold_key = KEYS[KEY.account], KEYS[KEY.holds]
 local records_prefix, texts_prefix = KEYS[KEY.key_record], KEYS[KEY.texts]
 local account, ledger_epoch = ARGV[APPLY.account], ARGV[APPLY.ledger_epoch]
 local load_token, load_start, is_complete = ARGV[APPLY.load_token], ARGV[APPLY.load_start], ARGV[APPLY.is_complete] == '1'
@@ -213,7 +214,7 @@ for at = closed_at + 1, closed_at + closed do
   if known then
     local hold = parse_hold(known)
     if hold.state ~= 'g' then
-      end_hold(due_key, account_key, hold_key, account .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
+      end_hold(due_key, asked_key, account_key, hold_key, account .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
     end
   end
 end

@@ -3,7 +3,7 @@
 -- Which buckets of a server have to be swept (docs/protocol.md#r9): those in which something is due,
 -- and those that are not open. While all of them are open one look is enough for all replicas until
 -- its time is over. What is swept twice, or by nobody for one look more, does no harm: the sweep is
--- repeatable, and due times stay. Keys: token and due of each bucket, and at last the look.
+-- repeatable, and due times stay. Keys: those of each bucket, and at last the look.
 --
 -- A look also notes when somebody last listened to heartbeats, and since when without a gap: silence
 -- counts only then, and only when edges had a lease's time for heartbeats after the gap. A server
@@ -44,17 +44,24 @@ if ARGV[DUE.listens] == '1' then
 end
 local newest, holds, are_open = '', 0, true
 local buckets = {}
-for bucket_at = 0, #KEYS - 2, 2 do
-  local token_key, due_key = KEYS[bucket_at + KEY.token], KEYS[bucket_at + KEY.due]
+-- A bucket has the keys up to this one. What is in a set, and whether some of it has fallen due.
+local BUCKET_KEYS = KEY.asked
+local function count_due(key)
+  local kept = redis.call('ZCARD', key)
+  return kept, kept > 0 and #redis.call('ZRANGEBYSCORE', key, '-inf', int(now), 'LIMIT', 0, 1) > 0
+end
+for bucket_at = 0, #KEYS - 2, BUCKET_KEYS do
+  local token_key = KEYS[bucket_at + KEY.token]
   local token, state = gate_token(token_key)
   local is_open = state == 'open'
   if token and token > newest then
     newest = token
   end
-  local kept = redis.call('ZCARD', due_key)
-  holds = holds + kept
+  local kept, has_due = count_due(KEYS[bucket_at + KEY.due])
+  local asked, has_asked = count_due(KEYS[bucket_at + KEY.asked])
+  holds = holds + kept + asked
   are_open = are_open and is_open
-  if not is_open or kept > 0 and #redis.call('ZRANGEBYSCORE', due_key, '-inf', int(now), 'LIMIT', 0, 1) > 0 then
+  if not is_open or has_due or has_asked then
     buckets[#buckets + 1] = string.match(token_key, '%d+')
   end
 end

@@ -43,7 +43,7 @@ if hold.state ~= 'o' and hold.state ~= 'x' then
   return { 'released', int(now), token }
 end
 if outcome == 'void' then
-  end_hold(due_key, account_key, hold_key, member, id, hold, shape_of(hold_key, hold), now)
+  end_hold(due_key, KEYS[KEY.asked], account_key, hold_key, member, id, hold, shape_of(hold_key, hold), now)
   return { 'released', int(now), token }
 end
 local wallet_before, amount_before, plan_before, bears_before = held_by(hold)

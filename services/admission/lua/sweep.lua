@@ -2,16 +2,18 @@
 -- uses: gate spans amounts holds
 -- What has fallen due in one bucket (docs/protocol.md#r9): a lapsed lease frees its slot,
 -- tombstones and notes (m:) are deleted, open holds past due become expiring, and of those and the
--- done ones the owner is asked. Silence counts up to a time that the look before said: what the
--- server runs late, after it was stopped, takes nothing from calls whose heartbeats wait behind it.
+-- done ones the owner is asked. Done ones that were asked for in vain wait in a set of their own, of
+-- which the caller says how many are read: while the owner is away they become ever more. Silence
+-- counts up to a time that the look before said: what the server runs late, after it was stopped,
+-- takes nothing from calls whose heartbeats wait behind it.
 --
--- Replies {state, now, token, caught up, entries seen, slots freed, then account, id, hold, shape of each to ask for}
+-- Replies {state, now, token, caught up, due entries seen, slots freed, then account, id, hold, shape of each to ask for}
 local ASK_MS = 5000
 local ASK_MAX_MS = 60000
 -- So soon an open hold is looked at again whose silence does not count.
 local UNHEARD_MS = 5000
 
-local due_key = KEYS[KEY.due]
+local due_key, asked_key = KEYS[KEY.due], KEYS[KEY.asked]
 local accounts_prefix, holds_prefix = ARGV[SWEEP.accounts], ARGV[SWEEP.holds]
 local silent_until = tonumber(ARGV[SWEEP.silent_until])
 local now = redis_now()
@@ -22,16 +24,50 @@ end
 if state ~= 'open' then
   return { 'restoring', int(now), token }
 end
-local members = redis.call('ZRANGEBYSCORE', due_key, '-inf', int(now), 'LIMIT', 0, tonumber(ARGV[SWEEP.entries_max]))
 local freed = 0
 local asks = {}
+-- Asks for a hold, and notes it. Returns when it is asked for again.
+local function ask(account, id, hold, shape_text)
+  local tries = tonumber(hold.tries)
+  hold.tries = int(math.min(tries + 1, 9))
+  asks[#asks + 1] = account
+  asks[#asks + 1] = id
+  asks[#asks + 1] = hold_text(hold)
+  asks[#asks + 1] = shape_text
+  return now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)
+end
+-- Up to so many members of a set that have fallen due.
+local function due_of(key, entries_max)
+  return redis.call('ZRANGEBYSCORE', key, '-inf', int(now), 'LIMIT', 0, tonumber(entries_max))
+end
+-- Its account, its id, the key of the account's holds, and the hold if there is one.
+local function read_member(member)
+  local account, id = string.match(member, '^([^|]*)|(.*)$')
+  local hold_key = holds_prefix .. account
+  local known = redis.call('HGET', hold_key, id)
+  return account, id, hold_key, known and parse_hold(known)
+end
+local function write(account, id, hold_key, hold, key, next_at, member)
+  redis.call('HSET', hold_key, id, hold_text(hold))
+  redis.call('ZADD', key, int(next_at), member)
+  keep(accounts_prefix .. account, redis.call('HGET', accounts_prefix .. account, 'x'), now)
+end
+
+for _, member in ipairs(due_of(asked_key, ARGV[SWEEP.asked_again_max])) do
+  local account, id, hold_key, hold = read_member(member)
+  if hold and hold.state == 'd' then
+    local next_at = ask(account, id, hold, shape_of(hold_key, hold))
+    write(account, id, hold_key, hold, asked_key, next_at, member)
+  else
+    -- Another release of the gateway ended it, and knows no such set.
+    redis.call('ZREM', asked_key, member)
+  end
+end
+local members = due_of(due_key, ARGV[SWEEP.entries_max])
 -- Of holds that count nothing: what is deleted together.
 local gone_members, gone_ids = {}, {}
 for _, member in ipairs(members) do
-  local account, id = string.match(member, '^([^|]*)|(.*)$')
-  local account_key, hold_key = accounts_prefix .. account, holds_prefix .. account
-  local known = redis.call('HGET', hold_key, id)
-  local hold = known and parse_hold(known)
+  local account, id, hold_key, hold = read_member(member)
   if not hold or hold.state == 'g' then
     gone_members[#gone_members + 1] = member
     gone_ids[hold_key] = gone_ids[hold_key] or {}
@@ -40,7 +76,7 @@ for _, member in ipairs(members) do
     local shape_text = shape_of(hold_key, hold)
     local is_silent = tonumber(hold.due) <= silent_until
     if hold.state == 'o' and hold.slot == '1' and (is_silent or tonumber(hold.lease) <= silent_until) then
-      adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
+      adjust(accounts_prefix .. account, hold, shape_text, 0, 0, 0, 0, -1, 0)
       hold.slot, hold.lease = '0', '0'
       freed = freed + 1
     end
@@ -52,17 +88,14 @@ for _, member in ipairs(members) do
       if hold.state == 'o' then
         hold.state = 'x'
       end
-      local tries = tonumber(hold.tries)
-      next_at = now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)
-      hold.tries = int(math.min(tries + 1, 9))
-      asks[#asks + 1] = account
-      asks[#asks + 1] = id
-      asks[#asks + 1] = hold_text(hold)
-      asks[#asks + 1] = shape_text
+      next_at = ask(account, id, hold, shape_text)
     end
-    redis.call('HSET', hold_key, id, hold_text(hold))
-    redis.call('ZADD', due_key, int(next_at), member)
-    keep(account_key, redis.call('HGET', account_key, 'x'), now)
+    local key = due_key
+    if hold.state == 'd' then
+      redis.call('ZREM', due_key, member)
+      key = asked_key
+    end
+    write(account, id, hold_key, hold, key, next_at, member)
   end
 end
 if #gone_members > 0 then

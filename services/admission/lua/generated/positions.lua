@@ -2,11 +2,12 @@
 KEY = {
   token = 1,
   due = 2,
-  account = 3,
-  holds = 4,
-  key_record = 5,
-  texts = 6,
-  size = 6,
+  asked = 3,
+  account = 4,
+  holds = 5,
+  key_record = 6,
+  texts = 7,
+  size = 7,
 }
 RUN = {
   run_id = 1,
@@ -164,8 +165,9 @@ SWEEP = {
   accounts = 3,
   holds = 4,
   entries_max = 5,
-  silent_until = 6,
-  size = 6,
+  asked_again_max = 6,
+  silent_until = 7,
+  size = 7,
 }
 TOKEN = {
   action = 3,

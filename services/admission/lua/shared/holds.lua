@@ -159,7 +159,7 @@ local function close_unused_session(account_key, start)
 end
 
 -- The hold counts nothing any more. Its tombstone keeps a late admission or beat from making it anew.
-local function end_hold(due_key, account_key, hold_key, member, id, hold, shape_text, now)
+local function end_hold(due_key, asked_key, account_key, hold_key, member, id, hold, shape_text, now)
   local wallet, amount, plan, bears = held_by(hold)
   local slot = hold.slot == '1' and -1 or 0
   if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, slot, -1, -bears) <= 0 then
@@ -167,6 +167,9 @@ local function end_hold(due_key, account_key, hold_key, member, id, hold, shape_
   end
   if hold.session ~= '0' then
     close_unused_session(account_key, hold.session)
+  end
+  if hold.state == 'd' and hold.tries ~= '0' then
+    redis.call('ZREM', asked_key, member)
   end
   local gone_at = tonumber(hold.admitted) + GONE_MS
   if now < gone_at then

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { startTestCluster } from '../../test/model/test-cluster.js';
 import { makeEpoch, setAtOf } from '../domain/epoch.js';
 import { inOrder } from '../domain/script-positions.js';
-import { bucketKeys } from '../domain/store-keys.js';
+import { bucketKeys, ownKeys } from '../domain/store-keys.js';
+import { sweepCall } from '../domain/sweep-script.js';
 import { AdmissionFault } from '../ports.js';
 import { RedisClock } from './redis-clock.js';
 import { RedisLimitStore } from './redis-limit-store.js';
@@ -36,8 +37,7 @@ const said = (log: RecordingLog): string =>
   log.lines.map(({ facts, text }) => `${text} ${String((facts as { err?: unknown }).err ?? '')}`).join('\n');
 
 const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
-  const { token, due, accounts, holds } = bucketKeys(bucket);
-  return limitStore.run([{ script: 'sweep', keys: [token, due], args: [accounts, holds, 10, 0] }]);
+  return limitStore.run([sweepCall(bucketKeys(bucket), 0, 0)]);
 };
 
 async function replicaOf(primary: TestServer['server'], redis: Redis): Promise<void> {
@@ -130,9 +130,9 @@ test('a server whose place another one has taken is given up, and not taken agai
   const { server, redis } = await startRedis();
   const { limitStore, log } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
-  const { token, due } = bucketKeys(0);
+  const { token } = bucketKeys(0);
   const restore = inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() });
-  const [reply] = await limitStore.run([{ script: 'token', keys: [token, due], args: restore }]);
+  const [reply] = await limitStore.run([{ script: 'token', keys: ownKeys(bucketKeys(0)), args: restore }]);
   const setAt = setAtOf((reply as string[])[2] ?? '');
   const other = 'f'.repeat(40);
   limitStore.hear([makeEpoch(other, setAt - 1, '00')]);
@@ -157,8 +157,7 @@ test('what comes after a long sweep is answered before it: sweeps have a connect
   };
   await until('it is in use', () => limitStore.usable());
   await until('sweeps use their connection', isSwept);
-  const { token, due, accounts, holds } = bucketKeys(0);
-  const sweep = { script: 'sweep', keys: [token, due], args: [accounts, holds, 10, 0] } as const;
+  const sweep = sweepCall(bucketKeys(0), 0, 0);
   const order: string[] = [];
   const note = (what: string) => () => void order.push(what);
   await Promise.all([

@@ -1,5 +1,5 @@
 import { limitsOf } from './call-template.js';
-import { keyField } from './store-keys.js';
+import { accountKeys, keyField } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import type { PreparedCall } from './prepare-call.js';
 import { inOrder } from './script-positions.js';
@@ -78,14 +78,7 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
   if (callTemplate) args.push(...callTemplate.fields);
   return {
     script: 'admit',
-    keys: [
-      keys.token,
-      keys.due,
-      keys.accounts + account,
-      keys.holds + account,
-      keys.keyRecords + target.key,
-      keys.texts,
-    ],
+    keys: [...accountKeys(keys, account), keys.keyRecords + target.key, keys.texts],
     args,
   };
 }

@@ -1,5 +1,6 @@
 import { shortHash } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord, BalanceSnapshot } from '@gateway/contracts/messages';
+import { accountKeys } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import type { ScriptCall } from './script-call.js';
 import { inOrder } from './script-positions.js';
@@ -41,10 +42,7 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
   const terms = snapshot?.terms && storeTerms(snapshot.terms.value);
   return {
     script: 'apply',
-    keys: [
-      ...[keys.token, keys.due, keys.accounts + update.account, keys.holds + update.account],
-      ...[keys.keyRecords, keys.texts],
-    ],
+    keys: [...accountKeys(keys, update.account), keys.keyRecords, keys.texts],
     args: [
       ...inOrder('APPLY', {
         account: update.account,

@@ -1,4 +1,4 @@
-import { bucketKeys } from './store-keys.js';
+import { bucketKeys, ownKeys } from './store-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { inOrder } from './script-positions.js';
 
@@ -43,7 +43,7 @@ export function dueCall(
   const keys = buckets.map(bucketKeys);
   return {
     script: 'due',
-    keys: [...keys.flatMap(({ token, due }) => [token, due]), ...keys.slice(0, 1).map(({ look }) => look)],
+    keys: [...keys.flatMap(ownKeys), ...keys.slice(0, 1).map(({ look }) => look)],
     args: inOrder('DUE', { replica, ...sharing, listens: listens ? '1' : '0', silenceMs, leaseMs }),
   };
 }

@@ -1,5 +1,6 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit/group-by';
+import { accountKeys, ownKeys } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
@@ -31,7 +32,7 @@ export function heartbeatCall(
     args.push(...inOrder('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
     for (const { id, tag } of own) args.push(...inOrder('HEARTBEAT_CALL', { id, tag }));
   }
-  return { script: 'beat', keys: [keys.token, keys.due], args };
+  return { script: 'beat', keys: ownKeys(keys), args };
 }
 
 export interface HeartbeatOutcome {
@@ -68,7 +69,7 @@ export function createCall(
   const template = storeTemplate(templateOfHold(hold, endpoint));
   return {
     script: 'create',
-    keys: [keys.token, keys.due, keys.accounts + hold.account, keys.holds + hold.account],
+    keys: accountKeys(keys, hold.account),
     args: inOrder('CREATE', {
       account: hold.account,
       id,

@@ -1,6 +1,6 @@
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import type { LoadNeeds } from './admit-reply.js';
-import { keyField } from './store-keys.js';
+import { accountKeys, keyField } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
@@ -49,8 +49,7 @@ export function heldCall(keys: BucketKeys, account: string): ScriptCall {
 }
 
 function keysOf(keys: BucketKeys, account: string, key: string): string[] {
-  const { token, due, accounts, holds, keyRecords, texts } = keys;
-  return [token, due, accounts + account, holds + account, keyRecords + key, texts];
+  return [...accountKeys(keys, account), keys.keyRecords + key, keys.texts];
 }
 
 /**

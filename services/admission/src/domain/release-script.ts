@@ -1,4 +1,5 @@
 import type { HoldFields } from '@gateway/contracts/messages';
+import { accountKeys } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall } from './script-call.js';
@@ -41,5 +42,5 @@ function endOf({ id, hold, tag, outcome, amountNanoUsd: amount }: KnownRelease, 
 }
 
 function callOf(keys: BucketKeys, account: string, args: readonly ScriptArgument[]): ScriptCall {
-  return { script: 'release', keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account], args };
+  return { script: 'release', keys: accountKeys(keys, account), args };
 }

@@ -4,8 +4,8 @@
  * `lua/generated/positions.lua`, which is written of this table.
  */
 export const POSITIONS = {
-  /** Keys of a call: scripts of a bucket have the first two, those of an account more. */
-  KEY: ['token', 'due', 'account', 'holds', 'keyRecord', 'texts'],
+  /** Keys of a call: scripts of a bucket have the first three, those of an account more. */
+  KEY: ['token', 'due', 'asked', 'account', 'holds', 'keyRecord', 'texts'],
   /** What the arguments of every run begin with; those of its script follow. */
   RUN: ['runId', 'clockOffset'],
   /** Then the windows, each a text, and the fields from `ADMIT_FIELD.key` on. */
@@ -108,7 +108,7 @@ export const POSITIONS = {
   ],
   TAKE: ['account', 'id'],
   DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
-  SWEEP: ['accounts', 'holds', 'entriesMax', 'silentUntil'],
+  SWEEP: ['accounts', 'holds', 'entriesMax', 'askedAgainMax', 'silentUntil'],
   TOKEN: ['action', 'token'],
   LEASE: ['replica', 'leaseMs'],
   /** Then the fields that are asked for. */

@@ -1,3 +1,4 @@
+import { accountKeys, ownKeys } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import { readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
@@ -29,8 +30,8 @@ export interface ListStep {
  * @param entriesMax about so many entries are looked at, of whatever state and account
  */
 export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
-  const { token, due, holds } = keys;
-  return { script: 'list', keys: [token, due], args: inOrder('LIST', { holds, cursor: scan, pattern, entriesMax }) };
+  const args = inOrder('LIST', { holds: keys.holds, cursor: scan, pattern, entriesMax });
+  return { script: 'list', keys: ownKeys(keys), args };
 }
 
 /** Null unless the bucket is open. */
@@ -47,7 +48,7 @@ export function readListReply(reply: ScriptReply): ListStep | null {
 export function takeCall(keys: BucketKeys, account: string, id: string): ScriptCall {
   return {
     script: 'take',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account],
+    keys: accountKeys(keys, account),
     args: inOrder('TAKE', { account, id }),
   };
 }

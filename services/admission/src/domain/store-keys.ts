@@ -3,6 +3,8 @@ export interface BucketKeys {
   readonly bucket: number;
   readonly token: string;
   readonly due: string;
+  /** Done holds that billing was asked for in vain, by the time at which it is asked again. */
+  readonly asked: string;
   /** The last look at this bucket and those that were looked at with it. */
   readonly look: string;
   /** Prefixes: the account's or the key's id follows. */
@@ -22,6 +24,16 @@ export function bucketKeys(bucket: number): BucketKeys {
   const keys = BUCKETS[bucket];
   if (keys === undefined) throw new RangeError(`not a bucket: ${bucket}`);
   return keys;
+}
+
+/** The first keys of a script of one bucket, in the order of `POSITIONS.KEY`. */
+export function ownKeys({ token, due, asked }: BucketKeys): string[] {
+  return [token, due, asked];
+}
+
+/** The first keys of a script of one account, in the order of `POSITIONS.KEY`. */
+export function accountKeys(keys: BucketKeys, account: string): string[] {
+  return [...ownKeys(keys), keys.accounts + account, keys.holds + account];
 }
 
 /** The field of an account that says under which token a key was loaded, and its version. */
@@ -46,6 +58,7 @@ function makeKeys(bucket: number): BucketKeys {
     bucket,
     token: `${tag}tok`,
     due: `${tag}due`,
+    asked: `${tag}asked`,
     look: `${tag}look`,
     accounts: `${tag}a:`,
     holds: `${tag}h:`,

@@ -1,4 +1,5 @@
 import type { Endpoint, HoldFields, UsageEvent } from '@gateway/contracts/messages';
+import { ownKeys } from './store-keys.js';
 import type { BucketKeys } from './store-keys.js';
 import { holdFieldsOf, readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
@@ -10,6 +11,9 @@ import type { HoldTemplate } from './hold-template.js';
 
 /** Due entries that one run of the script takes from a bucket; the rest is for the next run. */
 export const SWEEP_ENTRIES_MAX = 200;
+
+/** Done holds of a bucket for which one sweep asks again. */
+export const ASKED_AGAIN_MAX = 50;
 
 /** A hold whose end the ledger is asked for. */
 export interface DueHold {
@@ -24,19 +28,22 @@ export interface SweepOutcome {
   readonly now: number;
   readonly token: string;
   readonly caughtUp: boolean;
-  /** Entries that were due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
+  /** Entries that had fallen due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
   readonly seen: number;
   readonly slotsFreed: number;
   readonly asks: readonly DueHold[];
 }
 
-/** @param silentUntil of the look that found the bucket */
-export function sweepCall(keys: BucketKeys, silentUntil: number): ScriptCall {
-  const { token, due, accounts, holds } = keys;
+/**
+ * @param silentUntil of the look that found the bucket
+ * @param askedAgainMax done holds for which billing is asked again, at most
+ */
+export function sweepCall(keys: BucketKeys, silentUntil: number, askedAgainMax: number): ScriptCall {
+  const { accounts, holds } = keys;
   return {
     script: 'sweep',
-    keys: [token, due],
-    args: inOrder('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, silentUntil }),
+    keys: ownKeys(keys),
+    args: inOrder('SWEEP', { accounts, holds, entriesMax: SWEEP_ENTRIES_MAX, askedAgainMax, silentUntil }),
   };
 }
 

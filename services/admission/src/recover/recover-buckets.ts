@@ -3,7 +3,7 @@ import { every } from '@gateway/service-kit';
 import { holdCalls } from '../heartbeat/hold-calls.js';
 import { inOrder } from '../domain/script-positions.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
-import { RESTORER_KEY, bucketKeys } from '../domain/store-keys.js';
+import { RESTORER_KEY, bucketKeys, ownKeys } from '../domain/store-keys.js';
 import { hasReported, isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
 import type { RecordCache } from '../load/record-cache.js';
@@ -107,7 +107,7 @@ export class Recovery {
     const listens = edges.listens();
     const calls = buckets.map((bucket): ScriptCall => ({
       script: 'token',
-      keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
+      keys: ownKeys(bucketKeys(bucket)),
       args: inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() }),
     }));
     const leaseArgs = inOrder('LEASE', { replica, leaseMs: LEASE_MS });
@@ -196,7 +196,7 @@ export class Recovery {
     const replies = await this.ports.limitStore.run(
       whole.map(([bucket, { token }]) => ({
         script: 'token',
-        keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
+        keys: ownKeys(bucketKeys(bucket)),
         args: inOrder('TOKEN', { action: 'open', token }),
       })),
     );

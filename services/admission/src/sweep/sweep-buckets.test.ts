@@ -19,6 +19,8 @@ import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { dueCall, type LookSharing } from '../domain/due-script.js';
 import { setAtOf } from '../domain/epoch.js';
+import { ASKED_AGAIN_MAX } from '../domain/sweep-script.js';
+import type { SweepOutcome } from '../domain/sweep-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
@@ -171,9 +173,47 @@ test('while billing is away one question of a sweep is asked, the log stays flat
   expect(lines.length).toBeLessThanOrEqual(2);
   world.owners.billingDown = false;
   for (const [index, { id }] of calls.entries()) accounts[index]?.state.records.add(id);
-  world.advance(60_100);
-  await sweep();
+  // The first question tells that billing is back; then those that share a bucket are asked for.
+  for (let round = 0; round < 2; round += 1) {
+    world.advance(60_100);
+    await sweep();
+  }
   for (const account of accounts) expect((await dump(account)).held).toEqual({});
+});
+
+test('however many done holds wait for billing, a sweep reads one of a bucket until it answers', async () => {
+  const waiting = 10 + ASKED_AGAIN_MAX;
+  const account = makeAccount(world, { wallet: 1_000 * PRICE });
+  const calls: Admitted[] = [];
+  for (let count = 0; count < waiting; count += 1) {
+    const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await batch(one, { releases: [release(call, 'ok', PRICE)] });
+    calls.push(call);
+  }
+  const ledger = new LedgerClient(one.ports);
+  const sweep = async (): Promise<number> => {
+    let read = 0;
+    const take = (outcomes: Iterable<SweepOutcome>): void => {
+      const all = [...outcomes];
+      read += all.flatMap(({ asks }) => asks).filter((ask) => ask.account === account.account).length;
+      ledger.take(all);
+    };
+    await sweepBuckets(one.ports, { settles: () => ledger.settles(), take }, () => undefined, {
+      othersMs: 0,
+      ownMs: 0,
+    });
+    await ledger.idle();
+    world.advance(60_100);
+    return read;
+  };
+  world.owners.billingDown = true;
+  world.advance(5_100);
+  // The first question for each; one that fails tells that billing is away.
+  expect([await sweep(), await sweep(), await sweep()]).toEqual([waiting, 1, 1]);
+  world.owners.billingDown = false;
+  for (const { id } of calls) account.state.records.add(id);
+  expect([await sweep(), await sweep(), await sweep()]).toEqual([1, ASKED_AGAIN_MAX, 9]);
+  expect((await dump(account)).held).toEqual({});
 });
 
 test('tombstones are deleted 90 seconds after the admission, with everything that held the account', async () => {

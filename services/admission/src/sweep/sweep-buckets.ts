@@ -2,7 +2,7 @@ import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { dueCall, readDueReply } from '../domain/due-script.js';
 import type { DueLook, LookSharing } from '../domain/due-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
-import { SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
+import { ASKED_AGAIN_MAX, SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
 import type { SweepOutcome } from '../domain/sweep-script.js';
 import { runScript } from '../load/run-script.js';
 import { AdmissionFault } from '../ports.js';
@@ -27,14 +27,17 @@ const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => b
  */
 export async function sweepBuckets(
   ports: Ports,
-  ledger: LedgerClient,
+  ledger: Pick<LedgerClient, 'settles' | 'take'>,
   noticeLoss: (bucket: number) => void,
   sharing: LookSharing,
 ): Promise<void> {
   const { silentUntil, ...found } = await look(ports, sharing);
   let { buckets } = found;
+  // One of a bucket tells whether billing is back; how long it is away makes no sweep longer.
+  let askedAgainMax = ledger.settles() ? ASKED_AGAIN_MAX : 1;
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
-    const outcomes = await sweepOnce(ports, buckets, silentUntil);
+    const outcomes = await sweepOnce(ports, buckets, silentUntil, askedAgainMax);
+    askedAgainMax = 0;
     for (const [bucket, { state }] of outcomes) {
       if (state !== 'open') noticeLoss(bucket);
     }
@@ -56,8 +59,11 @@ async function sweepOnce(
   { limitStore, log }: Ports,
   buckets: readonly number[],
   silentUntil: number,
+  askedAgainMax: number,
 ): Promise<ReadonlyMap<number, SweepOutcome>> {
-  const replies = await limitStore.run(buckets.map((bucket) => sweepCall(bucketKeys(bucket), silentUntil)));
+  const replies = await limitStore.run(
+    buckets.map((bucket) => sweepCall(bucketKeys(bucket), silentUntil, askedAgainMax)),
+  );
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {
     const reply = replies[index];

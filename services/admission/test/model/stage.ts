@@ -5,7 +5,7 @@ import { Admission } from '../../src/admission.js';
 import { isGone } from '../../src/domain/last-heartbeats.js';
 import type { KeptHeartbeat } from '../../src/domain/last-heartbeats.js';
 import { bucketKeys } from '../../src/domain/store-keys.js';
-import { readSweepReply, sweepCall } from '../../src/domain/sweep-script.js';
+import { ASKED_AGAIN_MAX, readSweepReply, sweepCall } from '../../src/domain/sweep-script.js';
 import { AdmissionFault } from '../../src/ports.js';
 import type { Heartbeat, Ports } from '../../src/ports.js';
 import { LedgerClient } from '../../src/sweep/ask-ledger.js';
@@ -138,7 +138,7 @@ export class Stage {
 
   /** What the sweep of all buckets does with this one, and all that it asks for. */
   async sweep(): Promise<void> {
-    const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket), this.model.now)]);
+    const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket), this.model.now, ASKED_AGAIN_MAX)]);
     if (!reply || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
     this.#ledgerClient.take([readSweepReply(reply)]);
     await this.#ledgerClient.idle();

@@ -121,9 +121,9 @@ function requestOf(path: string, body: string): string {
 const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
 
 /**
- * What was held more at most while `run` was under way; what may be garbage counts as long as it is
- * within the bound. A collection stops edge and client for as long as a slow reader: it is made only
- * when the bound is passed.
+ * What was held more at most while `run` was under way; what may be garbage counts as long as it
+ * is within the bound. A collection stops edge and client for as long as a slow reader: it is made
+ * only when the bound is passed.
  */
 async function growthOf(run: () => Promise<unknown>): Promise<number> {
   const before = liveBytes();

@@ -156,7 +156,7 @@ export class LimitStoreServer {
   /** At the buckets of the run alone: in the others nothing is ever due. */
   #lookOf({ script, keys, args }: ScriptCall): ScriptCall {
     const look = keys.slice(-1);
-    const own = keys.slice(0, -1).filter((_key, at) => this.buckets.has(keys[at - (at % 2)] ?? ''));
+    const own = keys.slice(0, -1).filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}tok`));
     return { script, keys: [...own, ...look], args };
   }
 

@@ -127,6 +127,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if false then',
   },
   {
+    name: 'a done hold that was asked for in vain is not asked for again (docs/protocol.md#r9)',
+    file: 'sweep.lua',
+    from: 'tonumber(entries_max))',
+    to: 'key == due_key and tonumber(entries_max) or 0)',
+  },
+  {
     name: 'the look of a replica that is gone is enough for ever (docs/protocol.md#r9)',
     file: 'due.lua',
     from: 'now < tonumber(till) and tonumber(till) <= now + others_ms',
