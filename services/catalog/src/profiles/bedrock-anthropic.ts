@@ -7,21 +7,11 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
   documentation: 'https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html',
   format: 'anthropic',
   base: 'https://bedrock-mantle.{region}.api.aws/anthropic',
-  parameters: {
-    region: 'AWS region, such as us-east-1; Claude models differ by region',
-  },
-  endpoints: {
-    '/v1/messages': '/v1/messages',
-    '/v1/messages/count_tokens': '/v1/messages/count_tokens',
-  },
+  parameters: { region: 'AWS region, such as us-east-1; Claude models differ by region' },
+  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
   auth: [
-    {
-      type: 'bearer',
-    },
-    {
-      type: 'header',
-      header: 'x-api-key',
-    },
+    { type: 'bearer' },
+    { type: 'header', header: 'x-api-key' },
     {
       type: 'sigv4',
       service: 'bedrock-mantle',
@@ -38,10 +28,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          standard_only: 'standard',
-        },
+        asks: { auto: 'standard', standard_only: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -51,24 +38,9 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: null,
-      code: null,
-      text: '^internal (server error|failure|error)',
-      class: 'overload',
-    },
-    {
-      status: 403,
-      code: 'permission_error',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'Credential should be scoped to correct service',
-      class: 'credential',
-    },
+    { status: null, code: null, text: '^internal (server error|failure|error)', class: 'overload' },
+    { status: 403, code: 'permission_error', text: null, class: 'credential' },
+    { status: null, code: null, text: 'Credential should be scoped to correct service', class: 'credential' },
     {
       status: 404,
       code: 'not_found_error',
@@ -81,42 +53,17 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
       text: "does not support the '/anthropic/v1/messages' API",
       class: 'model',
     },
-    {
-      status: 400,
-      code: null,
-      text: 'with on-demand throughput isn.t supported',
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'The provided model identifier is invalid',
-      class: 'model',
-    },
+    { status: 400, code: null, text: 'with on-demand throughput isn.t supported', class: 'model' },
+    { status: 400, code: null, text: 'The provided model identifier is invalid', class: 'model' },
     {
       status: 400,
       code: null,
       text: "data retention mode '[^']*' is not available for this model",
       class: 'forbidden',
     },
-    {
-      status: 400,
-      code: null,
-      text: 'invalid beta flag',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Extra inputs are not permitted',
-      class: 'body',
-    },
-    {
-      status: 529,
-      code: 'overloaded_error',
-      text: null,
-      class: 'overload',
-    },
+    { status: 400, code: null, text: 'invalid beta flag', class: 'body' },
+    { status: 400, code: null, text: 'Extra inputs are not permitted', class: 'body' },
+    { status: 529, code: 'overloaded_error', text: null, class: 'overload' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

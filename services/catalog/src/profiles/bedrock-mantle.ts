@@ -8,9 +8,7 @@ export const BEDROCK_MANTLE: ProviderProfile = {
   checked: '2026-11-24',
   base: 'https://bedrock-mantle.{region}.api.aws',
   auth: [
-    {
-      type: 'bearer',
-    },
+    { type: 'bearer' },
     {
       type: 'sigv4',
       service: 'bedrock-mantle',
@@ -20,10 +18,7 @@ export const BEDROCK_MANTLE: ProviderProfile = {
   modelPaths: [
     {
       models: ['openai.gpt-5*', 'openai.gpt-6*', 'openai.gpt-daybreak*', 'google.gemma-4*', 'xai.grok-*'],
-      endpoints: {
-        '/v1/chat/completions': '/openai/v1/chat/completions',
-        '/v1/responses': '/openai/v1/responses',
-      },
+      endpoints: { '/v1/chat/completions': '/openai/v1/chat/completions', '/v1/responses': '/openai/v1/responses' },
     },
   ],
   catches: [

@@ -8,15 +8,8 @@ export const COHERE: ProviderProfile = {
   format: 'openai',
   base: 'https://api.cohere.ai/compatibility',
   parameters: {},
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/embeddings': '/v1/embeddings',
-  },
-  auth: [
-    {
-      type: 'bearer',
-    },
-  ],
+  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/embeddings': '/v1/embeddings' },
+  auth: [{ type: 'bearer' }],
   headers: {},
   betas: [],
   body: {},
@@ -40,10 +33,7 @@ export const COHERE: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          default: 'standard',
-        },
+        asks: { auto: 'standard', default: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -53,30 +43,10 @@ export const COHERE: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 404,
-      code: null,
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 429,
-      code: null,
-      text: 'API calls / month',
-      class: 'funds',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'too many tokens',
-      class: 'body',
-    },
-    {
-      status: 422,
-      code: null,
-      text: 'unknown field',
-      class: 'body',
-    },
+    { status: 404, code: null, text: null, class: 'model' },
+    { status: 429, code: null, text: 'API calls / month', class: 'funds' },
+    { status: 400, code: null, text: 'too many tokens', class: 'body' },
+    { status: 422, code: null, text: 'unknown field', class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

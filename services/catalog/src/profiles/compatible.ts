@@ -47,10 +47,7 @@ export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
   id: 'anthropic-compatible',
   name: 'Any other provider in the form of Anthropic',
   format: 'anthropic',
-  endpoints: {
-    '/v1/messages': '/v1/messages',
-    '/v1/messages/count_tokens': '/v1/messages/count_tokens',
-  },
+  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
   auth: [{ type: 'header', header: 'x-api-key' }],
   betas: 'standard',
   pricing: {

@@ -8,18 +8,8 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
   format: 'anthropic',
   base: 'https://api.deepseek.com/anthropic',
   parameters: {},
-  endpoints: {
-    '/v1/messages': '/v1/messages',
-  },
-  auth: [
-    {
-      type: 'header',
-      header: 'x-api-key',
-    },
-    {
-      type: 'bearer',
-    },
-  ],
+  endpoints: { '/v1/messages': '/v1/messages' },
+  auth: [{ type: 'header', header: 'x-api-key' }, { type: 'bearer' }],
   headers: {},
   betas: 'standard',
   body: {},
@@ -30,10 +20,7 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          standard_only: 'standard',
-        },
+        asks: { auto: 'standard', standard_only: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -52,24 +39,9 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 400,
-      code: null,
-      text: 'Content Exists Risk',
-      class: 'content',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'must be passed back',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Model Not Exist|supported API model names',
-      class: 'model',
-    },
+    { status: 400, code: null, text: 'Content Exists Risk', class: 'content' },
+    { status: 400, code: null, text: 'must be passed back', class: 'body' },
+    { status: 400, code: null, text: 'Model Not Exist|supported API model names', class: 'model' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

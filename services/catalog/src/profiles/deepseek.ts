@@ -13,11 +13,7 @@ export const DEEPSEEK: ProviderProfile = {
     '/v1/completions': '/beta/completions',
     '/v1/responses': '/responses',
   },
-  auth: [
-    {
-      type: 'bearer',
-    },
-  ],
+  auth: [{ type: 'bearer' }],
   headers: {},
   betas: [],
   body: {},
@@ -28,10 +24,7 @@ export const DEEPSEEK: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          default: 'standard',
-        },
+        asks: { auto: 'standard', default: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -50,30 +43,10 @@ export const DEEPSEEK: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 400,
-      code: null,
-      text: 'Model Not Exist|The supported API model names are',
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Content Exists Risk',
-      class: 'content',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'maximum context length is',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Failed to deserialize the JSON body',
-      class: 'body',
-    },
+    { status: 400, code: null, text: 'Model Not Exist|The supported API model names are', class: 'model' },
+    { status: 400, code: null, text: 'Content Exists Risk', class: 'content' },
+    { status: 400, code: null, text: 'maximum context length is', class: 'body' },
+    { status: 400, code: null, text: 'Failed to deserialize the JSON body', class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

@@ -15,15 +15,7 @@ export const FIREWORKS: ProviderProfile = {
     '/v1/responses': '/v1/responses',
     '/v1/messages': '/v1/messages',
   },
-  auth: [
-    {
-      type: 'bearer',
-    },
-    {
-      type: 'header',
-      header: 'x-api-key',
-    },
-  ],
+  auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   headers: {},
   betas: [],
   body: {},
@@ -34,9 +26,7 @@ export const FIREWORKS: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          priority: 'priority',
-        },
+        asks: { priority: 'priority' },
         answersAt: null,
         answers: {},
       },
@@ -46,36 +36,11 @@ export const FIREWORKS: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 401,
-      code: 'UNAUTHORIZED',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 403,
-      code: null,
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 412,
-      code: 'PRECONDITION_FAILED',
-      text: 'suspended',
-      class: 'funds',
-    },
-    {
-      status: 404,
-      code: 'NOT_FOUND',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Extra inputs are not permitted',
-      class: 'body',
-    },
+    { status: 401, code: 'UNAUTHORIZED', text: null, class: 'credential' },
+    { status: 403, code: null, text: null, class: 'credential' },
+    { status: 412, code: 'PRECONDITION_FAILED', text: 'suspended', class: 'funds' },
+    { status: 404, code: 'NOT_FOUND', text: null, class: 'model' },
+    { status: 400, code: null, text: 'Extra inputs are not permitted', class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

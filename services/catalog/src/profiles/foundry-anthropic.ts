@@ -7,33 +7,14 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
   documentation: 'https://platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry',
   format: 'anthropic',
   base: 'https://{resource}.services.ai.azure.com/anthropic',
-  parameters: {
-    resource: 'name of the Foundry resource',
-  },
-  endpoints: {
-    '/v1/messages': '/v1/messages',
-    '/v1/messages/count_tokens': '/v1/messages/count_tokens',
-  },
+  parameters: { resource: 'name of the Foundry resource' },
+  endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
   auth: [
-    {
-      type: 'header',
-      header: 'x-api-key',
-    },
-    {
-      type: 'entra',
-      scope: 'https://ai.azure.com/.default',
-    },
-    {
-      type: 'entra',
-      scope: 'https://cognitiveservices.azure.com/.default',
-    },
-    {
-      type: 'header',
-      header: 'api-key',
-    },
-    {
-      type: 'bearer',
-    },
+    { type: 'header', header: 'x-api-key' },
+    { type: 'entra', scope: 'https://ai.azure.com/.default' },
+    { type: 'entra', scope: 'https://cognitiveservices.azure.com/.default' },
+    { type: 'header', header: 'api-key' },
+    { type: 'bearer' },
   ],
   headers: {},
   betas: 'standard',
@@ -45,14 +26,9 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          standard_only: 'standard',
-        },
+        asks: { auto: 'standard', standard_only: 'standard' },
         answersAt: 'usage.service_tier',
-        answers: {
-          standard: 'standard',
-        },
+        answers: { standard: 'standard' },
       },
     ],
     tools: [
@@ -69,54 +45,14 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 401,
-      code: null,
-      text: 'invalid subscription key or wrong API endpoint',
-      class: 'credential',
-    },
-    {
-      status: 401,
-      code: null,
-      text: 'Access token is missing, invalid, audience is incorrect',
-      class: 'credential',
-    },
-    {
-      status: 401,
-      code: 'PermissionDenied',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 404,
-      code: 'DeploymentNotFound',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 404,
-      code: 'api_not_supported',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: 'invalid_request_error',
-      text: 'not supported in your workspace',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Unexpected value\\(s\\) .* for the `anthropic-beta` header',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Extra inputs are not permitted',
-      class: 'body',
-    },
+    { status: 401, code: null, text: 'invalid subscription key or wrong API endpoint', class: 'credential' },
+    { status: 401, code: null, text: 'Access token is missing, invalid, audience is incorrect', class: 'credential' },
+    { status: 401, code: 'PermissionDenied', text: null, class: 'credential' },
+    { status: 404, code: 'DeploymentNotFound', text: null, class: 'model' },
+    { status: 404, code: 'api_not_supported', text: null, class: 'model' },
+    { status: 400, code: 'invalid_request_error', text: 'not supported in your workspace', class: 'body' },
+    { status: 400, code: null, text: 'Unexpected value\\(s\\) .* for the `anthropic-beta` header', class: 'body' },
+    { status: 400, code: null, text: 'Extra inputs are not permitted', class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { AZURE_ERRORS } from './azure.js';
 
 export const FOUNDRY: ProviderProfile = {
   id: 'foundry',
@@ -7,30 +8,17 @@ export const FOUNDRY: ProviderProfile = {
   documentation: 'https://learn.microsoft.com/en-us/azure/foundry/foundry-models/how-to/generate-responses',
   format: 'openai',
   base: 'https://{resource}.services.ai.azure.com/openai',
-  parameters: {
-    resource: 'name of the Foundry resource',
-  },
+  parameters: { resource: 'name of the Foundry resource' },
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
   auth: [
-    {
-      type: 'header',
-      header: 'api-key',
-    },
-    {
-      type: 'entra',
-      scope: 'https://ai.azure.com/.default',
-    },
-    {
-      type: 'entra',
-      scope: 'https://cognitiveservices.azure.com/.default',
-    },
-    {
-      type: 'bearer',
-    },
+    { type: 'header', header: 'api-key' },
+    { type: 'entra', scope: 'https://ai.azure.com/.default' },
+    { type: 'entra', scope: 'https://cognitiveservices.azure.com/.default' },
+    { type: 'bearer' },
   ],
   headers: {},
   betas: [],
@@ -42,10 +30,7 @@ export const FOUNDRY: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          default: 'standard',
-        },
+        asks: { auto: 'standard', default: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -55,168 +40,12 @@ export const FOUNDRY: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 401,
-      code: null,
-      text: 'invalid subscription key or wrong API endpoint',
-      class: 'credential',
-    },
-    {
-      status: 401,
-      code: 'Unauthorized',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 401,
-      code: null,
-      text: 'Access token is missing, invalid, audience is incorrect',
-      class: 'credential',
-    },
-    {
-      status: 401,
-      code: 'PermissionDenied',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 403,
-      code: null,
-      text: 'resource has been temporarily blocked',
-      class: 'forbidden',
-    },
-    {
-      status: 403,
-      code: null,
-      text: 'network|virtual network|firewall|private endpoint',
-      class: 'credential',
-    },
-    {
-      status: 404,
-      code: 'DeploymentNotFound',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Could not find an existing deployment to match the model',
-      class: 'model',
-    },
-    {
-      status: 404,
-      code: null,
-      text: 'Resource not found',
-      class: 'not_found',
-    },
-    {
-      status: 404,
-      code: 'api_not_supported',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: 'content_filter',
-      text: null,
-      class: 'content',
-    },
-    {
-      status: 400,
-      code: 'content_policy_violation',
-      text: null,
-      class: 'content',
-    },
-    {
-      status: 400,
-      code: 'context_length_exceeded',
-      text: null,
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: 'unsupported_parameter',
-      text: null,
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Unrecognized request argument supplied',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'The requested operation is unsupported',
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: 'previous_response_not_found',
-      text: null,
-      class: 'item',
-    },
-    {
-      status: 400,
-      code: null,
-      text: "Item with id '.*' not found",
-      class: 'item',
-    },
-    {
-      status: 429,
-      code: 'no_capacity',
-      text: null,
-      class: 'overload',
-    },
-    {
-      status: 429,
-      code: null,
-      text: 'experiencing high demand|temporarily unable to process',
-      class: 'overload',
-    },
-    {
-      status: 429,
-      code: 'RateLimitReached',
-      text: null,
-      class: 'quota',
-    },
-    {
-      status: 429,
-      code: '429',
-      text: null,
-      class: 'quota',
-    },
-    {
-      status: null,
-      code: 'unknown_model',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 422,
-      code: 'Invalid input',
-      text: null,
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: 'unrecognized_request_argument',
-      text: null,
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'management policy',
-      class: 'content',
-    },
-    {
-      status: 410,
-      code: null,
-      text: null,
-      class: 'model',
-    },
+    ...AZURE_ERRORS,
+    { status: null, code: 'unknown_model', text: null, class: 'model' },
+    { status: 422, code: 'Invalid input', text: null, class: 'body' },
+    { status: 400, code: 'unrecognized_request_argument', text: null, class: 'body' },
+    { status: 400, code: null, text: 'management policy', class: 'content' },
+    { status: 410, code: null, text: null, class: 'model' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

@@ -8,15 +8,8 @@ export const GEMINI: ProviderProfile = {
   format: 'openai',
   base: 'https://generativelanguage.googleapis.com/v1beta/openai',
   parameters: {},
-  endpoints: {
-    '/v1/chat/completions': '/chat/completions',
-    '/v1/embeddings': '/embeddings',
-  },
-  auth: [
-    {
-      type: 'bearer',
-    },
-  ],
+  endpoints: { '/v1/chat/completions': '/chat/completions', '/v1/embeddings': '/embeddings' },
+  auth: [{ type: 'bearer' }],
   headers: {},
   betas: [],
   body: {},
@@ -27,10 +20,7 @@ export const GEMINI: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          default: 'standard',
-        },
+        asks: { auto: 'standard', default: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -40,12 +30,7 @@ export const GEMINI: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 403,
-      code: null,
-      text: 'project has been denied access',
-      class: 'credential',
-    },
+    { status: 403, code: null, text: 'project has been denied access', class: 'credential' },
     {
       status: 400,
       code: null,
@@ -58,48 +43,23 @@ export const GEMINI: ProviderProfile = {
       text: 'UNAUTHENTICATED|ACCESS_TOKEN_TYPE_UNSUPPORTED|invalid authentication',
       class: 'credential',
     },
-    {
-      status: 403,
-      code: null,
-      text: 'PERMISSION_DENIED',
-      class: 'credential',
-    },
+    { status: 403, code: null, text: 'PERMISSION_DENIED', class: 'credential' },
     {
       status: null,
       code: null,
       text: 'prepayment credits are depleted|exceeded its monthly spending cap',
       class: 'funds',
     },
-    {
-      status: 429,
-      code: null,
-      text: 'RESOURCE_EXHAUSTED',
-      class: 'quota',
-    },
-    {
-      status: 404,
-      code: null,
-      text: 'is not found for API version|is no longer available',
-      class: 'model',
-    },
+    { status: 429, code: null, text: 'RESOURCE_EXHAUSTED', class: 'quota' },
+    { status: 404, code: null, text: 'is not found for API version|is no longer available', class: 'model' },
     {
       status: 400,
       code: null,
       text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
       class: 'body',
     },
-    {
-      status: 400,
-      code: null,
-      text: 'INVALID_ARGUMENT',
-      class: 'body',
-    },
-    {
-      status: 503,
-      code: null,
-      text: 'UNAVAILABLE',
-      class: 'overload',
-    },
+    { status: 400, code: null, text: 'INVALID_ARGUMENT', class: 'body' },
+    { status: 503, code: null, text: 'UNAVAILABLE', class: 'overload' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

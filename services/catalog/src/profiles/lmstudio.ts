@@ -15,15 +15,7 @@ export const LMSTUDIO: ProviderProfile = {
     '/v1/embeddings': '/v1/embeddings',
     '/v1/responses': '/v1/responses',
   },
-  auth: [
-    {
-      type: 'bearer',
-    },
-    {
-      type: 'header',
-      header: 'x-api-key',
-    },
-  ],
+  auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   headers: {},
   betas: 'standard',
   body: {},
@@ -37,42 +29,12 @@ export const LMSTUDIO: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: null,
-      code: null,
-      text: 'model has crashed',
-      class: 'overload',
-    },
-    {
-      status: 401,
-      code: 'invalid_api_key',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 404,
-      code: 'model_not_found',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'No models loaded\\.',
-      class: 'model',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'Model is unloaded|Failed to load (the )?model',
-      class: 'overload',
-    },
-    {
-      status: null,
-      code: 'previous_response_not_found',
-      text: null,
-      class: 'item',
-    },
+    { status: null, code: null, text: 'model has crashed', class: 'overload' },
+    { status: 401, code: 'invalid_api_key', text: null, class: 'credential' },
+    { status: 404, code: 'model_not_found', text: null, class: 'model' },
+    { status: null, code: null, text: 'No models loaded\\.', class: 'model' },
+    { status: null, code: null, text: 'Model is unloaded|Failed to load (the )?model', class: 'overload' },
+    { status: null, code: 'previous_response_not_found', text: null, class: 'item' },
     {
       status: null,
       code: null,

@@ -8,24 +8,14 @@ export const MISTRAL: ProviderProfile = {
   format: 'openai',
   base: 'https://api.mistral.ai',
   parameters: {},
-  endpoints: {
-    '/v1/chat/completions': '/v1/chat/completions',
-    '/v1/embeddings': '/v1/embeddings',
-  },
-  auth: [
-    {
-      type: 'bearer',
-    },
-  ],
+  endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/embeddings': '/v1/embeddings' },
+  auth: [{ type: 'bearer' }],
   headers: {},
   betas: [],
   body: {
     '/v1/chat/completions': {
       remove: ['store', 'user'],
-      rename: {
-        max_completion_tokens: 'max_tokens',
-        seed: 'random_seed',
-      },
+      rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     },
   },
   refuses: [
@@ -47,15 +37,9 @@ export const MISTRAL: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'priority',
-          standard_only: 'standard',
-        },
+        asks: { auto: 'priority', standard_only: 'standard' },
         answersAt: 'usage.service_tier',
-        answers: {
-          standard: 'standard',
-          priority: 'priority',
-        },
+        answers: { standard: 'standard', priority: 'priority' },
       },
     ],
     tools: [
@@ -104,36 +88,11 @@ export const MISTRAL: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 400,
-      code: 'invalid_model',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: '1500',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 422,
-      code: null,
-      text: 'extra_forbidden',
-      class: 'body',
-    },
-    {
-      status: 429,
-      code: null,
-      text: 'Service tier capacity exceeded',
-      class: 'overload',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Too many tokens in batch',
-      class: 'body',
-    },
+    { status: 400, code: 'invalid_model', text: null, class: 'model' },
+    { status: 400, code: '1500', text: null, class: 'model' },
+    { status: 422, code: null, text: 'extra_forbidden', class: 'body' },
+    { status: 429, code: null, text: 'Service tier capacity exceeded', class: 'overload' },
+    { status: 400, code: null, text: 'Too many tokens in batch', class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

@@ -8,18 +8,8 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
   format: 'anthropic',
   base: 'https://api.moonshot.ai/anthropic',
   parameters: {},
-  endpoints: {
-    '/v1/messages': '/v1/messages',
-  },
-  auth: [
-    {
-      type: 'bearer',
-    },
-    {
-      type: 'header',
-      header: 'x-api-key',
-    },
-  ],
+  endpoints: { '/v1/messages': '/v1/messages' },
+  auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   headers: {},
   betas: [],
   body: {},
@@ -30,10 +20,7 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          standard_only: 'standard',
-        },
+        asks: { auto: 'standard', standard_only: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -43,60 +30,15 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: null,
-      code: 'exceeded_current_quota_error',
-      text: null,
-      class: 'funds',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'suspended due to insufficient balance',
-      class: 'funds',
-    },
-    {
-      status: 404,
-      code: 'resource_not_found_error',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: null,
-      code: 'engine_overloaded_error',
-      text: null,
-      class: 'overload',
-    },
-    {
-      status: 429,
-      code: 'rate_limit_reached_error',
-      text: null,
-      class: 'quota',
-    },
-    {
-      status: null,
-      code: 'content_filter',
-      text: null,
-      class: 'content',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'considered high risk',
-      class: 'content',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'exceeded model token limit|Input token length too long',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: '^invalid (temperature|thinking|top_p)',
-      class: 'body',
-    },
+    { status: null, code: 'exceeded_current_quota_error', text: null, class: 'funds' },
+    { status: null, code: null, text: 'suspended due to insufficient balance', class: 'funds' },
+    { status: 404, code: 'resource_not_found_error', text: null, class: 'model' },
+    { status: null, code: 'engine_overloaded_error', text: null, class: 'overload' },
+    { status: 429, code: 'rate_limit_reached_error', text: null, class: 'quota' },
+    { status: null, code: 'content_filter', text: null, class: 'content' },
+    { status: null, code: null, text: 'considered high risk', class: 'content' },
+    { status: null, code: null, text: 'exceeded model token limit|Input token length too long', class: 'body' },
+    { status: 400, code: null, text: '^invalid (temperature|thinking|top_p)', class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

@@ -8,14 +8,8 @@ export const PERPLEXITY: ProviderProfile = {
   format: 'openai',
   base: 'https://api.perplexity.ai',
   parameters: {},
-  endpoints: {
-    '/v1/responses': '/v1/responses',
-  },
-  auth: [
-    {
-      type: 'bearer',
-    },
-  ],
+  endpoints: { '/v1/responses': '/v1/responses' },
+  auth: [{ type: 'bearer' }],
   headers: {},
   betas: [],
   body: {},
@@ -26,10 +20,7 @@ export const PERPLEXITY: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          default: 'standard',
-        },
+        asks: { auto: 'standard', default: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -83,42 +74,12 @@ export const PERPLEXITY: ProviderProfile = {
     },
   },
   errors: [
-    {
-      status: 401,
-      code: 'invalid_api_key',
-      text: null,
-      class: 'credential',
-    },
-    {
-      status: 401,
-      code: 'insufficient_quota',
-      text: null,
-      class: 'funds',
-    },
-    {
-      status: 403,
-      code: 'chat_completions_not_available',
-      text: null,
-      class: 'not_found',
-    },
-    {
-      status: 400,
-      code: 'invalid_model',
-      text: null,
-      class: 'model',
-    },
-    {
-      status: 400,
-      code: 'invalid_request',
-      text: null,
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: 'invalid_parameter',
-      text: null,
-      class: 'body',
-    },
+    { status: 401, code: 'invalid_api_key', text: null, class: 'credential' },
+    { status: 401, code: 'insufficient_quota', text: null, class: 'funds' },
+    { status: 403, code: 'chat_completions_not_available', text: null, class: 'not_found' },
+    { status: 400, code: 'invalid_model', text: null, class: 'model' },
+    { status: 400, code: 'invalid_request', text: null, class: 'body' },
+    { status: 400, code: 'invalid_parameter', text: null, class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

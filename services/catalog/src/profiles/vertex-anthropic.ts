@@ -19,12 +19,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     },
     '/v1/messages/count_tokens': '/count-tokens:rawPredict',
   },
-  auth: [
-    {
-      type: 'google',
-      scope: 'https://www.googleapis.com/auth/cloud-platform',
-    },
-  ],
+  auth: [{ type: 'google', scope: 'https://www.googleapis.com/auth/cloud-platform' }],
   headers: {},
   betas: [
     'tool-search-tool-2025-10-19',
@@ -43,15 +38,11 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
   ],
   body: {
     '/v1/messages': {
-      set: {
-        anthropic_version: 'vertex-2023-10-16',
-      },
+      set: { anthropic_version: 'vertex-2023-10-16' },
       remove: ['model'],
     },
     '/v1/messages/count_tokens': {
-      set: {
-        anthropic_version: 'vertex-2023-10-16',
-      },
+      set: { anthropic_version: 'vertex-2023-10-16' },
     },
   },
   refuses: ['output_config'],
@@ -61,10 +52,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          standard_only: 'standard',
-        },
+        asks: { auto: 'standard', standard_only: 'standard' },
         answersAt: null,
         answers: {},
       },
@@ -89,30 +77,15 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
       text: 'UNAUTHENTICATED|invalid authentication|ACCESS_TOKEN_TYPE_UNSUPPORTED',
       class: 'credential',
     },
-    {
-      status: 403,
-      code: null,
-      text: 'PERMISSION_DENIED',
-      class: 'credential',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'is not allowed to use Publisher Model|FAILED_PRECONDITION',
-      class: 'forbidden',
-    },
+    { status: 403, code: null, text: 'PERMISSION_DENIED', class: 'credential' },
+    { status: 400, code: null, text: 'is not allowed to use Publisher Model|FAILED_PRECONDITION', class: 'forbidden' },
     {
       status: 404,
       code: null,
       text: 'Publisher Model .* was not found or your project does not have access',
       class: 'model',
     },
-    {
-      status: 429,
-      code: null,
-      text: 'RESOURCE_EXHAUSTED',
-      class: 'quota',
-    },
+    { status: 429, code: null, text: 'RESOURCE_EXHAUSTED', class: 'quota' },
     {
       status: 400,
       code: 'invalid_request_error',

@@ -12,15 +12,8 @@ export const VERTEX: ProviderProfile = {
     project: 'Google Cloud project',
     location: 'global or a region such as us-central1',
   },
-  endpoints: {
-    '/v1/chat/completions': '/chat/completions',
-  },
-  auth: [
-    {
-      type: 'google',
-      scope: 'https://www.googleapis.com/auth/cloud-platform',
-    },
-  ],
+  endpoints: { '/v1/chat/completions': '/chat/completions' },
+  auth: [{ type: 'google', scope: 'https://www.googleapis.com/auth/cloud-platform' }],
   headers: {},
   betas: [],
   body: {},
@@ -31,19 +24,13 @@ export const VERTEX: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          auto: 'standard',
-          default: 'standard',
-        },
+        asks: { auto: 'standard', default: 'standard' },
         answersAt: null,
         answers: {},
       },
       {
         field: 'x-vertex-ai-llm-shared-request-type',
-        asks: {
-          flex: 'flex',
-          priority: 'priority',
-        },
+        asks: { flex: 'flex', priority: 'priority' },
         answersAt: 'usage.extra_properties.google.traffic_type',
         answers: {
           ON_DEMAND: 'standard',
@@ -77,48 +64,23 @@ export const VERTEX: ProviderProfile = {
       text: 'UNAUTHENTICATED|ACCESS_TOKEN_TYPE_UNSUPPORTED|invalid authentication',
       class: 'credential',
     },
-    {
-      status: 403,
-      code: null,
-      text: 'PERMISSION_DENIED',
-      class: 'credential',
-    },
+    { status: 403, code: null, text: 'PERMISSION_DENIED', class: 'credential' },
     {
       status: 404,
       code: null,
       text: 'Publisher Model .* was not found or your project does not have access',
       class: 'model',
     },
-    {
-      status: 400,
-      code: null,
-      text: 'FAILED_PRECONDITION|is not allowed to use Publisher Model',
-      class: 'forbidden',
-    },
-    {
-      status: 429,
-      code: null,
-      text: 'RESOURCE_EXHAUSTED',
-      class: 'quota',
-    },
+    { status: 400, code: null, text: 'FAILED_PRECONDITION|is not allowed to use Publisher Model', class: 'forbidden' },
+    { status: 429, code: null, text: 'RESOURCE_EXHAUSTED', class: 'quota' },
     {
       status: 400,
       code: null,
       text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
       class: 'body',
     },
-    {
-      status: 400,
-      code: null,
-      text: 'INVALID_ARGUMENT',
-      class: 'body',
-    },
-    {
-      status: 503,
-      code: null,
-      text: 'UNAVAILABLE',
-      class: 'overload',
-    },
+    { status: 400, code: null, text: 'INVALID_ARGUMENT', class: 'body' },
+    { status: 503, code: null, text: 'UNAVAILABLE', class: 'overload' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

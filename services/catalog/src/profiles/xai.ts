@@ -14,11 +14,7 @@ export const XAI: ProviderProfile = {
     '/v1/responses': '/v1/responses',
     '/v1/messages': '/v1/messages',
   },
-  auth: [
-    {
-      type: 'bearer',
-    },
-  ],
+  auth: [{ type: 'bearer' }],
   headers: {},
   betas: [],
   body: {},
@@ -29,15 +25,9 @@ export const XAI: ProviderProfile = {
     classes: [
       {
         field: 'service_tier',
-        asks: {
-          default: 'standard',
-          priority: 'priority',
-        },
+        asks: { default: 'standard', priority: 'priority' },
         answersAt: 'service_tier',
-        answers: {
-          default: 'standard',
-          priority: 'priority',
-        },
+        answers: { default: 'standard', priority: 'priority' },
       },
     ],
     tools: [
@@ -102,72 +92,27 @@ export const XAI: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: null,
-      code: null,
-      text: 'Timed out waiting for first token',
-      class: 'late',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Incorrect API key provided',
-      class: 'credential',
-    },
+    { status: null, code: null, text: 'Timed out waiting for first token', class: 'late' },
+    { status: 400, code: null, text: 'Incorrect API key provided', class: 'credential' },
     {
       status: null,
       code: null,
       text: 'used all available credits or reached its monthly spending limit',
       class: 'funds',
     },
-    {
-      status: 403,
-      code: null,
-      text: 'Content violates usage guidelines',
-      class: 'content',
-    },
+    { status: 403, code: null, text: 'Content violates usage guidelines', class: 'content' },
     {
       status: 404,
       code: null,
       text: 'The model .* does not exist or your team .* does not have access',
       class: 'model',
     },
-    {
-      status: null,
-      code: null,
-      text: 'model is currently at capacity',
-      class: 'overload',
-    },
-    {
-      status: null,
-      code: 'The service is currently unavailable',
-      text: null,
-      class: 'overload',
-    },
-    {
-      status: null,
-      code: null,
-      text: 'Timed out waiting for first token',
-      class: 'late',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'maximum prompt length is \\d+ but the request contains',
-      class: 'body',
-    },
-    {
-      status: 400,
-      code: null,
-      text: 'Argument not supported on this model',
-      class: 'body',
-    },
-    {
-      status: 410,
-      code: null,
-      text: null,
-      class: 'body',
-    },
+    { status: null, code: null, text: 'model is currently at capacity', class: 'overload' },
+    { status: null, code: 'The service is currently unavailable', text: null, class: 'overload' },
+    { status: null, code: null, text: 'Timed out waiting for first token', class: 'late' },
+    { status: 400, code: null, text: 'maximum prompt length is \\d+ but the request contains', class: 'body' },
+    { status: 400, code: null, text: 'Argument not supported on this model', class: 'body' },
+    { status: 410, code: null, text: null, class: 'body' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,
