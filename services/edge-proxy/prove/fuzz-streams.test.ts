@@ -6,7 +6,7 @@ import { testSeed } from '@gateway/testkit/seed';
 import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
-import { chargeOf } from '../src/domain/charge.js';
+import { chargeOf } from '../src/domain/pricing/charge.js';
 import { READERS } from '../src/domain/formats/readers.js';
 import type { MeterResult } from '../src/domain/formats/meter.js';
 import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';

@@ -2,7 +2,7 @@
 export { handleModelCall } from './call/handle-model-call.js';
 export { EDGE_FIELDS } from './config.js';
 export { ENDPOINT_TABLE } from './domain/endpoints.js';
-export { parseCall } from './domain/parse-call.js';
+export { parseCall } from './domain/request/parse-call.js';
 export { joinVerbs, type EdgeAdapters, type JoinedVerbs } from './join-verbs.js';
 export type {
   AdmissionBatch,

@@ -2,7 +2,7 @@ import { gauge } from '@gateway/service-kit';
 import type { ThreadedBodyParser } from './adapters/body-parser.js';
 import type { CatalogMirror } from './adapters/catalog-mirror.js';
 import type { JoinedVerbs } from './join-verbs.js';
-import { isResting } from './domain/source-order.js';
+import { isResting } from './domain/sources/source-order.js';
 import type { SourceQuotas } from './quotas/source-quotas.js';
 import {
   HELD_ANSWERS,

@@ -12,8 +12,8 @@ import type {
   edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
 import type { EndpointRow } from './domain/endpoints.js';
-import type { JudgedAttempt } from './domain/judge-attempt.js';
-import type { ParseResult, RequestContentHeaders } from './domain/parse-call.js';
+import type { JudgedAttempt } from './domain/errors/judge-attempt.js';
+import type { ParseResult, RequestContentHeaders } from './domain/request/parse-call.js';
 
 export type AdmissionBatch = BodyOf<typeof admissionBatch>;
 export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;

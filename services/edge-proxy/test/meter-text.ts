@@ -1,4 +1,4 @@
-import { EventSplitter } from '../src/domain/event-stream.js';
+import { EventSplitter } from '../src/domain/formats/event-stream.js';
 import type {
   AnswerReader,
   MeterResult,

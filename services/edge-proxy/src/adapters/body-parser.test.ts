@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { PARSE_THREAD_URL } from '../../test/edge-world.js';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
-import { parseCall } from '../domain/parse-call.js';
+import { parseCall } from '../domain/request/parse-call.js';
 import { INLINE_BYTES_MAX, ThreadedBodyParser } from './body-parser.js';
 
 const ROW = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { EndpointRow } from '../domain/endpoints.js';
-import { parseCall, type ParseResult, type RequestContentHeaders } from '../domain/parse-call.js';
+import { parseCall, type ParseResult, type RequestContentHeaders } from '../domain/request/parse-call.js';
 import type { BodyParser, RequestBody } from '../ports.js';
 import type { ParseAnswer, ParseQuestion } from './parse-thread.js';
 

@@ -1,6 +1,6 @@
 import { isMainThread, parentPort } from 'node:worker_threads';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
-import { parseCall, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
+import { parseCall, type BodyFinding, type ParsedCall } from '../domain/request/parse-call.js';
 
 /** What the thread is asked; the bytes are handed over. */
 export interface ParseQuestion {

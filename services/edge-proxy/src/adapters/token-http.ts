@@ -1,6 +1,6 @@
 import { isPrivateHost, PrivateAddressError } from '@gateway/service-kit';
 import { Client } from 'undici';
-import { failureCode } from '../domain/failure-code.js';
+import { failureCode } from '../domain/errors/failure-code.js';
 import { CredentialError, type TokenAnswer, type TokenHttp, type TokenRequest } from '../ports.js';
 import { connectorTo, refusedHost, type ConnectionRules } from './source-connector.js';
 

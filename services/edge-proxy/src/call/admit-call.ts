@@ -2,17 +2,17 @@ import { REFUSAL, gatewayError, refusalError, type GatewayError } from '@gateway
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer, CatalogSource } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
-import { withClassHeaders } from '../domain/price-facts.js';
-import { boundByModel } from '../domain/output-bound.js';
-import { asksOfSources } from '../domain/asks.js';
-import { refusedLimit, takesLimit } from '../domain/endless-limit.js';
+import { withClassHeaders } from '../domain/pricing/price-facts.js';
+import { boundByModel } from '../domain/request/output-bound.js';
+import { asksOfSources } from '../domain/pricing/asks.js';
+import { refusedLimit, takesLimit } from '../domain/request/endless-limit.js';
 import {
   BODY_BYTES_MAX,
   bodyTooLarge,
   type BodyFinding,
   type ParsedCall,
   type ParseResult,
-} from '../domain/parse-call.js';
+} from '../domain/request/parse-call.js';
 import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';

@@ -5,10 +5,10 @@ import {
   type AttemptFacts,
   type AttemptResult,
   type JudgedAttempt,
-} from '../domain/judge-attempt.js';
-import { waitHeader } from '../domain/retry-after.js';
-import type { SaidError } from '../domain/said-error.js';
-import { readsErrorText } from '../domain/provider-error.js';
+} from '../domain/errors/judge-attempt.js';
+import { waitHeader } from '../domain/errors/retry-after.js';
+import type { SaidError } from '../domain/errors/said-error.js';
+import { readsErrorText } from '../domain/errors/provider-error.js';
 import type { SourceFailure } from '../ports.js';
 import { one, type SourceHeaders } from './answer-headers.js';
 import type { AdmittedCall, Edge } from './call.js';

@@ -4,8 +4,8 @@ import {
   type AttemptFacts,
   type AttemptResult,
   type JudgedAttempt,
-} from '../domain/judge-attempt.js';
-import type { SaidError } from '../domain/said-error.js';
+} from '../domain/errors/judge-attempt.js';
+import type { SaidError } from '../domain/errors/said-error.js';
 import {
   CredentialError,
   type Authorized,

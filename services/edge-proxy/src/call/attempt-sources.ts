@@ -2,11 +2,11 @@ import { gatewayError, REFUSAL, refusalError, type GatewayError } from '@gateway
 import { figuresOfVersion, type AttemptRecord } from '@gateway/contracts/messages';
 import { isPriced } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
-import { affinityKey, type AffinityKey } from '../domain/affinity.js';
-import { readAsks } from '../domain/asks.js';
-import { takesLimit } from '../domain/endless-limit.js';
-import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
-import { orderSources } from '../domain/source-order.js';
+import { affinityKey, type AffinityKey } from '../domain/request/affinity.js';
+import { readAsks } from '../domain/pricing/asks.js';
+import { takesLimit } from '../domain/request/endless-limit.js';
+import { finalError, type JudgedAttempt } from '../domain/errors/judge-attempt.js';
+import { orderSources } from '../domain/sources/source-order.js';
 import type { OpenedSource } from '../ports.js';
 import { NO_SEAT } from '../quotas/source-quotas.js';
 import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';

@@ -4,7 +4,7 @@ import type { CatalogSource } from '@gateway/contracts/messages';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS, type Format } from '../../test/formats.js';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
-import { parseCall } from '../domain/parse-call.js';
+import { parseCall } from '../domain/request/parse-call.js';
 import type { Authorizer, OpenedSource, SourceReader } from '../ports.js';
 import { Attempt } from './attempt-source.js';
 import { ATTEMPT_STATES, type AttemptEvent, type Phase } from './attempt-states.js';

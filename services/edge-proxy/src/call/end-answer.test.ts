@@ -7,7 +7,7 @@ import { sendHeartbeatReply } from '../../test/fake-admission.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { SSE_EVENT_BYTES_MAX } from '../domain/event-stream.js';
+import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
 
 const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 1_500;

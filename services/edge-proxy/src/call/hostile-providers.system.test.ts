@@ -8,7 +8,7 @@ import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { SSE_EVENT_BYTES_MAX } from '../domain/event-stream.js';
+import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
 import { TOKENS_MAX } from '../domain/formats/read-usage.js';
 import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } from '../memory/held-bytes.js';
 

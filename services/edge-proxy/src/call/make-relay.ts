@@ -1,5 +1,5 @@
 import { READERS } from '../domain/formats/readers.js';
-import { addsStreamUsage, makesUsageEvent } from '../domain/forward-body.js';
+import { addsStreamUsage, makesUsageEvent } from '../domain/request/forward-body.js';
 import type { OpenedSource } from '../ports.js';
 import { lengthOf, plainHeaders, streamHeaders, type SourceHeaders } from './answer-headers.js';
 import type { AdmittedCall, Edge } from './call.js';

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@gateway/metering';
 import { histogram } from '@gateway/service-kit';
-import type { CallEnd } from '../domain/charge.js';
+import type { CallEnd } from '../domain/pricing/charge.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import { operationOf, OPERATIONS } from './operation-name.js';
 

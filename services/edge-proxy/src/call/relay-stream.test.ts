@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
-import { SSE_EVENT_BYTES_MAX, LONG_SSE_EVENT_BYTES_MAX } from '../domain/event-stream.js';
+import { SSE_EVENT_BYTES_MAX, LONG_SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
 import { READERS } from '../domain/formats/readers.js';
 import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
 import type { BodyFailure, Delivery } from './delivery.js';

@@ -1,5 +1,5 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { EventOverflow, EventSplitter, type SseEvent } from '../domain/event-stream.js';
+import { EventOverflow, EventSplitter, type SseEvent } from '../domain/formats/event-stream.js';
 import { explained, PASS } from '../domain/formats/meter.js';
 import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
 import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';

@@ -1,6 +1,6 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { EndpointStyle } from '../domain/endpoints.js';
-import { addsStreamUsage, forwardBody, ruleFor } from '../domain/forward-body.js';
+import { addsStreamUsage, forwardBody, ruleFor } from '../domain/request/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall } from './call.js';
 

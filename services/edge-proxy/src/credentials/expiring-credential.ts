@@ -1,6 +1,6 @@
 import { nextDelayMs, within } from '@gateway/service-kit';
-import { failureCode } from '../domain/failure-code.js';
-import { tokenLife, type TokenLife } from '../domain/token-life.js';
+import { failureCode } from '../domain/errors/failure-code.js';
+import { tokenLife, type TokenLife } from '../domain/sources/token-life.js';
 import { CredentialError } from '../ports.js';
 
 /** One request for a token ends after this time, whatever it waits for. */

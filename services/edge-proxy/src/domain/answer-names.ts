@@ -1,6 +1,6 @@
 import type { EndpointRow } from './endpoints.js';
-import { kindOf, type Member } from './json-scanner.js';
-import { JsonText } from './json-text.js';
+import { kindOf, type Member } from './json/json-scanner.js';
+import { JsonText } from './json/json-text.js';
 
 /** Bytes of a longest id of an answer that is remembered or looked up. */
 export const ANSWER_ID_BYTES_MAX = 256;

@@ -4,9 +4,9 @@ import type { Endpoint } from '@gateway/contracts/messages';
 import fc from 'fast-check';
 import { ENDPOINT_TABLE } from './endpoints.js';
 import type { EndpointRow } from './endpoints.js';
-import { forwardBody } from './forward-body.js';
-import { parseCall } from './parse-call.js';
-import type { ParsedCall, ParseResult } from './parse-call.js';
+import { forwardBody } from './request/forward-body.js';
+import { parseCall } from './request/parse-call.js';
+import type { ParsedCall, ParseResult } from './request/parse-call.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
 const PROPERTY_MS_MAX = 60_000;

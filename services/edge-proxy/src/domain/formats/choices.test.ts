@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
-import { EventSplitter } from '../event-stream.js';
+import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { TOKENS_MAX } from './read-usage.js';
 import { READERS } from './readers.js';

@@ -1,14 +1,14 @@
 import { chatErrorBody } from '@gateway/contracts/errors';
 import type { TokenUsage } from '@gateway/metering';
-import type { SseEvent } from '../event-stream.js';
+import type { SseEvent } from './event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
-import { readError } from '../said-error.js';
+import { readError } from '../errors/said-error.js';
 import { failedEvent, withError } from './failed-event.js';
 import { DROP, FINAL, PASS } from './meter.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
-import { SaidReader, saidIn } from '../said-extras.js';
+import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import { laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
 
 /** `[DONE]`, with room for white space around it. */

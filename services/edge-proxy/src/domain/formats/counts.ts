@@ -1,4 +1,4 @@
-import { scanObject } from '../json-scanner.js';
+import { scanObject } from '../json/json-scanner.js';
 import { parseObject, saysError } from './answer-json.js';
 import { withError } from './failed-event.js';
 import type { MeterResult } from './meter.js';

@@ -1,6 +1,6 @@
-import type { SseEvent } from '../event-stream.js';
-import { cleanMessage } from '../provider-message.js';
-import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../said-error.js';
+import type { SseEvent } from './event-stream.js';
+import { cleanMessage } from '../errors/provider-message.js';
+import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../errors/said-error.js';
 import { isRecord, type JsonRecord } from './answer-json.js';
 import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
 

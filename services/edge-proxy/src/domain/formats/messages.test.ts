@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
 import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
-import { EventSplitter } from '../event-stream.js';
+import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
 

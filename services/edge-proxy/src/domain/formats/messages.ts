@@ -1,12 +1,12 @@
 import { messagesErrorBody } from '@gateway/contracts/errors';
-import type { SseEvent } from '../event-stream.js';
+import type { SseEvent } from './event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import { isRecord, isSet, parseObject, saysError } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
-import { readError } from '../said-error.js';
+import { readError } from '../errors/said-error.js';
 import { withError } from './failed-event.js';
 import { FINAL, PASS } from './meter.js';
-import { SaidReader, saidIn } from '../said-extras.js';
+import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { meterResult, withSaid } from './read-usage.js';
 

@@ -1,9 +1,9 @@
 import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import type { SseEvent } from '../event-stream.js';
-import type { SaidError } from '../said-error.js';
-import type { SaidExtras } from '../said-extras.js';
+import type { SseEvent } from './event-stream.js';
+import type { SaidError } from '../errors/said-error.js';
+import type { SaidExtras } from '../pricing/said-extras.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {

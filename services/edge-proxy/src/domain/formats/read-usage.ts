@@ -1,6 +1,6 @@
 import type { TokenKinds, TokenUsage } from '@gateway/metering';
 import type { CatalogSource } from '@gateway/contracts/messages';
-import type { SaidReader } from '../said-extras.js';
+import type { SaidReader } from '../pricing/said-extras.js';
 import type { MeterResult } from './meter.js';
 
 /** A provider's usage, or why there is none. */

@@ -1,13 +1,13 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
 import { ANSWER_ID_BYTES_MAX } from '../answer-names.js';
-import type { SseEvent } from '../event-stream.js';
+import type { SseEvent } from './event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
-import { SaidReader, saidIn } from '../said-extras.js';
+import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import { isTokens, laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
 
 /** The reader of the responses protocol. */

@@ -1,0 +1,142 @@
+import { isRecord, type JsonRecord } from '../formats/answer-json.js';
+
+/** Characters of a provider's text that are looked at. */
+export const SAID_TEXT_LENGTH_MAX = 8_000;
+const CODES_MAX = 12;
+const CODE_LENGTH_MAX = 80;
+/** Parts of a list of complaints about a body that are told. */
+const COMPLAINTS_MAX = 5;
+
+/** What an error of a provider says, whatever form its maker gives it. */
+export interface SaidError {
+  /** As it came: not to be shown before it was cleaned. */
+  readonly message: string | null;
+  /**
+   * Codes, types, reasons: letters and digits only, in lower case. Only providers write them, never
+   * a client.
+   */
+  readonly codes: readonly string[];
+  /** The HTTP status that the body itself names; null when it names none. */
+  readonly status: number | null;
+  /** It names what was flagged in the prompt. */
+  readonly moderated: boolean;
+}
+
+/** The error in an answer's body; null when it is no JSON, or says nothing. */
+export function readErrorBody(body: Buffer): SaidError | null {
+  if (body.length === 0) return null;
+  try {
+    return readError(JSON.parse(body.toString('utf8')));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The error that a parsed body or event is: `{error: {…}}` (most), in an array (Gemini),
+ * `{error: "…"}` (xAI), `{message}` (vLLM, Bedrock, Mistral, whose message may be an object),
+ * `{detail}` (FastAPI), `{base_resp}` (MiniMax), `{response: {error}}` (a failed response in a
+ * stream).
+ */
+export function readError(value: unknown): SaidError | null {
+  const body = Array.isArray(value) ? (value[0] as unknown) : value;
+  if (!isRecord(body)) return null;
+  const response = isRecord(body['response']) ? body['response'] : {};
+  const error = body['error'] ?? response['error'];
+  const inner = isRecord(error) ? error : {};
+  const maker = isRecord(body['base_resp']) ? body['base_resp'] : {};
+  const said: SaidError = {
+    message: firstText([
+      inner['message'],
+      error,
+      body['message'],
+      body['Message'],
+      body['detail'],
+      maker['status_msg'],
+    ]),
+    codes: codesOf(body, inner, maker),
+    status: statusOf([
+      inner['code'],
+      inner['status'],
+      inner['status_code'],
+      body['code'],
+      body['statusCode'],
+      body['status'],
+    ]),
+    moderated: isModerated(inner),
+  };
+  return said.message === null && said.codes.length === 0 && said.status === null ? null : said;
+}
+
+/**
+ * A code as it is compared: `API_KEY_INVALID`, `apiKeyInvalid` and `api-key-invalid` are the same.
+ */
+export function plainCode(code: string): string {
+  return code
+    .slice(0, CODE_LENGTH_MAX)
+    .replace(/[^A-Za-z0-9]+/g, '')
+    .toLowerCase();
+}
+
+function codesOf(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string[] {
+  const details = Array.isArray(inner['details']) ? inner['details'].filter(isRecord) : [];
+  const deeper = isRecord(inner['innererror']) ? inner['innererror'] : {};
+  const metadata = isRecord(inner['metadata']) ? inner['metadata'] : {};
+  const named = [
+    inner['code'],
+    inner['type'],
+    inner['status'],
+    ...details.map((detail) => detail['reason']),
+    deeper['code'],
+    metadata['error_type'],
+    metadata['reason'],
+    metadata['limit_source'],
+    body['code'],
+    body['type'],
+    typeof maker['status_code'] === 'number' ? `base_resp_${maker['status_code']}` : undefined,
+  ];
+  const codes = named.flatMap((each) => (typeof each === 'string' ? plainCode(each) : []));
+  return [...new Set(codes)].filter((code) => !NO_CODES.has(code) && !/^\d*$/.test(code)).slice(0, CODES_MAX);
+}
+
+/** Names of events and kinds of objects, which stand where others have a code. */
+const NO_CODES: ReadonlySet<string> = new Set(['error', 'responsefailed', 'message', 'response']);
+
+function statusOf(candidates: readonly unknown[]): number | null {
+  for (const each of candidates) {
+    const status = typeof each === 'string' && /^\d{3}$/.test(each) ? Number(each) : each;
+    if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status;
+  }
+  return null;
+}
+
+function isModerated(inner: JsonRecord): boolean {
+  const metadata = inner['metadata'];
+  return isRecord(metadata) && (metadata['flagged_input'] !== undefined || Array.isArray(metadata['reasons']));
+}
+
+function firstText(candidates: readonly unknown[]): string | null {
+  for (const each of candidates) {
+    const text = textOf(each).trim();
+    if (text !== '') return text.slice(0, SAID_TEXT_LENGTH_MAX);
+  }
+  return null;
+}
+
+/** A text; a list of complaints (`[{loc, msg}]`), alone or under `detail`. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.slice(0, COMPLAINTS_MAX).map(complaintOf).filter(Boolean).join('; ');
+  if (!isRecord(value)) return '';
+  return value['detail'] === undefined ? complaintOf(value) : textOf(value['detail']);
+}
+
+/** Where, and what: never the value itself. */
+function complaintOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!isRecord(value)) return '';
+  const text = value['msg'] ?? value['message'];
+  if (typeof text !== 'string') return '';
+  const at = Array.isArray(value['loc']) ? value['loc'].filter((part) => typeof part !== 'object').join('.') : '';
+  return at === '' ? text : `${at}: ${text}`;
+}

@@ -1,0 +1,160 @@
+import { CLASS_HEADERS } from '@gateway/contracts/operator';
+import { foldCase } from '../request/case-twin.js';
+import type { EndpointRow } from '../endpoints.js';
+import { kindOf } from '../json/json-scanner.js';
+import type { Member } from '../json/json-scanner.js';
+import { JsonText } from '../json/json-text.js';
+
+/** Longer names and values are in no rule (libs/contracts/src/operator/profile.ts). */
+const NAME_LENGTH_MAX = 64;
+const VALUE_BYTES_MAX = 128;
+/** Different types of tools in one request; a request with more cannot be priced. */
+const TOOL_TYPES_MAX = 64;
+
+/** A top-level member of a request that a price may depend on. */
+export interface AskedMember {
+  readonly name: string;
+  /** In the form in which names that differ only in case are the same. */
+  readonly folded: string;
+  /** Neither null nor false. */
+  readonly isSet: boolean;
+  /** A scalar as text; null: it is no scalar, or a long one. */
+  readonly value: string | null;
+}
+
+/** The tools of one type. */
+export interface AskedTools {
+  readonly type: string;
+  readonly count: number;
+  /** Members of theirs that are whole numbers: how many have it, and the sum. */
+  readonly bounds: ReadonlyMap<string, { readonly count: number; readonly sum: number }>;
+}
+
+/** What of a request its price may depend on, whatever the rules of its sources say. */
+export interface PriceFacts {
+  readonly members: readonly AskedMember[];
+  readonly tools: readonly AskedTools[];
+  /** Something among the tools is none that can be told: no price is known for it. */
+  readonly hasOddTools: boolean;
+}
+
+/**
+ * Collects them in one walk over members that are known to be JSON: as many as the scanner lets
+ * pass, each short. The prompt and what names the call are in no rule.
+ */
+export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Member[]): PriceFacts {
+  if (!row.billed) return NOTHING;
+  const asked: AskedMember[] = [];
+  const text = new JsonText(body);
+  const tools = new ToolFacts(text);
+  for (const member of members) {
+    const { name } = member;
+    if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
+    const read = askedMember(text, member);
+    if (!CLASS_HEADERS.includes(read.folded)) asked.push(read);
+    if (name === 'tools') tools.see(member);
+  }
+  return { members: asked, tools: tools.all(), hasOddTools: tools.isOdd };
+}
+
+/** The facts with what headers ask for: they are read as members of their names. */
+export function withClassHeaders(
+  facts: PriceFacts,
+  headers: readonly (readonly [name: string, value: string])[],
+): PriceFacts {
+  const asked = headers.map(([name, value]): AskedMember => ({ name, folded: name, isSet: true, value }));
+  return { ...facts, members: [...facts.members, ...asked] };
+}
+
+const NOTHING: PriceFacts = { members: [], tools: [], hasOddTools: false };
+
+function askedMember(text: JsonText, { name, kind, start, end }: Member): AskedMember {
+  const value = kind === 'object' || kind === 'array' ? null : scalarText(text, start, end);
+  const isSet = kind !== 'null' && !(kind === 'boolean' && value === 'false');
+  return { name, folded: foldCase(name), isSet, value };
+}
+
+function scalarText(text: JsonText, start: number, end: number): string | null {
+  if (end - start > VALUE_BYTES_MAX) return null;
+  return text.bytes[start] === QUOTE ? text.text(start, end) : text.bytes.toString('latin1', start, end);
+}
+
+/** Reads the tools of a request: of each its type, and the whole numbers beside it. */
+class ToolFacts {
+  isOdd = false;
+  readonly #text: JsonText;
+  readonly #byType = new Map<string, { count: number; bounds: Map<string, { count: number; sum: number }> }>();
+
+  constructor(text: JsonText) {
+    this.#text = text;
+  }
+
+  see({ kind, start, onlyObjects }: Member): void {
+    if (kind === 'null') return;
+    if (kind !== 'array' || !onlyObjects) this.isOdd = true;
+    else this.#text.eachElement(start, (tool) => this.#tool(tool));
+  }
+
+  all(): AskedTools[] {
+    return Array.from(this.#byType, ([type, facts]) => ({ type, ...facts }));
+  }
+
+  /** One without a type is a function where it has the name of one. */
+  #tool(start: number): number {
+    const text = this.#text;
+    let type: string | null = null;
+    let isNamed = false;
+    const numbers: [string, number][] = [];
+    const end = text.eachMember(start, (nameStart, nameEnd, value) => {
+      const valueEnd = text.valueEnd(value);
+      const name = nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd);
+      const isType = foldCase(name) === 'type';
+      if (isType && (type !== null || name !== 'type' || text.bytes[value] !== QUOTE)) this.isOdd = true;
+      if (isType && valueEnd - value <= VALUE_BYTES_MAX) type = scalarText(text, value, valueEnd);
+      else if (isType) this.isOdd = true;
+      if (name === 'name' || name === 'function') isNamed = true;
+      const count = wholeNumber(text.bytes, value, valueEnd);
+      if (count !== null) numbers.push([name, count]);
+      return valueEnd;
+    });
+    if (type === null && !isNamed) this.isOdd = true;
+    this.#add(type ?? FUNCTION, numbers);
+    return end;
+  }
+
+  /** A bound that is there twice is believed as little as the smaller of the two. */
+  #add(type: string, numbers: readonly (readonly [string, number])[]): void {
+    const known = this.#byType.get(type) ?? { count: 0, bounds: new Map<string, { count: number; sum: number }>() };
+    if (known.count === 0 && this.#byType.size >= TOOL_TYPES_MAX) {
+      this.isOdd = true;
+      return;
+    }
+    known.count += 1;
+    this.#byType.set(type, known);
+    if (numbers.length === 0) return;
+    for (const [name, most] of new Map(sortedByNumber(numbers))) {
+      const bound = known.bounds.get(name) ?? { count: 0, sum: 0 };
+      if (bound.count === 0 && known.bounds.size >= BOUNDS_MAX) continue;
+      known.bounds.set(name, { count: bound.count + 1, sum: bound.sum + most });
+    }
+  }
+}
+
+/** What a tool without a type is. */
+export const FUNCTION = 'function';
+/** Members of the tools of one type that are numbers; what is beyond bounds nothing. */
+const BOUNDS_MAX = 16;
+const NUMBER_BYTES_MAX = 9;
+const QUOTE = 0x22;
+
+/** Of a name that is there twice the larger number is the last one. */
+function sortedByNumber(numbers: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
+  return numbers.length < 2 ? numbers : [...numbers].sort((one, other) => one[1] - other[1]);
+}
+
+/** Null: nothing that bounds. */
+function wholeNumber(body: Buffer, start: number, end: number): number | null {
+  if (kindOf(body[start]) !== 'number' || end - start > NUMBER_BYTES_MAX) return null;
+  const value = Number(body.toString('latin1', start, end));
+  return Number.isInteger(value) && value >= 0 ? value : null;
+}

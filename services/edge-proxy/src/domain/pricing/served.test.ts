@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals';
+import { figuresOfVersion } from '@gateway/contracts/messages';
+import { STANDARD, type PriceClass, type PriceExtras } from '@gateway/metering';
+import { PRICE_WITH_EXTRAS, RULES } from '../../../test/pricing-rules.js';
+import { saidIn } from './said-extras.js';
+import { servedOf } from './served.js';
+
+const EXTRAS = figuresOfVersion(PRICE_WITH_EXTRAS).extras as PriceExtras;
+const asking = (name: PriceClass = 'standard', field = '', once: readonly string[] = []) => ({
+  asked: { class: name, units: {}, field },
+  once,
+});
+const said = (answer: object) => saidIn({ ...answer }, RULES)?.said() ?? null;
+
+test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
+  ['nothing', asking(), {}, STANDARD, []],
+  [
+    'the class that was asked for',
+    asking('flex', 'service_tier'),
+    { service_tier: 'flex' },
+    { class: 'flex', units: {} },
+    [],
+  ],
+  ['another class', asking('priority', 'service_tier'), { service_tier: 'default' }, STANDARD, []],
+  ['a class nobody asked for', asking(), { service_tier: 'priority' }, { class: 'priority', units: {} }, []],
+  ['no class', asking('flex', 'service_tier'), { service_tier: null }, { class: 'flex', units: {} }, []],
+  ['an unknown class', asking('flex', 'service_tier'), { service_tier: 'turbo' }, STANDARD, ['turbo']],
+  ['a name of every object', asking(), { service_tier: 'constructor' }, STANDARD, ['constructor']],
+  ['a class without a price', asking('fast', 'speed'), {}, STANDARD, ['fast']],
+  [
+    'uses',
+    asking(),
+    { usage: { server_tool_use: { web_search_requests: 3 } } },
+    { class: 'standard', units: { web_search: 3 } },
+    [],
+  ],
+  ['no uses', asking(), { usage: { server_tool_use: { web_search_requests: 0 } } }, STANDARD, []],
+  ['uses that are no count', asking(), { usage: { server_tool_use: { web_search_requests: '9' } } }, STANDARD, []],
+  [
+    'uses beyond all sense',
+    asking(),
+    { usage: { server_tool_use: { web_search_requests: 1e9 } } },
+    { class: 'standard', units: { web_search: 10_000 } },
+    [],
+  ],
+  [
+    'items of a list',
+    asking(),
+    { output: [{ type: 'file_search_call' }, { type: 'message' }, { type: 'file_search_call' }, null, 7] },
+    { class: 'standard', units: { file_search: 2 } },
+    [],
+  ],
+  [
+    'a tool that it cannot count',
+    asking('standard', 'tools', ['code']),
+    {},
+    { class: 'standard', units: { code: 1 } },
+    [],
+  ],
+])('an answer that says %s', (_what, asked, answer, served, unpriced) => {
+  expect(servedOf(RULES, asked, said(answer), EXTRAS)).toEqual({ served, unpriced });
+});
+
+test('uses that two units share are of the one that was asked for, and counted once', () => {
+  const [search, ...others] = RULES.tools;
+  const reportedAt = 'output[type=web_search_call]';
+  const tool = (unit: string) => ({ ...(search as (typeof RULES.tools)[number]), unit, reportedAt });
+  const rules = { ...RULES, tools: [tool('web_search'), tool('other'), tool('other'), ...others] };
+  const answer = saidIn({ output: [{ type: 'web_search_call' }, { type: 'web_search_call' }] }, rules)?.said() ?? null;
+  const unitsOf = (units: Record<string, number>) =>
+    servedOf(rules, { asked: { class: 'standard', units, field: 'tools' }, once: [] }, answer, EXTRAS).served.units;
+  expect(unitsOf({ other: 5 })).toEqual({ other: 2 });
+  expect(unitsOf({ web_search: 5, other: 5 })).toEqual({ web_search: 2 });
+  expect(unitsOf({})).toEqual({ web_search: 2 });
+});
+
+test('uses without a price stay in the record, and are told', () => {
+  const answer = said({ usage: { server_tool_use: { web_search_requests: 3 } } });
+  expect(servedOf(RULES, asking(), answer, null)).toEqual({
+    served: { class: 'standard', units: { web_search: 3 } },
+    unpriced: ['web_search'],
+  });
+});
+
+test('of a source without rules nothing is read', () => {
+  expect(saidIn({ service_tier: 'priority' }, undefined)).toBeNull();
+  expect(servedOf(undefined, asking(), null, EXTRAS)).toEqual({ served: STANDARD, unpriced: [] });
+});

@@ -1,0 +1,62 @@
+import type { BodyRule } from '@gateway/contracts/operator';
+import { cutSpans, type Splice } from './body-splices.js';
+import { scanObject, type Member } from '../json/json-scanner.js';
+
+/**
+ * The changes of a body that a source's rule asks for, beside those that every forwarded body has.
+ * The top level is read once more: few sources have a rule. A changed member that `others` changes
+ * as well is changed by the rule alone.
+ * @param body one that was parsed as a call
+ * @param cut members that the endpoint leaves out in any case
+ */
+export function ruleSplices(
+  body: Buffer,
+  rule: BodyRule,
+  cut: ReadonlySet<string>,
+  others: readonly Splice[],
+): Splice[] {
+  const scanned = scanObject(body);
+  if (!scanned.ok) throw new Error('a body that was parsed cannot be read again');
+  const { members } = scanned;
+  const names = new Set(members.map(({ name }) => name));
+  const { set = {}, rename = {} } = rule;
+  const twice = Object.keys(rename).filter((name) => names.has(rename[name] ?? ''));
+  const left = new Set([...cut, ...(rule.remove ?? []), ...twice]);
+  const own = [
+    ...cutSpans(left, members).map((span) => ({ ...span, text: '' })),
+    ...members.flatMap((member) => (left.has(member.name) ? [] : changesOf(member, set, rename))),
+  ];
+  const added = Object.keys(set).filter((name) => !names.has(name) || left.has(name));
+  const kept = others.filter((other) => !own.some(({ start, end }) => other.start >= start && other.end <= end));
+  return [...additions(members, added, set, left), ...own, ...kept];
+}
+
+function changesOf(
+  member: Member,
+  set: NonNullable<BodyRule['set']>,
+  rename: Readonly<Record<string, string>>,
+): Splice[] {
+  const changes: Splice[] = [];
+  const newName = Object.hasOwn(rename, member.name) ? rename[member.name] : undefined;
+  if (newName !== undefined) {
+    changes.push({ start: member.nameStart, end: member.start, text: `${JSON.stringify(newName)}:` });
+  }
+  if (Object.hasOwn(set, member.name)) {
+    changes.push({ start: member.start, end: member.end, text: JSON.stringify(set[member.name]) });
+  }
+  return changes;
+}
+
+/** New members stand before the first one. */
+function additions(
+  members: readonly Member[],
+  names: readonly string[],
+  set: NonNullable<BodyRule['set']>,
+  left: ReadonlySet<string>,
+): Splice[] {
+  const first = members[0];
+  if (names.length === 0 || first === undefined) return [];
+  const text = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(set[name])}`).join(',');
+  const isLast = members.every(({ name }) => left.has(name));
+  return [{ start: first.nameStart, end: first.nameStart, text: isLast ? text : `${text},` }];
+}
