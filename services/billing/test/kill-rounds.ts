@@ -11,20 +11,22 @@ import { expired, holdFor, planHoldFor, seededRandom, settled, START, voided } f
  */
 export const PORT_CALLS = ['hold', 'ensureMonth', 'settle', 'BEGIN', 'COMMIT', 'standing', 'ack'];
 
-/** Every statement of a settle transaction, by its name. */
+/** Every statement of a settle transaction, by its name, in their order. */
 export const STATEMENTS = [
   'add_missing_accounts',
   'lock_accounts',
   'read_records',
+  'database_mark',
   'read_rows',
+  'read_names',
+  'add_names',
   'insert_records',
-  'replace_records',
   'add_to_hours',
+  'update_rows',
   'write_rows',
   'write_versions',
   'insert_set_aside',
   'insert_applied',
-  'post_transactions',
   'lock_chain_heads',
   'append_chain_blocks',
 ];
@@ -84,6 +86,7 @@ export class Traffic {
   /** Expired already; their settled events are still to come. */
   readonly #late: UsageEvent[] = [];
   #before: UsageEvent[] = [];
+  #rounds = 0;
 
   constructor(shards: readonly number[], seed: number) {
     this.#accounts = Array.from({ length: 40 }, (_, index) => `account-${index}`).filter((account) =>
@@ -100,11 +103,12 @@ export class Traffic {
   }
 
   /**
-   * New calls, one that was voided, repetitions, expiries that come too late, late settles, and
-   * what is no event.
+   * New calls, one of them with a new key, one that was voided, repetitions, expiries that come too
+   * late, late settles, and what is no event.
    */
   round(): unknown[] {
-    const fresh = [this.call(), this.call(), voided(this.call())];
+    this.#rounds += 1;
+    const fresh = [this.call(`key-of-${this.#rounds}`), this.call(), voided(this.call())];
     const late = this.#late.splice(0, 2);
     const again = this.#before.slice(0, 2);
     const events = [...fresh, ...late, ...again, ...again.map(expired), ...this.#malformed()];
@@ -113,10 +117,10 @@ export class Traffic {
   }
 
   /** A call of any funding. */
-  call(): UsageEvent {
+  call(key = `key-${this.#pick(3)}`): UsageEvent {
     const account = this.#accounts[this.#pick(this.#accounts.length)] as string;
     const hold = this.#pick(2) === 0 ? holdFor(account) : planHoldFor(account, this.#pick(80), this.#pick(60));
-    const event = settled({ ...hold, key: `key-${this.#pick(3)}` }, 1 + this.#pick(150));
+    const event = settled({ ...hold, key }, 1 + this.#pick(150));
     return { ...event, endedAt: START + 1 + this.#pick(10_000) };
   }
 
