@@ -65,9 +65,6 @@ export const STANDBY_FAULTS: readonly StandbyFault[] = [
   of('redis', 'flush', 'the primary is emptied', (run) =>
     loseLimitStore(local(run).servers.redis, 'flushed', () => Promise.resolve()),
   ),
-  of('redis', 'restart', 'the primary is restarted at once, and is empty', async (run) => {
-    await memberOf(run, leaderOf(run, 'redis')).restart?.({ kill: true });
-  }),
   of('redis', 'restart', 'the replica is killed', (run) =>
     kill(run, leaderOf(run, 'redis') === 'redis-1' ? 'redis-2' : 'redis-1'),
   ),

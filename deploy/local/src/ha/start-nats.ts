@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { connectBus, natsAuthorization } from '@gateway/bus';
+import { DATABASE_BUCKET, MESSAGES } from '@gateway/contracts/messages';
+import { changeUrl, pause } from '@gateway/service-kit';
+import type { Secrets } from '../secrets.js';
+import { LOOK_MS, portsFor, type Start } from './members.js';
+import * as topology from './topology.js';
+
+const STREAMS_WAIT_MS = 60_000;
+const ASK_MS = 2_000;
+const DRAIN_MS = 1_000;
+
+/** Three servers that know each other; resolves when they can make a stream of three copies. */
+export async function startNats(secrets: Secrets, start: Start): Promise<{ url: string }> {
+  const names = topology.NATS_MEMBERS;
+  const [ports, routes] = [await portsFor(names), await portsFor(names)];
+  const credentials = { user: 'dashboard', password: secrets.busPasswords.dashboard };
+  // Only these servers know it, and they start together.
+  const password = randomBytes(24).toString('hex');
+  const routeUrls = names.map((name) => `"nats-route://route:${password}@127.0.0.1:${routes[name]}"`);
+  await Promise.all(
+    names.map((name) =>
+      start(name, 'nats', {
+        ports: { nats: ports[name] ?? 0 },
+        nats: {
+          name,
+          credentials,
+          config: [
+            natsAuthorization(secrets.busPasswords, MESSAGES),
+            'cluster {',
+            '  name: gateway',
+            `  listen: "127.0.0.1:${routes[name]}"`,
+            `  authorization { user: route, password: "${password}", timeout: 2 }`,
+            `  routes: [${routeUrls.join(', ')}]`,
+            '  no_advertise: true',
+            '}',
+          ].join('\n'),
+        },
+      }),
+    ),
+  );
+  const hosts = names.map((name) => `127.0.0.1:${ports[name]}`).join(',');
+  const url = `nats://${credentials.user}:${credentials.password}@${hosts}`;
+  await streamsReady(
+    changeUrl(url, (own) => Object.assign(own, { username: 'billing', password: secrets.busPasswords.billing })),
+  );
+  return { url };
+}
+
+/** The servers have found each other when a bucket can have a copy on each. */
+async function streamsReady(url: string): Promise<void> {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const bucketReplicas = topology.NATS_MEMBERS.length;
+  const bus = await connectBus({ url, service: 'billing', replica: 'start', log, bucketReplicas });
+  try {
+    const untilMs = performance.now() + STREAMS_WAIT_MS;
+    for (;;) {
+      const failure = await bus
+        .lookUpBucket(DATABASE_BUCKET)
+        .get('timelines', ASK_MS)
+        .then(() => null, String);
+      if (failure === null) return;
+      if (performance.now() > untilMs) throw new Error(`the NATS servers make no stream together: ${failure}`);
+      await pause(LOOK_MS);
+    }
+  } finally {
+    await bus.drain(DRAIN_MS);
+  }
+}

@@ -1,0 +1,85 @@
+import { rmSync } from 'node:fs';
+import { askSentinel } from '@gateway/servers';
+import { pause } from '@gateway/service-kit';
+import { admissionUser } from '@gateway/setup';
+import type { ServerRestarter } from '../children/restart-servers.js';
+import type { Secrets } from '../secrets.js';
+import { LEADER_LOOK_MS, LOOK_MS, portsFor, type Members, type Start } from './members.js';
+import * as topology from './topology.js';
+
+const REDIS_PRIMARY_WAIT_MS = 15_000;
+
+/** A primary, its replica, and three Sentinels that decide between them. */
+export async function startRedis(
+  stateDirectory: string,
+  secrets: Secrets,
+  start: Start,
+  members: Members,
+  restarter: ServerRestarter,
+) {
+  const [names, sentinels] = [topology.REDIS_MEMBERS, topology.SENTINEL_MEMBERS];
+  const [ports, sentinelPorts] = [await portsFor(names), await portsFor(sentinels)];
+  const firstPort = ports[names[0]] ?? 0;
+  const users = [admissionUser(secrets.admissionRedisPassword)];
+  const password = secrets.admissionRedisPassword;
+  let leader: string = names[0];
+  let isUp = false;
+  const look = async (): Promise<void> => {
+    const port = await primaryPort(Object.values(sentinelPorts), password);
+    leader = names.find((name) => ports[name] === port) ?? leader;
+  };
+  const startOne = (name: string): Promise<void> =>
+    start(name, 'redis', {
+      ports: { redis: ports[name] ?? 0 },
+      redis: {
+        password: secrets.redisPassword,
+        users,
+        follows: async () => {
+          if (!isUp) return name === names[0] ? null : firstPort;
+          // A primary that ended comes back empty: the Sentinels are given time to promote another.
+          const untilMs = performance.now() + REDIS_PRIMARY_WAIT_MS;
+          for (;;) {
+            const port = await primaryPort(Object.values(sentinelPorts), password).catch(() => null);
+            if (port !== null && port !== ports[name]) return port;
+            if (performance.now() > untilMs) return null;
+            await pause(LOOK_MS);
+          }
+        },
+      },
+    });
+  await startOne(names[0]);
+  await startOne(names[1]);
+  await Promise.all(
+    sentinels.map((name) => {
+      // What one knew in an earlier start leads to ports of that time.
+      rmSync(`${stateDirectory}/servers/${name}`, { recursive: true, force: true });
+      return start(name, 'redis', {
+        ports: { redis: sentinelPorts[name] ?? 0 },
+        redis: {
+          password,
+          sentinel: {
+            name: topology.REDIS_NAME,
+            port: firstPort,
+            primaryPassword: secrets.redisPassword,
+            quorum: topology.SENTINEL_QUORUM,
+            downAfterMs: topology.REDIS_DOWN_AFTER_MS,
+          },
+        },
+      });
+    }),
+  );
+  isUp = true;
+  restarter.meanwhile(LEADER_LOOK_MS, look);
+  const hosts = sentinels.map((name) => `127.0.0.1:${sentinelPorts[name]}`).join(',');
+  const url = `redis+sentinel://${hosts}/${topology.REDIS_NAME}?sentinel_password=${encodeURIComponent(password)}`;
+  return { url, leader: () => members[leader] };
+}
+
+/** The port that most Sentinels name. @throws Error when no two name the same */
+async function primaryPort(sentinels: readonly number[], password: string): Promise<number> {
+  const asked = sentinels.map((port) => askSentinel(port, password, topology.REDIS_NAME).catch(() => null));
+  const named = (await Promise.all(asked)).filter((port) => port !== null);
+  const most = named.find((port) => named.filter((one) => one === port).length >= topology.SENTINEL_QUORUM);
+  if (most === undefined) throw new Error('the Sentinels name no primary together');
+  return most;
+}
