@@ -46,7 +46,7 @@ ${renderTable(
   [
     ['lines in the logs of admission', ...ends(measures.logLines)],
     ['questions to billing', ...ends(measures.questions)],
-    ['due holds that sweeps walk through, each at least once a minute', ...ends(measures.asked)],
+    ['due holds that sweeps walk through', ...ends(measures.asked)],
     ['milliseconds of processor time of Redis', ...ends(inMs(measures.redisCpu))],
   ],
 )}
