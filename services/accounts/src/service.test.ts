@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeSecret } from '@gateway/contracts/ids';
-import { accountsFind, accountsLoad, MESSAGES } from '@gateway/contracts/messages';
+import { accountsFind, accountsLoad, accountsUnchanged, MESSAGES } from '@gateway/contracts/messages';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -125,6 +125,29 @@ test('account, key and member are loaded together; what is not there is null', a
   const other = await makeAccount();
   expect(await load(other.id, key.id)).toMatchObject({ account: { account: other.id }, key: null, member: null });
   expect(await load('acc_none', key.id)).toEqual({ account: null, key: null, member: null });
+});
+
+test('accounts are unchanged when they, and all keys and members that are named, have those versions', async () => {
+  const [account, other] = [await makeAccount(), await makeAccount()];
+  const [key, ofOther] = [await makeKey(account.id), await makeKey(other.id)];
+  const member = { id: account.ownerMemberId, version: 1 };
+  const said = { account: account.id, version: 1, keys: [{ id: key.id, version: 1 }], members: [member] };
+  const saidOfOther = { account: other.id, version: 1, keys: [{ id: ofOther.id, version: 1 }], members: [] };
+  const unchanged = async (change: object) =>
+    (await admission.request(accountsUnchanged, { accounts: [{ ...said, ...change }, saidOfOther] })).accounts;
+  expect(await unchanged({})).toEqual([account.id, other.id]);
+  for (const change of [
+    { version: 2 },
+    { keys: [{ id: key.id, version: 2 }] },
+    { keys: [...said.keys, { id: ofOther.id, version: 1 }] },
+    { members: [{ ...member, version: 2 }] },
+    { members: [{ id: other.ownerMemberId, version: 1 }] },
+    { account: 'acc_none', keys: [], members: [] },
+  ])
+    expect(await unchanged(change)).toEqual([other.id]);
+  await world.client.setState(key.id, 'revoke');
+  expect(await unchanged({})).toEqual([other.id]);
+  expect(await unchanged({ keys: [{ id: key.id, version: 2 }] })).toEqual([account.id, other.id]);
 });
 
 test('the key rules: address, funds, maximum, account and member', async () => {

@@ -13,6 +13,8 @@ export { LedgerGuard } from './usage/ledger-guard.js';
 export { settleLost } from './usage/settle-lost.js';
 export { startUsageWorker } from './usage/worker.js';
 export { loadAccount } from './accounts/load-account.js';
+export { findUnchanged } from './accounts/find-unchanged.js';
+export type { UnchangedStore } from './accounts/unchanged-store.js';
 export type { AccountSnapshot, LoadStore } from './accounts/load-store.js';
 export type { SettledPosition, StreamState } from './usage/progress-rules.js';
 export type { SettleStore } from './usage/settle-store.js';

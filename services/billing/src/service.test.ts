@@ -9,6 +9,7 @@ import {
   billingLoad,
   billingPutLimits,
   billingBalanceSnapshots,
+  billingUnchanged,
   billingUsageRecord,
   billingUsageRecords,
   billingWallet,
@@ -235,6 +236,33 @@ describe('billing.load', () => {
     }
   }, 30_000);
 });
+
+test('accounts are unchanged when nothing of them has a newer version and all that was stored is settled', async () => {
+  const account = freshAccount();
+  const first = settled(holdFor(account), 10);
+  await record(first);
+  await settledAll(first);
+  const { standing } = await load(account, { names: [`km:${first.hold.key}:2026-11`] });
+  const rows = standing.rows.map(({ name, version }) => ({ name, version }));
+  const ask = () =>
+    admission.request(billingUnchanged, {
+      accounts: [{ account, termsVersion: standing.terms?.version ?? 0, rows }],
+    });
+  expect(await ask()).toMatchObject({ accounts: [{ account, version: 1 }] });
+  const holder = await world.ledger.admin.connect();
+  try {
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM billing.accounts WHERE account = $1 FOR UPDATE', [account]);
+    const second = settled(holdFor(account), 10);
+    await record(second);
+    await expect(ask()).rejects.toMatchObject({ code: 'behind' });
+    await holder.query('COMMIT');
+    await settledAll(second);
+    expect(await ask()).toMatchObject({ accounts: [] });
+  } finally {
+    holder.release(true);
+  }
+}, 30_000);
 
 describe('wallet entries', () => {
   test('are in force when they are answered', async () => {

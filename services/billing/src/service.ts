@@ -23,6 +23,7 @@ import {
 } from '@gateway/service-kit';
 import { createLoadStore } from './accounts/load-store.js';
 import { createAccountStore } from './accounts/store.js';
+import { createUnchangedStore } from './accounts/unchanged-store.js';
 import { createAlertStore } from './alerts/store.js';
 import { createExportStore } from './exports/store.js';
 import { createFinanceStore } from './finance/store.js';
@@ -229,7 +230,11 @@ function serveFeatures({ options, pool, stream, months, inForce, mayUse }: Featu
   const positions = new SingleFlight<SettledPosition>();
   const state = new SingleFlight<StreamState>();
   const load = {
-    store: { ...loadStore, settledPosition: () => positions.follow('', loadStore.settledPosition) },
+    store: {
+      ...loadStore,
+      ...createUnchangedStore(pool),
+      settledPosition: () => positions.follow('', loadStore.settledPosition),
+    },
     stream: { state: () => state.follow('', () => stream.state()) },
     mayUse,
     now,

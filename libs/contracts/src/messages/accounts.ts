@@ -18,7 +18,7 @@ import {
 import { throttled } from './access.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
-import { accountRecord, keyRecord, memberRecord } from './records.js';
+import { accountRecord, keyRecord, memberRecord, UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import { commandId, count, digest, digests, epochMs, objectId } from './scalars.js';
 
 const actor = z.string().min(1).max(200);
@@ -38,6 +38,38 @@ export const accountsLoad = request({
   timeoutMs: 1_500,
   body: z.object({ account: objectId, key: objectId.nullable() }),
   answer: z.object({ account: accountRecord.nullable(), key: keyRecord.nullable(), member: memberRecord.nullable() }),
+});
+
+const versionOf = z.object({ id: objectId, version: count });
+
+/**
+ * Which of the accounts have the versions that are said: of themselves, and of each key and member
+ * that is named, at one instant (docs/protocol.md#r12). A key or a member of another account has
+ * none.
+ */
+export const accountsUnchanged = request({
+  name: 'accounts.unchanged',
+  subject: 'accounts.unchanged',
+  version: 1,
+  sentBy: ['admission'],
+  servedBy: ['accounts'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 3_000,
+  body: z.object({
+    accounts: z
+      .array(
+        z.object({
+          account: objectId,
+          version: count,
+          keys: z.array(versionOf).max(UNCHANGED_PARTS_MAX),
+          members: z.array(versionOf).max(UNCHANGED_PARTS_MAX),
+        }),
+      )
+      .min(1)
+      .max(UNCHANGED_ACCOUNTS_MAX),
+  }),
+  answer: z.object({ accounts: z.array(objectId).max(UNCHANGED_ACCOUNTS_MAX) }),
 });
 
 /**

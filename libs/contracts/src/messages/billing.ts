@@ -26,7 +26,8 @@ import {
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
-import { balanceSnapshot } from './balance-snapshot.js';
+import { balanceSnapshot, versionedBalance } from './balance-snapshot.js';
+import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import { usageEvent } from './usage.js';
 
 /**
@@ -78,6 +79,41 @@ export const billingLoad = request({
      * it.
      */
     version: count.optional(),
+  }),
+});
+
+/**
+ * Which of the accounts are as is said, in one snapshot in which everything is settled that was
+ * stored before the question; else fault `behind` (docs/protocol.md#r12). An account is, when its
+ * terms and each balance that is named have that version (0: never written), and when it has no
+ * balance of a session or a week that runs or comes but those. A balance of anything else that is
+ * not named says nothing.
+ */
+export const billingUnchanged = request({
+  name: 'billing.unchanged',
+  subject: 'billing.unchanged',
+  version: 1,
+  sentBy: ['admission'],
+  servedBy: ['billing'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 3_000,
+  body: z.object({
+    accounts: z
+      .array(
+        z.object({
+          account: objectId,
+          termsVersion: count,
+          rows: z.array(versionedBalance.pick({ name: true, version: true })).max(UNCHANGED_PARTS_MAX),
+        }),
+      )
+      .min(1)
+      .max(UNCHANGED_ACCOUNTS_MAX),
+  }),
+  answer: z.object({
+    incarnation: objectId,
+    /** Those that are, each with its version in the snapshot. */
+    accounts: z.array(z.object({ account: objectId, version: count })).max(UNCHANGED_ACCOUNTS_MAX),
   }),
 });
 

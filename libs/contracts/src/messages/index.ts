@@ -26,6 +26,7 @@ import {
   accountsRotateKey,
   accountsSetAccountState,
   accountsSetKeyState,
+  accountsUnchanged,
   keysUsed,
 } from './accounts.js';
 import {
@@ -71,6 +72,7 @@ import {
   billingStatement,
   billingStatementLines,
   billingTrialBalance,
+  billingUnchanged,
   billingUsageRecord,
   billingUsageRecords,
   billingWallet,
@@ -142,6 +144,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   edgeTestSource,
   billingBalanceSnapshots,
   billingLoad,
+  billingUnchanged,
   billingFunding,
   billingAddWalletEntry,
   billingWallet,
@@ -180,6 +183,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   billingWebhookDeliveries,
   alertRaised,
   accountsLoad,
+  accountsUnchanged,
   accountsFind,
   accountsNames,
   accountsCreateAccount,

@@ -6,6 +6,7 @@ import {
   accountsLoad,
   accountsNames,
   accountsSetAccountState,
+  accountsUnchanged,
   type AnswerBodyOf,
   type ReceivedOf,
   type AccountRecord,
@@ -87,6 +88,7 @@ export function serveAccounts(
 ): void {
   const { store } = deps;
   lookup(accountsLoad, (body) => loadAccount(store, body));
+  lookup(accountsUnchanged, async ({ accounts }) => ({ accounts: await store.unchanged(accounts) }));
   lookup(accountsGetAccount, (body) => getAccount(store, body));
   lookup(accountsListAccounts, (body) => listAccounts(store, body));
   lookup(accountsNames, (body) => findNames(store, body));

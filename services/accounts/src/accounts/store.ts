@@ -1,3 +1,4 @@
+import type { accountsUnchanged, ReceivedOf } from '@gateway/contracts/messages';
 import type { Tx } from '@gateway/postgres';
 import type { Account, ApiKey, OwnedAccount } from '../base/rules.js';
 import {
@@ -26,6 +27,8 @@ export interface Names {
 type NamedKey = Pick<ApiKey, 'id' | 'name' | 'kind' | 'member'> & { readonly email: string };
 type NamedMember = { readonly id: string; readonly email: string };
 
+export type AskedAccounts = ReceivedOf<typeof accountsUnchanged>['accounts'];
+
 /**
  * Reads of accounts. Lists are in the order of creation and begin after an id; null: at the first
  * object.
@@ -39,6 +42,20 @@ export function createAccountReads(queries: Tx) {
     async load(account: string, key: string | null): Promise<LoadedAccount> {
       const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
       return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };
+    },
+    /** Of these accounts those that have the versions that are said, at one instant. */
+    async unchanged(asked: AskedAccounts): Promise<string[]> {
+      const keys = asked.flatMap(({ account, keys }) => keys.map((key) => ({ account, ...key })));
+      const members = asked.flatMap(({ account, members }) => members.map((member) => ({ account, ...member })));
+      const columns = [keys, members].flatMap((named) => [
+        named.map(({ account }) => account),
+        named.map(({ id }) => id),
+        named.map(({ version }) => version),
+      ]);
+      const values = [asked.map(({ account }) => account), asked.map(({ version }) => version), ...columns];
+      return (await queries.query<{ account: string }>(UNCHANGED, values, { name: 'unchanged' })).map(
+        ({ account }) => account,
+      );
     },
     async list(after: string | null, limit: number): Promise<OwnedAccount[]> {
       const text = `${OWNED_ACCOUNT} WHERE a.id > $1 ORDER BY a.id LIMIT $2`;
@@ -58,6 +75,19 @@ export function createAccountReads(queries: Tx) {
   };
 }
 
+/** A limit beneath each id: the plan is made once, and could else be to read whole tables. */
+const UNCHANGED = `WITH changed AS (
+    SELECT named.account FROM unnest($3::text[], $4::text[], $5::bigint[]) AS named (account, id, version)
+      LEFT JOIN LATERAL (SELECT account, version FROM api_keys WHERE id = named.id LIMIT 1) AS kept ON true
+     WHERE (kept.account, kept.version) IS DISTINCT FROM (named.account, named.version)
+    UNION
+    SELECT named.account FROM unnest($6::text[], $7::text[], $8::bigint[]) AS named (account, id, version)
+      LEFT JOIN LATERAL (SELECT account, version FROM members WHERE id = named.id LIMIT 1) AS kept ON true
+     WHERE (kept.account, kept.version) IS DISTINCT FROM (named.account, named.version)
+  )
+  SELECT asked.account FROM unnest($1::text[], $2::bigint[]) AS asked (account, version)
+    JOIN LATERAL (SELECT version FROM accounts WHERE id = asked.account LIMIT 1) AS kept USING (version)
+   WHERE asked.account NOT IN (SELECT account FROM changed)`;
 const NAMED_KEYS = `SELECT k.id, k.name, k.kind, k.member, u.email FROM api_keys k
    JOIN members m ON m.id = k.member JOIN users u ON u.id = m.user_id
  WHERE k.account = $1 AND k.id = ANY($2)`;

@@ -4,6 +4,7 @@ import {
   billingCloseAccount,
   billingFunding,
   billingLoad,
+  billingUnchanged,
   billingWallet,
   type ReceivedOf,
 } from '@gateway/contracts/messages';
@@ -12,6 +13,7 @@ import { formatUsd } from '@gateway/metering';
 import type { InForce } from '../ledger/store.js';
 import { activeKeysMaxOf } from '../subscriptions/terms-rules.js';
 import type { AccountStore } from './store.js';
+import { findUnchanged, type UnchangedDeps } from './find-unchanged.js';
 import { loadAccount, type LoadDeps } from './load-account.js';
 
 export interface CloseAccountDeps {
@@ -66,12 +68,14 @@ export async function showWallet(
 }
 
 export interface AccountDeps extends CloseAccountDeps {
-  readonly load: LoadDeps;
+  readonly load: LoadDeps & UnchangedDeps;
   readonly store: AccountStore;
 }
 
 /** Loads running at once; waiting ones after a loss of the limit store hold no connection. */
 const LOADS_MAX = 512;
+/** Questions for 1,000 accounts each at once: loads need the connections more. */
+const UNCHANGED_MAX = 4;
 
 /** Answers requests about an account as a whole: its load, its money, its end. */
 export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, now }: AccountDeps): void {
@@ -79,12 +83,25 @@ export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, n
     billingLoad,
     async (body) => {
       const loaded = await loadAccount(load, body);
-      if (loaded.kind === 'behind') throw new BusFault('behind', 'not everything that was stored is settled');
+      if (loaded.kind === 'behind') throw behind();
       return loaded.answer;
     },
     { concurrencyMax: LOADS_MAX },
   );
+  bus.serve(
+    billingUnchanged,
+    async (body) => {
+      const found = await findUnchanged(load, body);
+      if (found.kind === 'behind') throw behind();
+      return found.answer;
+    },
+    { concurrencyMax: UNCHANGED_MAX },
+  );
   bus.serve(billingCloseAccount, (body) => closeAccount({ store, inForce, now }, body));
   bus.serve(billingFunding, ({ account }) => showFunding(store, account, now()));
   bus.serve(billingWallet, ({ account }) => showWallet(store, account, now()));
+}
+
+function behind(): BusFault {
+  return new BusFault('behind', 'not everything that was stored is settled');
 }

@@ -62,7 +62,10 @@ async function caughtUpNow({ store, stream }: LoadDeps, requestedAt: number): Pr
 /**
  * The time of asking, once everything stored before it is settled; null when that takes too long.
  */
-async function waitForStream({ store, stream }: LoadDeps, requestedAt: number): Promise<number | null> {
+export async function waitForStream(
+  { store, stream }: { readonly store: Pick<LoadStore, 'settledPosition'>; readonly stream: LoadDeps['stream'] },
+  requestedAt: number,
+): Promise<number | null> {
   const state = await stream.state();
   const untilMs = performance.now() + CATCH_UP_MS;
   for (;;) {

@@ -4,6 +4,7 @@ import { inTransaction, type Pool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
+import { type Explained, rowsRead } from '../../test/rows-read.js';
 import { createPipelinedPool } from '../usage/pipeline-store.js';
 import { createLoadStore } from './load-store.js';
 
@@ -50,28 +51,11 @@ test('a load reads the windows that run or come, and not one row of the year bef
     `w:weekly:${unit}:${weekStart(NOW)}`,
   ]);
   const beyond = ['usd', 'requests'].flatMap((unit) => [`w:session_5h:${unit};`, `w:weekly:${unit};`]);
-  const [plan = {}] = await inTransaction(pool, (tx) =>
-    tx.query<{ 'QUERY PLAN'?: { Plan: Node }[] }>(
+  const [plan] = await inTransaction(pool, (tx) =>
+    tx.query<Explained>(
       `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE load_rows ('busy', '{wallet}', '{${first}}', '{${beyond}}', '{}')`,
       [],
     ),
   );
-  const read = rowsRead(plan['QUERY PLAN']?.[0]?.Plan);
-  expect(read).toBe(expected.length);
+  expect(rowsRead(plan)).toBe(expected.length);
 });
-
-interface Node {
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly Node[];
-}
-
-/** Rows of the table that a plan has looked at. */
-function rowsRead(node: Node | undefined): number {
-  if (node === undefined) throw new Error('there is no plan');
-  const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
-  if (node['Relation Name'] !== 'standing_rows') return below;
-  return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-}

@@ -45,7 +45,7 @@ export interface LoadStore {
 }
 
 /** Rows of one kind of window, and of allotments, that one load carries; the newest names win. */
-const RUNNING_ROWS_MAX = 600;
+export const RUNNING_ROWS_MAX = 600;
 
 export function createLoadStore(pool: Pool): LoadStore {
   const queries = onPool(pool);
@@ -96,10 +96,7 @@ async function rowsOf(
   const wanted = [...new Set([WALLET_ROW, ...names])];
   const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   const monthly = WINDOW_UNITS.flatMap((unit) => periods.map((period) => monthlyWindowRow(unit, period)));
-  const running = WINDOW_UNITS.flatMap((unit) => [
-    rowsFrom(sessionWindowRow(unit, sessionsSince(now))),
-    rowsFrom(weeklyWindowRow(unit, weekStart(now))),
-  ]);
+  const running = runningRanges(now);
   // A limit beneath each key: the plan is made once, and could else be to read the whole account.
   const found = await tx.query<Balance>(
     `SELECT named.* FROM unnest($2::text[]) AS wanted (name)
@@ -146,14 +143,24 @@ async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-function sessionsSince(now: number): number {
-  return Math.max(0, now - SESSION_5H_MS);
+/** A row, and what is beyond those of its kind that follow it. */
+export interface RowRange {
+  readonly first: string;
+  readonly beyond: string;
+}
+
+/** Rows of sessions and weeks that run or come, whoever's clock is ahead of ours. */
+export function runningRanges(now: number): RowRange[] {
+  return WINDOW_UNITS.flatMap((unit) => [
+    rowsFrom(sessionWindowRow(unit, Math.max(0, now - SESSION_5H_MS))),
+    rowsFrom(weeklyWindowRow(unit, weekStart(now))),
+  ]);
 }
 
 /**
  * The row and those of later windows of its kind: an exact range of the key, whatever history there
  * is before it. Starts have 13 digits until the year 2286: as text they sort like numbers.
  */
-function rowsFrom(first: string): { readonly first: string; readonly beyond: string } {
+function rowsFrom(first: string): RowRange {
   return { first, beyond: `${first.slice(0, first.lastIndexOf(':'))};` };
 }

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { SESSION_5H_MS, sessionWindowRow, weeklyWindowRow, weekStart } from '@gateway/metering';
+import { inTransaction, type Pool } from '@gateway/postgres';
+import { silentLog } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startLedger } from '../../test/ledger-world.js';
+import { type Explained, rowsRead } from '../../test/rows-read.js';
+import { createPipelinedPool } from '../usage/pipeline-store.js';
+import { type AskedAccounts, createUnchangedStore } from './unchanged-store.js';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const WEEK_MS = 7 * 86_400_000;
+const RUNNING = sessionWindowRow('usd', NOW - 1_000);
+const OVER = sessionWindowRow('usd', NOW - SESSION_5H_MS - 1);
+
+const ledger = duringTests(startLedger);
+let pool: Pool;
+
+beforeAll(() => {
+  pool = createPipelinedPool(ledger.url, { max: 1, applicationName: 'test', log: silentLog });
+});
+afterAll(() => pool.end());
+beforeEach(async () => {
+  await ledger.admin.query('DELETE FROM billing.standing_rows; DELETE FROM billing.accounts');
+});
+
+const put = async (account: string, rows: Readonly<Record<string, number>>, version = 9, terms = 4): Promise<void> => {
+  await ledger.admin.query('INSERT INTO billing.accounts (account, version, terms_version) VALUES ($1, $2, $3)', [
+    account,
+    version,
+    terms,
+  ]);
+  await ledger.admin.query(
+    `INSERT INTO billing.standing_rows (account, name, value, version)
+     SELECT $1, name, 1, version FROM unnest($2::text[], $3::bigint[]) AS row (name, version)`,
+    [account, Object.keys(rows), Object.values(rows)],
+  );
+};
+const asking = (account: string, rows: Readonly<Record<string, number>>, termsVersion = 4): AskedAccounts[number] => {
+  return { account, termsVersion, rows: Object.entries(rows).map(([name, version]) => ({ name, version })) };
+};
+const unchanged = async (...asked: AskedAccounts) =>
+  (await createUnchangedStore(pool).unchanged(asked, NOW)).accounts.map(({ account }) => account);
+
+const KEPT = { wallet: 7, 'km:k:2026-11': 5, [RUNNING]: 7 };
+test.each([
+  ['all are as is said', {}, {}, true],
+  ['a balance was never written, and is said to have been not', {}, { 'mm:m:2026-11': 0 }, true],
+  ['a balance is newer', { wallet: 8 }, {}, false],
+  ['a balance is older', { wallet: 6 }, {}, false],
+  ['a balance is said that was never written', {}, { 'mm:m:2026-11': 3 }, false],
+  ['a balance was written, and is said to have been not', { 'mm:m:2026-11': 3 }, { 'mm:m:2026-11': 0 }, false],
+  ['a session runs that is not said', { [sessionWindowRow('requests', NOW - 1_000)]: 7 }, {}, false],
+  ['a session is to come that is not said', { [sessionWindowRow('usd', NOW + 900)]: 7 }, {}, false],
+  ['a week runs that is not said', { [weeklyWindowRow('usd', weekStart(NOW))]: 7 }, {}, false],
+  ['a session is over that is not said', { [OVER]: 8 }, {}, true],
+  ['a week is over that is not said', { [weeklyWindowRow('usd', weekStart(NOW) - WEEK_MS)]: 8 }, {}, true],
+  ['a month is not said: it is asked for by name', { 'km:other:2026-11': 8 }, {}, true],
+])('%s', async (_name, written, said, isUnchanged) => {
+  await put('one', { ...KEPT, ...written });
+  await put('other', KEPT);
+  expect(await unchanged(asking('one', { ...KEPT, ...said }), asking('other', KEPT))).toEqual(
+    isUnchanged ? ['one', 'other'] : ['other'],
+  );
+});
+
+test('terms of another version are a change; an account that is not known has none', async () => {
+  await put('one', KEPT);
+  expect(await unchanged(asking('one', KEPT, 3), asking('none', { wallet: 0 }, 0), asking('nobody', {}, 1))).toEqual([
+    'none',
+  ]);
+});
+
+test('the version of an account and the ledger epoch are those of the snapshot', async () => {
+  await put('one', KEPT, 12);
+  const found = await createUnchangedStore(pool).unchanged([asking('one', KEPT), asking('none', {}, 0)], NOW);
+  const { rows } = await ledger.admin.query('SELECT incarnation FROM billing.ledger_state');
+  expect(found).toMatchObject({
+    ledgerEpoch: rows[0].incarnation,
+    accounts: [
+      { account: 'one', version: 12 },
+      { account: 'none', version: 0 },
+    ],
+  });
+});
+
+test('not one row of the year before is read', async () => {
+  const sessions = Array.from({ length: 1_750 }, (_, index) => NOW - index * SESSION_5H_MS);
+  const rows = Object.fromEntries(sessions.map((start) => [sessionWindowRow('usd', start), 1]));
+  await put('busy', { wallet: 1, ...rows });
+  const said = { wallet: 1, [sessionWindowRow('usd', NOW)]: 1, [sessionWindowRow('usd', NOW - SESSION_5H_MS)]: 1 };
+  expect(await unchanged(asking('busy', said))).toEqual(['busy']);
+  const range = `'{w:session_5h:usd:${NOW - SESSION_5H_MS}}', '{w:session_5h:usd;}'`;
+  const explain = (statement: string) =>
+    inTransaction(pool, (tx) => tx.query<Explained>(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${statement}`, []));
+  expect(rowsRead((await explain(`unchanged_windows ('{busy}', ${range})`))[0])).toBe(2);
+  expect(rowsRead((await explain(`unchanged_rows ('{busy}', '{wallet}', '{1}')`))[0])).toBe(1);
+});

@@ -1,0 +1,101 @@
+import type { AnswerOf, billingUnchanged, ReceivedOf } from '@gateway/contracts/messages';
+import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
+import { int8s, texts } from '../ledger/array-sql.js';
+import { DATABASE_MARK } from '../ledger/sql.js';
+import { RUNNING_ROWS_MAX, runningRanges } from './load-store.js';
+
+export type AskedAccounts = ReceivedOf<typeof billingUnchanged>['accounts'];
+
+/** Accounts that are as was said, of one snapshot. */
+export interface UnchangedAccounts {
+  /** Which database it was read from. */
+  readonly database: string;
+  readonly ledgerEpoch: string;
+  readonly accounts: AnswerOf<typeof billingUnchanged>['accounts'];
+}
+
+export interface UnchangedStore {
+  /** @param now which windows run and come, epoch milliseconds */
+  unchanged(asked: AskedAccounts, now: number): Promise<UnchangedAccounts>;
+}
+
+export function createUnchangedStore(pool: Pool): UnchangedStore {
+  return {
+    unchanged: (asked, now) =>
+      inTransaction(pool, (tx) => unchanged(tx, asked, now), { isolation: 'repeatable read', readOnly: true }),
+  };
+}
+
+async function unchanged(tx: Tx, asked: AskedAccounts, now: number): Promise<UnchangedAccounts> {
+  const state = await tx.one<{ database: string; ledger_epoch: string }>(
+    `SELECT ${DATABASE_MARK} AS database, incarnation AS ledger_epoch FROM ledger_state`,
+    [],
+    { name: 'unchanged_state' },
+  );
+  if (state === null) throw new Error('the ledger has no incarnation');
+  const changed = await changedAccounts(tx, asked);
+  for (const account of await withOtherWindows(tx, asked, now)) changed.add(account);
+  const versions = await versionsOf(tx, asked);
+  return {
+    database: state.database,
+    ledgerEpoch: state.ledger_epoch,
+    accounts: versions.filter(({ account }) => !changed.has(account)),
+  };
+}
+
+/**
+ * Accounts of which a named balance has another version. A limit beneath each key, as in a load.
+ */
+async function changedAccounts(tx: Tx, asked: AskedAccounts): Promise<Set<string>> {
+  const named = asked.flatMap(({ account, rows }) => rows.map((row) => ({ account, ...row })));
+  const rows = await tx.query<{ account: string }>(
+    `SELECT DISTINCT named.account
+       FROM unnest($1::text[], $2::text[], $3::bigint[]) AS named (account, name, version)
+       LEFT JOIN LATERAL (
+         SELECT version FROM standing_rows
+          WHERE account = named.account AND name = named.name LIMIT 1) AS kept ON true
+      WHERE coalesce(kept.version, 0) <> named.version`,
+    [
+      texts(named.map(({ account }) => account)),
+      texts(named.map(({ name }) => name)),
+      int8s(named.map(({ version }) => version)),
+    ],
+    { name: 'unchanged_rows' },
+  );
+  return new Set(rows.map(({ account }) => account));
+}
+
+/** Accounts with a session or a week that runs or comes, and is not named. */
+async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Promise<string[]> {
+  const named = new Map(asked.map(({ account, rows }) => [account, new Set(rows.map(({ name }) => name))]));
+  const ranges = runningRanges(now);
+  const rows = await tx.query<{ account: string; name: string }>(
+    `SELECT running.account, running.name
+       FROM unnest($1::text[]) AS asked (account) CROSS JOIN unnest($2::text[], $3::text[]) AS rows (first, beyond)
+       CROSS JOIN LATERAL (
+         SELECT account, name FROM standing_rows
+          WHERE account = asked.account AND name >= rows.first AND name < rows.beyond
+          ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX}) AS running`,
+    [
+      texts(asked.map(({ account }) => account)),
+      texts(ranges.map(({ first }) => first)),
+      texts(ranges.map(({ beyond }) => beyond)),
+    ],
+    { name: 'unchanged_windows' },
+  );
+  return rows.filter(({ account, name }) => named.get(account)?.has(name) !== true).map(({ account }) => account);
+}
+
+/** Versions of accounts whose terms have the version that is said; 0 of one that is not known. */
+async function versionsOf(tx: Tx, asked: AskedAccounts): Promise<{ account: string; version: number }[]> {
+  const rows = await tx.query<{ account: string; version: bigint }>(
+    `SELECT asked.account, coalesce(known.version, 0) AS version
+       FROM unnest($1::text[], $2::bigint[]) AS asked (account, terms_version)
+       LEFT JOIN LATERAL (
+         SELECT version, terms_version FROM accounts WHERE account = asked.account LIMIT 1) AS known ON true
+      WHERE coalesce(known.terms_version, 0) = asked.terms_version`,
+    [texts(asked.map(({ account }) => account)), int8s(asked.map(({ termsVersion }) => termsVersion))],
+    { name: 'unchanged_accounts' },
+  );
+  return rows.map(({ account, version }) => ({ account, version: Number(version) }));
+}

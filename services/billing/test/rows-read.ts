@@ -1,0 +1,24 @@
+interface Node {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Node[];
+}
+
+/** What `EXPLAIN (ANALYZE, FORMAT JSON)` answers. */
+export interface Explained {
+  readonly 'QUERY PLAN'?: readonly { readonly Plan: Node }[];
+}
+
+/** Rows of `standing_rows` that a plan has looked at. */
+export function rowsRead(explained: Explained | undefined): number {
+  return readBy(explained?.['QUERY PLAN']?.[0]?.Plan);
+}
+
+function readBy(node: Node | undefined): number {
+  if (node === undefined) throw new Error('there is no plan');
+  const below = (node.Plans ?? []).reduce((sum, one) => sum + readBy(one), 0);
+  if (node['Relation Name'] !== 'standing_rows') return below;
+  return below + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+}
