@@ -3,7 +3,6 @@
 -- What the owners say of one account: records, rows, terms, closed ids (docs/protocol.md#r8,
 -- docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is newer, loaded or not;
 -- rows come first, then the closed ids.
-local LOAD_MS = 5000
 local RECORD_SECONDS = 7776000
 
 local token_key, due_key, asked_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.asked]
@@ -205,7 +204,7 @@ if completes and versions['g'] then
   redis.call('HDEL', account_key, 'g')
 end
 if loading and has_caught_up and caught_up ~= '1' then
-  redis.call('SET', token_key, token .. ' ' .. state .. ' ' .. since .. ' 1')
+  note_caught_up(token_key, token, state, since)
 end
 
 for at = closed_at + 1, closed_at + closed do

@@ -22,6 +22,7 @@ import type { AccountDump } from './read/read-account.js';
 import { usage } from './read/usage.js';
 import { GoneEdges } from './recover/forget-gone-edges.js';
 import { Recovery } from './recover/recover-buckets.js';
+import { Revalidation } from './revalidate/revalidation.js';
 import { applyUpdate, applyBalanceSnapshots } from './apply/apply-update.js';
 import { listSlots } from './slots/list-slots.js';
 import type { SlotsAnswer, SlotsQuestion } from './slots/list-slots.js';
@@ -37,6 +38,7 @@ export class Admission {
   readonly #decider: Decider;
   readonly #batches: BatchHandler;
   readonly #recovery: Recovery;
+  readonly #revalidation: Revalidation;
   readonly #sweeper: SweepTimer;
   readonly #gone: GoneEdges;
   readonly #uses: KeyUses;
@@ -46,7 +48,8 @@ export class Admission {
     const cache = new RecordCache();
     this.#uses = new KeyUses(ports);
     this.#refused = new RefusedCalls(ports);
-    this.#recovery = new Recovery(ports, cache);
+    this.#revalidation = new Revalidation(ports);
+    this.#recovery = new Recovery(ports, cache, (buckets) => this.#revalidation.opened(buckets));
     this.#gone = new GoneEdges(ports);
     const noticeLoss = (bucket: number): void => {
       if (this.#recovery.notice(bucket)) this.#sweeper.soon();
@@ -81,7 +84,7 @@ export class Admission {
 
   /** Ends what runs by itself. What came from the bus is waited for by the bus. */
   async stop(): Promise<void> {
-    await Promise.all([this.#sweeper.stop(), this.#recovery.stop(), this.#gone.stop()]);
+    await Promise.all([this.#sweeper.stop(), this.#recovery.stop(), this.#revalidation.stop(), this.#gone.stop()]);
     this.#uses.stop();
     this.#refused.stop();
   }
@@ -131,6 +134,11 @@ export class Admission {
   /** One sweep of all buckets now, beside the timer's. */
   sweep(): Promise<void> {
     return this.#sweeper.sweepNow();
+  }
+
+  /** Resolves when no kept account waits to be confirmed: for tests. */
+  revalidated(): Promise<void> {
+    return this.#revalidation.idle();
   }
 
   /** What Redis has of an account: for operations and tests. */

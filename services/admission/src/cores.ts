@@ -4,7 +4,7 @@ export { loadScripts } from './adapters/load-scripts.js';
 export { RedisClock } from './adapters/redis-clock.js';
 export { Admission } from './admission.js';
 export { buildCatalogView, type CatalogView } from './domain/catalog-view.js';
-export { bucketKeys } from './domain/store-keys.js';
+export { accountOfKey, bucketKeys } from './domain/store-keys.js';
 export { EpochHistory } from './domain/epoch-history.js';
 export { makeEpoch } from './domain/epoch.js';
 export { isHoldId, readHold, type StoredHold } from './domain/hold.js';
@@ -13,4 +13,4 @@ export type { ScriptCall, ScriptName, ScriptReply } from './domain/script-call.j
 export { POSITIONS, argumentOf, type ScriptArgument } from './domain/script-positions.js';
 export { readTemplate, type HoldTemplate } from './domain/hold-template.js';
 export { AdmissionFault } from './ports.js';
-export type { Heartbeat, LimitStore, Ports } from './ports.js';
+export type { Heartbeat, LimitStore, Owners, Ports } from './ports.js';

@@ -2,12 +2,15 @@ import type {
   AccountRecord,
   AdmissionFaultCode,
   AnswerBodyOf,
+  AnswerOf,
   BodyOf,
   KeyRecord,
   MemberRecord,
   ReceivedOf,
   UsageEvent,
+  accountsUnchanged,
   billingLoad,
+  billingUnchanged,
   edgeHeartbeat,
   edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
@@ -51,12 +54,23 @@ export interface LimitStore {
   /** A new token for a bucket of this server run. */
   newEpoch(): string;
   /**
+   * One step over the accounts of all buckets, loaded or not: about a thousand keys are looked at.
+   * An account may come twice.
+   * @param cursor `0` at first, then that of the step before; one that answers `0` was the last
+   */
+  accounts(cursor: string): Promise<AccountsStep>;
+  /**
    * Epochs that edges or other replicas quote. One that supersedes this server's makes it unusable:
    * it is looked for anew.
    */
   hear(epochs: readonly string[]): void;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
+}
+
+export interface AccountsStep {
+  readonly cursor: string;
+  readonly accounts: readonly string[];
 }
 
 /** Redis time as this process knows it, in milliseconds, with the test clock's offset. */
@@ -81,6 +95,9 @@ export interface Owners {
     ids: readonly string[];
     afterLoss: boolean;
   }): Promise<LoadedBalances>;
+  /** At most 1,000 accounts in a question; so too of the next. */
+  unchangedBalances(accounts: BodyOf<typeof billingUnchanged>['accounts']): Promise<AnswerOf<typeof billingUnchanged>>;
+  unchangedRecords(accounts: BodyOf<typeof accountsUnchanged>['accounts']): Promise<AnswerOf<typeof accountsUnchanged>>;
 }
 
 /** What billing answers a load. `version`: of the account in the snapshot, when it is told. */

@@ -2,8 +2,10 @@ import type { Bus } from '@gateway/bus';
 import {
   accountsFind,
   accountsLoad,
+  accountsUnchanged,
   admissionAuthorize,
   billingLoad,
+  billingUnchanged,
   modelEntryKey,
   usageRecorded,
 } from '@gateway/contracts/messages';
@@ -56,6 +58,7 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
   const events: UsageEvent[] = [];
   accounts.serve(accountsFind, async ({ digests }) => ({ found: await owners.find(digests) }));
   accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
+  accounts.serve(accountsUnchanged, (question) => owners.unchangedRecords(question.accounts));
   await ensureUsage(billing);
   if (playBilling) playBilling(billing, events);
   else collectEvents(billing, owners, events);
@@ -126,6 +129,7 @@ export function ensureUsage(billing: Bus): Promise<void> {
 
 function collectEvents(billing: Bus, owners: Ports['owners'], events: UsageEvent[]): void {
   billing.serve(billingLoad, (question) => owners.loadBalances(question));
+  billing.serve(billingUnchanged, (question) => owners.unchangedBalances(question.accounts));
   for (let shard = 0; shard < SHARDS_TOTAL; shard += 1) {
     billing.consume({
       stream: usageRecorded.stream,

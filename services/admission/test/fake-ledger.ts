@@ -1,6 +1,6 @@
 import { BusFault } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
-import { billingLoad, billingBalanceSnapshots, usageRecorded } from '@gateway/contracts/messages';
+import { billingLoad, billingBalanceSnapshots, billingUnchanged, usageRecorded } from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow } from '@gateway/metering';
 import { until } from '@gateway/testkit';
@@ -41,7 +41,11 @@ export class FakeLedger {
         }
       },
     });
-    const { loadBalances } = ownersOf(owners);
+    const { loadBalances, unchangedBalances } = ownersOf(owners);
+    bus.serve(billingUnchanged, async (question) => {
+      await this.#catchUp();
+      return unchangedBalances(question.accounts);
+    });
     bus.serve(billingLoad, async (question) => {
       if (question.afterLoss) await this.#catchUp();
       const answer = await loadBalances(question);

@@ -55,6 +55,7 @@ export interface OwnerState {
     find: number;
     loadAccount: number;
     loadBalances: { account: string; names: readonly string[]; ids: readonly string[]; afterLoss: boolean }[];
+    unchanged: number;
   };
 }
 
@@ -170,7 +171,7 @@ export function makeOwners(): OwnerState {
     billingDown: false,
     delay: async () => undefined,
     caughtUpTo: () => Date.now(),
-    asked: { find: 0, loadAccount: 0, loadBalances: [] },
+    asked: { find: 0, loadAccount: 0, loadBalances: [], unchanged: 0 },
   };
 }
 
@@ -278,6 +279,36 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
         },
         caughtUpTo: state.caughtUpTo(),
       };
+    },
+    async unchangedBalances(asked) {
+      state.asked.unchanged += 1;
+      await state.delay();
+      if (state.billingDown) throw new Error('no responders');
+      const accounts = asked.flatMap(({ account, termsVersion, rows }) => {
+        const known = state.accounts.get(account);
+        if (known === undefined || known.terms.version !== termsVersion) return [];
+        const named = new Map(rows.map(({ name, version }) => [name, version]));
+        for (const name of known.rows.keys()) if (/^w:(session|week)/.test(name) && !named.has(name)) return [];
+        for (const [name, version] of named) if ((known.rows.get(name)?.version ?? 0) !== version) return [];
+        const versions = [...known.rows.values()].map(({ version }) => version);
+        return [{ account, version: Math.max(termsVersion, ...versions) }];
+      });
+      const [first] = state.accounts.values();
+      return { incarnation: first?.incarnation ?? '', accounts };
+    },
+    async unchangedRecords(asked) {
+      state.asked.unchanged += 1;
+      await state.delay();
+      if (state.accountsDown) throw new Error('no responders');
+      const accounts = asked.flatMap(({ account, version, keys, members }) => {
+        const known = state.accounts.get(account);
+        const isSame =
+          known?.version === version &&
+          keys.every((key) => known.keys.get(key.id)?.version === key.version) &&
+          members.every((member) => known.members.get(member.id)?.version === member.version);
+        return isSame ? [account] : [];
+      });
+      return { accounts };
     },
   };
 }

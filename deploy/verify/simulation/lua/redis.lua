@@ -112,6 +112,19 @@ function commands.HKEYS(key)
   return sorted_names(value_of(key))
 end
 
+function commands.HLEN(key)
+  return #sorted_names(value_of(key))
+end
+
+function commands.HGETALL(key)
+  local hash, fields = value_of(key) or {}, {}
+  for _, name in ipairs(sorted_names(hash)) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = hash[name]
+  end
+  return fields
+end
+
 function commands.ZADD(key, ...)
   local set = made(key)
   local items = { ... }
@@ -215,6 +228,17 @@ function dump_hash(key)
     parts[#parts + 1] = hash[field]
   end
   return table.concat(parts, '\1')
+end
+
+-- The keys of accounts, in order.
+function list_accounts()
+  local keys = {}
+  for _, key in ipairs(sorted_names(database)) do
+    if string.find(key, '^{%d+}a:') then
+      keys[#keys + 1] = key
+    end
+  end
+  return table.concat(keys, '\1')
 end
 
 function dump_text(key)

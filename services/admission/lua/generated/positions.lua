@@ -106,6 +106,14 @@ APPLY = {
   closed = 19,
   size = 19,
 }
+CONFIRM = {
+  load_token = 3,
+  load_start = 4,
+  ledger_epoch = 5,
+  account_version = 6,
+  digest = 7,
+  size = 7,
+}
 RECORD = {
   name = 1,
   content = 2,

@@ -34,3 +34,8 @@ local MARK_CHARS = 12
 local function mark_of(token)
   return string.sub(token, -MARK_CHARS)
 end
+
+-- Billing has settled all that was stored before the token was set.
+local function note_caught_up(key, token, state, since)
+  redis.call('SET', key, token .. ' ' .. state .. ' ' .. since .. ' 1')
+end

@@ -1,5 +1,11 @@
 import type { Bus } from '@gateway/bus';
-import { accountsFind, accountsLoad, billingLoad } from '@gateway/contracts/messages';
+import {
+  accountsFind,
+  accountsLoad,
+  accountsUnchanged,
+  billingLoad,
+  billingUnchanged,
+} from '@gateway/contracts/messages';
 import type { Owners } from '../ports.js';
 
 /** Shorter than an entry's own deadline, so that a silent owner is told as such. */
@@ -14,5 +20,7 @@ export function busOwners(bus: Bus): Owners {
     loadAccount: (account, key) => bus.request(accountsLoad, { account, key }, { timeoutMs: ANSWER_MS }),
     loadBalances: ({ account, names, ids, afterLoss }) =>
       bus.request(billingLoad, { account, names: [...names], ids: [...ids], afterLoss }, { timeoutMs: ANSWER_MS }),
+    unchangedBalances: (accounts) => bus.request(billingUnchanged, { accounts }),
+    unchangedRecords: (accounts) => bus.request(accountsUnchanged, { accounts }),
   };
 }

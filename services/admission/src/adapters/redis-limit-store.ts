@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
-import { NO_ROUTE, bucketKeys, routeKey } from '../domain/store-keys.js';
+import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, bucketKeys, routeKey } from '../domain/store-keys.js';
 import { EpochHistory } from '../domain/epoch-history.js';
 import { makeEpoch } from '../domain/epoch.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
 import { AdmissionFault } from '../ports.js';
-import type { LimitStore, Log } from '../ports.js';
+import type { AccountsStep, LimitStore, Log } from '../ports.js';
 import { evictionProblem, isElsewhere, redisProblem } from './check-redis.js';
 import { loadScripts } from './load-scripts.js';
 import { redisAddressOf, type Place, type RedisAddress } from './redis-address.js';
@@ -44,7 +44,9 @@ const EPOCH_RANDOM_BYTES = 8;
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
 /** They run on a connection of their own, so that no decision waits behind a long sweep. */
-const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep']);
+const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'digest', 'confirm']);
+/** Keys that one step over all accounts looks at: some hundred microseconds of Redis. */
+const SCAN_KEYS = 1_000;
 
 const SUPERSEDED = 'another Redis server has taken the place of this one';
 
@@ -202,6 +204,12 @@ export class RedisLimitStore implements LimitStore {
     if (this.#runId === null || !this.#epochs.isSuperseded()) return;
     this.log.warn({ runId: this.#runId }, SUPERSEDED);
     this.#reconnect();
+  }
+
+  async accounts(cursor: string): Promise<AccountsStep> {
+    const redis = this.#sweepRunId === this.#handshaken() ? this.#sweepRedis : this.#redis;
+    const [next, keys] = await redis.scan(cursor, 'MATCH', ACCOUNT_KEYS, 'COUNT', SCAN_KEYS).catch(this.#throwFault);
+    return { cursor: next, accounts: keys.map(accountOfKey) };
   }
 
   async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {

@@ -34,6 +34,11 @@ export interface LoadStamp {
 /** Enough to tell the epochs of one ledger apart. Each restore gives it a new one. */
 const LEDGER_EPOCH_CHARS = 8;
 
+/** What an account keeps of the ledger epoch under which it was loaded. */
+export function ledgerEpochMark(ledgerEpoch: string): string {
+  return shortHash(ledgerEpoch).slice(0, LEDGER_EPOCH_CHARS);
+}
+
 /** Writes what is newer, then ends the holds of closed ids. */
 export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
   const { standing: snapshot, record, members = [], keyRecords = [] } = update;
@@ -46,7 +51,7 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
     args: [
       ...inOrder('APPLY', {
         account: update.account,
-        ledgerEpoch: update.incarnation === undefined ? '' : shortHash(update.incarnation).slice(0, LEDGER_EPOCH_CHARS),
+        ledgerEpoch: update.incarnation === undefined ? '' : ledgerEpochMark(update.incarnation),
         loadToken: load?.token ?? '',
         loadStart: load?.startedAt ?? 0,
         isComplete: load?.complete ? '1' : '0',

@@ -12,6 +12,8 @@ export const SCRIPT_NAMES = [
   'read',
   'list',
   'take',
+  'digest',
+  'confirm',
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 

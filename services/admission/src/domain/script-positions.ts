@@ -84,6 +84,7 @@ export const POSITIONS = {
     'keys',
     'closed',
   ],
+  CONFIRM: ['loadToken', 'loadStart', 'ledgerEpoch', 'accountVersion', 'digest'],
   /** `content`: of a row its value, of a member the cap, of a key its record. */
   RECORD: ['name', 'content', 'version'],
   /** Then each account with its calls. */

@@ -36,6 +36,14 @@ export function accountKeys(keys: BucketKeys, account: string): string[] {
   return [...ownKeys(keys), keys.accounts + account, keys.holds + account];
 }
 
+/** The keys of all accounts, as a pattern of Redis. */
+export const ACCOUNT_KEYS = '{*}a:*';
+
+/** The account of a key that {@link ACCOUNT_KEYS} matches. */
+export function accountOfKey(key: string): string {
+  return key.slice(key.indexOf(':') + 1);
+}
+
 /** The field of an account that says under which token a key was loaded, and its version. */
 export function keyField(key: string): string {
   return `k:${key}`;

@@ -56,6 +56,8 @@ export class Recovery {
   constructor(
     private readonly ports: Ports,
     private readonly cache: RecordCache,
+    /** Told of buckets that this replica has opened. */
+    private readonly onOpened: (buckets: readonly number[]) => void = () => undefined,
   ) {}
 
   /**
@@ -200,14 +202,17 @@ export class Recovery {
         args: inOrder('TOKEN', { action: 'open', token }),
       })),
     );
+    const opened: number[] = [];
     for (const [index, [bucket]] of whole.entries()) {
       const reply = replies[index];
       if (reply === undefined || reply instanceof AdmissionFault) continue;
       this.#restoring.delete(bucket);
       // Lost again, or restored anew by another replica under another token: from the beginning.
-      if (reply[0] === 'open') bucketsOpened.add();
+      if (reply[0] === 'open') opened.push(bucket);
       else this.#noticed.add(bucket);
     }
+    bucketsOpened.add(opened.length);
+    this.onOpened(opened);
     if (this.pending() === 0) this.ports.log.info({ buckets: whole.length }, 'all buckets are open');
   }
 

@@ -204,6 +204,11 @@ export class FrozenLimitStore implements LimitStore {
     return `${this.#runId()}.${this.#tokens}`;
   }
 
+  /** Nothing is confirmed in a sequence: each loss is followed by loads. */
+  async accounts(): Promise<{ cursor: string; accounts: string[] }> {
+    return { cursor: '0', accounts: [] };
+  }
+
   async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
     const [account, holds] = await Promise.all([
       this.redis.send('hgetall', accountKey),

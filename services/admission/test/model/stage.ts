@@ -167,6 +167,8 @@ export class Stage {
           if (loaded === null || this.ledger.down) throw new Error('billing does not answer');
           return { incarnation: 'ledger-1', ...loaded };
         },
+        unchangedBalances: () => Promise.reject(new Error('not asked')),
+        unchangedRecords: () => Promise.reject(new Error('not asked')),
       },
       edges: {
         listens: () => true,

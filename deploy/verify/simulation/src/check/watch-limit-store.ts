@@ -56,11 +56,13 @@ export class LimitStoreWatch {
         break;
       case 'release':
       case 'apply':
+      case 'confirm':
         break;
       case 'due':
       case 'lease':
       case 'read':
       case 'list':
+      case 'digest':
         return;
     }
     this.#changed.add(call.keys[0] ?? '');

@@ -1,3 +1,4 @@
+import type { Owners } from '@gateway/admission/cores';
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
 import { inForce, toldOfAccount } from '../check/in-force.js';
@@ -7,6 +8,8 @@ import { anyOf, type RunParts } from './run-parts.js';
 
 /** Of the deployment of all runs. */
 export const PEPPER = 'pepper-of-the-simulation-0123456789';
+/** Members do not change. */
+const MEMBER_VERSION = 1;
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
 
@@ -62,8 +65,24 @@ export class AccountsHost {
     key: string | null,
   ): { account: AccountRecord | null; key: KeyRecord | null; member: MemberRecord | null } {
     const record = this.keys.get(account)?.find((owned) => owned.record.key === key)?.record ?? null;
-    const member = record && { account, member: record.member, capNanoUsd: null, version: 1 };
+    const member = record && { account, member: record.member, capNanoUsd: null, version: MEMBER_VERSION };
     return { account: this.records.get(account) ?? null, key: record, member };
+  }
+
+  /** Those that have the versions that are said. */
+  unchanged(asked: Parameters<Owners['unchangedRecords']>[0]): string[] {
+    return asked
+      .filter(({ account, version, keys, members }) => {
+        const owned = this.keys.get(account) ?? [];
+        return (
+          this.records.get(account)?.version === version &&
+          keys.every(({ id, version }) =>
+            owned.some(({ record }) => record.key === id && record.version === version),
+          ) &&
+          members.every(({ version }) => version === MEMBER_VERSION)
+        );
+      })
+      .map(({ account }) => account);
   }
 
   rotate(account: string, index: number): void {

@@ -9,6 +9,7 @@ import type { World } from './world.js';
 
 /** The owners' time-out, as the bus adapter has it; and the stream's. */
 const OWNERS_MS = 1_500;
+const UNCHANGED_MS = 3_000;
 const STORE_MS = 2_000;
 const HEARTBEATS_MS = 2_000;
 export const LEASE_MS = 10_000;
@@ -79,6 +80,15 @@ export class AdmissionHost implements AdmissionReplica {
             return billing.load({ ...question, names: [...question.names], ids: [...question.ids] });
           });
         },
+        unchangedBalances: (asked) => {
+          const billing = anyOf(world, world.billings);
+          return request(world, host, billing?.host ?? null, UNCHANGED_MS, async () => {
+            if (billing === null) throw new Error('there is none');
+            return billing.unchanged({ accounts: asked });
+          });
+        },
+        unchangedRecords: (asked) =>
+          request(world, host, accounts.host, UNCHANGED_MS, async () => ({ accounts: accounts.unchanged(asked) })),
       },
       edges: {
         listens: () => !network.isCut(host),

@@ -1,6 +1,7 @@
 import {
   correctionSnapshots,
   createMonths,
+  findUnchanged,
   LedgerGuard,
   loadAccount,
   settleLost,
@@ -75,24 +76,32 @@ export class BillingHost implements Hosted {
   }
 
   async load(question: Question) {
-    const { world } = this;
-    const { ledger } = world;
-    const loaded = await loadAccount(
-      {
-        store: {
-          snapshot: async (asked) => ledger.snapshot(asked),
-          settledPosition: async () => ledger.settledPosition(),
-        },
-        stream: {
-          state: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
-        },
-        mayUse: (database) => this.#guard.allows(database),
-        now: () => Date.now(),
-      },
-      question,
-    );
+    const loaded = await loadAccount(this.#loading(), question);
     if (loaded.kind === 'behind') throw new Error('billing is behind');
     return loaded.answer;
+  }
+
+  async unchanged(question: Parameters<typeof findUnchanged>[1]) {
+    const found = await findUnchanged(this.#loading(), question);
+    if (found.kind === 'behind') throw new Error('billing is behind');
+    return found.answer;
+  }
+
+  #loading() {
+    const { world } = this;
+    const { ledger } = world;
+    return {
+      store: {
+        snapshot: async (asked: Parameters<typeof ledger.snapshot>[0]) => ledger.snapshot(asked),
+        settledPosition: async () => ledger.settledPosition(),
+        unchanged: async (asked: Parameters<typeof ledger.unchanged>[0]) => ledger.unchanged(asked),
+      },
+      stream: {
+        state: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
+      },
+      mayUse: (database: string) => this.#guard.allows(database),
+      now: () => Date.now(),
+    };
   }
 
   close(): void {

@@ -9,12 +9,14 @@ import type {
   DeadLetter,
   SettledPosition,
   SettleStore,
+  UnchangedStore,
   Subscription,
   UsageRecord,
 } from '@gateway/billing/cores';
 import { WALLET_ROW } from '@gateway/metering';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 
+type UnchangedAccounts = Awaited<ReturnType<UnchangedStore['unchanged']>>;
 type SettleRequest = Parameters<SettleStore['settle']>[0];
 type SnapshotRequest = Parameters<LoadStore['snapshot']>[0];
 
@@ -127,6 +129,25 @@ export class MemoryLedger {
         return row ? toBalanceMessage(row) : { name, value: name === WALLET_ROW ? null : 0, version: 0 };
       }),
       closed: ids.filter((id) => this.records.has(id) || asideIds.has(id)),
+    };
+  }
+
+  unchanged(asked: Parameters<UnchangedStore['unchanged']>[0]): UnchangedAccounts {
+    const isSame = ({ account, termsVersion, rows }: (typeof asked)[number]): boolean => {
+      const known = this.rows.get(account) ?? new Map<string, Balance>();
+      const named = new Map(rows.map(({ name, version }) => [name, version]));
+      return (
+        this.#account(account).termsVersion === termsVersion &&
+        [...named].every(([name, version]) => Number(known.get(name)?.version ?? 0n) === version) &&
+        [...known.keys()].every((name) => !/^w:(session|week)/.test(name) || named.has(name))
+      );
+    };
+    return {
+      database: this.database,
+      ledgerEpoch: this.epoch,
+      accounts: asked
+        .filter(isSame)
+        .map(({ account }) => ({ account, version: Number(this.#account(account).version) })),
     };
   }
 

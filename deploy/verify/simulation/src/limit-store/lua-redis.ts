@@ -55,6 +55,12 @@ export class LuaRedis {
     return fields;
   }
 
+  /** Keys of accounts. */
+  accountKeys(): string[] {
+    const text = this.#call('list_accounts', []);
+    return text === '' ? [] : text.split(SEPARATOR);
+  }
+
   /** Keeps a copy of everything, as a server's file does. */
   keepCopy(): void {
     this.#call('keep_copy', []);

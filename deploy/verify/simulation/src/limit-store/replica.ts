@@ -111,6 +111,17 @@ export class ReplicaLimitStore implements LimitStore {
     return Promise.resolve([this.#parts.server.hash(accountKey), this.#parts.server.hash(holdsKey)]);
   }
 
+  /** All of them in one step. */
+  accounts(): Promise<{ cursor: string; accounts: readonly string[] }> {
+    const { server } = this.#parts;
+    // Nothing is sent that finds nothing, so that a run without kept accounts is what it was.
+    if (server.accounts().length === 0) return Promise.resolve({ cursor: '0', accounts: [] });
+    return this.#exchange(() => {
+      const accounts = server.accounts();
+      return () => ({ cursor: '0', accounts });
+    });
+  }
+
   /**
    * Sends work to the server and gives what it makes of the reply. Rejects when the connection ends
    * before.

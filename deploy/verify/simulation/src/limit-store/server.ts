@@ -1,4 +1,4 @@
-import type { ScriptCall, ScriptReply } from '@gateway/admission/cores';
+import { accountOfKey, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
 import type { LimitStoreLoss, PromotedCopy } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -78,6 +78,11 @@ export class LimitStoreServer {
   setRoute(digest: string, route: string | null): void {
     if (route === null) this.#routes.delete(digest);
     else this.#routes.set(digest, route);
+  }
+
+  /** All accounts, loaded or not. */
+  accounts(): string[] {
+    return this.redis.accountKeys().map(accountOfKey);
   }
 
   hash(key: string): Record<string, string> {

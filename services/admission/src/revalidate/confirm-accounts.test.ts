@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { recordingLog, until } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import { confirmCall, digestCall, readDigestReply } from '../domain/confirm-script.js';
+import type { KeptAccount } from '../domain/confirm-script.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit, release, batch } from '../../test/world.js';
+import type { Replica, TestAccount, World } from '../../test/world.js';
+import { Revalidation } from './revalidation.js';
+
+const WALLET = 100 * PRICE;
+/** Before it no session or week of these tests began. */
+const MINUTE_MS = 60_000;
+
+let world: World;
+let one: Replica;
+let redis: Redis;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+  redis = new Redis(world.server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await world.stop();
+});
+
+const keysOf = ({ account }: TestAccount) => bucketKeys(bucketOfAccount(account));
+
+/** The bucket loses its epoch and keeps all else, as a copy that was promoted. */
+async function loseEpoch(account: TestAccount): Promise<void> {
+  await redis.del(keysOf(account).token);
+  await one.admission.sweep();
+  await until('its bucket is open', () => one.admission.bucketsPending() === 0);
+}
+
+/** How often owners are asked to load, and whether anything is unchanged, by what is done. */
+async function asksOf(work: () => Promise<unknown>): Promise<{ loads: number; unchanged: number }> {
+  const { asked } = world.owners;
+  const [loads, unchanged] = [asked.loadAccount + asked.loadBalances.length, asked.unchanged];
+  await work();
+  return { loads: asked.loadAccount + asked.loadBalances.length - loads, unchanged: asked.unchanged - unchanged };
+}
+
+async function loaded(options: Parameters<typeof makeAccount>[1] = {}): Promise<TestAccount> {
+  const account = makeAccount(world, { wallet: WALLET, ...options });
+  await end(account);
+  return account;
+}
+
+/** A call that costs nothing. */
+async function end(account: TestAccount): Promise<void> {
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await batch(one, { releases: [release(call, 'void')] });
+}
+
+async function digestOf(account: TestAccount): Promise<KeptAccount> {
+  const [reply] = await one.limitStore.run([digestCall(account.account)]);
+  const outcome = readDigestReply(account.account, reply as string[]);
+  if (outcome.kind !== 'kept') throw new Error(`it is ${outcome.kind}`);
+  return outcome.kept;
+}
+
+const confirm = async (kept: KeptAccount, version = 1, ledgerEpoch = 'ledger-1') =>
+  (await one.limitStore.run([confirmCall(kept, ledgerEpoch, version)]))[0];
+
+/** Its epoch is another one and nobody has walked over its accounts. */
+async function replaceEpoch(account: TestAccount): Promise<void> {
+  const { token } = keysOf(account);
+  const [epoch = '', ...state] = (await redis.get(token))?.split(' ') ?? [];
+  await redis.set(token, [`${epoch.slice(0, -1)}${epoch.endsWith('0') ? '1' : '0'}`, ...state].join(' '));
+}
+
+test('an account that Redis kept is confirmed, and its next call asks nobody', async () => {
+  const account = await loaded({ key: { capNanoUsd: 50 * PRICE }, memberCap: 60 * PRICE });
+  const before = await one.admission.readAccount(account.account);
+  expect(await asksOf(() => loseEpoch(account).then(() => one.admission.revalidated()))).toEqual({
+    loads: 0,
+    unchanged: 2,
+  });
+  expect(await asksOf(() => end(account))).toEqual({ loads: 0, unchanged: 0 });
+  expect((await one.admission.readAccount(account.account)).rows).toEqual(before.rows);
+});
+
+test.each<[string, (account: TestAccount) => void, object]>([
+  ['its wallet', ({ state }) => state.rows.set('wallet', { value: 0, version: 2 }), { row: REFUSAL.no_funding }],
+  [
+    'its terms',
+    ({ state }) => void (state.terms = { value: { ...state.terms.value, concurrency: 0 }, version: 2 }),
+    { row: REFUSAL.concurrency_limit },
+  ],
+  [
+    'its state',
+    ({ state }) => Object.assign(state, { state: 'suspended', version: 2 }),
+    { row: REFUSAL.account_suspended },
+  ],
+  ['its key, which is revoked', (account) => account.changeKey({ state: 'revoked' }), { row: REFUSAL.key_inactive }],
+  [
+    'the cap of its member',
+    ({ account, member, state }) => state.members.set(member, { account, member, capNanoUsd: PRICE - 1, version: 2 }),
+    { row: REFUSAL.member_cap_reached },
+  ],
+  [
+    'a session, which has begun',
+    ({ state }) => state.rows.set(`w:session_5h:usd:${one.clock.now() - MINUTE_MS}`, { value: 5, version: 2 }),
+    { kind: 'admitted' },
+  ],
+])('what has changed meanwhile is loaded: %s', async (_what, change, answer) => {
+  const account = await loaded();
+  change(account);
+  await loseEpoch(account);
+  await one.admission.revalidated();
+  const asked = await asksOf(async () =>
+    expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject(answer),
+  );
+  expect(asked.loads).toBeGreaterThan(0);
+});
+
+test('a key that is revoked while its account is being confirmed stays revoked', async () => {
+  const account = await loaded();
+  await replaceEpoch(account);
+  const kept = await digestOf(account);
+  await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
+  expect(await confirm(kept)).toContain('changed');
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
+  // And when the change comes after it.
+  const other = await loaded();
+  await replaceEpoch(other);
+  expect(await confirm(await digestOf(other))).toContain('confirmed');
+  await one.admission.apply({ keys: [other.changeKey({ state: 'revoked' })] });
+  expect(await admit(one, admitEntry(one.clock, [other.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
+});
+
+test('a key that was never loaded is not confirmed: its member may be missing', async () => {
+  const account = await loaded();
+  const key = { ...account.keyRecord(), key: `${account.key}-2`, digest: 'ab'.repeat(32) };
+  account.state.keys.set(key.key, key);
+  await one.admission.apply({ keys: [key] });
+  await replaceEpoch(account);
+  const kept = await digestOf(account);
+  expect(kept.records.keys).toEqual([{ id: account.key, version: 1 }]);
+  await confirm(kept);
+  expect(await redis.hget(keysOf(account).accounts + account.account, `k:${key.key}`)).toBe('- 1');
+});
+
+test('only what is as fresh as a load is confirmed, of the same epoch and the same ledger', async () => {
+  const account = await loaded();
+  await replaceEpoch(account);
+  const kept = await digestOf(account);
+  const read = () => redis.hgetall(keysOf(account).accounts + account.account);
+  const before = await read();
+  expect(await confirm({ ...kept, startedAt: kept.startedAt - 5_100 })).toContain('void');
+  expect(await confirm({ ...kept, token: `${kept.token}x` })).toContain('void');
+  expect(await confirm(kept, 1, 'ledger-2')).toContain('changed');
+  expect(await read()).toEqual(before);
+  expect(await confirm(kept, 7)).toContain('confirmed');
+  const mark = kept.token.slice(-12);
+  expect(await read()).toEqual({
+    ...before,
+    t: mark,
+    at: String(kept.startedAt),
+    lv: '7',
+    [`k:${account.key}`]: `${mark} 1`,
+  });
+  expect(await redis.get(keysOf(account).token)).toMatch(/ 1$/);
+  expect(await confirm(kept)).toContain('changed');
+});
+
+test('a snapshot that comes first leaves nothing to be confirmed', async () => {
+  const account = await loaded();
+  await replaceEpoch(account);
+  const kept = await digestOf(account);
+  const rows = [{ name: `km:${account.key}:2026-11`, value: 1, version: 2 }];
+  await one.admission.applySnapshots({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows, closed: [] }],
+  });
+  expect(await confirm(kept)).toContain('changed');
+  await expect(digestOf(account)).rejects.toThrow('it is none');
+});
+
+test('what comes late and is older than what billing has confirmed makes no balance', async () => {
+  const account = await loaded();
+  await replaceEpoch(account);
+  expect(await confirm(await digestOf(account), 30)).toContain('confirmed');
+  const name = `km:${account.key}:2026-11`;
+  const tell = (version: number) =>
+    one.admission.applySnapshots({
+      incarnation: 'ledger-1',
+      accounts: [{ account: account.account, rows: [{ name, value: version, version }], closed: [] }],
+    });
+  await tell(20);
+  expect((await one.admission.readAccount(account.account)).rows).not.toHaveProperty(name);
+  await tell(31);
+  expect((await one.admission.readAccount(account.account)).rows[name]).toEqual({ value: 31, version: 31 });
+});
+
+test('an account with too many parts is left to its first call', async () => {
+  const account = await loaded();
+  const parts = Array.from({ length: 500 }, (_unused, index) => [`k:key-${index}`, '- 1']);
+  await redis.hset(keysOf(account).accounts + account.account, ...parts.flat());
+  await replaceEpoch(account);
+  await expect(digestOf(account)).rejects.toThrow('it is large');
+  await loseEpoch(account);
+  await one.admission.revalidated();
+  expect((await asksOf(() => end(account))).loads).toBeGreaterThan(0);
+});
+
+test('an owner that does not answer is asked a bounded number of times; all is left then, and told of once', async () => {
+  const log = recordingLog();
+  const tries = { attemptsMax: 3, baseMs: 1, maxMs: 1, random: () => 0 };
+  const revalidation = new Revalidation({ ...one.ports, log }, tries);
+  const account = await loaded();
+  await replaceEpoch(account);
+  world.owners.billingDown = true;
+  const asked = await asksOf(async () => {
+    revalidation.opened([bucketOfAccount(account.account)]);
+    await revalidation.idle();
+  });
+  world.owners.billingDown = false;
+  expect(asked.unchanged).toBe(6);
+  expect(log.lines.map(({ text }) => text)).toEqual(['kept accounts were not all confirmed']);
+  revalidation.opened([bucketOfAccount(account.account)]);
+  await revalidation.idle();
+  expect(log.lines.at(-1)).toMatchObject({ facts: { confirmed: 1, changed: 0, left: 0 } });
+  expect(await asksOf(() => end(account))).toEqual({ loads: 0, unchanged: 0 });
+  await revalidation.stop();
+});

@@ -1,0 +1,112 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { retry, type RetryOptions } from '@gateway/service-kit';
+import type { Ports } from '../ports.js';
+import { confirmAccounts } from './confirm-accounts.js';
+import { revalidated } from './revalidate-metrics.js';
+
+/** Accounts in one batch, and batches under way. */
+const BATCH_ACCOUNTS = 1_000;
+const BATCHES_AT_ONCE = 2;
+/** After so long a walk ends wherever it is. */
+const WALK_MS_MAX = 300_000;
+/**
+ * Tries of a batch, over half a minute: billing may have to settle first what was stored. The walk
+ * ends with a batch that failed in all of them.
+ */
+const TRIES: Omit<RetryOptions, 'signal'> = { attemptsMax: 8, baseMs: 500, maxMs: 8_000, random: () => Math.random() };
+
+/**
+ * Confirms, after buckets got a new epoch, the accounts that Redis kept, so that they need no load
+ * (docs/protocol.md#r12). It is only ever an acceleration: nothing waits for it, and an account
+ * that it leaves is loaded at its first call.
+ */
+export class Revalidation {
+  /** Buckets that have been opened since a walk began. */
+  #opened = new Set<number>();
+  #walking: Promise<void> | null = null;
+  #ending = new AbortController();
+  #isStopped = false;
+
+  constructor(
+    private readonly ports: Pick<Ports, 'limitStore' | 'owners' | 'clock' | 'log'>,
+    private readonly tries: Omit<RetryOptions, 'signal'> = TRIES,
+  ) {}
+
+  /** Takes up buckets that this replica has just opened. Returns at once. */
+  opened(buckets: readonly number[]): void {
+    if (this.#isStopped) return;
+    for (const bucket of buckets) this.#opened.add(bucket);
+    if (buckets.length > 0) this.#walking ??= this.#walkAll().finally(() => (this.#walking = null));
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    await this.#walking;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#ending.abort();
+    await this.#walking;
+  }
+
+  async #walkAll(): Promise<void> {
+    // All buckets that are opened in one turn are one walk.
+    await Promise.resolve();
+    while (this.#opened.size > 0 && !this.#isStopped) {
+      const buckets = this.#opened;
+      this.#opened = new Set();
+      this.#ending = new AbortController();
+      await this.#walk(buckets);
+    }
+  }
+
+  /** Never rejects: what it does not come to is left. */
+  async #walk(buckets: Set<number>): Promise<void> {
+    const { clock, log } = this.ports;
+    const begunAt = clock.monotonic();
+    const counts = { confirmed: 0, changed: 0, left: 0 };
+    let problem: unknown = null;
+    const source = this.#batches(buckets);
+    const work = async (): Promise<void> => {
+      for await (const batch of source) {
+        const result = await this.#try(() => confirmAccounts(this.ports, batch));
+        for (const name of ['confirmed', 'changed', 'left'] as const) {
+          counts[name] += result[name];
+          revalidated.of({ outcome: name }).add(result[name]);
+        }
+        for (const bucket of result.closed) buckets.delete(bucket);
+        if (clock.monotonic() - begunAt > WALK_MS_MAX) this.#ending.abort();
+      }
+    };
+    const workers = Array.from({ length: BATCHES_AT_ONCE }, () =>
+      work().catch((err: unknown) => {
+        problem ??= err;
+        this.#ending.abort();
+      }),
+    );
+    await Promise.all(workers);
+    const facts = { ...counts, seconds: (clock.monotonic() - begunAt) / 1_000 };
+    if (this.#ending.signal.aborted) log.warn({ err: problem, ...facts }, 'kept accounts were not all confirmed');
+    else if (counts.confirmed + counts.changed + counts.left > 0) log.info(facts, 'kept accounts were confirmed');
+  }
+
+  /** Accounts of these buckets, until there are none or the walk ends. */
+  async *#batches(buckets: ReadonlySet<number>): AsyncGenerator<string[], void> {
+    let cursor: string | null = null;
+    const found: string[] = [];
+    const isOver = (): boolean => this.#ending.signal.aborted || buckets.size === 0;
+    while (cursor !== '0' && !isOver()) {
+      const from: string = cursor ?? '0';
+      const step = await this.#try(() => this.ports.limitStore.accounts(from));
+      cursor = step.cursor;
+      found.push(...step.accounts.filter((account) => buckets.has(bucketOfAccount(account))));
+      while (found.length >= BATCH_ACCOUNTS && !isOver()) yield found.splice(0, BATCH_ACCOUNTS);
+    }
+    if (found.length > 0 && !isOver()) yield found;
+  }
+
+  #try<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, { ...this.tries, signal: this.#ending.signal });
+  }
+}
