@@ -17,6 +17,7 @@ export function writeResults(totals: Totals, run: { readonly from: number; reado
     ['records', count(totals.records)],
     ['of them expired, settled after they had expired', [totals.expired, totals.settledLate].map(count).join(', ')],
     ['losses of the limit store', count(totals.limitStoreLosses)],
+    ['accounts confirmed after one', count(totals.confirmed)],
     ['messages', count(totals.messages)],
     ['virtual hours', count(Math.round(totals.virtualMs / 3_600_000))],
     ['seconds', count(Math.round(run.seconds))],

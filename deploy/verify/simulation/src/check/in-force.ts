@@ -1,6 +1,6 @@
 import { bucketKeys } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import type { AccountRecord, BalanceSnapshot } from '@gateway/contracts/messages';
+import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contracts/messages';
 import type { RunParts } from '../hosts/run-parts.js';
 
 /** What a sender has just been told to be in force, with the versions of its parts. */
@@ -17,11 +17,21 @@ interface Told {
 export function inForce({ server, truth }: RunParts, { account, versions }: Told): void {
   const keys = bucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
+  for (const [field, version] of versions) truth.told.set(`${account} ${field}`, version);
   if (!server.isOpen(keys.token) || !server.isLoaded(keys.token, fields['t'])) return;
   for (const [field, version] of versions) {
-    const known = Number(fields[field] ?? 0);
+    const known = versionIn(fields[field]);
     if (known < version) truth.broke('what is told to be in force is', `${account} ${field}: ${known}, not ${version}`);
   }
+}
+
+/** A key's field has its mark before its version. */
+export function versionIn(text = '0'): number {
+  return Number(text.split(' ').at(-1));
+}
+
+export function toldOfKey({ account, key, version }: KeyRecord): Told {
+  return { account, versions: [[`k:${key}`, version]] };
 }
 
 export function toldOfAccount({ account, version }: AccountRecord): Told {

@@ -18,7 +18,19 @@ export class Truth {
   /** Until when a call's slot is its own, in Redis time. */
   readonly leases = new Map<string, number>();
   readonly takenBack = new Set<string>();
-  readonly counts = { admitted: 0, refused: 0, faults: 0, records: 0, expired: 0, settledLate: 0, lostCommits: 0 };
+  /** The newest version that a sender was told to be in force, by account and field. */
+  readonly told = new Map<string, number>();
+  readonly counts = {
+    admitted: 0,
+    refused: 0,
+    faults: 0,
+    records: 0,
+    expired: 0,
+    settledLate: 0,
+    lostCommits: 0,
+    /** Accounts that were confirmed after a loss of the limit store. */
+    confirmed: 0,
+  };
   readonly #databaseFaults = new Map<number, 'before' | 'after'>();
   #transactions = 0;
   /** When an edge died last. */

@@ -13,6 +13,7 @@ import type { ScriptRun } from '../limit-store/server.js';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
 import { heldInSilence } from './held-in-silence.js';
+import { checkConfirmed } from './confirmed.js';
 import { checkNearEnd } from './near-end.js';
 
 const FIRST_LEASE_MS = 10_000;
@@ -56,7 +57,9 @@ export class LimitStoreWatch {
         break;
       case 'release':
       case 'apply':
+        break;
       case 'confirm':
+        if (outcome === 'confirmed') checkConfirmed(world, call);
         break;
       case 'due':
       case 'lease':

@@ -1,7 +1,7 @@
 import type { Owners } from '@gateway/admission/cores';
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
-import { inForce, toldOfAccount } from '../check/in-force.js';
+import { inForce, toldOfAccount, toldOfKey } from '../check/in-force.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { anyOf, type RunParts } from './run-parts.js';
@@ -115,7 +115,8 @@ export class AccountsHost {
       }).then(
         () => {
           this.waiting -= 1;
-          if ('accounts' in change) for (const record of change.accounts) inForce(world, toldOfAccount(record));
+          const told = 'accounts' in change ? change.accounts.map(toldOfAccount) : change.keys.map(toldOfKey);
+          for (const one of told) inForce(world, one);
         },
         () => void world.time.in(this.host, REPEAT_MS, tell),
       );

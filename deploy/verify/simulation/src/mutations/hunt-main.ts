@@ -25,6 +25,7 @@ const { makeScenario } = await import('../scenario/make-scenario.js');
 const { makeSilence } = await import('../scenario/make-silence.js');
 const { makeGone } = await import('../scenario/make-gone.js');
 const { makeNearEnd } = await import('../scenario/make-near-end.js');
+const { makeKept } = await import('../scenario/make-kept.js');
 const { makeFailover } = await import('../scenario/make-failover.js');
 const { play } = await import('../run/play.js');
 let wasPlanted = !mutation.file.endsWith('.lua');
@@ -55,6 +56,8 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
       return makeGone(ofSeed);
     case 'failover':
       return makeFailover(ofSeed);
+    case 'kept':
+      return makeKept(ofSeed);
     case 'windows':
       return makeNearEnd(ofSeed);
     default:

@@ -1,7 +1,7 @@
 import type { Company } from '../scenario/make-series.js';
 
 /** Where a mistake is looked for that ordinary runs do not meet. */
-export type Stage = Company | 'gone' | 'silence' | 'failover' | 'windows';
+export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows';
 
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
@@ -205,6 +205,27 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'unknown += await this.#expire(account, calls, dueMs);',
     to: 'unknown = 0;',
     stage: 'gone',
+  },
+  {
+    name: 'what is confirmed is not compared with its balances (docs/protocol.md#r12)',
+    file: 'admission/dist/domain/confirm-script.js',
+    from: 'balances.rows.push({ name: id, version: Number(value) });',
+    to: ';',
+    stage: 'kept',
+  },
+  {
+    name: 'a key that was revoked or rotated meanwhile is confirmed (docs/protocol.md#r12)',
+    file: 'admission/dist/domain/confirm-script.js',
+    from: "records.keys.push({ id, version: Number(value.split(' ')[1]) });",
+    to: ';',
+    stage: 'kept',
+  },
+  {
+    name: 'billing confirms before it has caught up (docs/protocol.md#r12)',
+    file: 'billing/dist/accounts/find-unchanged.js',
+    from: '(await waitForStream(deps, askedAt)) === null',
+    to: 'false',
+    stage: 'kept',
   },
   {
     name: 'a load after a loss does not wait for the stream (docs/protocol.md#r11)',

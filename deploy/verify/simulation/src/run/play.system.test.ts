@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { makeGone } from '../scenario/make-gone.js';
 import { makeNearEnd } from '../scenario/make-near-end.js';
 import { makeFailover } from '../scenario/make-failover.js';
+import { makeKept } from '../scenario/make-kept.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
 import { makeSilence } from '../scenario/make-silence.js';
@@ -27,6 +28,8 @@ const SILENCES = 60;
 const FAILOVERS = 30;
 /** Runs in which an edge is gone when the limit store is lost, or comes back. */
 const GONE = 40;
+/** Runs in which the limit store comes back from its file. */
+const KEPT = 40;
 /** Runs that come near the end of a window. */
 const WINDOWS = 30;
 
@@ -93,6 +96,17 @@ test(
     const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, GONE), makeGone);
     expect(failure?.text ?? '').toBe('');
     expect(totals.expired).toBe(2 * GONE);
+  },
+  TEST_MS,
+);
+
+test(
+  'what is confirmed after a loss of the limit store is what its owners have',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, KEPT), makeKept);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.limitStoreLosses).toBe(KEPT);
+    expect(totals.confirmed).toBeGreaterThan(KEPT);
   },
   TEST_MS,
 );

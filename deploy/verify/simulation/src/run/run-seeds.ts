@@ -29,6 +29,7 @@ export const NO_TOTALS: Totals = {
   expired: 0,
   settledLate: 0,
   lostCommits: 0,
+  confirmed: 0,
   limitStoreLosses: 0,
 };
 
