@@ -401,7 +401,7 @@ export function admitEntry(
 
 /** Sends one batch and returns all answers by id, with the released ids. */
 export async function batch(
-  replica: Replica,
+  replica: Pick<Replica, 'admission'>,
   body: {
     opens?: { id: string; digests: string[] }[];
     admits?: AdmitEntry[];
@@ -428,7 +428,7 @@ export async function batch(
   return { answers, released, replies };
 }
 
-export async function admit(replica: Replica, entry: AdmitEntry): Promise<BatchAnswer> {
+export async function admit(replica: Pick<Replica, 'admission'>, entry: AdmitEntry): Promise<BatchAnswer> {
   const { answers } = await batch(replica, { admits: [entry] });
   const answer = answers.get(entry.id);
   if (answer === undefined) throw new Error('no answer');
@@ -437,7 +437,7 @@ export async function admit(replica: Replica, entry: AdmitEntry): Promise<BatchA
 
 export type Admitted = Extract<BatchAnswer, { kind: 'admitted' }> & { hold: HoldFields };
 
-export async function mustAdmit(replica: Replica, entry: AdmitEntry): Promise<Admitted> {
+export async function mustAdmit(replica: Pick<Replica, 'admission'>, entry: AdmitEntry): Promise<Admitted> {
   const answer = await admit(replica, entry);
   if (answer.kind !== 'admitted' || answer.hold === null) throw new Error(`not admitted: ${JSON.stringify(answer)}`);
   return answer as Admitted;
