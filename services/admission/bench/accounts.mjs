@@ -10,7 +10,7 @@ export const digestOf = (number) => number.toString(16).padStart(HEX_DIGITS, '0'
 const idOf = (number, kind) => `01928f00-${kind}-7000-8000-${number.toString(16).padStart(12, '0')}`;
 export const accountOf = (number) => idOf(number, 'acc0');
 export const keyOf = (number) => idOf(number, 'ce10');
-const memberOf = (number) => idOf(number, '3e30');
+export const memberOf = (number) => idOf(number, '3e30');
 const numberOf = (id) => Number.parseInt(id.slice(-12), 16);
 
 const WALLET_TERMS = {
@@ -89,6 +89,18 @@ export function makeOwners(withPlan) {
       incarnation: '0192a000-1ed6-7000-8000-00000000beef',
       standing: { ...snapshotOf(numberOf(account), withPlan, begun, names), closed: [...ids] },
       caughtUpTo: Date.now(),
+    }),
+    // Accounts of the bench never change: each row is the one that was loaded.
+    unchangedBalances: async (asked) => ({
+      incarnation: '0192a000-1ed6-7000-8000-00000000beef',
+      accounts: asked
+        .filter(({ rows }) => rows.every(({ name, version }) => version === (name === 'wallet' ? 1 : 0)))
+        .map(({ account }) => ({ account, version: 1 })),
+    }),
+    unchangedRecords: async (asked) => ({
+      accounts: asked
+        .filter(({ version, keys, members }) => [{ version }, ...keys, ...members].every((one) => one.version === 1))
+        .map(({ account }) => account),
     }),
   };
 }

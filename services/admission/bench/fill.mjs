@@ -7,8 +7,8 @@ import { accountOf, digestOf, keyOf, recordsOf, snapshotOf } from './accounts.mj
 const ACCOUNTS_AT_ONCE = 500;
 const ROUTE_SECONDS = 90 * 86_400;
 
-/** Loads the accounts with the numbers [from, until). */
-export async function fillLimitStore({ limitStore, side, clock }, from, until, withPlan) {
+/** Loads the accounts with the numbers [from, until), and of each the rows that are named. */
+export async function fillLimitStore({ limitStore, side, clock }, from, until, withPlan, rowsOf = () => []) {
   const tokens = new Map();
   const epochOf = async ({ token }) => {
     if (!tokens.has(token)) tokens.set(token, (await side.get(token)).split(' ')[0]);
@@ -39,7 +39,7 @@ export async function fillLimitStore({ limitStore, side, clock }, from, until, w
       record,
       keyRecords: [key],
       members: [member],
-      standing: snapshotOf(number, withPlan, begun),
+      standing: snapshotOf(number, withPlan, begun, rowsOf(number)),
     };
     return applyCall(keys, update, {
       token: await epochOf(keys),

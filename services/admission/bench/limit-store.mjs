@@ -15,9 +15,9 @@ import { ENDPOINT, ENOUGH_NANO_USD, MODEL, digestOf, makeOwners, model, source }
 const LOOK_MS = 5;
 const USED_SHARE = 100;
 const BOUNDS = { promptBytes: 1_000, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };
-const silent = { debug() {}, info() {}, warn: console.warn, error: console.error };
+export const silent = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
-export async function startLimitStore({ withPlan }) {
+export async function startLimitStore({ withPlan, log = silent }) {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-bench-'));
   const servers = await startServers(['redis'], {
     stateDirectory: directory,
@@ -25,7 +25,9 @@ export async function startLimitStore({ withPlan }) {
     durable: false,
   });
   const side = new Redis(servers.redis.url);
-  await side.config('SET', 'maxmemory', '0');
+  side.on('error', () => {});
+  const unbound = () => side.config('SET', 'maxmemory', '0');
+  await unbound();
   const clock = new RedisClock();
   const limitStore = new RedisLimitStore(servers.redis.url, clock, silent);
   limitStore.open();
@@ -34,23 +36,45 @@ export async function startLimitStore({ withPlan }) {
     limitStore,
     clock,
     owners: makeOwners(withPlan),
-    log: silent,
+    log,
     replica: 'bench',
-    edges: { lastHeartbeats: async () => [], heartbeatReply() {}, report() {} },
+    edges: {
+      listens: () => true,
+      lastHeartbeats: async () => [],
+      heartbeatMarks: async () => [],
+      forget: async () => {},
+      heartbeatReply() {},
+      report() {},
+    },
     journal: { store: async () => {} },
     listeners: { keysUsed: () => true, callsRefused: () => true },
     catalog: { view: () => view },
     backPressure: { engaged: () => null },
     durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000 },
   });
+  const reopen = async () => {
+    await admission.sweep();
+    await until(() => admission.bucketsPending() === 0);
+  };
   await until(() => limitStore.usable());
-  await admission.sweep();
-  await until(() => admission.bucketsPending() === 0);
+  await reopen();
   return {
     admission,
     clock,
     limitStore,
     side,
+    /** Redis is killed and reads its file; resolves when all buckets are open again. */
+    async restart() {
+      await side.save();
+      await servers.redis.restart({ kill: true });
+      await until(() => limitStore.usable() && side.status === 'ready');
+      await unbound();
+      await reopen();
+    },
+    async flush() {
+      await side.flushall();
+      await reopen();
+    },
     redisCpuMicros: () => readCpu(side),
     memoryBytes: async () => numberIn(await side.info('memory'), 'used_memory'),
     async stop() {

@@ -1,12 +1,14 @@
 // What a decision costs: round trips, processor time, memory, and what a million accounts change.
 // Writes admission.md beside this file. Needs `npx tsc -b services/admission`; `--accounts N` and
-// `--calls N` make a shorter run, which writes nothing.
+// `--calls N` make a shorter run, which writes nothing. `--kept N` measures instead how soon so
+// many accounts count again after Redis comes back, and writes kept.md of 100,000 and more.
 import { loadavg } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { countTrips } from './count-trips.mjs';
 import { fillLimitStore } from './fill.mjs';
 import { admit, release, settle, startLimitStore } from './limit-store.mjs';
+import { measureKept, renderKept } from './kept.mjs';
 import { renderFigures } from './report.mjs';
 
 const MANY_ACCOUNTS = 1_000_000;
@@ -23,29 +25,43 @@ const TRIPS = [
   { messages: 200, entries: 8 },
 ];
 
-const { values } = parseArgs({ options: { accounts: { type: 'string' }, calls: { type: 'string' } } });
+/** A shorter run is too quick to be kept. */
+const KEPT_MIN = 100_000;
+
+const say = (text) => process.stdout.write(`${text}\n`);
+const option = { type: 'string' };
+const { values } = parseArgs({ options: { accounts: option, calls: option, kept: option } });
 const accounts = Number(values.accounts ?? MANY_ACCOUNTS);
 const calls = Number(values.calls ?? CALLS);
-const loadBefore = loadavg()[0];
-const say = (text) => process.stdout.write(`${text}\n`);
+if (values.kept === undefined) await measureDecisions();
+else await measureReturn(Number(values.kept));
 
-say('counting round trips');
-const trips = await countTrips(TRIPS);
-const kinds = [];
-for (const withPlan of [false, true]) kinds.push(await measureKind(withPlan));
-const text = renderFigures({
-  trips,
-  kinds,
-  accounts,
-  fewAccounts: FEW_ACCOUNTS,
-  calls,
-  loadBefore,
-  batch: MEASURED_BATCH,
-  openCalls: OPEN_CALLS,
-});
-say(text);
-if (values.accounts === undefined && values.calls === undefined)
-  writeFileSync(new URL('admission.md', import.meta.url), text);
+async function measureReturn(kept) {
+  const text = renderKept(await measureKept(kept));
+  say(text);
+  if (kept >= KEPT_MIN) writeFileSync(new URL('kept.md', import.meta.url), text);
+}
+
+async function measureDecisions() {
+  const loadBefore = loadavg()[0];
+  say('counting round trips');
+  const trips = await countTrips(TRIPS);
+  const kinds = [];
+  for (const withPlan of [false, true]) kinds.push(await measureKind(withPlan));
+  const text = renderFigures({
+    trips,
+    kinds,
+    accounts,
+    fewAccounts: FEW_ACCOUNTS,
+    calls,
+    loadBefore,
+    batch: MEASURED_BATCH,
+    openCalls: OPEN_CALLS,
+  });
+  say(text);
+  if (values.accounts === undefined && values.calls === undefined)
+    writeFileSync(new URL('admission.md', import.meta.url), text);
+}
 
 /** Accounts of one kind: of a wallet, or of a plan with three windows in USD. */
 async function measureKind(withPlan) {

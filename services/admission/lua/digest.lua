@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- uses: gate digest
--- What the owners are asked for, before an account that was kept through a loss of its epoch counts again
--- (docs/protocol.md#r12).
+-- What the owners are asked for, before accounts that were kept through a loss of their epoch count again
+-- (docs/protocol.md#r12). Accounts are those of the keys that follow the ones of the bucket.
 --
--- Replies {state, now}, or {'kept', now, token, then the digest}
+-- Replies {state, now}, or {'open', now, token, then the digest of each account}
 local now = redis_now()
 local token, state = gate_token(KEYS[KEY.token])
 if not token then
@@ -12,8 +12,8 @@ end
 if state ~= 'open' then
   return { 'restoring', int(now) }
 end
-local digest, why = digest_of(KEYS[KEY.account], mark_of(token))
-if not digest then
-  return { why, int(now) }
+local reply, mark = { 'open', int(now), token }, mark_of(token)
+for index = KEY.account, #KEYS do
+  reply[#reply + 1] = digest_of(KEYS[index], mark)
 end
-return { 'kept', int(now), token, unpack(digest) }
+return reply

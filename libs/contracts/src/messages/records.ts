@@ -37,4 +37,4 @@ export type MemberRecord = z.infer<typeof memberRecord>;
 /** Most accounts in one question whether they are unchanged. */
 export const UNCHANGED_ACCOUNTS_MAX = 1_000;
 /** Most balances, keys or members of one account in it. */
-export const UNCHANGED_PARTS_MAX = 500;
+export const UNCHANGED_PARTS_MAX = 200;

@@ -106,13 +106,27 @@ APPLY = {
   closed = 19,
   size = 19,
 }
+DIGEST = {
+  ledger_epoch = 1,
+  state_version = 2,
+  terms_version = 3,
+  size = 3,
+}
+DIGEST_PART = {
+  field = 1,
+  text = 2,
+  size = 2,
+}
 CONFIRM = {
   load_token = 3,
   load_start = 4,
   ledger_epoch = 5,
-  account_version = 6,
-  digest = 7,
-  size = 7,
+  size = 5,
+}
+CONFIRM_ACCOUNT = {
+  version = 1,
+  digest = 2,
+  size = 2,
 }
 RECORD = {
   name = 1,

@@ -1,10 +1,9 @@
 import type { BodyOf, accountsUnchanged, billingUnchanged } from '@gateway/contracts/messages';
-import { bucketOfAccount } from '@gateway/contracts/ids';
 import { ledgerEpochMark } from './apply-script.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
-import { inOrder } from './script-positions.js';
-import { accountKeys, bucketKeys } from './store-keys.js';
+import { POSITIONS, inOrder } from './script-positions.js';
+import { bucketKeys, ownKeys } from './store-keys.js';
 
 /** What billing is asked of one account. */
 export type KeptBalances = BodyOf<typeof billingUnchanged>['accounts'][number];
@@ -14,67 +13,95 @@ export type KeptRecords = BodyOf<typeof accountsUnchanged>['accounts'][number];
 /** An account that the limit store has kept through a loss of its epoch. */
 export interface KeptAccount {
   readonly account: string;
-  readonly token: string;
-  /** Redis time of its digest, ms. */
-  readonly startedAt: number;
   readonly digest: string;
   readonly balances: KeptBalances;
   readonly records: KeptRecords;
 }
 
-/**
- * `none`: it was not loaded, or is again. `large`: it has too many parts. `closed`: its bucket has
- * been lost again.
- */
-export type DigestOutcome =
-  { readonly kind: 'kept'; readonly kept: KeptAccount } | { readonly kind: 'none' | 'large' | 'closed' };
-
-/** Parts of a reply before the digest, and of a digest before its names. */
-const REPLY_FIXED = 3;
-const DIGEST_FIXED = 3;
-
-export function digestCall(account: string): ScriptCall {
-  return { script: 'digest', keys: accountKeys(bucketKeys(bucketOfAccount(account)), account), args: [] };
+/** Accounts of one bucket, with what one script has told of them. */
+export interface KeptGroup {
+  readonly bucket: number;
+  readonly token: string;
+  /** Redis time of the digests, ms. */
+  readonly startedAt: number;
+  readonly kept: readonly KeptAccount[];
+  /** Accounts with too many parts. */
+  readonly large: number;
 }
 
-export function readDigestReply(account: string, reply: ScriptReply): DigestOutcome {
-  const [kind] = reply;
-  if (kind === 'none' || kind === 'large') return { kind };
-  if (kind !== 'kept') return { kind: 'closed' };
-  const digest = reply.slice(REPLY_FIXED);
-  const [, stateVersion, termsVersion] = digest;
+const REPLY_FIXED = 3;
+const LARGE = '-';
+
+export function digestCall(bucket: number, accounts: readonly string[]): ScriptCall {
+  return { script: 'digest', keys: keysOf(bucket, accounts), args: [] };
+}
+
+/** Null: the bucket has been lost again. */
+export function readDigestReply(bucket: number, accounts: readonly string[], reply: ScriptReply): KeptGroup | null {
+  if (reply[0] !== 'open') return null;
+  const digests = reply.slice(REPLY_FIXED);
+  return {
+    bucket,
+    token: reply[2] ?? '',
+    startedAt: timeOfReply(reply),
+    kept: accounts.flatMap((account, index) => {
+      const digest = digests[index] ?? '';
+      return digest === '' || digest === LARGE ? [] : [readDigest(account, digest)];
+    }),
+    large: digests.filter((digest) => digest === LARGE).length,
+  };
+}
+
+function readDigest(account: string, digest: string): KeptAccount {
+  const lines = digest.split('\n');
+  const [, stateVersion, termsVersion] = lines;
   const balances: KeptBalances = { account, termsVersion: Number(termsVersion), rows: [] };
   const records: KeptRecords = { account, version: Number(stateVersion), keys: [], members: [] };
-  for (let at = DIGEST_FIXED; at + 1 < digest.length; at += 2) {
-    const [field = '', value = ''] = digest.slice(at, at + 2);
+  for (let at = POSITIONS.DIGEST.length; at + 1 < lines.length; at += POSITIONS.DIGEST_PART.length) {
+    const [field = '', text = ''] = [lines[at], lines[at + 1]];
     const id = field.slice(2);
     // A key's mark stands before its version, a member's cap after it.
-    if (field.startsWith('u:')) balances.rows.push({ name: id, version: Number(value) });
-    else if (field.startsWith('k:')) records.keys.push({ id, version: Number(value.split(' ')[1]) });
-    else records.members.push({ id, version: Number(value.split(' ')[0]) });
+    if (field.startsWith('u:')) balances.rows.push({ name: id, version: Number(text) });
+    else if (field.startsWith('k:')) records.keys.push({ id, version: Number(text.split(' ')[1]) });
+    else records.members.push({ id, version: Number(text.split(' ')[0]) });
   }
-  const startedAt = timeOfReply(reply);
+  return { account, digest, balances, records };
+}
+
+/** @param versions of those accounts that are confirmed, in the snapshot that billing has read */
+export function confirmCall(
+  { bucket, token, startedAt, kept }: KeptGroup,
+  ledgerEpoch: string,
+  versions: ReadonlyMap<string, number>,
+): ScriptCall {
+  const confirmed = kept.filter(({ account }) => versions.has(account));
   return {
-    kind: 'kept',
-    kept: { account, token: reply[2] ?? '', startedAt, digest: digest.join('\n'), balances, records },
+    script: 'confirm',
+    keys: keysOf(
+      bucket,
+      confirmed.map(({ account }) => account),
+    ),
+    args: [
+      ...inOrder('CONFIRM', {
+        loadToken: token,
+        loadStart: startedAt,
+        ledgerEpoch: ledgerEpochMark(ledgerEpoch),
+      }),
+      ...confirmed.flatMap(({ account, digest }) =>
+        inOrder('CONFIRM_ACCOUNT', { version: versions.get(account) ?? 0, digest }),
+      ),
+    ],
   };
 }
 
-/** @param version of the account, in the snapshot in which billing found it unchanged */
-export function confirmCall(
-  { account, token, startedAt, digest }: KeptAccount,
-  ledgerEpoch: string,
-  version: number,
-): ScriptCall {
-  return {
-    script: 'confirm',
-    keys: accountKeys(bucketKeys(bucketOfAccount(account)), account),
-    args: inOrder('CONFIRM', {
-      loadToken: token,
-      loadStart: startedAt,
-      ledgerEpoch: ledgerEpochMark(ledgerEpoch),
-      accountVersion: version,
-      digest,
-    }),
-  };
+/** How many accounts a reply confirms and how many it does not; null: it came too late. */
+export function readConfirmReply(reply: ScriptReply): { confirmed: number; changed: number } | null {
+  if (reply[0] !== 'open') return null;
+  const confirmed = reply.filter((text) => text === 'confirmed').length;
+  return { confirmed, changed: reply.length - 2 - confirmed };
+}
+
+function keysOf(bucket: number, accounts: readonly string[]): string[] {
+  const keys = bucketKeys(bucket);
+  return [...ownKeys(keys), ...accounts.map((account) => keys.accounts + account)];
 }

@@ -84,7 +84,12 @@ export const POSITIONS = {
     'keys',
     'closed',
   ],
-  CONFIRM: ['loadToken', 'loadStart', 'ledgerEpoch', 'accountVersion', 'digest'],
+  /** Lines of the digest of an account; then its parts. */
+  DIGEST: ['ledgerEpoch', 'stateVersion', 'termsVersion'],
+  DIGEST_PART: ['field', 'text'],
+  /** Then the accounts, in the order of their keys. */
+  CONFIRM: ['loadToken', 'loadStart', 'ledgerEpoch'],
+  CONFIRM_ACCOUNT: ['version', 'digest'],
   /** `content`: of a row its value, of a member the cap, of a key its record. */
   RECORD: ['name', 'content', 'version'],
   /** Then each account with its calls. */
@@ -149,6 +154,9 @@ const RELATIVE: ReadonlySet<string> = new Set([
   'ADMIT_FIELD',
   'RELEASE_HOLD',
   'RECORD',
+  'DIGEST',
+  'DIGEST_PART',
+  'CONFIRM_ACCOUNT',
   'HEARTBEAT_ACCOUNT',
   'HEARTBEAT_CALL',
 ]);

@@ -1,17 +1,23 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_ACCOUNTS_MAX } from '@gateway/contracts/messages';
-import { confirmCall, digestCall, readDigestReply } from '../domain/confirm-script.js';
-import type { KeptAccount } from '../domain/confirm-script.js';
+import { groupBy } from '@gateway/service-kit';
+import { confirmCall, digestCall, readConfirmReply, readDigestReply } from '../domain/confirm-script.js';
+import type { KeptAccount, KeptGroup } from '../domain/confirm-script.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
-/** Scripts in one pipeline: what else comes to Redis waits for so many at most. */
-const SCRIPTS_MAX = 100;
-/** A question is well below the largest message of the bus (1 MB). */
+/** Accounts that one script looks at: about a millisecond of Redis. */
+const SCRIPT_ACCOUNTS = 25;
+/** Scripts in one pipeline: a sweep waits for so many at most. */
+const SCRIPTS_MAX = 4;
+/**
+ * A question is well below the largest message of the bus (1 MB), which the parts of one script
+ * fit into in any case.
+ */
 const QUESTION_BYTES_MAX = 600_000;
 /** Of an account in a question, and of a name with its version, beside the texts themselves. */
-const FRAME_BYTES = 40;
+const FRAME_BYTES = 30;
 
 /** What has become of some accounts. What is in none of these was not kept, or is loaded again. */
 export interface Confirmed {
@@ -34,32 +40,51 @@ export async function confirmAccounts(
   accounts: readonly string[],
 ): Promise<Confirmed> {
   const result: Confirmed = { confirmed: 0, changed: 0, left: 0, closed: new Set() };
-  const kept: KeptAccount[] = [];
-  const digests = await runInParts(limitStore, accounts.map(digestCall));
-  for (const [index, account] of accounts.entries()) {
-    const found = readDigestReply(account, digests[index] ?? []);
-    if (found.kind === 'kept') kept.push(found.kept);
-    else if (found.kind === 'large') result.left += 1;
-    else if (found.kind === 'closed') result.closed.add(bucketOfAccount(account));
-  }
-  for (const part of questionsOf(kept)) {
+  for (const groups of questionsOf(await keptGroups(limitStore, accounts, result))) {
+    const asked = groups.flatMap(({ kept }) => kept);
     const [balances, records] = await Promise.all([
-      owners.unchangedBalances(part.map((one) => one.balances)),
-      owners.unchangedRecords(part.map((one) => one.records)),
+      owners.unchangedBalances(asked.map((one) => one.balances)),
+      owners.unchangedRecords(asked.map((one) => one.records)),
     ]);
-    const versions = new Map(balances.accounts.map(({ account, version }) => [account, version]));
     const known = new Set(records.accounts);
-    const calls = part.flatMap((one): ScriptCall[] => {
-      const version = versions.get(one.account);
-      return version === undefined || !known.has(one.account) ? [] : [confirmCall(one, balances.incarnation, version)];
-    });
-    result.changed += part.length - calls.length;
-    for (const [outcome] of await runInParts(limitStore, calls)) {
-      if (outcome === 'confirmed' || outcome === 'changed') result[outcome] += 1;
-      else result.left += 1;
+    const versions = new Map(
+      balances.accounts.flatMap(({ account, version }) => (known.has(account) ? [[account, version] as const] : [])),
+    );
+    result.changed += asked.length - versions.size;
+    const calls = groups.map((group) => confirmCall(group, balances.incarnation, versions));
+    const replies = await runInParts(limitStore, calls);
+    for (const [index, { kept }] of groups.entries()) {
+      const outcome = readConfirmReply(replies[index] ?? []);
+      if (outcome === null) result.left += kept.filter(({ account }) => versions.has(account)).length;
+      result.confirmed += outcome?.confirmed ?? 0;
+      result.changed += outcome?.changed ?? 0;
     }
   }
   return result;
+}
+
+/** What Redis has of these accounts, bucket by bucket, where there is anything to be confirmed. */
+async function keptGroups(
+  limitStore: Ports['limitStore'],
+  accounts: readonly string[],
+  result: Confirmed,
+): Promise<KeptGroup[]> {
+  const parts = [...groupBy(accounts, bucketOfAccount)].flatMap(([bucket, ofBucket]) =>
+    Array.from({ length: Math.ceil(ofBucket.length / SCRIPT_ACCOUNTS) }, (_unused, index) => ({
+      bucket,
+      part: ofBucket.slice(index * SCRIPT_ACCOUNTS, (index + 1) * SCRIPT_ACCOUNTS),
+    })),
+  );
+  const replies = await runInParts(
+    limitStore,
+    parts.map(({ bucket, part }) => digestCall(bucket, part)),
+  );
+  return parts.flatMap(({ bucket, part }, index) => {
+    const group = readDigestReply(bucket, part, replies[index] ?? []);
+    if (group === null) result.closed.add(bucket);
+    result.left += group?.large ?? 0;
+    return group === null || group.kept.length === 0 ? [] : [group];
+  });
 }
 
 /** In the order of the calls. @throws AdmissionFault when one of them could not run */
@@ -74,21 +99,24 @@ async function runInParts(limitStore: Ports['limitStore'], calls: readonly Scrip
   return replies;
 }
 
-/** Parts that fit into one question to each owner. */
-function questionsOf(kept: readonly KeptAccount[]): KeptAccount[][] {
-  const parts: KeptAccount[][] = [];
-  let bytes = Infinity;
-  for (const one of kept) {
-    const { rows } = one.balances;
-    const { keys, members } = one.records;
-    const names = [...rows.map(({ name }) => name), ...[...keys, ...members].map(({ id }) => id), one.account];
-    const more = names.reduce((sum, name) => sum + name.length + FRAME_BYTES, FRAME_BYTES);
-    if (bytes + more > QUESTION_BYTES_MAX || (parts.at(-1)?.length ?? 0) >= UNCHANGED_ACCOUNTS_MAX) {
-      parts.push([]);
-      bytes = 0;
+/** Groups that fit into one question to each owner. */
+function questionsOf(groups: readonly KeptGroup[]): KeptGroup[][] {
+  const questions: KeptGroup[][] = [];
+  let [bytes, accounts] = [Infinity, 0];
+  for (const group of groups) {
+    const more = group.kept.reduce((sum, one) => sum + bytesOf(one), 0);
+    if (bytes + more > QUESTION_BYTES_MAX || accounts + group.kept.length > UNCHANGED_ACCOUNTS_MAX) {
+      questions.push([]);
+      [bytes, accounts] = [0, 0];
     }
-    parts.at(-1)?.push(one);
+    questions.at(-1)?.push(group);
     bytes += more;
+    accounts += group.kept.length;
   }
-  return parts;
+  return questions;
+}
+
+function bytesOf({ account, digest, balances, records }: KeptAccount): number {
+  const parts = balances.rows.length + records.keys.length + records.members.length;
+  return account.length + digest.length + FRAME_BYTES * (parts + 1);
 }

@@ -4,9 +4,12 @@ import type { Ports } from '../ports.js';
 import { confirmAccounts } from './confirm-accounts.js';
 import { revalidated } from './revalidate-metrics.js';
 
-/** Accounts in one batch, and batches under way. */
-const BATCH_ACCOUNTS = 1_000;
+/** Accounts in one batch, whose replies take this process a few milliseconds. */
+const BATCH_ACCOUNTS = 250;
+/** Batches under way. */
 const BATCHES_AT_ONCE = 2;
+/** Accounts that are looked for before some of them are confirmed: many in each bucket. */
+const GATHERED_MAX = 10_000;
 /** After so long a walk ends wherever it is. */
 const WALK_MS_MAX = 300_000;
 /**
@@ -94,16 +97,19 @@ export class Revalidation {
   /** Accounts of these buckets, until there are none or the walk ends. */
   async *#batches(buckets: ReadonlySet<number>): AsyncGenerator<string[], void> {
     let cursor: string | null = null;
-    const found: string[] = [];
+    let found: string[] = [];
     const isOver = (): boolean => this.#ending.signal.aborted || buckets.size === 0;
     while (cursor !== '0' && !isOver()) {
       const from: string = cursor ?? '0';
       const step = await this.#try(() => this.ports.limitStore.accounts(from));
       cursor = step.cursor;
       found.push(...step.accounts.filter((account) => buckets.has(bucketOfAccount(account))));
-      while (found.length >= BATCH_ACCOUNTS && !isOver()) yield found.splice(0, BATCH_ACCOUNTS);
+      if (found.length < GATHERED_MAX && cursor !== '0') continue;
+      // Those of one bucket together: a script sees one bucket.
+      found.sort((account, other) => bucketOfAccount(account) - bucketOfAccount(other));
+      for (let at = 0; at < found.length && !isOver(); at += BATCH_ACCOUNTS) yield found.slice(at, at + BATCH_ACCOUNTS);
+      found = [];
     }
-    if (found.length > 0 && !isOver()) yield found;
   }
 
   #try<T>(work: () => Promise<T>): Promise<T> {

@@ -1,18 +1,22 @@
-import { accountOfKey, argumentOf, POSITIONS, type ScriptCall } from '@gateway/admission/cores';
+import { accountOfKey, argumentOf, POSITIONS, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
 import type { World } from '../hosts/world.js';
 import { versionIn } from './in-force.js';
 
+/** Accounts that have just been confirmed are held against what their owners have. */
+export function checkConfirmed(world: World, { keys, args }: ScriptCall, reply: ScriptReply): void {
+  const begunAt = Number(argumentOf('CONFIRM', 'loadStart', args));
+  const accounts = keys.slice(POSITIONS.KEY.indexOf('account'));
+  for (const [index, key] of accounts.entries()) if (reply[2 + index] === 'confirmed') checkOne(world, key, begunAt);
+}
+
 /**
- * An account that counts as loaded, because its owners said that it is as it was kept, lacks
- * nothing: of balances no version up to the one that billing read, of what was told to be in force
- * nothing, and of what was stored before nothing that is not settled (docs/protocol.md#r12). A
- * ledger that has lost commits since tells nothing.
+ * It lacks nothing: of balances no version up to the one that billing read, of what was told to be
+ * in force nothing, and of what was stored before nothing that is not settled
+ * (docs/protocol.md#r12). A ledger that has lost commits since tells nothing.
  */
-export function checkConfirmed(world: World, { keys, args }: ScriptCall): void {
-  const { server, ledger, streams, truth, scenario } = world;
+function checkOne({ server, ledger, streams, truth, scenario }: World, key: string, begunAt: number): void {
   truth.counts.confirmed += 1;
   if (scenario.faults.some(({ kind }) => kind === 'promotion')) return;
-  const key = keys[POSITIONS.KEY.indexOf('account')] ?? '';
   const [account, fields] = [accountOfKey(key), server.hash(key)];
   const broke = (what: string): void => truth.broke('what is confirmed is what its owners have', `${account} ${what}`);
   for (const [name, row] of ledger.rows.get(account) ?? []) {
@@ -28,7 +32,6 @@ export function checkConfirmed(world: World, { keys, args }: ScriptCall): void {
     if (of === account && isLoaded && versionIn(fields[field]) < version)
       broke(`${field}: ${fields[field]}, ${version} is in force`);
   }
-  const begunAt = Number(argumentOf('CONFIRM', 'loadStart', args));
   const stored = streams.usage.filter(({ storedAtMs }) => storedAtMs < begunAt).length;
   if (ledger.settledPosition().sequence < stored) broke('before billing has settled what was stored');
 }

@@ -59,7 +59,7 @@ export class LimitStoreWatch {
       case 'apply':
         break;
       case 'confirm':
-        if (outcome === 'confirmed') checkConfirmed(world, call);
+        checkConfirmed(world, call, reply);
         break;
       case 'due':
       case 'lease':

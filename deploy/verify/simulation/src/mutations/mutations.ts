@@ -209,14 +209,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what is confirmed is not compared with its balances (docs/protocol.md#r12)',
     file: 'admission/dist/domain/confirm-script.js',
-    from: 'balances.rows.push({ name: id, version: Number(value) });',
+    from: 'balances.rows.push({ name: id, version: Number(text) });',
     to: ';',
     stage: 'kept',
   },
   {
     name: 'a key that was revoked or rotated meanwhile is confirmed (docs/protocol.md#r12)',
     file: 'admission/dist/domain/confirm-script.js',
-    from: "records.keys.push({ id, version: Number(value.split(' ')[1]) });",
+    from: "records.keys.push({ id, version: Number(text.split(' ')[1]) });",
     to: ';',
     stage: 'kept',
   },

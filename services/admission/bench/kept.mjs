@@ -1,0 +1,112 @@
+// How soon accounts count as loaded again after Redis comes back: those that its file kept, and all
+// after a flush.
+import { keyMonthRow, memberMonthRow, monthOf, weeklyWindowRow, weekStart } from '@gateway/metering';
+import { cpus, loadavg } from 'node:os';
+import { keyOf, memberOf } from './accounts.mjs';
+import { fillLimitStore } from './fill.mjs';
+import { admit, release, silent, startLimitStore } from './limit-store.mjs';
+
+const PROBES = 400;
+const PROBE_PAUSE_MS = 5;
+const CALLS_IN_MESSAGE = 16;
+const MESSAGES_AT_ONCE = 16;
+/** So many are loaded by calls; more would only take longer. */
+const CALLED_MAX = 20_000;
+
+/** Accounts of a plan with the rows that one has in use. */
+export async function measureKept(accounts) {
+  const loadBefore = loadavg()[0];
+  const told = [];
+  const log = { ...silent, info: (facts, text) => told.push({ facts, text }) };
+  const store = await startLimitStore({ withPlan: true, log });
+  try {
+    // The account that is called all the time is beyond those that are counted.
+    await fillLimitStore(store, 0, accounts, true, rowsOf);
+    const quiet = await probe(store, accounts, () => false);
+    await store.restart();
+    const before = [await store.redisCpuMicros(), process.cpuUsage(), performance.now()];
+    let isOver = false;
+    const probing = probe(store, accounts, () => isOver);
+    await store.admission.revalidated();
+    const seconds = (performance.now() - before[2]) / 1_000;
+    isOver = true;
+    const meanwhile = await probing;
+    const { user, system } = process.cpuUsage(before[1]);
+    const redis = (await store.redisCpuMicros()) - before[0];
+    const { facts } = told.findLast(({ text }) => text.startsWith('kept accounts'));
+    if (facts.confirmed < accounts) throw new Error(`not all were confirmed: ${JSON.stringify(facts)}`);
+    await store.flush();
+    const called = Math.min(accounts, CALLED_MAX);
+    return {
+      ...{ accounts, seconds, called, loadBefore, quiet, meanwhile },
+      redisMicros: redis / accounts,
+      admissionMicros: (user + system) / accounts,
+      calledSeconds: await loadByCalls(store, called),
+    };
+  } finally {
+    await store.stop();
+  }
+}
+
+function rowsOf(number) {
+  const now = Date.now();
+  const month = monthOf(now);
+  const weekly = ['usd', 'requests'].map((unit) => weeklyWindowRow(unit, weekStart(now)));
+  return [keyMonthRow(keyOf(number), month), memberMonthRow(memberOf(number), month), ...weekly];
+}
+
+/** Milliseconds of single calls, one after the other: the median, and that of one in a hundred. */
+async function probe(store, number, isOver) {
+  const took = [];
+  while (took.length < PROBES && !isOver()) {
+    const begun = performance.now();
+    const running = await admit(store, [number]);
+    took.push(performance.now() - begun);
+    await release(store, running);
+    await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
+  }
+  took.sort((one, other) => one - other);
+  const at = (share) => took[Math.floor((took.length - 1) * share)] ?? NaN;
+  return { calls: took.length, median: at(0.5), slow: at(0.99) };
+}
+
+async function loadByCalls(store, count) {
+  let next = 0;
+  const begun = performance.now();
+  const work = async () => {
+    while (next < count) {
+      const from = next;
+      next += CALLS_IN_MESSAGE;
+      const numbers = Array.from({ length: Math.min(CALLS_IN_MESSAGE, count - from) }, (_unused, at) => from + at);
+      await admit(store, numbers);
+    }
+  };
+  await Promise.all(Array.from({ length: MESSAGES_AT_ONCE }, work));
+  return (performance.now() - begun) / 1_000;
+}
+
+export function renderKept(figures) {
+  const { accounts, seconds, called, calledSeconds, redisMicros, admissionMicros, quiet, meanwhile, loadBefore } =
+    figures;
+  const grouped = (value) => Math.round(value).toLocaleString('en-US');
+  return `# After a loss of the limit store
+
+Written by \`npm run bench:admission -- --kept N\`. Redis, one replica and whoever plays the owners on one machine; the owners answer
+at once, so that this is what Redis and admission take. Accounts are of a plan, with one key and five balances.
+
+| | |
+| --- | ---: |
+| accounts that the file of Redis kept, all confirmed | ${grouped(accounts)} |
+| seconds from the opening of the buckets | ${seconds.toFixed(1)} |
+| accounts a second | ${grouped(accounts / seconds)} |
+| µs of Redis an account, all that it did meanwhile | ${redisMicros.toFixed(0)} |
+| µs of admission an account | ${admissionMicros.toFixed(0)} |
+| ms of a decision before: median, 99 % | ${quiet.median.toFixed(1)}, ${quiet.slow.toFixed(1)} |
+| ms of a decision meanwhile (${meanwhile.calls} calls): median, 99 % | ${meanwhile.median.toFixed(1)}, ${meanwhile.slow.toFixed(1)} |
+| accounts that were loaded by their first call, after a flush | ${grouped(called)} |
+| accounts a second | ${grouped(called / calledSeconds)} |
+
+- aim: 100,000 accounts within 10 s; measured: ${((seconds * 100_000) / accounts).toFixed(1)} s
+- machine: ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}; load average before: ${loadBefore.toFixed(1)}
+`;
+}
