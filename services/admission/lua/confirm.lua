@@ -1,6 +1,6 @@
 #!lua
--- uses: gate spans digest
--- Accounts of which the owners have said that they are as their digests count as loaded, from the time of the digests on
+-- uses: gate spans summary
+-- Accounts of which the owners have said that they are as their summaries count as loaded, from the time of the summaries on
 -- (docs/protocol.md#r12). Nothing is written of one that is another by now, nor later than a load may be.
 --
 -- Replies {'lost' or 'void', now}, or {'open', now, then of each account 'confirmed' or 'changed'}
@@ -17,11 +17,11 @@ end
 local reply, mark = { 'open', int(now) }, mark_of(token)
 local at = CONFIRM.size
 for index = KEY.account, #KEYS do
-  local version, digest = ARGV[at + CONFIRM_ACCOUNT.version], ARGV[at + CONFIRM_ACCOUNT.digest]
+  local version, summary = ARGV[at + CONFIRM_ACCOUNT.version], ARGV[at + CONFIRM_ACCOUNT.summary]
   at = at + CONFIRM_ACCOUNT.size
-  if string.match(digest, '^[^\n]+') == ledger_epoch and digest_of(KEYS[index], mark) == digest then
+  if string.match(summary, '^[^\n]+') == ledger_epoch and summary_of(KEYS[index], mark) == summary then
     local news = { 't', mark, 'at', load_start, 'lv', version }
-    for field, key_version in string.gmatch(digest, '\n(k:[^\n]+)\n%S+ (%d+)') do
+    for field, key_version in string.gmatch(summary, '\n(k:[^\n]+)\n%S+ (%d+)') do
       news[#news + 1] = field
       news[#news + 1] = mark .. ' ' .. key_version
     end

@@ -106,13 +106,13 @@ APPLY = {
   closed = 19,
   size = 19,
 }
-DIGEST = {
+SUMMARY = {
   ledger_epoch = 1,
   state_version = 2,
   terms_version = 3,
   size = 3,
 }
-DIGEST_PART = {
+SUMMARY_PART = {
   field = 1,
   text = 2,
   size = 2,
@@ -125,7 +125,7 @@ CONFIRM = {
 }
 CONFIRM_ACCOUNT = {
   version = 1,
-  digest = 2,
+  summary = 2,
   size = 2,
 }
 RECORD = {

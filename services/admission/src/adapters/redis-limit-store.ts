@@ -44,7 +44,7 @@ const EPOCH_RANDOM_BYTES = 8;
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
 /** They run on a connection of their own, so that no decision waits behind a long sweep. */
-const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'digest', 'confirm']);
+const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'summary', 'confirm']);
 /** Keys that one step over all accounts looks at: some hundred microseconds of Redis. */
 const SCAN_KEYS = 1_000;
 

@@ -13,7 +13,7 @@ export type KeptRecords = BodyOf<typeof accountsUnchanged>['accounts'][number];
 /** An account that the limit store has kept through a loss of its epoch. */
 export interface KeptAccount {
   readonly account: string;
-  readonly digest: string;
+  readonly summary: string;
   readonly balances: KeptBalances;
   readonly records: KeptRecords;
 }
@@ -22,7 +22,7 @@ export interface KeptAccount {
 export interface KeptGroup {
   readonly bucket: number;
   readonly token: string;
-  /** Redis time of the digests, ms. */
+  /** Redis time of the summaries, ms. */
   readonly startedAt: number;
   readonly kept: readonly KeptAccount[];
   /** Accounts with too many parts. */
@@ -32,32 +32,32 @@ export interface KeptGroup {
 const REPLY_FIXED = 3;
 const LARGE = '-';
 
-export function digestCall(bucket: number, accounts: readonly string[]): ScriptCall {
-  return { script: 'digest', keys: keysOf(bucket, accounts), args: [] };
+export function summaryCall(bucket: number, accounts: readonly string[]): ScriptCall {
+  return { script: 'summary', keys: keysOf(bucket, accounts), args: [] };
 }
 
 /** Null: the bucket has been lost again. */
-export function readDigestReply(bucket: number, accounts: readonly string[], reply: ScriptReply): KeptGroup | null {
+export function readSummaryReply(bucket: number, accounts: readonly string[], reply: ScriptReply): KeptGroup | null {
   if (reply[0] !== 'open') return null;
-  const digests = reply.slice(REPLY_FIXED);
+  const summaries = reply.slice(REPLY_FIXED);
   return {
     bucket,
     token: reply[2] ?? '',
     startedAt: timeOfReply(reply),
     kept: accounts.flatMap((account, index) => {
-      const digest = digests[index] ?? '';
-      return digest === '' || digest === LARGE ? [] : [readDigest(account, digest)];
+      const summary = summaries[index] ?? '';
+      return summary === '' || summary === LARGE ? [] : [readSummary(account, summary)];
     }),
-    large: digests.filter((digest) => digest === LARGE).length,
+    large: summaries.filter((summary) => summary === LARGE).length,
   };
 }
 
-function readDigest(account: string, digest: string): KeptAccount {
-  const lines = digest.split('\n');
+function readSummary(account: string, summary: string): KeptAccount {
+  const lines = summary.split('\n');
   const [, stateVersion, termsVersion] = lines;
   const balances: KeptBalances = { account, termsVersion: Number(termsVersion), rows: [] };
   const records: KeptRecords = { account, version: Number(stateVersion), keys: [], members: [] };
-  for (let at = POSITIONS.DIGEST.length; at + 1 < lines.length; at += POSITIONS.DIGEST_PART.length) {
+  for (let at = POSITIONS.SUMMARY.length; at + 1 < lines.length; at += POSITIONS.SUMMARY_PART.length) {
     const [field = '', text = ''] = [lines[at], lines[at + 1]];
     const id = field.slice(2);
     // A key's mark stands before its version, a member's cap after it.
@@ -65,7 +65,7 @@ function readDigest(account: string, digest: string): KeptAccount {
     else if (field.startsWith('k:')) records.keys.push({ id, version: Number(text.split(' ')[1]) });
     else records.members.push({ id, version: Number(text.split(' ')[0]) });
   }
-  return { account, digest, balances, records };
+  return { account, summary, balances, records };
 }
 
 /** @param versions of those accounts that are confirmed, in the snapshot that billing has read */
@@ -87,8 +87,8 @@ export function confirmCall(
         loadStart: startedAt,
         ledgerEpoch: ledgerEpochMark(ledgerEpoch),
       }),
-      ...confirmed.flatMap(({ account, digest }) =>
-        inOrder('CONFIRM_ACCOUNT', { version: versions.get(account) ?? 0, digest }),
+      ...confirmed.flatMap(({ account, summary }) =>
+        inOrder('CONFIRM_ACCOUNT', { version: versions.get(account) ?? 0, summary }),
       ),
     ],
   };

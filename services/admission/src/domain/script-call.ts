@@ -12,7 +12,7 @@ export const SCRIPT_NAMES = [
   'read',
   'list',
   'take',
-  'digest',
+  'summary',
   'confirm',
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];

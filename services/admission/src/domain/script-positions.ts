@@ -84,12 +84,12 @@ export const POSITIONS = {
     'keys',
     'closed',
   ],
-  /** Lines of the digest of an account; then its parts. */
-  DIGEST: ['ledgerEpoch', 'stateVersion', 'termsVersion'],
-  DIGEST_PART: ['field', 'text'],
+  /** Lines of the summary of an account; then its parts. */
+  SUMMARY: ['ledgerEpoch', 'stateVersion', 'termsVersion'],
+  SUMMARY_PART: ['field', 'text'],
   /** Then the accounts, in the order of their keys. */
   CONFIRM: ['loadToken', 'loadStart', 'ledgerEpoch'],
-  CONFIRM_ACCOUNT: ['version', 'digest'],
+  CONFIRM_ACCOUNT: ['version', 'summary'],
   /** `content`: of a row its value, of a member the cap, of a key its record. */
   RECORD: ['name', 'content', 'version'],
   /** Then each account with its calls. */
@@ -154,8 +154,8 @@ const RELATIVE: ReadonlySet<string> = new Set([
   'ADMIT_FIELD',
   'RELEASE_HOLD',
   'RECORD',
-  'DIGEST',
-  'DIGEST_PART',
+  'SUMMARY',
+  'SUMMARY_PART',
   'CONFIRM_ACCOUNT',
   'HEARTBEAT_ACCOUNT',
   'HEARTBEAT_CALL',

@@ -3,7 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { recordingLog, until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import { confirmCall, digestCall, readDigestReply } from '../domain/confirm-script.js';
+import { confirmCall, summaryCall, readSummaryReply } from '../domain/confirm-script.js';
 import type { KeptGroup } from '../domain/confirm-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit, release, batch } from '../../test/world.js';
@@ -57,10 +57,10 @@ async function end(account: TestAccount): Promise<void> {
   await batch(one, { releases: [release(call, 'void')] });
 }
 
-async function digestOf({ account }: TestAccount): Promise<KeptGroup> {
+async function summaryOf({ account }: TestAccount): Promise<KeptGroup> {
   const bucket = bucketOfAccount(account);
-  const [reply] = await one.limitStore.run([digestCall(bucket, [account])]);
-  const group = readDigestReply(bucket, [account], reply as string[]);
+  const [reply] = await one.limitStore.run([summaryCall(bucket, [account])]);
+  const group = readSummaryReply(bucket, [account], reply as string[]);
   if (group === null) throw new Error('its bucket is lost');
   return group;
 }
@@ -125,14 +125,14 @@ test.each<[string, (account: TestAccount) => void, object]>([
 test('a key that is revoked while its account is being confirmed stays revoked', async () => {
   const account = await loaded();
   await replaceEpoch(account);
-  const kept = await digestOf(account);
+  const kept = await summaryOf(account);
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
   expect(await confirm(kept)).toContain('changed');
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
   // And when the change comes after it.
   const other = await loaded();
   await replaceEpoch(other);
-  expect(await confirm(await digestOf(other))).toContain('confirmed');
+  expect(await confirm(await summaryOf(other))).toContain('confirmed');
   await one.admission.apply({ keys: [other.changeKey({ state: 'revoked' })] });
   expect(await admit(one, admitEntry(one.clock, [other.digest]))).toMatchObject({ row: REFUSAL.key_inactive });
 });
@@ -143,7 +143,7 @@ test('a key that was never loaded is not confirmed: its member may be missing', 
   account.state.keys.set(key.key, key);
   await one.admission.apply({ keys: [key] });
   await replaceEpoch(account);
-  const kept = await digestOf(account);
+  const kept = await summaryOf(account);
   expect(kept.kept[0]?.records.keys).toEqual([{ id: account.key, version: 1 }]);
   await confirm(kept);
   expect(await redis.hget(keysOf(account).accounts + account.account, `k:${key.key}`)).toBe('- 1');
@@ -152,7 +152,7 @@ test('a key that was never loaded is not confirmed: its member may be missing', 
 test('only what is as fresh as a load is confirmed, of the same epoch and the same ledger', async () => {
   const account = await loaded();
   await replaceEpoch(account);
-  const kept = await digestOf(account);
+  const kept = await summaryOf(account);
   const read = () => redis.hgetall(keysOf(account).accounts + account.account);
   const before = await read();
   expect(await confirm({ ...kept, startedAt: kept.startedAt - 5_100 })).toContain('void');
@@ -169,26 +169,26 @@ test('only what is as fresh as a load is confirmed, of the same epoch and the sa
     [`k:${account.key}`]: `${mark} 1`,
   });
   expect(await redis.get(keysOf(account).token)).toMatch(/ 1$/);
-  expect(await digestOf(account)).toMatchObject({ kept: [] });
+  expect(await summaryOf(account)).toMatchObject({ kept: [] });
 });
 
 test('a snapshot that comes first leaves nothing to be confirmed', async () => {
   const account = await loaded();
   await replaceEpoch(account);
-  const kept = await digestOf(account);
+  const kept = await summaryOf(account);
   const rows = [{ name: `km:${account.key}:2026-11`, value: 1, version: 2 }];
   await one.admission.applySnapshots({
     incarnation: 'ledger-1',
     accounts: [{ account: account.account, rows, closed: [] }],
   });
   expect(await confirm(kept)).toContain('changed');
-  expect(await digestOf(account)).toMatchObject({ kept: [], large: 0 });
+  expect(await summaryOf(account)).toMatchObject({ kept: [], large: 0 });
 });
 
 test('what comes late and is older than what billing has confirmed makes no balance', async () => {
   const account = await loaded();
   await replaceEpoch(account);
-  expect(await confirm(await digestOf(account), 30)).toContain('confirmed');
+  expect(await confirm(await summaryOf(account), 30)).toContain('confirmed');
   const name = `km:${account.key}:2026-11`;
   const tell = (version: number) =>
     one.admission.applySnapshots({
@@ -206,7 +206,7 @@ test('an account with too many parts is left to its first call', async () => {
   const parts = Array.from({ length: 200 }, (_unused, index) => [`k:key-${index}`, '- 1']);
   await redis.hset(keysOf(account).accounts + account.account, ...parts.flat());
   await replaceEpoch(account);
-  expect(await digestOf(account)).toMatchObject({ kept: [], large: 1 });
+  expect(await summaryOf(account)).toMatchObject({ kept: [], large: 1 });
   await loseEpoch(account);
   await one.admission.revalidated();
   expect((await asksOf(() => end(account))).loads).toBeGreaterThan(0);

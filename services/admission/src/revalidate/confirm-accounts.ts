@@ -1,7 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_ACCOUNTS_MAX } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit';
-import { confirmCall, digestCall, readConfirmReply, readDigestReply } from '../domain/confirm-script.js';
+import { confirmCall, summaryCall, readConfirmReply, readSummaryReply } from '../domain/confirm-script.js';
 import type { KeptAccount, KeptGroup } from '../domain/confirm-script.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
 import { AdmissionFault } from '../ports.js';
@@ -77,10 +77,10 @@ async function keptGroups(
   );
   const replies = await runInParts(
     limitStore,
-    parts.map(({ bucket, part }) => digestCall(bucket, part)),
+    parts.map(({ bucket, part }) => summaryCall(bucket, part)),
   );
   return parts.flatMap(({ bucket, part }, index) => {
-    const group = readDigestReply(bucket, part, replies[index] ?? []);
+    const group = readSummaryReply(bucket, part, replies[index] ?? []);
     if (group === null) result.closed.add(bucket);
     result.left += group?.large ?? 0;
     return group === null || group.kept.length === 0 ? [] : [group];
@@ -116,7 +116,7 @@ function questionsOf(groups: readonly KeptGroup[]): KeptGroup[][] {
   return questions;
 }
 
-function bytesOf({ account, digest, balances, records }: KeptAccount): number {
+function bytesOf({ account, summary, balances, records }: KeptAccount): number {
   const parts = balances.rows.length + records.keys.length + records.members.length;
-  return account.length + digest.length + FRAME_BYTES * (parts + 1);
+  return account.length + summary.length + FRAME_BYTES * (parts + 1);
 }

@@ -65,7 +65,7 @@ export class LimitStoreWatch {
       case 'lease':
       case 'read':
       case 'list':
-      case 'digest':
+      case 'summary':
         return;
     }
     this.#changed.add(call.keys[0] ?? '');

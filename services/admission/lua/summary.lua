@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- uses: gate digest
+-- uses: gate summary
 -- What the owners are asked for, before accounts that were kept through a loss of their epoch count again
 -- (docs/protocol.md#r12). Accounts are those of the keys that follow the ones of the bucket.
 --
--- Replies {state, now}, or {'open', now, token, then the digest of each account}
+-- Replies {state, now}, or {'open', now, token, then the summary of each account}
 local now = redis_now()
 local token, state = gate_token(KEYS[KEY.token])
 if not token then
@@ -14,6 +14,6 @@ if state ~= 'open' then
 end
 local reply, mark = { 'open', int(now), token }, mark_of(token)
 for index = KEY.account, #KEYS do
-  reply[#reply + 1] = digest_of(KEYS[index], mark)
+  reply[#reply + 1] = summary_of(KEYS[index], mark)
 end
 return reply
