@@ -5,8 +5,8 @@ export const ADMISSION_USER = 'admission';
 
 /**
  * What admission and its scripts do: hashes, sorted sets, strings and the life of keys, scripts
- * known by their digest, and the two questions of the handshake. Not: deleting a database, reading
- * or changing the server, listing keys, scripts sent in full.
+ * known by their digest, a walk over keys in steps, and the two questions of the handshake. Not:
+ * deleting a database, reading or changing the server, all keys at once, scripts sent in full.
  */
 const ADMISSION_RULES = [
   'resetchannels',
@@ -19,6 +19,7 @@ const ADMISSION_RULES = [
   '+expire',
   '+pexpire',
   '+persist',
+  '+scan',
   '+del',
   '+unlink',
   '-@dangerous',

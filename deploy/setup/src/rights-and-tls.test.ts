@@ -53,7 +53,6 @@ test.each([
   ['CONFIG', 'GET', 'maxmemory'],
   ['CONFIG', 'SET', 'maxmemory', '0'],
   ['KEYS', '*'],
-  ['SCAN', '0'],
   ['SHUTDOWN', 'NOSAVE'],
   ['EVAL', 'return 1', '0'],
   ['SCRIPT', 'FLUSH'],
