@@ -170,6 +170,14 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'Redis is lost and billing is behind',
     ],
   },
+  [`${ADMISSION}/revalidate/confirm-accounts.test.ts`]: {
+    'what has changed meanwhile is loaded: %s': ['r12'],
+    'a key that is revoked while its account is being confirmed stays revoked': ['r12'],
+  },
+  [`${ADMISSION}/revalidate/revalidation.system.test.ts`]: {
+    'after a restart of Redis from its file nobody is asked for accounts that have not changed, and balances are exact':
+      ['r12'],
+  },
   [`${ADMISSION}/adapters/check-redis.test.ts`]: {
     '%s %s is refused': ['r12'],
   },
