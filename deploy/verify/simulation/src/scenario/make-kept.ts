@@ -14,7 +14,7 @@ const ACCOUNTS = 3;
 const UNIT_NANO_USD = 10_000;
 
 /**
- * The limit store comes back with what its file had: accounts that nobody has used since, and some
+ * The limit store comes back with what its file had, or a copy is promoted: accounts that nobody has used since, and some
  * that have changed, or change meanwhile, while billing may be behind. What is confirmed must be
  * what its owners have (docs/protocol.md#r12).
  */
@@ -47,7 +47,11 @@ export function makeKept(seed: number): Scenario {
 }
 
 function faultsOf(random: Random): Fault[] {
-  const faults: Fault[] = [{ kind: 'limit-store', how: 'restart_old', at: LOSS_MS, ms: random.pick([10, 300]) }];
+  const faults: Fault[] = [
+    random.chance(0.6)
+      ? { kind: 'limit-store', how: 'restart_old', at: LOSS_MS, ms: random.pick([10, 300]) }
+      : { kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: LOSS_MS, ms: random.pick([1, 2_000]) },
+  ];
   if (random.chance(0.4)) {
     const [at, ms] = [LOSS_MS - random.below(1_500), random.between(1_000, 5_000)];
     for (const host of ['billing0', 'billing1']) faults.push({ kind: 'hang', host, at, ms });
