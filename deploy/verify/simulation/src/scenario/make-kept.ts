@@ -14,9 +14,9 @@ const ACCOUNTS = 3;
 const UNIT_NANO_USD = 10_000;
 
 /**
- * The limit store comes back with what its file had, or a copy is promoted: accounts that nobody has used since, and some
- * that have changed, or change meanwhile, while billing may be behind. What is confirmed must be
- * what its owners have (docs/protocol.md#r12).
+ * The limit store comes back with what its file had, or a copy is promoted: accounts that nobody
+ * has used since, and some that have changed, or change meanwhile, while billing may be behind.
+ * What is confirmed must be what its owners have (docs/protocol.md#r12).
  */
 export function makeKept(seed: number): Scenario {
   const random = new Random(seed);
