@@ -34,10 +34,9 @@ export async function sweepBuckets(
   const { silentUntil, ...found } = await look(ports, sharing);
   let { buckets } = found;
   // One of a bucket tells whether billing is back; how long it is away makes no sweep longer.
-  let askedAgainMax = ledger.settles() ? ASKED_AGAIN_MAX : 1;
+  const askedAgainMax = ledger.settles() ? ASKED_AGAIN_MAX : 1;
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
-    const outcomes = await sweepOnce(ports, buckets, silentUntil, askedAgainMax);
-    askedAgainMax = 0;
+    const outcomes = await sweepOnce(ports, buckets, silentUntil, run === 0 ? askedAgainMax : 0);
     for (const [bucket, { state }] of outcomes) {
       if (state !== 'open') noticeLoss(bucket);
     }

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { MOONSHOT } from './moonshot.js';
 
 export const MOONSHOT_ANTHROPIC: ProviderProfile = {
   id: 'moonshot-anthropic',
@@ -29,17 +30,7 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
     unpricedFields: {},
   },
-  errors: [
-    { status: null, code: 'exceeded_current_quota_error', text: null, class: 'funds' },
-    { status: null, code: null, text: 'suspended due to insufficient balance', class: 'funds' },
-    { status: 404, code: 'resource_not_found_error', text: null, class: 'model' },
-    { status: null, code: 'engine_overloaded_error', text: null, class: 'overload' },
-    { status: 429, code: 'rate_limit_reached_error', text: null, class: 'quota' },
-    { status: null, code: 'content_filter', text: null, class: 'content' },
-    { status: null, code: null, text: 'considered high risk', class: 'content' },
-    { status: null, code: null, text: 'exceeded model token limit|Input token length too long', class: 'body' },
-    { status: 400, code: null, text: '^invalid (temperature|thinking|top_p)', class: 'body' },
-  ],
+  errors: MOONSHOT.errors,
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,
   keepsState: false,

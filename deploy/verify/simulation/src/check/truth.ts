@@ -7,6 +7,19 @@ import type { CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from 
 
 export type Refused = Extract<BatchAnswer, { kind: 'refused' }>;
 
+/** What a run counts, before it begins. */
+export const NO_COUNTS = {
+  admitted: 0,
+  refused: 0,
+  faults: 0,
+  records: 0,
+  expired: 0,
+  settledLate: 0,
+  lostCommits: 0,
+  /** Accounts that were confirmed after a loss of the limit store. */
+  confirmed: 0,
+};
+
 /** Everything that a run knows for sure, and the rules that were broken. */
 export class Truth {
   readonly calls: CallTruth[] = [];
@@ -20,17 +33,7 @@ export class Truth {
   readonly takenBack = new Set<string>();
   /** The newest version that a sender was told to be in force, by account and field. */
   readonly told = new Map<string, number>();
-  readonly counts = {
-    admitted: 0,
-    refused: 0,
-    faults: 0,
-    records: 0,
-    expired: 0,
-    settledLate: 0,
-    lostCommits: 0,
-    /** Accounts that were confirmed after a loss of the limit store. */
-    confirmed: 0,
-  };
+  readonly counts = { ...NO_COUNTS };
   readonly #databaseFaults = new Map<number, 'before' | 'after'>();
   #transactions = 0;
   /** When an edge died last. */

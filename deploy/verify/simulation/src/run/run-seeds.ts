@@ -1,3 +1,4 @@
+import { NO_COUNTS } from '../check/truth.js';
 import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import type { Scenario } from '../scenario/scenario.js';
@@ -22,14 +23,7 @@ export const NO_TOTALS: Totals = {
   calls: 0,
   messages: 0,
   virtualMs: 0,
-  admitted: 0,
-  refused: 0,
-  faults: 0,
-  records: 0,
-  expired: 0,
-  settledLate: 0,
-  lostCommits: 0,
-  confirmed: 0,
+  ...NO_COUNTS,
   limitStoreLosses: 0,
 };
 
