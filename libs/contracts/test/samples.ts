@@ -111,6 +111,17 @@ const usageBodies = [
   { events: [event, { ...event, hold, rank: 1, outcome: 'expired', usage: null, price: null }, dearEvent] },
 ];
 
+const heartbeat = {
+  edge: 'e',
+  n: 1,
+  chunk: 0,
+  chunks: 1,
+  tokens: [{ bucket: 3, token: 't' }],
+  calls: [{ id: ID, hold, tag: 't', endpoint: '/v1/messages' }],
+  releases,
+  last: false,
+};
+
 /** What its handlers get of each message that is checked in place: bodies, then answers. */
 export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answers?: readonly object[] }>> = {
   'admission.batch': {
@@ -149,21 +160,11 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
       },
     ],
   },
-  'edge.beat': {
-    bodies: [
-      {
-        edge: 'e',
-        n: 1,
-        chunk: 0,
-        chunks: 1,
-        tokens: [{ bucket: 3, token: 't' }],
-        calls: [{ id: ID, hold, tag: 't', endpoint: '/v1/messages' }],
-        releases,
-        last: false,
-      },
-    ],
+  'edge.beat': { bodies: [heartbeat] },
+  'edge.beat-short': {
+    bodies: [{ ...heartbeat, names: [{ tag: 't', accounts: [{ account: 'a-1', ids: [ID] }] }] }],
   },
-  'edge.verdict': { bodies: [{ n: 1, chunk: 0, tokens: [], abort: [ID], released: [ID], now: AT }] },
+  'edge.verdict': { bodies: [{ n: 1, chunk: 0, tokens: [], abort: [ID], released: [ID], now: AT, full: true }] },
   'billing.standing': {
     bodies: [
       {

@@ -9,6 +9,7 @@ export { EpochHistory } from './domain/epoch-history.js';
 export { makeEpoch } from './domain/epoch.js';
 export { isHoldId, readHold, type StoredHold } from './domain/hold.js';
 export type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';
+export { runningCalls } from './domain/running-calls.js';
 export type { ScriptCall, ScriptName, ScriptReply } from './domain/script-call.js';
 export { POSITIONS, argumentOf, type ScriptArgument } from './domain/script-positions.js';
 export { readTemplate, type HoldTemplate } from './domain/hold-template.js';

@@ -13,6 +13,7 @@ import type {
   billingUnchanged,
   edgeHeartbeat,
   edgeHeartbeatReply,
+  edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
 import type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';
@@ -103,7 +104,8 @@ export interface Owners {
 /** What billing answers a load. `version`: of the account in the snapshot, when it is told. */
 export type LoadedBalances = AnswerBodyOf<typeof billingLoad>;
 
-export type Heartbeat = ReceivedOf<typeof edgeHeartbeat>;
+/** A full heartbeat, or a short one. */
+export type Heartbeat = ReceivedOf<typeof edgeHeartbeat> | ReceivedOf<typeof edgeShortHeartbeat>;
 
 /** The last heartbeats that the stream keeps, and what is said to edges. */
 export interface Edges {

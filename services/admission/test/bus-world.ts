@@ -30,8 +30,8 @@ export interface BusWorld {
   /** Events that admission stored. */
   readonly events: UsageEvent[];
   publishCatalog(revision: number): Promise<void>;
-  /** One more connection of an edge. */
-  connectEdge(): Promise<Bus>;
+  /** One more connection. */
+  connect(service: 'edge-proxy' | 'admission'): Promise<Bus>;
   start(
     replica: string,
     durations?: Partial<Omit<Durations, 'decideMs'>>,
@@ -68,7 +68,7 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
     redis: redis.server,
     buses: { 'edge-proxy': edge, billing, accounts, catalog, dashboard },
     events,
-    connectEdge: () => bus.connect('edge-proxy'),
+    connect: (service) => bus.connect(service),
     publishCatalog: (revision) =>
       catalog.publishBucket(
         'catalog',

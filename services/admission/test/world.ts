@@ -476,7 +476,11 @@ export function heartbeatOf(
   };
   const sequence = (keptOf.get(world) ?? 0) + 1;
   keptOf.set(world, sequence);
-  world.kept.set(`${edge}.${heartbeat.chunk}`, { heartbeat, storedAtMs, sequence });
+  world.kept.set(`${edge}.${'names' in heartbeat ? 'short' : 'full'}.${heartbeat.chunk}`, {
+    heartbeat,
+    storedAtMs,
+    sequence,
+  });
   return heartbeat;
 }
 

@@ -10,6 +10,7 @@ import type {
   edgeHeartbeat,
   edgeHealth,
   edgeHeartbeatReply,
+  edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { EndpointRow } from './domain/endpoints.js';
 import type { JudgedAttempt } from './domain/errors/judge-attempt.js';
@@ -20,7 +21,8 @@ export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;
 export type AuthorizeQuestion = BodyOf<typeof admissionAuthorize>;
 export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
 export type UsageAnswer = AnswerOf<typeof admissionUsage>;
-export type Heartbeat = BodyOf<typeof edgeHeartbeat>;
+/** A full heartbeat, or a short one. */
+export type Heartbeat = BodyOf<typeof edgeHeartbeat> | BodyOf<typeof edgeShortHeartbeat>;
 export type HeartbeatReply = ReceivedOf<typeof edgeHeartbeatReply>;
 export type HealthMessage = BodyOf<typeof edgeHealth>;
 export type ReceivedHealth = Pick<ReceivedOf<typeof edgeHealth>, 'edge' | 'sources'>;
@@ -49,7 +51,8 @@ export interface BusClient {
   usage(question: AuthorizeQuestion, to: TargetReplica): Promise<UsageAnswer>;
   /** Resolves when the stream has stored the message. */
   storeUsage(subject: number, message: Buffer): Promise<void>;
-  storeHeartbeat(heartbeat: Heartbeat): Promise<void>;
+  /** @param place of the edge's messages in the stream: the next one for it replaces this one */
+  storeHeartbeat(heartbeat: Heartbeat, place: string): Promise<void>;
   /** Which source gave an answer: resolves when the edges' shared store has it. */
   putAnswer(key: string, source: string): Promise<void>;
   /** Null: the store has none. */

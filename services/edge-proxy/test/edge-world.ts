@@ -14,6 +14,9 @@ import {
   type ReceivedOf,
   type ServiceName,
   type UsageEvent,
+  edgeHeartbeat,
+  edgeShortHeartbeat,
+  subjectPattern,
 } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
 import type { RestartOptions } from '@gateway/servers';
@@ -102,7 +105,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
       await own.ensureStream({
         ...STREAM,
         stream: 'BEATS',
-        subjects: ['edge.beat.*.*'],
+        subjects: [subjectPattern(edgeHeartbeat), subjectPattern(edgeShortHeartbeat)],
         discard: 'old',
         messagesPerSubjectMax: 1,
       });

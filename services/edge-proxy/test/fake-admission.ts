@@ -7,6 +7,7 @@ import {
   edgeHeartbeat,
   edgeResyncRequest,
   edgeHeartbeatReply,
+  edgeShortHeartbeat,
   type AdmitEntry,
   type AnswerBodyOf,
   type BatchAnswer,
@@ -15,6 +16,7 @@ import {
   type ReceivedOf,
   type ReleaseEntry,
 } from '@gateway/contracts/messages';
+import type { Heartbeat } from '../src/ports.js';
 
 type Batch = ReceivedOf<typeof admissionBatch>;
 type OpenEntry = Batch['opens'][number];
@@ -43,7 +45,7 @@ export class FakeAdmission {
   readonly prices = new Map<string, PricedVersion>();
   readonly batches: { replica: string; batch: Batch }[] = [];
   readonly releases: ReleaseEntry[] = [];
-  readonly heartbeats: ReceivedOf<typeof edgeHeartbeat>[] = [];
+  readonly heartbeats: Heartbeat[] = [];
   readonly admits: { replica: string; entry: AdmitEntry }[] = [];
   readonly holds = new Map<string, HoldFields>();
   /** Decides about an entry instead of the default, which admits; null: no answer. */
@@ -101,21 +103,18 @@ export function serveFakeAdmission(bus: Bus, admission: FakeAdmission): void {
     if (admission.usage === null) throw new Error('no usage was set');
     return admission.usage;
   });
-  bus.subscribe(
-    edgeHeartbeat,
-    (heartbeat) => {
-      admission.heartbeats.push(heartbeat);
-      admission.releases.push(...heartbeat.releases);
-    },
-    { queue: true },
-  );
+  const take = (heartbeat: Heartbeat): void => {
+    admission.heartbeats.push(heartbeat);
+    admission.releases.push(...heartbeat.releases);
+  };
+  for (const kind of [edgeHeartbeat, edgeShortHeartbeat]) bus.subscribe(kind, take, { queue: true });
 }
 
 /** The heartbeat reply. */
 export function sendHeartbeatReply(
   bus: Bus,
   admission: FakeAdmission,
-  heartbeat: ReceivedOf<typeof edgeHeartbeat>,
+  heartbeat: Heartbeat,
   reply: { abort?: string[]; released?: string[]; token?: string } = {},
 ): void {
   bus.publish(

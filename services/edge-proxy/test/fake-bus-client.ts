@@ -23,6 +23,7 @@ export class FakeBusClient implements BusClient {
   readonly sent: SentBatch[] = [];
   readonly stored: { subject: number; message: Buffer; finish: (code?: string) => void }[] = [];
   readonly heartbeats: Heartbeat[] = [];
+  readonly places: string[] = [];
   readonly healths: HealthMessage[] = [];
 
   requestAdmission(
@@ -57,8 +58,9 @@ export class FakeBusClient implements BusClient {
     });
   }
 
-  async storeHeartbeat(heartbeat: Heartbeat): Promise<void> {
+  async storeHeartbeat(heartbeat: Heartbeat, place: string): Promise<void> {
     this.heartbeats.push(heartbeat);
+    this.places.push(place);
   }
 
   readonly answers = new Map<string, string>();

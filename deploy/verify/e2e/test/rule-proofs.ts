@@ -60,6 +60,8 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   [`${EDGE}/heartbeats/send-heartbeats.test.ts`]: {
     'a heartbeat names every call with its hold and tag, and every release that nobody answered': ['r4', 'r5'],
     'tags change only by the heartbeat reply that named the call': ['r5'],
+    'after a full heartbeat a short one names what is listed, and lists only what is new': ['r5'],
+    'the next heartbeat is full when %s': ['r5'],
   },
   [`${EDGE}/wire.test.ts`]: {
     'the last piece waits for the stored event and the answered release, and goes out without them after their time': [
@@ -110,6 +112,10 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${ADMISSION}/heartbeat/answer-heartbeat.test.ts`]: {
     'an absent call is held again when another limit store held it, and not when this one closed it': ['r5'],
+    'a named call that has lost its hold is asked for in full, under its old epoch until it is held': ['r5'],
+  },
+  [`${ADMISSION}/domain/last-heartbeats.test.ts`]: {
+    'a short heartbeat says which calls run, the full one before it what holds them': ['r12'],
   },
   [`${ADMISSION}/sweep/sweep-buckets.test.ts`]: {
     'while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it': [

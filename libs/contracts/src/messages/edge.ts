@@ -19,31 +19,64 @@ export type BucketEpochs = z.infer<typeof bucketEpochs>;
 const heartbeatCall = z.object({ id: requestId, hold: holdFields, tag: bucketEpoch, endpoint });
 export type HeartbeatCall = z.infer<typeof heartbeatCall>;
 
-/**
- * An edge lists its running calls every two seconds, also when it is idle. The stream keeps the
- * last message of each edge and chunk.
- */
-export const edgeHeartbeat = stored({
-  name: 'edge.beat',
-  subject: 'edge.beat.{edge}.{chunk}',
+const heartbeatBody = z.object({
+  edge: objectId,
+  /** The growing number of the heartbeat, the same in all its chunks. */
+  n: count,
+  chunk: count,
+  chunks: z.int().min(1),
+  /**
+   * The last epoch of each bucket that the edge received. In a short heartbeat: of the buckets that
+   * have another one than in the last full heartbeat, and the newest of all.
+   */
+  tokens: bucketEpochs,
+  calls: z.array(heartbeatCall).max(HEARTBEAT_CALLS_MAX),
+  releases: z.array(releaseEntry).max(HEARTBEAT_CALLS_MAX),
+  /** The edge has stopped: no call runs and all releases are done. */
+  last: z.boolean(),
+});
+
+const heartbeat = {
   version: 1,
   checkedInPlace: true,
   sentBy: ['edge-proxy'],
   servedBy: ['admission'],
   stream: 'BEATS',
-  body: z.object({
-    edge: objectId,
-    /** The growing number of the heartbeat, the same in all its chunks. */
-    n: count,
-    chunk: count,
-    chunks: z.int().min(1),
-    /** The last epoch of each bucket that the edge received. */
-    tokens: bucketEpochs,
-    calls: z.array(heartbeatCall).max(HEARTBEAT_CALLS_MAX),
-    releases: z.array(releaseEntry).max(HEARTBEAT_CALLS_MAX),
-    /** The edge has stopped: no call runs and all releases are done. */
-    last: z.boolean(),
-  }),
+} as const;
+
+/**
+ * An edge lists its running calls with all that holds them, every 30 seconds and on request
+ * (docs/protocol.md#r5). The stream keeps the last message of each edge and chunk.
+ */
+export const edgeHeartbeat = stored({
+  ...heartbeat,
+  name: 'edge.beat',
+  subject: 'edge.beat.{edge}.{chunk}',
+  body: heartbeatBody,
+});
+
+/** Calls named in one message of a short heartbeat: at most about 300 KB. */
+export const HEARTBEAT_NAMES_MAX = 2_000;
+
+const heartbeatNames = z.object({
+  tag: bucketEpoch,
+  accounts: z
+    .array(z.object({ account: objectId, ids: z.array(requestId).max(HEARTBEAT_NAMES_MAX) }))
+    .max(HEARTBEAT_NAMES_MAX),
+});
+export type HeartbeatNames = z.infer<typeof heartbeatNames>;
+
+/**
+ * Between two full heartbeats an edge names every two seconds, also when it is idle, the running
+ * calls that it has listed since the last full one; only new ones stand in `calls`. Messages with
+ * names have a place that the next heartbeat takes; each with calls has its own until the next full
+ * one.
+ */
+export const edgeShortHeartbeat = stored({
+  ...heartbeat,
+  name: 'edge.beat-short',
+  subject: 'edge.beat-short.{edge}.{place}',
+  body: heartbeatBody.extend({ names: z.array(heartbeatNames).max(HEARTBEAT_NAMES_MAX) }),
 });
 
 /** Admission answers a heartbeat. */
@@ -64,6 +97,8 @@ export const edgeHeartbeatReply = published({
     /** Releases of the heartbeat that are done. */
     released: z.array(requestId),
     now: epochMs,
+    /** A named call has lost its hold: the edge shall send a full heartbeat now. */
+    full: z.literal(true).optional(),
   }),
 });
 

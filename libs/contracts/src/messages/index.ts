@@ -95,7 +95,7 @@ import {
   catalogSourceHealth,
   edgeHealth,
 } from './catalog.js';
-import { edgeHeartbeat, edgeResyncRequest, edgeHeartbeatReply, edgeTestSource } from './edge.js';
+import { edgeHeartbeat, edgeHeartbeatReply, edgeResyncRequest, edgeShortHeartbeat, edgeTestSource } from './edge.js';
 import {
   billingKeyMonths,
   billingRefusedCall,
@@ -139,6 +139,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   usageEvents,
   usageRecorded,
   edgeHeartbeat,
+  edgeShortHeartbeat,
   edgeHeartbeatReply,
   edgeResyncRequest,
   edgeTestSource,

@@ -1,12 +1,22 @@
 import type { Bus } from '@gateway/bus';
-import { edgeHeartbeat, edgeResyncRequest, edgeHeartbeatReply, subjectPattern } from '@gateway/contracts/messages';
+import {
+  edgeHeartbeat,
+  edgeHeartbeatReply,
+  edgeResyncRequest,
+  edgeShortHeartbeat,
+  subjectPattern,
+} from '@gateway/contracts/messages';
+import type { KeptHeartbeat } from '../domain/last-heartbeats.js';
 import type { Edges, Log } from '../ports.js';
 
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** One message per edge and part; 500 calls are about 300 KB. */
+/** One message per edge, kind and part; 500 calls are about 300 KB. */
 const HEARTBEATS_BYTES_MAX = 512 * MEBIBYTE;
 const HEARTBEATS_AGE_MAX_MS = 7 * DAY_MS;
+/** Short ones are read first: a full one that is stored meanwhile says all that they name. */
+const KINDS = [edgeShortHeartbeat, edgeHeartbeat] as const;
+const STREAM = edgeHeartbeat.stream;
 /** Of the subject of a heartbeat: where its edge stands. */
 const EDGE_WORD = edgeHeartbeat.subject.split('.').indexOf('{edge}');
 const DUPLICATE_WINDOW_MS = 1_000;
@@ -20,24 +30,29 @@ export function busEdges(bus: Bus, log: Log): Edges {
   return {
     listens: () => bus.connected(),
     async heartbeatMarks() {
-      const kept = await bus.lastPerSubject(edgeHeartbeat.stream, subjectPattern(edgeHeartbeat), { headersOnly: true });
-      return kept.map(({ subject, sequence, storedAtMs }) => ({
+      const marks = KINDS.map((kind) => bus.lastPerSubject(STREAM, subjectPattern(kind), { headersOnly: true }));
+      return (await Promise.all(marks)).flat().map(({ subject, sequence, storedAtMs }) => ({
         edge: subject.split('.')[EDGE_WORD] ?? '',
         sequence,
         storedAtMs,
       }));
     },
     async lastHeartbeats(edge) {
-      const kept = await bus.lastPerSubject(edgeHeartbeat.stream, subjectPattern(edgeHeartbeat, { edge }));
-      return kept.flatMap(({ data, storedAtMs, sequence, subject }) => {
-        const decoded = bus.decode(edgeHeartbeat, data);
-        if (decoded.ok) return [{ heartbeat: decoded.body, storedAtMs, sequence }];
-        log.error({ subject, problem: decoded.problem }, 'a kept beat cannot be read');
-        return [];
-      });
+      const words = edge === undefined ? {} : { edge };
+      const all: KeptHeartbeat[] = [];
+      for (const kind of KINDS) {
+        const kept = await bus.lastPerSubject(STREAM, subjectPattern(kind, words));
+        for (const { data, storedAtMs, sequence, subject } of kept) {
+          const decoded = bus.decode(kind, data);
+          if (decoded.ok) all.push({ heartbeat: decoded.body, storedAtMs, sequence });
+          else log.error({ subject, problem: decoded.problem }, 'a kept heartbeat cannot be read');
+        }
+      }
+      return all;
     },
-    forget: (edge, upToSequence) =>
-      bus.purgeStream(edgeHeartbeat.stream, upToSequence, subjectPattern(edgeHeartbeat, { edge })),
+    async forget(edge, upToSequence) {
+      for (const kind of KINDS) await bus.purgeStream(STREAM, upToSequence, subjectPattern(kind, { edge }));
+    },
     heartbeatReply: (edge, heartbeatReply) => void bus.publish(edgeHeartbeatReply, { edge }, heartbeatReply),
     report: (tokens) => void bus.publish(edgeResyncRequest, {}, { tokens: [...tokens] }),
   };
@@ -46,8 +61,8 @@ export function busEdges(bus: Bus, log: Log): Edges {
 /** Admission owns the stream of heartbeats: the last message of each edge and part. */
 export function ensureHeartbeatStream(bus: Bus, replicas: number): Promise<void> {
   return bus.ensureStream({
-    stream: edgeHeartbeat.stream,
-    subjects: [subjectPattern(edgeHeartbeat)],
+    stream: STREAM,
+    subjects: KINDS.map((kind) => subjectPattern(kind)),
     discard: 'old',
     bytesMax: HEARTBEATS_BYTES_MAX,
     ageMaxMs: HEARTBEATS_AGE_MAX_MS,

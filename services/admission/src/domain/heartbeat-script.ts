@@ -6,6 +6,7 @@ import { holdNumbers } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
 import { inOrder } from './script-positions.js';
+import type { RunningCall } from './running-calls.js';
 import { templateOfHold, storeTemplate } from './hold-template.js';
 
 /**
@@ -22,13 +23,13 @@ export interface HeartbeatSpans {
  */
 export function heartbeatCall(
   keys: BucketKeys,
-  calls: readonly HeartbeatCall[],
+  calls: readonly Pick<RunningCall, 'id' | 'account' | 'tag'>[],
   spans: HeartbeatSpans,
   restoring: boolean,
 ): ScriptCall {
   const isRestoring = restoring ? '1' : '0';
   const args = inOrder('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
-  for (const [account, own] of groupBy(calls, ({ hold }) => hold.account)) {
+  for (const [account, own] of groupBy(calls, ({ account }) => account)) {
     args.push(...inOrder('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
     for (const { id, tag } of own) args.push(...inOrder('HEARTBEAT_CALL', { id, tag }));
   }

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { hasReported, lastHeartbeats } from './last-heartbeats.js';
-import type { KeptHeartbeat } from './last-heartbeats.js';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { callsNamedAfter, hasReported, lastHeartbeats } from './last-heartbeats.js';
+import type { KeptHeartbeat, LastHeartbeat } from './last-heartbeats.js';
 
 const kept = (
   n: number,
@@ -53,4 +54,60 @@ test('a part that was replaced while the stream was read counts once, as its new
     kept(6, 0, 1, { releases: [release('c')] }),
   ]);
   expect(whole).toMatchObject({ complete: true, storedAtMs: 1_007, releases: [release('b')] });
+});
+
+const hold = { account: 'acc_1', model: 'm' } as HeartbeatCall['hold'];
+const listed = (id: string, tag = 't1'): HeartbeatCall => ({ id, hold, tag, endpoint: '/v1/messages' });
+const naming = (ids: string[], tag = 't1') => [{ tag, accounts: [{ account: 'acc_1', ids }] }];
+const seen = ({ calls }: LastHeartbeat) => calls.map(({ id, tag, full }) => [id, tag, full?.tag ?? null]);
+
+test('a short heartbeat says which calls run, the full one before it what holds them', () => {
+  const full = kept(5, 0, 1, { calls: [listed('a'), listed('b')], tokens: [{ bucket: 7, token: 'old' }] });
+  const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b'], 't2') });
+  for (const order of [
+    [full, short],
+    [short, full],
+  ]) {
+    const [last] = lastHeartbeats(order);
+    expect(seen(last!).sort()).toEqual([
+      ['b', 't2', 't2'],
+      ['c', 't1', 't1'],
+    ]);
+    expect([last!.complete, last!.sequence, hasReported(last!, 7, 'new')]).toEqual([true, 6, true]);
+  }
+});
+
+test('a full heartbeat that follows a short one stands alone, and keeps the epochs that it quotes', () => {
+  const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b']), tokens: [{ bucket: 7, token: 'newer' }] });
+  const [last] = lastHeartbeats([kept(7, 0, 1, { calls: [listed('d')] }), short]);
+  expect([seen(last!), last!.tokens.get(7)]).toEqual([[['d', 't1', 't1']], 'new']);
+});
+
+test('a name without a full listing is not complete, and is known all the same', () => {
+  const short = kept(6, 0, 1, { names: naming(['a', 'b']) });
+  const [last] = lastHeartbeats([kept(5, 0, 1, { calls: [listed('a')] }), short]);
+  expect([last!.complete, seen(last!)]).toEqual([
+    false,
+    [
+      ['a', 't1', 't1'],
+      ['b', 't1', null],
+    ],
+  ]);
+  expect(callsNamedAfter([short], 0)).toEqual(new Set(['a', 'b']));
+});
+
+test('while a part of a full heartbeat has not arrived, short and full ones before it count too', () => {
+  const [last] = lastHeartbeats([
+    kept(8, 0, 2, { calls: [listed('a', 't2')] }),
+    kept(5, 1, 2, { calls: [listed('b')] }),
+    kept(7, 0, 1, { calls: [listed('c')], names: naming(['a', 'b']) }),
+  ]);
+  expect([last!.complete, seen(last!).sort()]).toEqual([
+    false,
+    [
+      ['a', 't2', 't2'],
+      ['b', 't1', 't1'],
+      ['c', 't1', 't1'],
+    ],
+  ]);
 });

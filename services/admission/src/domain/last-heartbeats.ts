@@ -1,4 +1,6 @@
-import type { HeartbeatCall, BucketEpochs, ReleaseEntry } from '@gateway/contracts/messages';
+import type { HeartbeatCall, HeartbeatNames, BucketEpochs, ReleaseEntry } from '@gateway/contracts/messages';
+import { groupBy } from '@gateway/service-kit/group-by';
+import { runningCalls, type RunningCall } from './running-calls.js';
 
 /** Where one message of an edge's heartbeats stands in the stream. */
 export interface HeartbeatMark {
@@ -18,6 +20,8 @@ export interface KeptHeartbeat {
     readonly calls: readonly HeartbeatCall[];
     readonly releases: readonly ReleaseEntry[];
     readonly last: boolean;
+    /** Only in a short heartbeat: calls that the last full one has. */
+    readonly names?: readonly HeartbeatNames[];
   };
   readonly storedAtMs: number;
   readonly sequence: number;
@@ -30,32 +34,25 @@ export interface LastHeartbeat {
   readonly storedAtMs: number;
   /** Of its newest part. */
   readonly sequence: number;
-  /** All parts of its newest heartbeat are here. */
+  /** All parts of its newest heartbeat are here, and all that holds the calls that it names. */
   readonly complete: boolean;
   /** It has stopped for good. */
   readonly stopped: boolean;
   /** The epoch that the newest heartbeat quotes, per bucket. */
   readonly tokens: ReadonlyMap<number, string>;
-  readonly calls: readonly HeartbeatCall[];
+  readonly calls: readonly RunningCall[];
   readonly releases: readonly ReleaseEntry[];
 }
 
 /**
- * The last heartbeat of each edge. A heartbeat has grown or shrunk in parts since the one before:
- * older messages count for parts that have not arrived, parts beyond the newest heartbeat's number
- * do not. A part that was replaced while the stream was read is there twice; the older one says
- * nothing.
+ * The last heartbeat of each edge: a full one, or a short one with what full ones say of the calls
+ * that it names. While parts of it have not arrived, what older ones tell counts too.
  */
 export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] {
-  const byEdge = new Map<string, Map<number, KeptHeartbeat>>();
-  for (const one of kept) {
-    const { edge, chunk, n } = one.heartbeat;
-    const parts = byEdge.get(edge) ?? new Map<number, KeptHeartbeat>();
-    byEdge.set(edge, parts);
-    const known = parts.get(chunk);
-    if (known === undefined || known.heartbeat.n < n) parts.set(chunk, one);
-  }
-  return Array.from(byEdge, ([edge, parts]) => lastHeartbeatOf(edge, [...parts.values()]));
+  return Array.from(
+    groupBy(kept, ({ heartbeat }) => heartbeat.edge),
+    ([edge, own]) => lastHeartbeatOf(edge, own),
+  );
 }
 
 /** The newest message of each edge. */
@@ -89,21 +86,59 @@ export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: str
   return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);
 }
 
-function lastHeartbeatOf(edge: string, parts: readonly KeptHeartbeat[]): LastHeartbeat {
-  const n = Math.max(...parts.map(({ heartbeat }) => heartbeat.n));
-  const newest = parts.filter(({ heartbeat }) => heartbeat.n === n);
-  const chunks = newest[0]?.heartbeat.chunks ?? 0;
-  const counted = parts.filter(({ heartbeat }) => heartbeat.chunk < chunks);
+function lastHeartbeatOf(edge: string, kept: readonly KeptHeartbeat[]): LastHeartbeat {
+  const full = newestParts(kept.filter(({ heartbeat }) => heartbeat.names === undefined));
+  const short = newestParts(kept.filter(({ heartbeat }) => heartbeat.names !== undefined));
+  const [older, newest] = short.n > full.n ? [full, short] : [short, full];
+  const counted = newest.isComplete ? newest.counted : [...older.counted, ...newest.counted];
+  const calls = joinCalls(counted, kept);
+  const quoting = newest === short ? [...full.parts, ...short.parts] : full.parts;
   return {
     edge,
-    storedAtMs: Math.max(...parts.map(({ storedAtMs }) => storedAtMs)),
-    sequence: Math.max(...parts.map(({ sequence }) => sequence)),
-    complete: newest.length === chunks,
-    stopped: newest.some(({ heartbeat }) => heartbeat.last),
-    tokens: new Map(
-      newest.flatMap(({ heartbeat }) => heartbeat.tokens.map(({ bucket, token }) => [bucket, token] as const)),
-    ),
-    calls: counted.flatMap(({ heartbeat }) => heartbeat.calls),
-    releases: counted.flatMap(({ heartbeat }) => heartbeat.releases),
+    storedAtMs: Math.max(...kept.map(({ storedAtMs }) => storedAtMs)),
+    sequence: Math.max(...kept.map(({ sequence }) => sequence)),
+    complete: newest.isComplete && calls.every((call) => call.full !== null),
+    stopped: newest.parts.some(({ last }) => last),
+    tokens: new Map(quoting.flatMap(({ tokens }) => tokens.map(({ bucket, token }) => [bucket, token] as const))),
+    calls,
+    releases: counted.flatMap(({ releases }) => releases),
   };
+}
+
+interface NewestParts {
+  /** 0: there is none. */
+  readonly n: number;
+  readonly parts: readonly KeptHeartbeat['heartbeat'][];
+  readonly isComplete: boolean;
+  /** Its parts; while some have not arrived also those of the heartbeat before. */
+  readonly counted: readonly KeptHeartbeat['heartbeat'][];
+}
+function newestParts(kept: readonly KeptHeartbeat[]): NewestParts {
+  const all = kept.map(({ heartbeat }) => heartbeat);
+  const n = Math.max(0, ...all.map((part) => part.n));
+  const before = Math.max(0, ...all.map((part) => (part.n < n ? part.n : 0)));
+  const parts = all.filter((part) => part.n === n);
+  const isComplete = new Set(parts.map(({ chunk }) => chunk)).size === (parts[0]?.chunks ?? 0);
+  return {
+    n,
+    parts,
+    isComplete,
+    counted: isComplete ? parts : all.filter((part) => part.n === n || part.n === before),
+  };
+}
+
+/** The calls of these parts, each once, as the newest part tells it, with what any part lists. */
+function joinCalls(
+  parts: readonly KeptHeartbeat['heartbeat'][],
+  kept: readonly KeptHeartbeat[],
+): readonly RunningCall[] {
+  const listed = new Map(kept.flatMap(({ heartbeat }) => heartbeat.calls.map((call) => [call.id, call] as const)));
+  const joined = new Map<string, RunningCall>();
+  for (const part of [...parts].sort((a, b) => a.n - b.n)) {
+    for (const call of runningCalls(part)) {
+      const full = call.full ?? listed.get(call.id);
+      joined.set(call.id, { ...call, full: full === undefined ? null : { ...full, tag: call.tag } });
+    }
+  }
+  return [...joined.values()];
 }

@@ -16,11 +16,14 @@ import {
   edgeHeartbeat,
   edgeResyncRequest,
   edgeHeartbeatReply,
+  edgeShortHeartbeat,
   keysUsed,
 } from '@gateway/contracts/messages';
 import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import { until } from '@gateway/testkit';
+import { silentLog, until } from '@gateway/testkit';
+import { busEdges } from '../adapters/bus-edges.js';
+import { lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
 import { AdmissionFault } from '../ports.js';
 import type { StartedAdmission } from '../wire.js';
 import { orUnavailable } from './serve-bus.js';
@@ -179,6 +182,18 @@ test('a heartbeat is answered by a heartbeat reply for its edge', async () => {
     return heartbeatReplies.length > 0;
   });
   expect(heartbeatReplies[0]).toMatchObject({ n: 3, chunk: 0, tokens: [{ bucket, token }], abort: [], released: [] });
+  const names = [{ tag: token, accounts: [{ account: account.account, ids: [id] }] }];
+  const short = { ...heartbeat, n: 4, calls: [], names };
+  await edge.store(edgeShortHeartbeat, { edge: 'edge7', place: '0' }, short);
+  await until('the short one is answered', () => heartbeatReplies.some((reply) => 'n' in reply && reply.n === 4));
+  expect(heartbeatReplies.at(-1)).toMatchObject({ n: 4, tokens: [{ bucket, token }], abort: [] });
+  // A recovery reads of the stream what holds the calls that the newest one names.
+  const edges = busEdges(await world.connect('admission'), silentLog);
+  const kept = await edges.lastHeartbeats('edge7');
+  expect(lastHeartbeats(kept)).toMatchObject([{ edge: 'edge7', complete: true, calls: [{ id, full: { hold } }] }]);
+  expect(newestMarks(await edges.heartbeatMarks()).get('edge7')?.sequence).toBe(kept[0]?.sequence);
+  await edges.forget('edge7', kept[0]?.sequence ?? 0);
+  expect(await edges.lastHeartbeats('edge7')).toEqual([]);
 });
 
 test('a call whose edge vanished ends in the stream as expired', async () => {

@@ -10,9 +10,10 @@ import {
   billingBalanceSnapshots,
   edgeHeartbeat,
   edgeResyncRequest,
+  edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { Admission } from '../admission.js';
-import { AdmissionFault, type Log } from '../ports.js';
+import { AdmissionFault, type Heartbeat, type Log } from '../ports.js';
 
 /** Batches handled at once; the handler bounds the entries. */
 const BATCHES_MAX = 2_048;
@@ -45,15 +46,14 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     await admission.applySnapshots(snapshot).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
   });
   bus.subscribe(edgeResyncRequest, ({ tokens }) => admission.hearEpochs(tokens));
-  bus.subscribe(
-    edgeHeartbeat,
-    async (heartbeat) => {
+  for (const kind of [edgeHeartbeat, edgeShortHeartbeat]) {
+    const take = async (heartbeat: Heartbeat): Promise<void> => {
       await admission
         .heartbeat(heartbeat)
-        .catch((err: unknown) => log.warn({ err, edge: heartbeat.edge }, 'a beat was not taken'));
-    },
-    { queue: true },
-  );
+        .catch((err: unknown) => log.warn({ err, edge: heartbeat.edge }, 'a heartbeat was not taken'));
+    };
+    bus.subscribe(kind, take, { queue: true });
+  }
 }
 
 /**

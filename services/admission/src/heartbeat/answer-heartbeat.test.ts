@@ -66,6 +66,39 @@ test('an absent call is held again when another limit store held it, and not whe
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
+const short = (ids: string[], account: string, tag: string) => ({
+  names: [{ tag, accounts: [{ account, ids }] }],
+});
+
+test('a call that a short heartbeat names lives on, without what holds it', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const before = (await one.admission.readAccount(account.account)).holds[0]?.hold.due ?? 0;
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-s', 1, short([call.id], account.account, call.token)));
+  expect(heartbeatReplyOf('edge-s')).toEqual({
+    n: 1,
+    chunk: 0,
+    tokens: [{ bucket: call.bucket, token: call.token }],
+    abort: [],
+    released: [],
+    now: expect.any(Number),
+  });
+  const dump = await one.admission.readAccount(account.account);
+  expect([dump.slots, (dump.holds[0]?.hold.due ?? 0) > before]).toEqual([1, true]);
+});
+
+test('a named call that has lost its hold is asked for in full, under its old epoch until it is held', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const lost = running(call, { id: makeUuidV7(one.clock.now()), tag: 'another.token' });
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-t', 1, short([lost.id], account.account, lost.tag)));
+  expect(heartbeatReplyOf('edge-t')).toMatchObject({ tokens: [], full: true });
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-t', 2, { calls: [lost] }));
+  const reply = heartbeatReplyOf('edge-t');
+  expect([reply?.tokens, reply?.full]).toEqual([[{ bucket: call.bucket, token: call.token }], undefined]);
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
+});
+
 test('a late heartbeat of a call that has ended does not bring it back', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));

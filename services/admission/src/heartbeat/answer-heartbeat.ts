@@ -1,6 +1,7 @@
 import type { RecordCache } from '../load/record-cache.js';
 import type { Heartbeat, Ports } from '../ports.js';
 import { applyReleases } from '../apply/apply-releases.js';
+import { runningCalls } from '../domain/running-calls.js';
 import { heartbeatsTotal } from './heartbeat-metrics.js';
 import { holdCalls } from './hold-calls.js';
 
@@ -14,7 +15,7 @@ export async function answerHeartbeat(
   heartbeat: Heartbeat,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
-  const held = await holdCalls(ports, heartbeat.edge, heartbeat.calls, false);
+  const held = await holdCalls(ports, heartbeat.edge, runningCalls(heartbeat), false);
   for (const bucket of held.failed) noticeLoss(bucket);
   const released = await applyReleases(ports, cache, heartbeat.releases, noticeLoss);
   heartbeatsTotal.add();
@@ -25,5 +26,6 @@ export async function answerHeartbeat(
     abort: held.abort,
     released,
     now: ports.clock.now(),
+    ...(held.wantsFull && { full: true as const }),
   });
 }

@@ -2,6 +2,7 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit/group-by';
 import { heartbeatCall, createCall, readHeartbeatReply } from '../domain/heartbeat-script.js';
+import type { RunningCall } from '../domain/running-calls.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -12,6 +13,8 @@ export interface HeldCalls {
   readonly abort: string[];
   /** Buckets whose calls could not be held; the next heartbeat brings them again. */
   readonly failed: number[];
+  /** A call that was only named has lost its hold: a full heartbeat brings it back. */
+  wantsFull: boolean;
 }
 
 /**
@@ -23,11 +26,11 @@ export interface HeldCalls {
 export async function holdCalls(
   ports: Pick<Ports, 'limitStore' | 'durations'>,
   edge: string,
-  calls: readonly HeartbeatCall[],
+  calls: readonly RunningCall[],
   restoring: boolean,
 ): Promise<HeldCalls> {
-  const held: HeldCalls = { tokens: [], abort: [], failed: [] };
-  const byBucket = [...groupBy(calls, ({ hold }) => bucketOfAccount(hold.account))];
+  const held: HeldCalls = { tokens: [], abort: [], failed: [], wantsFull: false };
+  const byBucket = [...groupBy(calls, ({ account }) => bucketOfAccount(account))];
   const replies = await ports.limitStore.run(
     byBucket.map(([bucket, own]) => heartbeatCall(bucketKeys(bucket), own, ports.durations, restoring)),
   );
@@ -39,9 +42,11 @@ export async function holdCalls(
       continue;
     }
     held.abort.push(...outcome.abort);
-    const lost = own.filter(({ id }) => outcome.lost.has(id));
-    if (await createLost(ports, bucket, edge, lost, restoring)) held.tokens.push({ bucket, token: outcome.token });
-    else held.failed.push(bucket);
+    const lost = own.filter(({ id }) => outcome.lost.has(id)).map(({ full }) => full);
+    const known = lost.filter((full) => full !== null);
+    if (!(await createLost(ports, bucket, edge, known, restoring))) held.failed.push(bucket);
+    else if (known.length < lost.length) held.wantsFull = true;
+    else held.tokens.push({ bucket, token: outcome.token });
   }
   return held;
 }

@@ -52,7 +52,8 @@ export class GoneEdges {
     if (last === undefined || !this.#isGone(last)) return;
     const dueMs = last.storedAtMs + this.ports.durations.expiryMs;
     let unknown = 0;
-    for (const [account, calls] of groupBy(last.calls, ({ hold }) => hold.account))
+    const listed = last.calls.flatMap(({ full }) => full ?? []);
+    for (const [account, calls] of groupBy(listed, ({ hold }) => hold.account))
       unknown += await this.#expire(account, calls, dueMs);
     if (unknown === 0) await edges.forget(edge, last.sequence);
   }

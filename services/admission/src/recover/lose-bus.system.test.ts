@@ -22,7 +22,7 @@ beforeAll(async () => {
   const started = await world.start('one');
   await until('it is ready', () => started.ready.report().ready);
   one = started;
-  edge = new FakeEdge(await world.connectEdge(), 'edge-a', new Spending(), () => one.clock.now());
+  edge = new FakeEdge(await world.connect('edge-proxy'), 'edge-a', new Spending(), () => one.clock.now());
   redis = new Redis(world.redis.url);
 });
 afterAll(async () => {

@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 const startEdge = async (name: string, lateMs = 0): Promise<FakeEdge> =>
-  new FakeEdge(await world.connectEdge(), name, spending, () => replicas[0]!.clock.now(), lateMs);
+  new FakeEdge(await world.connect('edge-proxy'), name, spending, () => replicas[0]!.clock.now(), lateMs);
 
 function newAccount(wallet: number): TestAccount {
   const account = makeAccount({ owners }, { wallet });

@@ -5,6 +5,7 @@ import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
+import { runningCalls } from '../domain/running-calls.js';
 import { holdCalls } from '../heartbeat/hold-calls.js';
 import {
   PRICE,
@@ -206,7 +207,7 @@ test('a lapsed slot comes back with the last heartbeat while its bucket is resto
   world.advance(91_000);
   await one.admission.sweep();
   expect((await one.admission.readAccount(account.account)).holds.map(({ id }) => id)).toEqual([ended!.id]);
-  const late = [running(kept!), running(ended!, 'another.token')];
+  const late = runningCalls({ calls: [running(kept!), running(ended!, 'another.token')] });
   expect(await holdCalls(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
 });
@@ -283,13 +284,13 @@ test('thousands of calls of one account on one edge are held again, and kept by 
   if (!first) throw new Error('not admitted');
   // As many as an unpacked list of ids, texts and scores could not hold.
   const calls = Array.from({ length: 9_000 }, () => ({ ...running(first, 'lost'), id: makeUuidV7(one.clock.now()) }));
-  const created = await holdCalls(one.ports, 'edge1', calls, false);
+  const created = await holdCalls(one.ports, 'edge1', runningCalls({ calls }), false);
   expect(created.failed).toEqual([]);
   const [token] = created.tokens;
   const kept = await holdCalls(
     one.ports,
     'edge1',
-    calls.map((call) => ({ ...call, tag: token?.token ?? '' })),
+    runningCalls({ calls: calls.map((call) => ({ ...call, tag: token?.token ?? '' })) }),
     false,
   );
   expect(kept).toMatchObject({ failed: [], tokens: [token] });

@@ -186,7 +186,7 @@ export class Recovery {
   async #open(ready: ReadonlyMap<number, Restoring>, heartbeats: readonly LastHeartbeat[]): Promise<void> {
     const failed = new Set<number>();
     for (const heartbeat of heartbeats) {
-      const calls = heartbeat.calls.filter(({ hold }) => ready.has(bucketOfAccount(hold.account)));
+      const calls = heartbeat.calls.filter(({ account, full }) => full !== null && ready.has(bucketOfAccount(account)));
       const held = await holdCalls(this.ports, heartbeat.edge, calls, true);
       for (const bucket of held.failed) failed.add(bucket);
       const releases = heartbeat.releases.filter(

@@ -6,6 +6,7 @@ import {
   ANSWERS_BUCKET,
   edgeHeartbeat,
   edgeHealth,
+  edgeShortHeartbeat,
   PACKED_SUBJECTS_FROM,
   QUOTAS_BUCKET,
   usageEvents,
@@ -45,10 +46,11 @@ export function makeBusClient(bus: Bus): BusClient {
       if (group >= 0) await bus.store(usageEvents, { group }, message, options);
       else await bus.store(usageRecorded, { shard: subject }, message, options);
     },
-    storeHeartbeat: async (heartbeat) => {
-      await bus.store(edgeHeartbeat, { edge: heartbeat.edge, chunk: heartbeat.chunk }, heartbeat, {
-        timeoutMs: STORE_HEARTBEAT_MS,
-      });
+    storeHeartbeat: async (heartbeat, place) => {
+      const { edge, chunk } = heartbeat;
+      const options = { timeoutMs: STORE_HEARTBEAT_MS };
+      if ('names' in heartbeat) await bus.store(edgeShortHeartbeat, { edge, place }, heartbeat, options);
+      else await bus.store(edgeHeartbeat, { edge, chunk }, heartbeat, options);
     },
     putAnswer: (key, source) => answers.put(key, source, ANSWER_MS),
     getAnswer: (key) => answers.get(key, ANSWER_MS),

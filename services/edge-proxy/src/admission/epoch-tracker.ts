@@ -49,6 +49,20 @@ export class EpochTracker {
     }
     return tokens;
   }
+
+  /**
+   * The epochs that are not in `quoted`, and the newest one of all: by it a replica of admission
+   * notices that its Redis has been superseded (docs/protocol.md#r12).
+   */
+  since(quoted: ReadonlyMap<number, string>): BucketEpochs {
+    const newest = Math.max(...this.#buckets.map((known) => known?.setAt ?? 0));
+    let isNewestTold = false;
+    return this.all().filter(({ bucket, token }) => {
+      const isNewest = !isNewestTold && this.#buckets[bucket]?.setAt === newest;
+      isNewestTold ||= isNewest;
+      return isNewest || quoted.get(bucket) !== token;
+    });
+  }
 }
 
 /**

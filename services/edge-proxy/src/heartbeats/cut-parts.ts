@@ -1,7 +1,24 @@
-import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX } from '@gateway/contracts/messages';
+import {
+  HEARTBEAT_BYTES_MAX,
+  HEARTBEAT_CALLS_MAX,
+  HEARTBEAT_NAMES_MAX,
+  type ReleaseEntry,
+} from '@gateway/contracts/messages';
+import type { HeldCall } from './running-calls.js';
 
-/** Bytes of a comma, an id, an endpoint, and the field names of a call. */
-const OVERHEAD_BYTES = 160;
+/** Bytes of a part besides its lists. */
+const HEAD_BYTES = 512;
+/** Bytes of an epoch and what names it, at most. */
+const EPOCH_BYTES = 192;
+/** Bytes of a comma, an id, an endpoint, and the field names of an item. */
+const ITEM_BYTES = 160;
+
+/** What one message of a heartbeat lists. */
+export interface HeartbeatPart {
+  readonly named: readonly HeldCall[];
+  readonly calls: readonly HeldCall[];
+  readonly releases: readonly ReleaseEntry[];
+}
 
 const sizes = new WeakMap<object, number>();
 
@@ -13,29 +30,31 @@ function bytesOf(item: object): number {
 }
 
 /**
- * Cuts items into parts that each fit into one heartbeat message. Keeps their order. Gives no part
- * for no items.
- * @param measured gives the part of an item that makes its size, the same object at each repetition
- * @param spareBytes bytes of the rest of the message, for each item and in all
+ * Cuts what a heartbeat lists into parts that each fit into one message. Keeps the order of each
+ * list. Gives an empty part if there is nothing to list.
+ * @param epochs how many epochs each part quotes
  */
-export function cutParts<T>(
-  items: readonly T[],
-  measured: (item: T) => object,
-  spareBytes: { readonly each: number; readonly inAll: number },
-): T[][] {
-  const parts: T[][] = [];
-  let part: T[] = [];
-  let bytes = spareBytes.inAll;
-  for (const item of items) {
-    const own = bytesOf(measured(item)) + OVERHEAD_BYTES + spareBytes.each;
-    if (part.length === HEARTBEAT_CALLS_MAX || (part.length > 0 && bytes + own > HEARTBEAT_BYTES_MAX)) {
-      parts.push(part);
-      part = [];
-      bytes = spareBytes.inAll;
+export function cutParts({ named, calls, releases }: HeartbeatPart, epochs: number): HeartbeatPart[] {
+  const tags = new Set(named.map(({ tag }) => tag)).size;
+  const headBytes = HEAD_BYTES + EPOCH_BYTES * (epochs + tags);
+  const empty = () => ({ named: [] as HeldCall[], calls: [] as HeldCall[], releases: [] as ReleaseEntry[] });
+  const parts = [empty()];
+  let bytes = headBytes;
+  const partFor = (list: keyof HeartbeatPart, itemsMax: number, itemBytes: number): ReturnType<typeof empty> => {
+    let part = parts.at(-1) as ReturnType<typeof empty>;
+    const isFull = part[list].length === itemsMax || (bytes > headBytes && bytes + itemBytes > HEARTBEAT_BYTES_MAX);
+    if (isFull) {
+      parts.push((part = empty()));
+      bytes = headBytes;
     }
-    part.push(item);
-    bytes += own;
-  }
-  if (part.length > 0) parts.push(part);
+    bytes += itemBytes;
+    return part;
+  };
+  for (const call of named)
+    partFor('named', HEARTBEAT_NAMES_MAX, ITEM_BYTES + Buffer.byteLength(call.hold.account)).named.push(call);
+  for (const call of calls)
+    partFor('calls', HEARTBEAT_CALLS_MAX, ITEM_BYTES + EPOCH_BYTES + bytesOf(call.hold)).calls.push(call);
+  for (const release of releases)
+    partFor('releases', HEARTBEAT_CALLS_MAX, ITEM_BYTES + bytesOf(release)).releases.push(release);
   return parts;
 }

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX, edgeHeartbeat, type HoldFields } from '@gateway/contracts/messages';
+import {
+  HEARTBEAT_BYTES_MAX,
+  HEARTBEAT_CALLS_MAX,
+  edgeHeartbeat,
+  edgeShortHeartbeat,
+  type HoldFields,
+} from '@gateway/contracts/messages';
 import { admittedUnder, FakeBusClient, TEST_BUCKET } from '../../test/fake-bus-client.js';
 import { AdmissionClient } from '../admission/admission-client.js';
 import { EdgeClock } from '../admission/edge-clock.js';
@@ -17,6 +23,7 @@ let running: RunningCalls;
 let epochs: EpochTracker;
 let heartbeats: Heartbeats;
 let aborted: string[];
+let now: number;
 
 beforeEach(() => {
   busClient = new FakeBusClient();
@@ -24,7 +31,8 @@ beforeEach(() => {
   epochs = new EpochTracker();
   aborted = [];
   const clock = new EdgeClock({ nowMs: Date.now });
-  const monotonicMs = (): number => performance.now();
+  now = 0;
+  const monotonicMs = (): number => now;
   admissionClient = new AdmissionClient({
     edge: 'e0',
     bus: busClient,
@@ -94,10 +102,10 @@ test('a heartbeat names every call with its hold and tag, and every release that
   const call = heldCall();
   admissionClient.release({ blind: true, id: makeUuidV7(0), digests: ['0'.repeat(64)] }, null);
   await heartbeats.send();
-  const [heartbeat, second] = busClient.heartbeats;
-  for (const part of busClient.heartbeats) expect(edgeHeartbeat.body.parse(part)).toEqual(part);
+  const [heartbeat, ...others] = busClient.heartbeats;
+  expect(edgeHeartbeat.body.parse(heartbeat)).toEqual(heartbeat);
   expect(heartbeat?.calls).toEqual([{ id: call.id, hold: call.hold, tag: 't1', endpoint: call.endpoint }]);
-  expect([heartbeat?.releases, second?.calls, second?.releases.length]).toEqual([[], [], 1]);
+  expect([heartbeat?.releases.length, others]).toEqual([1, []]);
 });
 
 test('more than 500 calls go in chunks of one heartbeat', async () => {
@@ -160,8 +168,82 @@ test('tags change only by the heartbeat reply that named the call', async () => 
   await heartbeats.send();
   heartbeats.onReply(reply({ n: 2, tokens: [{ bucket: TEST_BUCKET, token: 't1' }] }));
   expect([early.tag, late.tag]).toEqual(['t2', 't1']);
-  heartbeats.onReply(reply({ n: 2, tokens: [{ bucket: TEST_BUCKET, token: 't2' }] }));
+  heartbeats.onReply(reply({ n: 2, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: 't2' }] }));
   expect([early.tag, late.tag]).toEqual(['t2', 't2']);
+});
+
+const answered = async (more: Partial<HeartbeatReply> = {}): Promise<Heartbeat | undefined> => {
+  await heartbeats.send();
+  const sent = busClient.heartbeats.at(-1);
+  heartbeats.onReply(reply({ n: sent?.n ?? 0, ...more }));
+  return sent;
+};
+
+test('after a full heartbeat a short one names what is listed, and lists only what is new', async () => {
+  epochs.observe(TEST_BUCKET, bucketEpoch(1));
+  epochs.observe(TEST_BUCKET + 1, bucketEpoch(2));
+  const [first, ended] = [heldCall(), heldCall()];
+  expect('names' in ((await answered()) ?? {})).toBe(false);
+  running.remove(ended.id);
+  const late = heldCall();
+  epochs.observe(TEST_BUCKET, bucketEpoch(0.5));
+  await answered();
+  const parts = busClient.heartbeats.slice(1);
+  for (const part of parts) expect(edgeShortHeartbeat.body.parse(part)).toEqual(part);
+  const names = (ids: string[]) => [{ tag: 't1', accounts: [{ account: first.hold.account, ids }] }];
+  const tokens = [{ bucket: TEST_BUCKET + 1, token: bucketEpoch(2) }];
+  expect(parts).toMatchObject([
+    { n: 2, chunk: 0, chunks: 2, tokens, names: names([first.id]), calls: [] },
+    { n: 2, chunk: 1, chunks: 2, tokens, names: [], calls: [{ id: late.id }] },
+  ]);
+  epochs.observe(TEST_BUCKET, bucketEpoch(3));
+  const later = heldCall();
+  await answered();
+  expect(busClient.heartbeats.slice(3)).toMatchObject([
+    { n: 3, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(3) }], names: names([first.id, late.id]), calls: [] },
+    { n: 3, names: [], calls: [{ id: later.id }] },
+  ]);
+  // What lists calls stays in the stream, what names them is replaced.
+  expect(busClient.places).toEqual(['0', '0', 'new-1', '0', 'new-2']);
+});
+
+test('a reply gives a call that is only named its epoch', async () => {
+  const call = heldCall();
+  await answered();
+  await answered({ tokens: [{ bucket: TEST_BUCKET, token: 't2' }] });
+  expect(call.tag).toBe('t2');
+});
+
+test.each<[string, () => unknown]>([
+  [
+    '64 messages have listed what is new',
+    async () => {
+      for (let count = 0; count < 64; count += 1) {
+        heldCall();
+        await answered();
+      }
+    },
+  ],
+  ['30 seconds have passed', () => void (now += 30_000)],
+  ['nobody has answered the one before', () => heartbeats.send()],
+  ['admission asks for one', () => heartbeats.onReply(reply({ n: 2, full: true }))],
+  ['admission restores a bucket', () => heartbeats.onResyncRequest([{ bucket: 9, token: bucketEpoch(9) }])],
+  [
+    'one was not stored',
+    async () => {
+      const store = busClient.storeHeartbeat.bind(busClient);
+      busClient.storeHeartbeat = () => Promise.reject(new Error('not stored'));
+      await answered();
+      busClient.storeHeartbeat = store;
+      heartbeats.onReply(reply({ n: 3 }));
+    },
+  ],
+])('the next heartbeat is full when %s', async (_why, happens) => {
+  heldCall();
+  await answered();
+  expect(await answered()).toHaveProperty('names');
+  await happens();
+  expect(await answered()).not.toHaveProperty('names');
 });
 
 test('a heartbeat reply aborts calls and answers releases', async () => {

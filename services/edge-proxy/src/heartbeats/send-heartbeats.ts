@@ -1,18 +1,18 @@
-import type { BucketEpochs } from '@gateway/contracts/messages';
-import { SingleFlight } from '@gateway/service-kit';
+import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
+import type { BucketEpochs, HeartbeatNames } from '@gateway/contracts/messages';
+import { groupBy, SingleFlight } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
 import type { EdgeClock } from '../admission/edge-clock.js';
 import type { EpochTracker } from '../admission/epoch-tracker.js';
 import type { Heartbeat, BusClient, HeartbeatReply } from '../ports.js';
-import { cutParts } from './cut-parts.js';
+import { cutParts, type HeartbeatPart } from './cut-parts.js';
 import type { HeldCall, RunningCalls } from './running-calls.js';
 
 /** Replies to older heartbeats are ignored. */
 const REMEMBERED_HEARTBEATS_MAX = 8;
-/** Bytes of a part besides its calls, releases and epochs. */
-const PART_HEAD_BYTES = 512;
-/** Bytes of an epoch and its bucket's number, at most. */
-const TOKEN_BYTES = 192;
+/** So long after a full heartbeat, or after so many messages, the next one is due. */
+const FULL_EVERY_MS = 30_000;
+const ADDITIONS_MAX = 64;
 
 export interface HeartbeatsParts {
   readonly edge: string;
@@ -28,8 +28,17 @@ export interface HeartbeatsParts {
 
 interface SentHeartbeat {
   readonly at: number;
-  /** The calls of each chunk. */
-  readonly chunks: readonly (readonly HeldCall[])[];
+  readonly parts: readonly HeartbeatPart[];
+  isAnswered: boolean;
+}
+
+/** The last full heartbeat, and what short ones have added to it, as far as the stream has it. */
+interface Listing {
+  readonly at: number;
+  readonly calls: WeakSet<HeldCall>;
+  readonly epochs: ReadonlyMap<number, string>;
+  /** Messages of short ones that list calls. */
+  additions: number;
 }
 
 /**
@@ -42,6 +51,9 @@ export class Heartbeats {
   readonly #timer: NodeJS.Timeout;
   #n = 0;
   #isLast = false;
+  /** What short heartbeats only name; null: the next one is full. */
+  #listing: Listing | null = null;
+  #isFullWanted = false;
   readonly #flights = new SingleFlight<void>();
   /** The epoch of each bucket in the last heartbeat that was stored whole. */
   #quoted: ReadonlyMap<number, string> = new Map();
@@ -61,27 +73,32 @@ export class Heartbeats {
   }
 
   /**
-   * Admission restores buckets and needs a heartbeat that carries their new epochs. One that was
-   * stored with them is enough: no call of a bucket begins while it is restored
+   * Admission restores buckets and needs a full heartbeat that carries their new epochs. One that
+   * was stored with them is enough: no call of a bucket begins while it is restored
    * (docs/protocol.md#r12).
    */
   onResyncRequest(tokens: BucketEpochs): void {
     const { epochs } = this.#parts;
     for (const { bucket, token } of tokens) epochs.observe(bucket, token);
     const isQuoted = tokens.every(({ bucket }) => this.#quoted.get(bucket) === epochs.current(bucket));
-    if (!isQuoted && !this.#isLast) void this.send();
+    if (!isQuoted) this.#sendFull();
   }
 
   onReply(reply: HeartbeatReply): void {
     const heartbeat = this.#sent.get(reply.n);
-    if (heartbeat !== undefined) this.#parts.clock.correct(reply.now, this.#parts.monotonicMs() - heartbeat.at);
+    if (heartbeat !== undefined) {
+      heartbeat.isAnswered = true;
+      this.#parts.clock.correct(reply.now, this.#parts.monotonicMs() - heartbeat.at);
+    }
     const tags = new Map<number, string>();
     for (const { bucket, token } of reply.tokens) {
       if (this.#parts.epochs.observe(bucket, token)) tags.set(bucket, token);
     }
-    for (const call of heartbeat?.chunks[reply.chunk] ?? []) call.tag = tags.get(call.bucket) ?? call.tag;
+    const { named = [], calls = [] } = heartbeat?.parts[reply.chunk] ?? {};
+    for (const call of [...named, ...calls]) call.tag = tags.get(call.bucket) ?? call.tag;
     for (const id of reply.abort) this.#parts.running.abort(id, 'admission');
     this.#parts.admissionClient.releasesAnswered(reply.released);
+    if (reply.full === true) this.#sendFull();
   }
 
   /**
@@ -93,44 +110,91 @@ export class Heartbeats {
     await this.send();
   }
 
+  #sendFull(): void {
+    this.#isFullWanted = true;
+    if (!this.#isLast) void this.send();
+  }
+
   async #store(): Promise<void> {
-    const { bus, monotonicMs, onFailed } = this.#parts;
-    const { parts, chunks } = this.#compose();
-    const stores = parts.map((part) =>
-      bus.storeHeartbeat(part).then(
+    const { bus, epochs, monotonicMs, onFailed, running } = this.#parts;
+    const at = monotonicMs();
+    const calls = running.all();
+    const quoted = new Map(epochs.all().map(({ bucket, token }) => [bucket, token]));
+    const listing = this.#isFullDue(at) ? null : this.#listing;
+    this.#isFullWanted = false;
+    this.#n += 1;
+    const { parts, places } = this.#cut(calls, listing);
+    this.#remember({ at, parts, isAnswered: false });
+    const stores = this.#messages(parts, listing).map((message, chunk) =>
+      bus.storeHeartbeat(message, places[chunk] ?? '').then(
         () => true,
         () => (onFailed(), false),
       ),
     );
-    this.#remember({ at: monotonicMs(), chunks });
     const isWhole = (await Promise.all(stores)).every(Boolean);
-    if (isWhole) this.#quoted = new Map(parts[0]?.tokens.map(({ bucket, token }) => [bucket, token]));
+    if (isWhole) this.#quoted = quoted;
+    this.#listing = isWhole ? (listing ?? { at, calls: new WeakSet(), epochs: quoted, additions: 0 }) : null;
+    for (const part of parts) for (const call of part.calls) this.#listing?.calls.add(call);
   }
 
-  #compose(): { parts: Heartbeat[]; chunks: HeldCall[][] } {
-    const running = this.#parts.running.all();
+  /** A short one is enough while admission answers, and the stream has a full one. */
+  #isFullDue(now: number): boolean {
+    if (this.#listing === null || this.#isFullWanted || this.#isLast) return true;
+    if (this.#sent.get(this.#n)?.isAnswered !== true) return true;
+    return now - this.#listing.at >= FULL_EVERY_MS || this.#listing.additions >= ADDITIONS_MAX;
+  }
+
+  /** @param listing what a short heartbeat adds to; null: this one is full */
+  #cut(running: readonly HeldCall[], listing: Listing | null): { parts: HeartbeatPart[]; places: string[] } {
     const releases = this.#parts.admissionClient.unansweredReleases();
-    const tokens = this.#parts.epochs.all();
-    const inAll = PART_HEAD_BYTES + TOKEN_BYTES * tokens.length;
-    const chunks = cutParts(running, ({ hold }) => hold, { each: TOKEN_BYTES, inAll });
-    const releaseParts = cutParts(releases, (release) => release, { each: 0, inAll });
-    const count = Math.max(1, chunks.length + releaseParts.length);
-    this.#n += 1;
-    const parts = Array.from({ length: count }, (_unused, chunk): Heartbeat => ({
-      edge: this.#parts.edge,
+    const epochs = BUCKETS_TOTAL;
+    if (listing === null) {
+      const parts = cutParts({ named: [], calls: running, releases }, epochs);
+      return { parts, places: parts.map((_part, chunk) => String(chunk)) };
+    }
+    const isListed = (call: HeldCall): boolean => listing.calls.has(call);
+    const state = cutParts({ named: running.filter(isListed), calls: [], releases }, epochs);
+    const added = running.filter((call) => !isListed(call));
+    const additions = added.length === 0 ? [] : cutParts({ named: [], calls: added, releases: [] }, epochs);
+    const places = [...state.keys(), ...additions.map(() => `new-${(listing.additions += 1)}`)].map(String);
+    return { parts: [...state, ...additions], places };
+  }
+
+  #messages(parts: readonly HeartbeatPart[], listing: Listing | null): Heartbeat[] {
+    const { edge, epochs } = this.#parts;
+    const tokens = listing === null ? epochs.all() : epochs.since(listing.epochs);
+    const isIdle = parts.every(({ named, calls, releases }) => named.length + calls.length + releases.length === 0);
+    return parts.map(({ named, calls, releases }, chunk) => ({
+      edge,
       n: this.#n,
       chunk,
-      chunks: count,
+      chunks: parts.length,
       tokens,
-      calls: (chunks[chunk] ?? []).map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
-      releases: releaseParts[chunk - chunks.length] ?? [],
-      last: this.#isLast && running.length === 0 && releases.length === 0,
+      calls: calls.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
+      releases: [...releases],
+      last: this.#isLast && isIdle,
+      ...(listing !== null && { names: namesOf(named) }),
     }));
-    return { parts, chunks };
   }
 
   #remember(heartbeat: SentHeartbeat): void {
     this.#sent.set(this.#n, heartbeat);
     this.#sent.delete(this.#n - REMEMBERED_HEARTBEATS_MAX);
   }
+}
+
+function namesOf(calls: readonly HeldCall[]): HeartbeatNames[] {
+  return Array.from(
+    groupBy(calls, ({ tag }) => tag),
+    ([tag, under]) => ({
+      tag,
+      accounts: Array.from(
+        groupBy(under, ({ hold }) => hold.account),
+        ([account, own]) => ({
+          account,
+          ids: own.map(({ id }) => id),
+        }),
+      ),
+    }),
+  );
 }

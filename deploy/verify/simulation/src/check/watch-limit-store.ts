@@ -122,7 +122,7 @@ function hasSlot({ server }: World, account: string, id: string): boolean {
 function markUnguarded({ truth, streams, time, server }: World): void {
   for (const call of truth.calls) {
     if (call.id === null || call.hold === null || call.hold.admittedAt > server.lostAt) continue;
-    const heartbeatAt = streams.lastHeartbeatAt(call.edge.id) ?? -Infinity;
+    const heartbeatAt = streams.lastHeartbeatAt(call.edge.id);
     if (heartbeatAt < time.now - SILENT_MS && !streams.listed.has(call.id)) call.isUnguarded = true;
   }
 }

@@ -153,14 +153,14 @@ export class EdgeHost implements Hosted {
           truth.stored(sent);
         });
       },
-      storeHeartbeat: async (heartbeat) => {
+      storeHeartbeat: async (heartbeat, place) => {
         const text = JSON.stringify(heartbeat);
         const sent = JSON.parse(text) as typeof heartbeat;
         streams.traffic.storedBytes += text.length;
         truth.releasing(sent.releases);
         const taker = anyOf(world, world.admissions);
         await request(world, host, streams.host, STORE_HEARTBEAT_MS, async () => {
-          streams.storeHeartbeat(sent);
+          streams.storeHeartbeat(sent, place);
           if (taker && !network.isCut(network.heartbeats))
             network.post(streams.host, taker.host, () => taker.takeHeartbeat(onWire(sent)));
         });

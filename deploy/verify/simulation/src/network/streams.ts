@@ -1,4 +1,4 @@
-import type { Heartbeat, HeartbeatMark, KeptHeartbeat } from '@gateway/admission/cores';
+import { runningCalls, type Heartbeat, type HeartbeatMark, type KeptHeartbeat } from '@gateway/admission/cores';
 import type { KeptPosition, StreamState } from '@gateway/billing/cores';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -99,12 +99,12 @@ export class Streams {
    * An edge's connection keeps its order: a heartbeat that the network made late never replaces one
    * that was sent after it.
    */
-  storeHeartbeat(heartbeat: Heartbeat): void {
-    const part = `${heartbeat.edge}.${heartbeat.chunk}`;
+  storeHeartbeat(heartbeat: Heartbeat, place: string): void {
+    const part = `${heartbeat.edge}.${'names' in heartbeat ? 'short' : 'full'}.${place}`;
     this.traffic.stored += 1;
     if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
       this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now, sequence: this.traffic.stored });
-    for (const { id } of heartbeat.calls) this.listed.add(id);
+    for (const { id } of runningCalls(heartbeat)) this.listed.add(id);
   }
 
   /** @param edge only of this one */
@@ -128,8 +128,9 @@ export class Streams {
       if (heartbeat.edge === edge && sequence <= upToSequence) this.#heartbeats.delete(part);
   }
 
-  /** When the edge's last heartbeat was stored; null: never. */
-  lastHeartbeatAt(edge: string): number | null {
-    return this.#heartbeats.get(`${edge}.0`)?.storedAtMs ?? null;
+  /** When the edge's last heartbeat was stored; -Infinity: never. */
+  lastHeartbeatAt(edge: string): number {
+    const times = ['short', 'full'].map((kind) => this.#heartbeats.get(`${edge}.${kind}.0`)?.storedAtMs);
+    return Math.max(...times.map((at) => at ?? -Infinity));
   }
 }
