@@ -14,6 +14,8 @@ export interface CallTruth {
   /** The gateway's id when it was sent to a source, else of its admission. */
   id: string | null;
   hold: HoldFields | null;
+  /** The epoch under which it was admitted first. */
+  epoch: string | null;
   /** When it was first sent to a source, or null. */
   dispatchedAt: number | null;
   tries: number;

@@ -1,3 +1,4 @@
+import { runOf } from '@gateway/admission/cores';
 import type { UsageRecord } from '@gateway/billing/cores';
 import { rate, type PriceFigures } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
@@ -84,13 +85,13 @@ function isEarlyEnd(record: UsageRecord): boolean {
 }
 
 /**
- * What remains: an edge that died with its limit store, and calls that no heartbeat of it had
- * named.
+ * What remains: an edge that died with its limit store, or with a superseded one that admitted, and
+ * calls that no heartbeat of it had named.
  */
-function mayBeLost({ server, streams }: World, { id, edge, hold, isStored }: CallTruth): boolean {
+function mayBeLost({ server, streams }: World, { id, edge, hold, epoch, isStored }: CallTruth): boolean {
   if (isStored || edge.host.isAlive || id === null) return false;
-  const lostSince = server.lostAt >= (hold?.admittedAt ?? 0);
-  return lostSince && !streams.listed.has(id);
+  const isLost = server.lostAt >= (hold?.admittedAt ?? 0) || (epoch !== null && runOf(epoch) !== server.runId);
+  return isLost && !streams.listed.has(id);
 }
 
 /**

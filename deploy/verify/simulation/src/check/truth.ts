@@ -69,6 +69,7 @@ export class Truth {
       client,
       id: null,
       hold: null,
+      epoch: null,
       dispatchedAt: null,
       tries: 0,
       released: null,
@@ -108,6 +109,7 @@ export class Truth {
       this.counts.admitted += 1;
       call.id = answer.id;
       call.hold ??= answer.hold;
+      call.epoch ??= answer.token;
     }
   }
 
