@@ -131,7 +131,7 @@ module.exports = {
         path: service,
         pathNot: [
           test,
-          `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|cores)\\.ts$`,
+          `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|lost-changes-main|cores)\\.ts$`,
           `${service}adapters/`,
         ],
       },

@@ -26,6 +26,8 @@ const TOKEN_PRICES = [{ version: 'pt', effectiveFrom: 0, figures: figures({ outp
 export interface BusWorld {
   readonly nats: RunningServer;
   readonly redis: RunningServer;
+  /** NATS as admission's user reaches it. */
+  readonly admissionUrl: string;
   readonly buses: Record<'edge-proxy' | 'billing' | 'accounts' | 'catalog' | 'dashboard', Bus>;
   /** Events that admission stored. */
   readonly events: UsageEvent[];
@@ -66,6 +68,7 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
   return {
     nats: bus.nats,
     redis: redis.server,
+    admissionUrl: bus.urlFor('admission'),
     buses: { 'edge-proxy': edge, billing, accounts, catalog, dashboard },
     events,
     connect: (service) => bus.connect(service),

@@ -80,6 +80,10 @@ const PLACES = new Map<string, Place>([
     { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
   ],
   ['npm run -s sealing-keys', { file: 'deploy/setup/src/sealing-keys.test.ts', says: 'sealing-keys' }],
+  [
+    'npm run lost-changes',
+    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/lost-changes-main.js' },
+  ],
   ['npm run reseal', { file: 'services/catalog/src/commands/reseal-credentials.test.ts', says: 'commands/reseal.js' }],
   ['npm run prove:simulation', { file: 'deploy/verify/simulation/README.md', says: 'results.md' }],
   ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],

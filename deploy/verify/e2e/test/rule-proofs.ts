@@ -114,6 +114,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'an absent call is held again when another limit store held it, and not when this one closed it': ['r5'],
     'a named call that has lost its hold is asked for in full, under its old epoch until it is held': ['r5'],
   },
+  [`${ADMISSION}/commands/newer-records.test.ts`]: {
+    'what admission was told and its owner has lost is named, and nothing else': ['r17'],
+  },
   [`${ADMISSION}/domain/last-heartbeats.test.ts`]: {
     'a short heartbeat says which calls run, the full one before it what holds them': ['r12'],
   },

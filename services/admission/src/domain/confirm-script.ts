@@ -1,5 +1,6 @@
-import type { BodyOf, accountsUnchanged, billingUnchanged } from '@gateway/contracts/messages';
+import type { BodyOf, billingUnchanged } from '@gateway/contracts/messages';
 import { ledgerEpochMark } from './apply-script.js';
+import { keptRecords, type KeptRecords } from './kept-records.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
 import { POSITIONS, inOrder } from './script-positions.js';
@@ -7,8 +8,6 @@ import { bucketKeys, ownKeys } from './store-keys.js';
 
 /** What billing is asked of one account. */
 export type KeptBalances = BodyOf<typeof billingUnchanged>['accounts'][number];
-/** What accounts is asked of it. */
-export type KeptRecords = BodyOf<typeof accountsUnchanged>['accounts'][number];
 
 /** An account that the limit store has kept through a loss of its epoch. */
 export interface KeptAccount {
@@ -55,17 +54,20 @@ export function readSummaryReply(bucket: number, accounts: readonly string[], re
 function readSummary(account: string, summary: string): KeptAccount {
   const lines = summary.split('\n');
   const [, stateVersion, termsVersion] = lines;
-  const balances: KeptBalances = { account, termsVersion: Number(termsVersion), rows: [] };
-  const records: KeptRecords = { account, version: Number(stateVersion), keys: [], members: [] };
-  for (let at = POSITIONS.SUMMARY.length; at + 1 < lines.length; at += POSITIONS.SUMMARY_PART.length) {
-    const [field = '', text = ''] = [lines[at], lines[at + 1]];
-    const id = field.slice(2);
-    // A key's mark stands before its version, a member's cap after it.
-    if (field.startsWith('u:')) balances.rows.push({ name: id, version: Number(text) });
-    else if (field.startsWith('k:')) records.keys.push({ id, version: Number(text.split(' ')[1]) });
-    else records.members.push({ id, version: Number(text.split(' ')[0]) });
-  }
-  return { account, summary, balances, records };
+  const fields: [string, string][] = [];
+  for (let at = POSITIONS.SUMMARY.length; at + 1 < lines.length; at += POSITIONS.SUMMARY_PART.length)
+    fields.push([lines[at] ?? '', lines[at + 1] ?? '']);
+  const rows = fields.filter(([field]) => field.startsWith('u:'));
+  return {
+    account,
+    summary,
+    balances: {
+      account,
+      termsVersion: Number(termsVersion),
+      rows: rows.map(([field, version]) => ({ name: field.slice(2), version: Number(version) })),
+    },
+    records: keptRecords(account, Number(stateVersion), fields),
+  };
 }
 
 /** @param versions of those accounts that are confirmed, in the snapshot that billing has read */

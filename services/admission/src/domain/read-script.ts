@@ -61,6 +61,19 @@ export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUs
   return { slots: at(0), walletNanoUsd: at(1) };
 }
 
+/**
+ * What is kept of an account's state and of a key, loaded or not; null: nothing. The other
+ * parameters are those of {@link readCall}.
+ */
+export function readKeptReply(
+  reply: ScriptReply,
+  account: string,
+  key: string,
+): { readonly key: KeyRecord | null; readonly accountState: string | null } {
+  const [text = '', state = ''] = reply[0] === 'open' ? reply.slice(6, 8) : [];
+  return { key: text === '' ? null : readStoredKey(text, account, key), accountState: state || null };
+}
+
 /** The other parameters are those of {@link readCall}. */
 export function readReadReply(reply: ScriptReply, account: string, key: string, rows: readonly string[]): ReadOutcome {
   if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };

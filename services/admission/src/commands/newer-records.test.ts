@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { Redis } from 'ioredis';
+import { bucketKeys } from '../domain/store-keys.js';
+import { PRICE, admit, admitEntry, makeAccount, makeWorld } from '../../test/world.js';
+import { newerRecords, type NewerRecord } from './newer-records.js';
+
+const world = duringTests(makeWorld);
+
+test('what admission was told and its owner has lost is named, and nothing else', async () => {
+  const one = await world.replica();
+  const newer = async (): Promise<NewerRecord[]> => {
+    const found: NewerRecord[] = [];
+    for await (const record of newerRecords(one.ports)) found.push(record);
+    return found.sort((record, other) => record.kind.localeCompare(other.kind));
+  };
+  const [account, other] = [makeAccount(world, { wallet: 10 * PRICE }), makeAccount(world, { wallet: 10 * PRICE })];
+  for (const { digest } of [account, other]) await admit(one, admitEntry(one.clock, [digest]));
+  expect(await newer()).toEqual([]);
+
+  // What its owner wrote later, and admission has not heard of, is no loss.
+  other.changeKey({ state: 'suspended' });
+  other.state.version = 4;
+  await one.admission.apply({
+    accounts: [{ account: account.account, state: 'suspended', version: 3 }],
+    keys: [{ ...account.keyRecord(), state: 'revoked', version: 7 }],
+    members: [{ account: account.account, member: account.member, capNanoUsd: 5, version: 2 }],
+  });
+  const own = { account: account.account };
+  expect(await newer()).toEqual([
+    {
+      ...own,
+      kind: 'account',
+      id: account.account,
+      kept: { version: 3, state: 'suspended' },
+      owned: { account: account.account, version: 1, state: 'active' },
+    },
+    {
+      ...own,
+      kind: 'key',
+      id: account.key,
+      kept: { version: 7, state: 'revoked' },
+      owned: account.keyRecord(),
+    },
+    { ...own, kind: 'member', id: account.member, kept: { version: 2 }, owned: { version: 1 } },
+  ]);
+
+  // A key that was made and lost, of whose record the text has expired.
+  account.state.keys.delete(account.key);
+  const redis = new Redis(world.server.url);
+  await redis.del(bucketKeys(bucketOfAccount(account.account)).keyRecords + account.key);
+  redis.disconnect();
+  expect(await newer()).toMatchObject([
+    { kind: 'account' },
+    { kind: 'key', id: account.key, kept: { version: 7, state: undefined }, owned: null },
+  ]);
+});

@@ -1,0 +1,92 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { UNCHANGED_PARTS_MAX } from '@gateway/contracts/messages';
+import { keptRecords, type KeptRecords } from '../domain/kept-records.js';
+import { readCall, readKeptReply } from '../domain/read-script.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { runScript } from '../load/run-script.js';
+import type { Ports } from '../ports.js';
+
+/** Accounts in one question to their owner. */
+const BATCH_ACCOUNTS = 200;
+
+/** A record of which Redis knows a newer version than its owner has. */
+export interface NewerRecord {
+  readonly kind: 'account' | 'key' | 'member';
+  readonly id: string;
+  readonly account: string;
+  readonly kept: RecordVersion;
+  /** Null: its owner has no such record. */
+  readonly owned: RecordVersion | null;
+}
+
+export interface RecordVersion {
+  readonly version: number;
+  /** Of an account or a key, as its record says; undefined: not known, or a member's. */
+  readonly state?: string | undefined;
+}
+
+type Stores = Pick<Ports, 'limitStore' | 'owners'>;
+
+/**
+ * Changes of accounts, keys and members that were in force and that their database has lost, as far
+ * as Redis still knows them (docs/protocol.md#r17). A record is read here before it is read from
+ * its owner, who writes before admission is told: one that is older there was lost. A member is
+ * compared by a key of theirs.
+ * @throws Error when Redis or accounts does not answer
+ */
+export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord, void> {
+  const seen = new Set<string>();
+  let cursor: string | null = null;
+  while (cursor !== '0') {
+    const step = await stores.limitStore.accounts(cursor ?? '0');
+    cursor = step.cursor;
+    const found = step.accounts.filter((account) => !seen.has(account));
+    for (let at = 0; at < found.length; at += BATCH_ACCOUNTS)
+      for (const kept of await changedOf(stores, found.slice(at, at + BATCH_ACCOUNTS))) yield* compare(stores, kept);
+    for (const account of found) seen.add(account);
+  }
+}
+
+/** What Redis has of those accounts of which the owner has not exactly the same. */
+async function changedOf({ limitStore, owners }: Stores, accounts: readonly string[]): Promise<KeptRecords[]> {
+  const all: KeptRecords[] = [];
+  for (const account of accounts) {
+    const keys = bucketKeys(bucketOfAccount(account));
+    const [fields] = await limitStore.dump(keys.accounts + account, keys.holds + account);
+    // -1: admission has never heard of the account itself.
+    all.push(keptRecords(account, Number(fields['sv'] ?? -1), Object.entries(fields)));
+  }
+  const mayBeAsked = ({ version, keys, members }: KeptRecords): boolean =>
+    version >= 0 && Math.max(keys.length, members.length) <= UNCHANGED_PARTS_MAX;
+  const asked = all.filter(mayBeAsked);
+  const unchanged = asked.length === 0 ? [] : (await owners.unchangedRecords(asked)).accounts;
+  return all.filter(({ account }) => !unchanged.includes(account));
+}
+
+async function* compare(
+  { limitStore, owners }: Stores,
+  { account, version, keys, members }: KeptRecords,
+): AsyncGenerator<NewerRecord, void> {
+  const here = async (key: string): Promise<ReturnType<typeof readKeptReply>> =>
+    readKeptReply(
+      await runScript(limitStore, readCall(bucketKeys(bucketOfAccount(account)), account, key, [])),
+      account,
+      key,
+    );
+  const newer = (kind: NewerRecord['kind'], id: string, kept: RecordVersion, owned: RecordVersion | null) =>
+    kept.version > (owned?.version ?? -1) ? [{ kind, id, account, kept, owned }] : [];
+
+  const { accountState } = await here('');
+  const { account: owned } = await owners.loadAccount(account, null);
+  yield* newer('account', account, { version, state: accountState ?? undefined }, owned);
+  const byMember = new Map(members.map((member) => [member.id, member.version]));
+  for (const { id, version } of keys) {
+    const kept = (await here(id)).key;
+    const { key, member } = await owners.loadAccount(account, id);
+    yield* newer('key', id, { version, state: kept?.state }, key);
+    const memberVersion = byMember.get(member?.member ?? '');
+    if (member === null || memberVersion === undefined) continue;
+    byMember.delete(member.member);
+    yield* newer('member', member.member, { version: memberVersion }, { version: member.version });
+  }
+}
