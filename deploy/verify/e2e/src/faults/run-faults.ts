@@ -18,8 +18,8 @@ export interface FaultsOptions {
   readonly log: (line: string) => void;
 }
 
-export interface FaultFigures {
-  readonly options: FaultsOptions;
+/** What a run under faults leaves. */
+export interface RunUnderFaults {
   readonly evidence: Evidence;
   readonly check: CheckResult;
   /** Of the load, without start and end of the system. */
@@ -32,7 +32,7 @@ const CALLS_WITHIN_MS = 3_600_000;
 const CALLS_SEED = 0x5eed;
 
 /** Makes the calls with the faults spread evenly over them, and checks the evidence. */
-export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<FaultFigures> {
+export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<RunUnderFaults> {
   const { calls, faults, seed, mix, log } = options;
   const planned = [...(options.first ?? []), ...planFaults(faults, run.targets, new SeededRandom(seed).next)];
   const startedAt = Date.now();
@@ -54,7 +54,7 @@ export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<
   log(`${load.seen.length} calls have ended; waiting until nothing is under way`);
   const evidence = await run.evidence(load);
   log('checking');
-  return { options, evidence, check: checkEvidence(evidence), ms };
+  return { evidence, check: checkEvidence(evidence), ms };
 }
 
 /** @param target a process: `billing-1` */

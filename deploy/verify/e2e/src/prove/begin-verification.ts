@@ -48,12 +48,20 @@ export function beginVerification(): (line: string) => void {
   };
 }
 
-/** Ctrl-C ends what the proof has started before the process itself. */
+let stopStarted: (() => Promise<unknown>) | null = null;
+
+/**
+ * Ctrl-C ends what the proof has started before the process itself. Of a proof that starts several
+ * things one after the other it is the last.
+ */
 export function breakOffBy(stop: () => Promise<unknown>): void {
+  const isFirst = stopStarted === null;
+  stopStarted = stop;
+  if (!isFirst) return;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       process.stderr.write(`${signal}: stopping\n`);
-      void stop().then(() => process.exit(1));
+      void stopStarted?.().then(() => process.exit(1));
     });
   }
 }

@@ -1,43 +1,73 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// `npm run prove:faults`: calls under random faults, in slices. Each run goes on where the one
+// before was broken off, so that a long proof can be made in parts.
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { FAULTS_MIX } from '../faults/call-plan.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { runFaults } from '../faults/run-faults.js';
 import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
+import {
+  addSlice,
+  beginOrGoOn,
+  dueSlice,
+  type FaultsFigures,
+  type Slice,
+  type SliceFigures,
+} from './faults-figures.js';
+import { isFrom, readFigures, writeFigures } from './figures-file.js';
+import { measureSlice } from './measure-slice.js';
 import { renderFaults } from './render-faults.js';
 
 const CALLS = 100_000;
 const FAULTS = 100;
 const EXIT_WRONG_ARGUMENTS = 2;
-/** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/faults.md', import.meta.url));
+const PROOF = 'faults';
 
-const given = optionsFrom({
-  calls: { or: CALLS, min: 100, max: 10_000_000 },
-  faults: { or: FAULTS, min: 1, max: 100_000 },
-  seed: { or: testSeed(), min: 0, max: SEED_MAX },
-});
-if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
-else process.exitCode = (await prove(given)) ? 0 : 1;
+const given = optionsFrom(
+  {
+    calls: { or: CALLS, min: 100, max: 10_000_000 },
+    faults: { or: FAULTS, min: 1, max: 100_000 },
+    slice: { or: CALLS, min: 100, max: CALLS },
+    seed: { or: testSeed(), min: 0, max: SEED_MAX },
+  },
+  ['from'],
+);
+if (given === null || !isFrom(given.from)) {
+  process.stderr.write('--from is new or last (the default)\n');
+  process.exitCode = EXIT_WRONG_ARGUMENTS;
+} else {
+  const before = given.from === 'new' ? null : readFigures<FaultsFigures>(PROOF);
+  const { calls, faults, slice, seed } = given;
+  process.exitCode = (await prove(beginOrGoOn(before, { calls, faults, slice }, seed))) ? 0 : 1;
+}
 
-/** Runs the calls under the faults on a system of its own; true when the checker found nothing. */
-async function prove({ calls, faults, seed }: { calls: number; faults: number; seed: number }): Promise<boolean> {
+/**
+ * Plays what is due, until a slice has a difference; true when no slice had one, those of runs
+ * before included.
+ */
+async function prove(begun: FaultsFigures): Promise<boolean> {
   const log = beginVerification();
-  log(`${calls} calls, ${faults} faults, seed ${seed}`);
+  let figures = begun;
+  for (let due = dueSlice(figures); due !== null; due = dueSlice(figures)) {
+    log(`slice ${figures.slices.length + 1}: ${due.calls} calls, ${due.faults} faults, seed ${due.seed}`);
+    const played = await play(due, log);
+    figures = addSlice(figures, due, played);
+    writeFigures(PROOF, figures, renderFaults(figures));
+    if (played.differences > 0) break;
+  }
+  process.stdout.write(`\n${renderFaults(figures)}`);
+  return figures.differences === 0;
+}
+
+/** The calls of a slice under its faults, on a system of its own. */
+async function play({ calls, faults, seed }: Slice, log: (line: string) => void): Promise<SliceFigures> {
   const run = await FaultRun.begin('prove-faults', calls);
   breakOffBy(() => run.end());
   try {
-    const figures = await runFaults(run, { calls, faults, seed, mix: FAULTS_MIX, log });
-    const report = renderFaults(figures);
-    process.stdout.write(`\n${report}`);
-    const { violations, counterExample } = figures.check;
+    const done = await runFaults(run, { calls, faults, seed, mix: FAULTS_MIX, log });
+    const { violations, counterExample } = done.check;
     for (const violation of violations) log(violation);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
-    if (violations.length === 0) writeFileSync(RESULT_FILE, report);
-    return violations.length === 0;
+    return measureSlice(done);
   } finally {
     await run.end();
   }

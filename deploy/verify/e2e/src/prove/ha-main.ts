@@ -1,8 +1,5 @@
 // `npm run prove:ha`: every fault of a server that has standbys, so often under load. Each run adds
 // its figures to those of the runs before, so that a long proof can be made in parts.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { FAULTS_MIX } from '../faults/call-plan.js';
@@ -11,20 +8,20 @@ import { FaultRun } from '../faults/fault-run.js';
 import { STANDBY_FAULTS, type StandbyFault } from '../standbys/standby-faults.js';
 import { sufferStandbyFault } from '../standbys/suffer-standby-faults.js';
 import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
+import { isFrom, readFigures, writeFigures } from './figures-file.js';
 import { addRound, NO_FIGURES, renderHa, type HaFigures } from './render-ha.js';
 
 const TIMES = 20;
 const EXIT_WRONG_ARGUMENTS = 2;
 const CALLS_BETWEEN = 150;
-const FIGURES_FILE = fileURLToPath(new URL('../../../prove/ha.json', import.meta.url));
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/ha.md', import.meta.url));
+const PROOF = 'ha';
 
 const given = optionsFrom(
   { times: { or: TIMES, min: 1, max: 1_000 }, seed: { or: testSeed(), min: 0, max: SEED_MAX } },
   ['nats', 'kinds', 'from'],
 );
 const kinds = STANDBY_FAULTS.filter(({ name }) => name.includes(given?.kinds ?? ''));
-if (given === null || kinds.length === 0 || !['new', 'last', undefined].includes(given.from)) {
+if (given === null || kinds.length === 0 || !isFrom(given.from)) {
   process.stderr.write('--kinds is a part of the name of a fault, --from is new or last (the default)\n');
   process.exitCode = EXIT_WRONG_ARGUMENTS;
 } else process.exitCode = (await prove(given.times, given.seed, given)) ? 0 : 1;
@@ -36,7 +33,7 @@ if (given === null || kinds.length === 0 || !['new', 'last', undefined].includes
 async function prove(times: number, seed: number, how: { nats?: string; from?: string }): Promise<boolean> {
   const log = beginVerification();
   if (how.nats !== undefined) process.env['GATEWAY_NATS_BINARY'] = how.nats;
-  let figures = how.from === 'new' ? NO_FIGURES : readFigures();
+  let figures = (how.from === 'new' ? null : readFigures<HaFigures>(PROOF)) ?? NO_FIGURES;
   for (;;) {
     const due = kinds.filter(({ name }) => (figures.costs[name]?.length ?? 0) < times);
     if (due.length === 0) break;
@@ -45,9 +42,7 @@ async function prove(times: number, seed: number, how: { nats?: string; from?: s
     const { costs, calls, violations, versions } = await sufferOnce(due, seed + round, log);
     for (const violation of violations) log(violation);
     figures = addRound(figures, { costs, calls, violations: violations.length, versions });
-    mkdirSync(dirname(FIGURES_FILE), { recursive: true });
-    writeFileSync(FIGURES_FILE, `${JSON.stringify(figures, null, 1)}\n`);
-    writeFileSync(RESULT_FILE, renderHa(figures));
+    writeFigures(PROOF, figures, renderHa(figures));
   }
   process.stdout.write(`\n${renderHa(figures)}`);
   return figures.violations === 0;
@@ -78,8 +73,4 @@ async function sufferOnce(faults: readonly StandbyFault[], seed: number, log: (l
     await load.stop();
     await run.end();
   }
-}
-
-function readFigures(): HaFigures {
-  return existsSync(FIGURES_FILE) ? (JSON.parse(readFileSync(FIGURES_FILE, 'utf8')) as HaFigures) : NO_FIGURES;
 }

@@ -2,7 +2,7 @@ import { until } from '@gateway/testkit';
 import type { ClientCall, FaultDone } from '../faults/evidence.js';
 import type { FaultLoad } from '../faults/fault-load.js';
 import type { FaultRun } from '../faults/fault-run.js';
-import { FAULT_CODES } from '../prove/render-faults.js';
+import { FAULT_CODES } from '../prove/measure-slice.js';
 import { allBack, type StandbyFault } from './standby-faults.js';
 
 /** What one fault cost those who called. */

@@ -1,0 +1,45 @@
+import type { ClientCall, Evidence, JoinedCall } from '../faults/evidence.js';
+import { joinLogs } from '../faults/join-logs.js';
+import { isLostWithLimitStore } from '../faults/judge-call.js';
+import type { RunUnderFaults } from '../faults/run-faults.js';
+import type { SliceFigures } from './faults-figures.js';
+
+/** Codes of a 500 for which nobody but the gateway is to blame. */
+export const FAULT_CODES = /^(admission_error|lookup_failed|catalog_error|usage_unavailable)$/;
+
+/** The figures of one run under faults. */
+export function measureSlice({ evidence, check, ms }: RunUnderFaults): SliceFigures {
+  const faults: Record<string, number[]> = {};
+  for (const fault of evidence.faults) (faults[nameOf(fault)] ??= []).push(fault.until - fault.from);
+  return { ms, differences: check.violations.length, faults, calls: countCalls(evidence) };
+}
+
+/** Of processes and links the service, whichever replica it was. */
+function nameOf({ what, target }: Evidence['faults'][number]): string {
+  return `${what} ${target.replace(/-\d+$/, '')}`;
+}
+
+function countCalls(evidence: Evidence): Record<string, number> {
+  const { calls, records, provider, faults } = evidence;
+  const isLost = (joined: JoinedCall): boolean => joined.provider.length > 0 && isLostWithLimitStore(joined, faults);
+  const count = (is: (call: ClientCall) => boolean): number => calls.filter(is).length;
+  const outcome = (name: string): number => records.filter((record) => record.outcome === name).length;
+  const isFault = ({ status, code }: ClientCall): boolean => status === 500 && FAULT_CODES.test(code ?? '');
+  const isDuring = ({ begunAt, endedAt }: ClientCall): boolean =>
+    faults.some(({ from, until }) => from <= endedAt && until >= begunAt);
+  return {
+    made: calls.length,
+    'of them streamed': count(({ streamed }) => streamed),
+    'complete for their clients': count(({ ending }) => ending === 'whole'),
+    'left by their clients': count(({ ending }) => ending === 'left'),
+    cut: count(({ ending }) => ending === 'cut'),
+    refused: count(({ ending }) => ending === 'refused'),
+    'answered 500 for a fault of ours': count(isFault),
+    'of them outside of any fault': count((call) => isFault(call) && !isDuring(call)),
+    'requests at the provider': provider.length,
+    'records settled': outcome('settled'),
+    'records voided': outcome('voided'),
+    'records expired': outcome('expired'),
+    'lost with an edge and the limit store together': joinLogs(evidence).calls.filter(isLost).length,
+  };
+}
