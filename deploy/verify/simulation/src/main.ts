@@ -1,20 +1,27 @@
 import { parseArgs } from 'node:util';
-import { writeResults } from './results.js';
+import { addResults, beginOrGoOn } from './results.js';
 import { findMutations } from './mutations/find-mutations.js';
 import { playInThreads } from './play-in-threads.js';
 import { openRedis } from './run/open-redis.js';
 import { runSeeds } from './run/run-seeds.js';
 
 const SEEDS = 100_000;
+/** After so many the figures are kept: a run that is broken off goes on there. */
+const SLICE_SEEDS = 2_000;
 
 const { values } = parseArgs({
-  options: { seeds: { type: 'string' }, from: { type: 'string' }, mutations: { type: 'boolean' } },
+  options: {
+    seeds: { type: 'string' },
+    from: { type: 'string' },
+    mutations: { type: 'boolean' },
+    anew: { type: 'boolean' },
+  },
 });
 const replayed = process.env['GATEWAY_SIM_SEED'];
 
 if (values.mutations === true) process.exitCode = (await findMutations()) ? 0 : 1;
 else if (replayed !== undefined) await replay(Number(replayed));
-else await prove(Number(values.seeds ?? SEEDS), Number(values.from ?? 1));
+else await prove(Number(values.seeds ?? SEEDS), Number(values.from ?? 1), values.anew === true);
 
 async function replay(seed: number): Promise<void> {
   const { failure, totals } = await runSeeds(await openRedis(), [seed]);
@@ -22,14 +29,19 @@ async function replay(seed: number): Promise<void> {
   process.exitCode = failure === null ? 0 : 1;
 }
 
-async function prove(seeds: number, from: number): Promise<void> {
-  const begunAt = Date.now();
-  const { totals, failure } = await playInThreads(from, seeds);
-  const seconds = (Date.now() - begunAt) / 1_000;
-  if (failure !== null) console.log(failure.text);
-  else writeResults(totals, { from, seconds });
-  console.log(
-    `${totals.seeds} seeds in ${seconds.toFixed(0)} s, ${failure === null ? 'no rule broken' : 'a rule was broken'}`,
-  );
-  process.exitCode = failure === null ? 0 : 1;
+/** @param isAnew does not go on where a run with the same seeds was broken off */
+async function prove(seeds: number, from: number, isAnew: boolean): Promise<void> {
+  let known = beginOrGoOn({ seeds, from }, isAnew);
+  while (known.totals.seeds < seeds) {
+    const begunAt = Date.now();
+    const next = from + known.totals.seeds;
+    const { totals, failure } = await playInThreads(next, Math.min(SLICE_SEEDS, from + seeds - next));
+    if (failure !== null) {
+      console.log(failure.text);
+      process.exitCode = 1;
+      return;
+    }
+    known = addResults(known, totals, (Date.now() - begunAt) / 1_000);
+    console.log(`${known.totals.seeds} of ${seeds} seeds in ${known.seconds.toFixed(0)} s, no rule broken`);
+  }
 }

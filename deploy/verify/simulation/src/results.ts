@@ -1,16 +1,41 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus } from 'node:os';
-import type { Totals } from './run/run-seeds.js';
+import { NO_TOTALS, together, type Totals } from './run/run-seeds.js';
 
 /** Fewer seeds say too little to be kept. */
 const SEEDS_MIN = 1_000;
 const RESULTS = new URL('../results.md', import.meta.url);
+const FIGURES = new URL('../results.json', import.meta.url);
 
-/** Keeps the figures of a long run that has broken no rule. */
-export function writeResults(totals: Totals, run: { readonly from: number; readonly seconds: number }): void {
-  if (totals.seeds < SEEDS_MIN) return;
+/** The figures of seeds that have broken no rule. */
+export interface Results {
+  readonly asked: { readonly seeds: number; readonly from: number };
+  readonly totals: Totals;
+  readonly seconds: number;
+}
+
+/** Those of a run with the same seeds that was broken off, or none. */
+export function beginOrGoOn(asked: Results['asked'], isAnew: boolean): Results {
+  const begun = { asked, totals: NO_TOTALS, seconds: 0 };
+  if (isAnew || !existsSync(FIGURES)) return begun;
+  const before = JSON.parse(readFileSync(FIGURES, 'utf8')) as Results;
+  const isSame = before.asked.seeds === asked.seeds && before.asked.from === asked.from;
+  return isSame && before.totals.seeds < asked.seeds ? before : begun;
+}
+
+/** Adds the next seeds, and keeps the figures of many. */
+export function addResults({ asked, ...before }: Results, totals: Totals, seconds: number): Results {
+  const results = { asked, totals: together(before.totals, totals), seconds: before.seconds + seconds };
+  if (asked.seeds >= SEEDS_MIN) {
+    writeFileSync(FIGURES, `${JSON.stringify(results, null, 1)}\n`);
+    writeFileSync(RESULTS, render(results));
+  }
+  return results;
+}
+
+function render({ asked: { from }, totals, seconds }: Results): string {
   const rows: [string, string][] = [
-    ['seeds', `${count(totals.seeds)} (${run.from} to ${run.from + totals.seeds - 1})`],
+    ['seeds', `${count(totals.seeds)} (${from} to ${from + totals.seeds - 1})`],
     ['rules broken', '0'],
     ['calls', count(totals.calls)],
     ['admitted, refused, faults', [totals.admitted, totals.refused, totals.faults].map(count).join(', ')],
@@ -20,12 +45,12 @@ export function writeResults(totals: Totals, run: { readonly from: number; reado
     ['accounts confirmed after one', count(totals.confirmed)],
     ['messages', count(totals.messages)],
     ['virtual hours', count(Math.round(totals.virtualMs / 3_600_000))],
-    ['seconds', count(Math.round(run.seconds))],
+    ['seconds', count(Math.round(seconds))],
     ['machine', `${cpus().length} × ${cpus()[0]?.model ?? arch()}, Node ${process.versions.node}`],
   ];
   const table = rows.map(([name, value]) => `| ${name} | ${value} |`);
   const head = '# Simulation\n\nWritten by `npm run prove:simulation`.\n\n|     |     |\n| --- | --- |\n';
-  writeFileSync(RESULTS, `${head}${table.join('\n')}\n`);
+  return `${head}${table.join('\n')}\n`;
 }
 
 function count(value: number): string {
