@@ -6,7 +6,7 @@ import { managementBy } from './management.js';
 import { published, request, stored } from './message.js';
 import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } from './scalars.js';
 
-/** Running calls in one heartbeat message. */
+/** Running calls that one heartbeat message lists, and that it names. */
 export const HEARTBEAT_CALLS_MAX = 500;
 /**
  * Bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in chunks.
@@ -55,14 +55,11 @@ export const edgeHeartbeat = stored({
   body: heartbeatBody,
 });
 
-/** Calls named in one message of a short heartbeat: at most about 300 KB. */
-export const HEARTBEAT_NAMES_MAX = 2_000;
-
 const heartbeatNames = z.object({
   tag: bucketEpoch,
   accounts: z
-    .array(z.object({ account: objectId, ids: z.array(requestId).max(HEARTBEAT_NAMES_MAX) }))
-    .max(HEARTBEAT_NAMES_MAX),
+    .array(z.object({ account: objectId, ids: z.array(requestId).max(HEARTBEAT_CALLS_MAX) }))
+    .max(HEARTBEAT_CALLS_MAX),
 });
 export type HeartbeatNames = z.infer<typeof heartbeatNames>;
 
@@ -76,7 +73,7 @@ export const edgeShortHeartbeat = stored({
   ...heartbeat,
   name: 'edge.beat-short',
   subject: 'edge.beat-short.{edge}.{place}',
-  body: heartbeatBody.extend({ names: z.array(heartbeatNames).max(HEARTBEAT_NAMES_MAX) }),
+  body: heartbeatBody.extend({ names: z.array(heartbeatNames).max(HEARTBEAT_CALLS_MAX) }),
 });
 
 /** Admission answers a heartbeat. */

@@ -1,9 +1,4 @@
-import {
-  HEARTBEAT_BYTES_MAX,
-  HEARTBEAT_CALLS_MAX,
-  HEARTBEAT_NAMES_MAX,
-  type ReleaseEntry,
-} from '@gateway/contracts/messages';
+import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX, type ReleaseEntry } from '@gateway/contracts/messages';
 import type { HeldCall } from './running-calls.js';
 
 /** Bytes of a part besides its lists. */
@@ -40,21 +35,18 @@ export function cutParts({ named, calls, releases }: HeartbeatPart, epochs: numb
   const empty = () => ({ named: [] as HeldCall[], calls: [] as HeldCall[], releases: [] as ReleaseEntry[] });
   const parts = [empty()];
   let bytes = headBytes;
-  const partFor = (list: keyof HeartbeatPart, itemsMax: number, itemBytes: number): ReturnType<typeof empty> => {
+  const partFor = (list: keyof HeartbeatPart, itemBytes: number): ReturnType<typeof empty> => {
     let part = parts.at(-1) as ReturnType<typeof empty>;
-    const isFull = part[list].length === itemsMax || (bytes > headBytes && bytes + itemBytes > HEARTBEAT_BYTES_MAX);
-    if (isFull) {
+    const hasRoom = bytes === headBytes || bytes + itemBytes <= HEARTBEAT_BYTES_MAX;
+    if (!hasRoom || part[list].length === HEARTBEAT_CALLS_MAX) {
       parts.push((part = empty()));
       bytes = headBytes;
     }
     bytes += itemBytes;
     return part;
   };
-  for (const call of named)
-    partFor('named', HEARTBEAT_NAMES_MAX, ITEM_BYTES + Buffer.byteLength(call.hold.account)).named.push(call);
-  for (const call of calls)
-    partFor('calls', HEARTBEAT_CALLS_MAX, ITEM_BYTES + EPOCH_BYTES + bytesOf(call.hold)).calls.push(call);
-  for (const release of releases)
-    partFor('releases', HEARTBEAT_CALLS_MAX, ITEM_BYTES + bytesOf(release)).releases.push(release);
+  for (const call of named) partFor('named', ITEM_BYTES + Buffer.byteLength(call.hold.account)).named.push(call);
+  for (const call of calls) partFor('calls', ITEM_BYTES + EPOCH_BYTES + bytesOf(call.hold)).calls.push(call);
+  for (const release of releases) partFor('releases', ITEM_BYTES + bytesOf(release)).releases.push(release);
   return parts;
 }
