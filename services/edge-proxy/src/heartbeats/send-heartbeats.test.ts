@@ -117,6 +117,19 @@ test('more than 500 calls go in chunks of one heartbeat', async () => {
   ]);
 });
 
+test('calls of a bucket stand in one message', async () => {
+  const calls = Array.from({ length: 2 * HEARTBEAT_CALLS_MAX }, () => heldCall());
+  for (const [at, call] of calls.entries()) {
+    running.remove(call.id);
+    running.add({ ...call, bucket: at % 2 });
+  }
+  await heartbeats.send();
+  const buckets = busClient.heartbeats.map(
+    (part) => new Set(part.calls.map(({ id }) => calls.findIndex((call) => call.id === id) % 2)),
+  );
+  expect(buckets).toEqual([new Set([0]), new Set([1])]);
+});
+
 test('a heartbeat whose calls and releases are long is cut so that the bus takes each part, and nothing is left out', async () => {
   const [first] = [heldCall()];
   running.remove(first.id);

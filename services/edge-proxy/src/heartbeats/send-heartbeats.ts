@@ -118,7 +118,8 @@ export class Heartbeats {
   async #store(): Promise<void> {
     const { bus, epochs, monotonicMs, onFailed, running } = this.#parts;
     const at = monotonicMs();
-    const calls = running.all();
+    // Those of a bucket in one message: admission runs a script for each bucket of a message.
+    const calls = running.all().sort((call, other) => call.bucket - other.bucket);
     const quoted = new Map(epochs.all().map(({ bucket, token }) => [bucket, token]));
     const listing = this.#isFullDue(at) ? null : this.#listing;
     this.#isFullWanted = false;
