@@ -21,6 +21,11 @@ export interface SystemOptions {
    * Replaces the addresses of the servers that the services get, with those of a proxy in tests.
    */
   readonly through?: (own: Addresses) => Promise<Addresses>;
+  /**
+   * With `ha`, in tests: the port of a proxy before this port of a server, on this way between
+   * servers: `nats-1 to nats-3`, `standbys to postgres-1`; to Redis for all: `all to redis-1`.
+   */
+  readonly between?: (way: string, port: number) => Promise<number>;
   /** It is false in tests: a crash of the machine may lose data. */
   readonly durable: boolean;
   /** A line for the reader: what was done, with its seconds. */

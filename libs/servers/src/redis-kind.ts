@@ -45,6 +45,7 @@ export const redisKind: ServerKind = {
       ['port', String(port)],
       ['dir', home],
       ...(sentinel ? sentinelSettings(options, sentinel) : commonSettings(options)),
+      ...(options.redis?.announcePort ? [['replica-announce-port', String(options.redis.announcePort)]] : []),
       ...(follows === null ? [] : [['replicaof', '127.0.0.1', String(follows)]]),
       ['daemonize', 'no'],
       ['logfile', ''],

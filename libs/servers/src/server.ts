@@ -97,6 +97,8 @@ export interface ServersOptions {
     persist?: boolean;
     /** Asked before each start: the port of the primary that this replica follows; null: none. */
     follows?: () => Promise<number | null>;
+    /** The port that it and its Sentinels tell others, where a proxy stands before its own. */
+    announcePort?: number;
     /** It is no store but a Sentinel, which watches one. */
     sentinel?: SentinelOptions;
   };

@@ -1,10 +1,20 @@
 import { freePort, type RunningServer, type ServerName, type ServersOptions } from '@gateway/servers';
+import type { ServerRestarter } from '../children/restart-servers.js';
+import type { SystemOptions } from '../system-options.js';
 
 /** All servers that have been started, by their names. */
 export type Members = Record<string, RunningServer>;
 
 /** Starts one server and adds it to the members. */
 export type Start = (name: string, kind: ServerName, own: Omit<ServersOptions, 'stateDirectory'>) => Promise<void>;
+
+/** What servers of a kind are started with. */
+export interface ClusterParts {
+  readonly start: Start;
+  readonly members: Members;
+  readonly restarter: ServerRestarter;
+  readonly between: Between;
+}
 
 /** How often it is looked which server of a kind leads, milliseconds. */
 export const LEADER_LOOK_MS = 300;
@@ -15,6 +25,20 @@ export async function portsFor(names: readonly string[]): Promise<Record<string,
   const ports: Record<string, number> = {};
   for (const name of names) ports[name] = await freePort();
   return ports;
+}
+
+/** The way to a port between servers: the port itself, or that of a proxy before it. */
+export type Between = NonNullable<SystemOptions['between']>;
+
+/** The ports by which these members are reached from there. */
+export async function portsFrom(
+  from: string,
+  ports: Readonly<Record<string, number>>,
+  between: Between,
+): Promise<Record<string, number>> {
+  const ways: Record<string, number> = {};
+  for (const [name, port] of Object.entries(ports)) ways[name] = await between(`${from} to ${name}`, port);
+  return ways;
 }
 
 export function aliveOf(members: Members, names: readonly string[]): RunningServer | undefined {

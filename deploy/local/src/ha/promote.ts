@@ -20,6 +20,8 @@ export interface PromoteOptions {
 export interface Promotion {
   readonly primary: string;
   readonly timeline: number;
+  /** Of the log before: what the primary before had committed beyond it is lost. */
+  readonly position: string;
 }
 
 interface Standby {
@@ -65,7 +67,7 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   const chosen = options.to === undefined ? most : ordered.find(({ name }) => name === options.to);
   const isLosing = chosen !== undefined && most !== undefined && isBehind(chosen.position, most.position);
   if (chosen === undefined || (isLosing && !acceptLoss)) {
-    await Promise.all(standbys.map(({ name, url }) => follow(url, record.urls[record.primary] ?? '', name)));
+    await Promise.all(standbys.map(({ name, url }) => follow(url, record.peerUrls[record.primary] ?? '', name)));
     throw new Error(
       chosen === undefined
         ? `${options.to} is no standby that answers: ${standbys.map(({ name }) => name).join(', ')}`
@@ -78,11 +80,13 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
   const state = await raise(chosen.url, options.synchronous ?? SYNCHRONOUS);
   for (const other of ordered.filter((one) => one !== chosen)) {
     // One that has more than the primary cannot follow it: it begins anew on a copy.
-    if (isBehind(chosen.position, other.position)) await beginAnew(other, options.kill);
-    else await follow(other.url, chosen.url, other.name);
+    if (isBehind(chosen.position, other.position)) await beginAnew(options, other.name);
+    else await follow(other.url, record.peerUrls[chosen.name] ?? '', other.name);
   }
+  // So may one that does not answer.
+  for (const name of silent) await beginAnew(options, name);
   log(`${chosen.name} is the primary, on timeline ${state.timeline}`);
-  return { primary: chosen.name, timeline: state.timeline ?? 0 };
+  return { primary: chosen.name, timeline: state.timeline ?? 0, position: chosen.position };
 }
 
 /** Asks again those that do not answer, for a while: a busy machine is no dead server. */
@@ -145,11 +149,7 @@ async function raise(url: string, synchronous: string): Promise<ServerState> {
 }
 
 /** Without the file by which it is a standby, its next start replaces its data. */
-async function beginAnew({ name, url }: Standby, kill: PromoteOptions['kill']): Promise<void> {
-  const directory = await withServer(url, async (server) => {
-    const { rows } = await server.query<{ directory: string }>(`SELECT current_setting('data_directory') AS directory`);
-    return rows[0]?.directory ?? '';
-  });
-  await rm(`${directory}/standby.signal`, { force: true });
+async function beginAnew({ stateDirectory, kill }: PromoteOptions, name: string): Promise<void> {
+  await rm(`${stateDirectory}/servers/${name}/postgres/data/standby.signal`, { force: true });
   kill(name);
 }

@@ -2,7 +2,7 @@ import { startServers, type RunningServer, type ServerName } from '@gateway/serv
 import type { ServerRestarter } from '../children/restart-servers.js';
 import type { Secrets } from '../secrets.js';
 import type { SystemOptions } from '../system-options.js';
-import { aliveOf, leaderOf, type Members, type Start } from './members.js';
+import { aliveOf, leaderOf, type Between, type Members, type Start } from './members.js';
 import { startNats } from './start-nats.js';
 import { startPostgres } from './start-postgres.js';
 import { startRedis } from './start-redis.js';
@@ -26,6 +26,7 @@ export async function startCluster(
   restarter: ServerRestarter,
 ): Promise<Cluster> {
   const members: Members = {};
+  const between: Between = options.between ?? ((_way, port) => Promise.resolve(port));
   const start: Start = async (name, kind, own) => {
     const started = await startServers([kind], {
       stateDirectory: `${options.stateDirectory}/servers/${name}`,
@@ -42,9 +43,9 @@ export async function startCluster(
   };
   try {
     const [postgres, nats, redis] = await Promise.all([
-      startPostgres(options.stateDirectory, secrets, start, members, restarter),
-      startNats(secrets, start),
-      startRedis(options.stateDirectory, secrets, start, members, restarter),
+      startPostgres(options.stateDirectory, secrets, { start, members, restarter, between }),
+      startNats(secrets, start, between),
+      startRedis(options.stateDirectory, secrets, { start, members, restarter, between }),
     ]);
     return {
       members,

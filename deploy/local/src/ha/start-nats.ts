@@ -3,7 +3,7 @@ import { connectBus, natsAuthorization } from '@gateway/bus';
 import { DATABASE_BUCKET, MESSAGES } from '@gateway/contracts/messages';
 import { changeUrl, pause } from '@gateway/service-kit';
 import type { Secrets } from '../secrets.js';
-import { LOOK_MS, portsFor, type Start } from './members.js';
+import { LOOK_MS, portsFor, portsFrom, type Between, type Start } from './members.js';
 import * as topology from './topology.js';
 
 const STREAMS_WAIT_MS = 60_000;
@@ -11,16 +11,18 @@ const ASK_MS = 2_000;
 const DRAIN_MS = 1_000;
 
 /** Three servers that know each other; resolves when they can make a stream of three copies. */
-export async function startNats(secrets: Secrets, start: Start): Promise<{ url: string }> {
+export async function startNats(secrets: Secrets, start: Start, between: Between): Promise<{ url: string }> {
   const names = topology.NATS_MEMBERS;
   const [ports, routes] = [await portsFor(names), await portsFor(names)];
   const credentials = { user: 'dashboard', password: secrets.busPasswords.dashboard };
   // Only these servers know it, and they start together.
   const password = randomBytes(24).toString('hex');
-  const routeUrls = names.map((name) => `"nats-route://route:${password}@127.0.0.1:${routes[name]}"`);
   await Promise.all(
-    names.map((name) =>
-      start(name, 'nats', {
+    names.map(async (name) => {
+      const others = Object.fromEntries(Object.entries(routes).filter(([other]) => other !== name));
+      const ways = Object.values(await portsFrom(name, others, between));
+      const routeUrls = ways.map((port) => `"nats-route://route:${password}@127.0.0.1:${port}"`);
+      await start(name, 'nats', {
         ports: { nats: ports[name] ?? 0 },
         nats: {
           name,
@@ -33,11 +35,13 @@ export async function startNats(secrets: Secrets, start: Start): Promise<{ url: 
             `  authorization { user: route, password: "${password}", timeout: 2 }`,
             `  routes: [${routeUrls.join(', ')}]`,
             '  no_advertise: true',
+            // All are told to each: nobody is found by what another says.
+            '  advertise: "127.0.0.1:1"',
             '}',
           ].join('\n'),
         },
-      }),
-    ),
+      });
+    }),
   );
   const hosts = names.map((name) => `127.0.0.1:${ports[name]}`).join(',');
   const url = `nats://${credentials.user}:${credentials.password}@${hosts}`;

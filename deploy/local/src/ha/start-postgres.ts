@@ -1,8 +1,7 @@
 import { readServerState, withServer } from '@gateway/postgres';
 import { pause } from '@gateway/service-kit';
-import type { ServerRestarter } from '../children/restart-servers.js';
 import type { Secrets } from '../secrets.js';
-import { LEADER_LOOK_MS, LOOK_MS, portsFor, type Members, type Start } from './members.js';
+import { LEADER_LOOK_MS, LOOK_MS, portsFor, portsFrom, type ClusterParts } from './members.js';
 import * as topology from './topology.js';
 
 const PRIMARY_WAIT_MS = 60_000;
@@ -13,17 +12,17 @@ const SILENT_SECONDS = 3;
 export async function startPostgres(
   stateDirectory: string,
   secrets: Secrets,
-  start: Start,
-  members: Members,
-  restarter: ServerRestarter,
+  { start, members, restarter, between }: ClusterParts,
 ) {
   const names = topology.POSTGRES_MEMBERS;
   const ports = await portsFor(names);
-  const urlOf = (name: string): string =>
-    `postgres://postgres:${encodeURIComponent(secrets.postgresPassword)}@127.0.0.1:${ports[name]}/postgres`;
+  const peerPorts = await portsFrom('standbys', ports, between);
+  const urlOf = (name: string, by: Readonly<Record<string, number>> = ports): string =>
+    `postgres://postgres:${encodeURIComponent(secrets.postgresPassword)}@127.0.0.1:${by[name]}/postgres`;
   const primary = topology.readRecord(stateDirectory)?.primary ?? names[0];
   const urls = Object.fromEntries(names.map((name) => [name, urlOf(name)]));
-  topology.writeRecord(stateDirectory, { primary, urls });
+  const peerUrls = Object.fromEntries(names.map((name) => [name, urlOf(name, peerPorts)]));
+  topology.writeRecord(stateDirectory, { primary, urls, peerUrls });
   const leader = (): string => topology.readRecord(stateDirectory)?.primary ?? primary;
   /** Those whose last start was that of a primary. */
   const primaries = new Set<string>();
@@ -46,7 +45,7 @@ export async function startPostgres(
           }
           primaries.delete(name);
           await isPrimary(() => urlOf(leader()));
-          return { url: urlOf(leader()), name };
+          return { url: urlOf(leader(), peerPorts), name };
         },
       },
     });

@@ -2,9 +2,8 @@ import { rmSync } from 'node:fs';
 import { askSentinel } from '@gateway/servers';
 import { pause } from '@gateway/service-kit';
 import { admissionUser } from '@gateway/setup';
-import type { ServerRestarter } from '../children/restart-servers.js';
 import type { Secrets } from '../secrets.js';
-import { LEADER_LOOK_MS, LOOK_MS, portsFor, type Members, type Start } from './members.js';
+import { LEADER_LOOK_MS, LOOK_MS, portsFor, portsFrom, type ClusterParts } from './members.js';
 import * as topology from './topology.js';
 
 const REDIS_PRIMARY_WAIT_MS = 15_000;
@@ -13,20 +12,20 @@ const REDIS_PRIMARY_WAIT_MS = 15_000;
 export async function startRedis(
   stateDirectory: string,
   secrets: Secrets,
-  start: Start,
-  members: Members,
-  restarter: ServerRestarter,
+  { start, members, restarter, between }: ClusterParts,
 ) {
   const [names, sentinels] = [topology.REDIS_MEMBERS, topology.SENTINEL_MEMBERS];
   const [ports, sentinelPorts] = [await portsFor(names), await portsFor(sentinels)];
-  const firstPort = ports[names[0]] ?? 0;
+  // The ports that Sentinels tell of.
+  const announced = await portsFrom('all', ports, between);
+  const firstPort = announced[names[0]] ?? 0;
   const users = [admissionUser(secrets.admissionRedisPassword)];
   const password = secrets.admissionRedisPassword;
   let leader: string = names[0];
   let isUp = false;
   const look = async (): Promise<void> => {
     const port = await primaryPort(Object.values(sentinelPorts), password);
-    leader = names.find((name) => ports[name] === port) ?? leader;
+    leader = names.find((name) => announced[name] === port) ?? leader;
   };
   const startOne = (name: string): Promise<void> =>
     start(name, 'redis', {
@@ -34,13 +33,14 @@ export async function startRedis(
       redis: {
         password: secrets.redisPassword,
         users,
+        announcePort: announced[name] ?? 0,
         follows: async () => {
           if (!isUp) return name === names[0] ? null : firstPort;
           // A primary that ended comes back empty: the Sentinels are given time to promote another.
           const untilMs = performance.now() + REDIS_PRIMARY_WAIT_MS;
           for (;;) {
             const port = await primaryPort(Object.values(sentinelPorts), password).catch(() => null);
-            if (port !== null && port !== ports[name]) return port;
+            if (port !== null && port !== announced[name]) return port;
             if (performance.now() > untilMs) return null;
             await pause(LOOK_MS);
           }

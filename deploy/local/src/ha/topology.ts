@@ -26,6 +26,8 @@ export interface PostgresRecord {
   readonly primary: string;
   /** URLs of an administrator. */
   readonly urls: Readonly<Record<string, string>>;
+  /** The same as standbys reach them. */
+  readonly peerUrls: Readonly<Record<string, string>>;
 }
 
 export function readRecord(stateDirectory: string): PostgresRecord | null {
