@@ -28,6 +28,7 @@ export interface OwnSystemParts {
   readonly through?: SystemOptions['through'];
   /** Servers with standbys. */
   readonly ha?: boolean;
+  readonly between?: SystemOptions['between'];
   /** Another checkout's. */
   readonly start?: typeof startSystem;
 }
@@ -41,7 +42,7 @@ export async function startOwnSystem(
   name: string,
   env: Readonly<Record<string, string>>,
   replicas: Partial<Record<LocalService, number>> = {},
-  { through, ha = false, start = startSystem }: OwnSystemParts = {},
+  { through, ha = false, between, start = startSystem }: OwnSystemParts = {},
 ): Promise<OwnSystem> {
   const directory = temporaryDirectory(name);
   try {
@@ -58,6 +59,7 @@ export async function startOwnSystem(
       ha,
       env,
       ...(through === undefined ? {} : { through }),
+      ...(between === undefined ? {} : { between }),
       log: () => undefined,
     });
     return {

@@ -58,7 +58,10 @@ export class FaultRun {
 
   private constructor(
     readonly system: OwnSystem,
+    /** From services to servers and sources. */
     readonly links: Links,
+    /** Between servers of a kind, where they have standbys. */
+    readonly ways: Links,
     readonly provider: ObedientProvider,
     readonly accounts: readonly RunAccount[],
     private readonly modelIds: ModelIds,
@@ -71,20 +74,23 @@ export class FaultRun {
   static async begin(name: string, calls: number, parts: FaultRunParts = {}): Promise<FaultRun> {
     const { env = {}, ha = false, isLinked = true } = parts;
     const links = new Links();
+    const ways = new Links();
     const provider = await startObedientProvider();
     const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
       ...(isLinked ? { through: (own) => links.between(own) } : {}),
       ha,
+      between: (way, port) => ways.addPort(way, port),
     });
     const end = async (): Promise<void> => {
       await system.stop();
       await links.close();
+      await ways.close();
       await provider.close();
     };
     try {
       const modelIds = await arrangeModels(system, links, provider);
       const accounts = await patiently('accounts', () => arrangeAccounts(system.operator, calls));
-      return new FaultRun(system, links, provider, accounts, modelIds, end, ha ? STANDBY_LEASE_MS : LEASE_MS);
+      return new FaultRun(system, links, ways, provider, accounts, modelIds, end, ha ? STANDBY_LEASE_MS : LEASE_MS);
     } catch (error) {
       await end();
       throw error;

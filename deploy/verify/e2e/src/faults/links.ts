@@ -54,11 +54,17 @@ export class Links {
     let through = target;
     for (const [index, text] of urls.entries()) {
       const url = new URL(text);
-      const proxy = await startTcpProxy(Number(url.port));
-      this.#proxies.set(urls.length > 1 ? `${name}-${index + 1}` : name, proxy);
-      through = through.replace(url.host, `${url.hostname}:${proxy.port}`);
+      const port = await this.addPort(urls.length > 1 ? `${name}-${index + 1}` : name, Number(url.port));
+      through = through.replace(url.host, `${url.hostname}:${port}`);
     }
     return through;
+  }
+
+  /** A proxy before one port; gives that of the proxy. */
+  async addPort(name: string, port: number): Promise<number> {
+    const proxy = await startTcpProxy(port);
+    this.#proxies.set(name, proxy);
+    return proxy.port;
   }
 
   async close(): Promise<void> {

@@ -42,7 +42,8 @@ export function renderHa({ rounds, calls, violations, costs, versions }: HaFigur
   return `# Faults of servers that have standbys
 
 \`npm run prove:ha\`: PostgreSQL with two standbys, three NATS servers with streams of three copies, Redis with a replica and three Sentinels,
-two of each service on the load of [the random faults](faults.md), every way from a service to PostgreSQL and NATS through a proxy. Faults come
+two of each service on the load of [the random faults](faults.md); every way to Redis, from a service to PostgreSQL and NATS, and between their servers
+through a proxy. Faults come
 one after the other, the next when both edges and the operator API serve again. ${rounds} rounds, ${inThousands(calls)} calls; the last on ${ran.join(', ')}.
 
 ${renderTable(['Fault', 'times', 's with refusals: median', 'worst', 's until all serve: median', 'worst'], rows)}
@@ -52,7 +53,7 @@ Lost, doubled, admitted above a limit, or left held: ${violations}. The checker 
 A zero cannot hold where
 
 - an edge is cut off for longer than its leases: its calls run outside the slots;
-- a standby is promoted that lacks commits (\`--accept-loss\`): what was committed and not received is gone from the database;
+- a standby is promoted that lacks commits (\`--accept-loss\`): usage comes back from the stream, but what people had entered and it had not received is gone;
 - an edge is killed together with the limit store: its calls that were in no heartbeat are lost.
 `;
 }

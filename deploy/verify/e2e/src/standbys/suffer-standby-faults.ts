@@ -3,7 +3,8 @@ import type { ClientCall, FaultDone } from '../faults/evidence.js';
 import type { FaultLoad } from '../faults/fault-load.js';
 import type { FaultRun } from '../faults/fault-run.js';
 import { FAULT_CODES } from '../prove/measure-slice.js';
-import { allBack, type StandbyFault } from './standby-faults.js';
+import { allBack } from './harm-members.js';
+import type { StandbyFault } from './standby-faults.js';
 
 /** What one fault cost those who called. */
 export interface FaultCost {

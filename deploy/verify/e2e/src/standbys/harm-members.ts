@@ -1,0 +1,105 @@
+// What is done to single servers of a system whose servers have standbys.
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { promote, type LocalSystem } from '@gateway/local';
+import { until } from '@gateway/testkit';
+import type { FaultServer } from '../faults/fault-plan.js';
+import type { FaultRun } from '../faults/fault-run.js';
+
+const BACK_WITHIN_MS = 60_000;
+
+const local = ({ system }: FaultRun): LocalSystem => system.local;
+
+export function memberOf(run: FaultRun, name: string): LocalSystem['members'][string] {
+  const member = local(run).members[name];
+  if (member === undefined) throw new Error(`there is no server ${name}`);
+  return member;
+}
+
+/** The name of the server that leads now. */
+export function leaderOf(run: FaultRun, kind: FaultServer): string {
+  const { url } = local(run).servers[kind];
+  const found = Object.entries(local(run).members).find(([, member]) => member.url === url);
+  if (found === undefined) throw new Error(`nobody leads of ${kind}`);
+  return found[0];
+}
+
+/** Both standbys of PostgreSQL. */
+export function standbysOf(run: FaultRun): readonly [string, string] {
+  const names = Object.keys(local(run).members).filter((name) => name.startsWith('postgres-'));
+  const [one = '', other = ''] = names.filter((name) => name !== leaderOf(run, 'postgres')).sort();
+  return [one, other];
+}
+
+/** Resolves when all servers run, and both standbys of PostgreSQL follow its primary. */
+export async function allBack(run: FaultRun): Promise<void> {
+  const all = Object.values(local(run).members);
+  await until('all servers run', () => all.every(({ pid }) => pid !== null), BACK_WITHIN_MS);
+  const followers = `SELECT count(*) AS answer FROM pg_stat_replication WHERE state = 'streaming'`;
+  await until(
+    'both standbys follow',
+    async () => (await askPostgres(run, leaderOf(run, 'postgres'), followers)) === '2',
+    BACK_WITHIN_MS,
+  );
+}
+
+/** The one answer of one server, whatever it is now. */
+export async function askPostgres(run: FaultRun, member: string, sql: string): Promise<string> {
+  const client = new pg.Client({ connectionString: memberOf(run, member).url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ answer: string }>(sql);
+    return rows[0]?.answer ?? '';
+  } finally {
+    await client.end();
+  }
+}
+
+/** Kills it; the local start brings it back, as what it is to be then. */
+export async function kill(run: FaultRun, name: string): Promise<void> {
+  const member = memberOf(run, name);
+  const before = member.pid;
+  signal(run, name, 'SIGKILL');
+  await until(`${name} has ended`, () => member.pid !== before, BACK_WITHIN_MS);
+}
+
+export async function freeze(run: FaultRun, name: string, forMs: number): Promise<void> {
+  signal(run, name, 'SIGSTOP');
+  try {
+    await delay(forMs);
+  } finally {
+    signal(run, name, 'SIGCONT');
+  }
+}
+
+/** PostgreSQL has a process for each connection: all of them. */
+export function signal(run: FaultRun, name: string, which: NodeJS.Signals): void {
+  const { pid } = memberOf(run, name);
+  if (pid === null) return;
+  const all = which === 'SIGKILL' ? [pid] : [pid, ...childrenOf(pid)];
+  for (const one of all) {
+    try {
+      process.kill(one, which);
+    } catch {
+      // A connection's process may have ended meanwhile.
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+export function promoteNow(run: FaultRun, acceptLoss = false): ReturnType<typeof promote> {
+  return promote({
+    stateDirectory: local(run).stateDirectory,
+    kill: (member) => signal(run, member, 'SIGKILL'),
+    acceptLoss,
+    log: () => undefined,
+  });
+}

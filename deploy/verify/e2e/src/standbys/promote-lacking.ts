@@ -1,0 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FaultRun } from '../faults/fault-run.js';
+import { askPostgres, leaderOf, promoteNow, signal, standbysOf } from './harm-members.js';
+
+/** Longer than the primary waits for a silent standby: what it sent until then still arrives. */
+const LACKING_MS = 8_000;
+
+/**
+ * One standby hangs while the other confirms commits; then both that have them hang, and the one
+ * that lacks them is promoted.
+ *
+ * @throws Error when it lacked none
+ */
+export async function promoteLacking(run: FaultRun): Promise<void> {
+  const primary = leaderOf(run, 'postgres');
+  const [lacking, confirming] = standbysOf(run);
+  signal(run, lacking, 'SIGSTOP');
+  await delay(LACKING_MS);
+  const confirmed = await askPostgres(run, confirming, 'SELECT pg_last_wal_receive_lsn()::text AS answer');
+  for (const member of [primary, confirming]) signal(run, member, 'SIGSTOP');
+  signal(run, lacking, 'SIGCONT');
+  const promotion = await promoteNow(run, true);
+  if (promotion.primary !== lacking) throw new Error(`${promotion.primary} was promoted, not ${lacking}`);
+  const lost = `pg_wal_lsn_diff('${confirmed}', '${promotion.position}')`;
+  const bytes = Number(await askPostgres(run, lacking, `SELECT ${lost} AS answer`));
+  if (bytes <= 0) throw new Error(`${lacking} lacked nothing: it was at ${promotion.position}`);
+}
