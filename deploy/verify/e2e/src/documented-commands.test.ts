@@ -57,7 +57,7 @@ const PLACES = new Map<string, Place>([
   ['npm run restored', { file: 'deploy/setup/src/restore-main.ts', says: 'commands/restore.js' }],
   ['npm run audit', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/audit' }],
   ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
-  ['npm run promote', { file: 'deploy/verify/e2e/src/standbys/standby-faults.ts', says: 'return promote({' }],
+  ['npm run promote', { file: 'deploy/verify/e2e/src/standbys/harm-members.ts', says: 'return promote({' }],
   ['npm run set-aside', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
   ['npm run check:bare', { file: 'deploy/verify/check/bare-results.md', says: 'npm' }],
   ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
