@@ -237,13 +237,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what is confirmed is not compared with its balances (docs/protocol.md#r12)',
     file: 'admission/dist/domain/confirm-script.js',
-    from: 'balances.rows.push({ name: id, version: Number(text) });',
-    to: ';',
+    from: "fields.filter(([field]) => field.startsWith('u:'))",
+    to: '[]',
     stage: 'kept',
   },
   {
     name: 'a key that was revoked or rotated meanwhile is confirmed (docs/protocol.md#r12)',
-    file: 'admission/dist/domain/confirm-script.js',
+    file: 'admission/dist/domain/kept-records.js',
     from: "records.keys.push({ id, version: Number(text.split(' ')[1]) });",
     to: ';',
     stage: 'kept',
