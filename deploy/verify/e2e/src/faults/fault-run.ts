@@ -50,6 +50,8 @@ export interface FaultRunParts {
   readonly ha?: boolean;
   /** False: services reach their servers without a proxy between, as fast as they can. */
   readonly isLinked?: boolean;
+  /** Servers with standbys reach each other, and all reach Redis, through proxies too. */
+  readonly isDivisible?: boolean;
 }
 
 /** A system with a proxy on each of its ways, a provider that obeys, and accounts that use both. */
@@ -72,14 +74,14 @@ export class FaultRun {
 
   /** @param calls of the run: limits are sized so that they bind on its way */
   static async begin(name: string, calls: number, parts: FaultRunParts = {}): Promise<FaultRun> {
-    const { env = {}, ha = false, isLinked = true } = parts;
+    const { env = {}, ha = false, isLinked = true, isDivisible = false } = parts;
     const links = new Links();
     const ways = new Links();
     const provider = await startObedientProvider();
     const system = await startOwnSystem(name, { ...DURATIONS, ...(ha ? STANDBY_DURATIONS : {}), ...env }, REPLICAS, {
       ...(isLinked ? { through: (own) => links.between(own) } : {}),
       ha,
-      between: (way, port) => ways.addPort(way, port),
+      ...(isDivisible ? { between: (way, port) => ways.addPort(way, port) } : {}),
     });
     const end = async (): Promise<void> => {
       await system.stop();

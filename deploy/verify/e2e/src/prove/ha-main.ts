@@ -50,7 +50,10 @@ async function prove(times: number, seed: number, how: { nats?: string; from?: s
 
 /** Each of these faults once on a system of its own, whose books are checked at the end. */
 async function sufferOnce(faults: readonly StandbyFault[], seed: number, log: (line: string) => void) {
-  const run = await FaultRun.begin('prove-ha', CALLS_BETWEEN * (faults.length + 1), { ha: true });
+  const run = await FaultRun.begin('prove-ha', CALLS_BETWEEN * (faults.length + 1), {
+    ha: true,
+    isDivisible: true,
+  });
   breakOffBy(() => run.end());
   const load = run.load(FAULTS_MIX, new SeededRandom(seed).next);
   try {
