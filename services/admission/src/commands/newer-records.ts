@@ -1,7 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_PARTS_MAX } from '@gateway/contracts/messages';
 import { keptRecords, type KeptRecords } from '../domain/kept-records.js';
-import { readCall, readKeptReply } from '../domain/read-script.js';
+import { readCall, readKeptKey } from '../domain/read-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { runScript } from '../load/run-script.js';
 import type { Ports } from '../ports.js';
@@ -27,6 +27,12 @@ export interface RecordVersion {
 
 type Stores = Pick<Ports, 'limitStore' | 'owners'>;
 
+/** Of one account, as Redis has them. */
+interface Kept {
+  readonly records: KeptRecords;
+  readonly state: string | undefined;
+}
+
 /**
  * Changes of accounts, keys and members that were in force and that their database has lost, as far
  * as Redis still knows them (docs/protocol.md#r17). A record is read here before it is read from
@@ -40,7 +46,7 @@ export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord,
   while (cursor !== '0') {
     const step = await stores.limitStore.accounts(cursor ?? '0');
     cursor = step.cursor;
-    const found = step.accounts.filter((account) => !seen.has(account));
+    const found = [...new Set(step.accounts)].filter((account) => !seen.has(account));
     for (let at = 0; at < found.length; at += BATCH_ACCOUNTS)
       for (const kept of await changedOf(stores, found.slice(at, at + BATCH_ACCOUNTS))) yield* compare(stores, kept);
     for (const account of found) seen.add(account);
@@ -48,40 +54,35 @@ export async function* newerRecords(stores: Stores): AsyncGenerator<NewerRecord,
 }
 
 /** What Redis has of those accounts of which the owner has not exactly the same. */
-async function changedOf({ limitStore, owners }: Stores, accounts: readonly string[]): Promise<KeptRecords[]> {
-  const all: KeptRecords[] = [];
+async function changedOf({ limitStore, owners }: Stores, accounts: readonly string[]): Promise<Kept[]> {
+  const all: Kept[] = [];
   for (const account of accounts) {
     const keys = bucketKeys(bucketOfAccount(account));
     const [fields] = await limitStore.dump(keys.accounts + account, keys.holds + account);
     // -1: admission has never heard of the account itself.
-    all.push(keptRecords(account, Number(fields['sv'] ?? -1), Object.entries(fields)));
+    const records = keptRecords(account, Number(fields['sv'] ?? -1), Object.entries(fields));
+    all.push({ records, state: fields['s'] });
   }
   const mayBeAsked = ({ version, keys, members }: KeptRecords): boolean =>
     version >= 0 && Math.max(keys.length, members.length) <= UNCHANGED_PARTS_MAX;
-  const asked = all.filter(mayBeAsked);
-  const unchanged = asked.length === 0 ? [] : (await owners.unchangedRecords(asked)).accounts;
-  return all.filter(({ account }) => !unchanged.includes(account));
+  const asked = all.map(({ records }) => records).filter(mayBeAsked);
+  const unchanged = new Set(asked.length === 0 ? [] : (await owners.unchangedRecords(asked)).accounts);
+  return all.filter(({ records }) => !unchanged.has(records.account));
 }
 
 async function* compare(
   { limitStore, owners }: Stores,
-  { account, version, keys, members }: KeptRecords,
+  { records: { account, version, keys, members }, state }: Kept,
 ): AsyncGenerator<NewerRecord, void> {
-  const here = async (key: string): Promise<ReturnType<typeof readKeptReply>> =>
-    readKeptReply(
-      await runScript(limitStore, readCall(bucketKeys(bucketOfAccount(account)), account, key, [])),
-      account,
-      key,
-    );
+  const bucket = bucketKeys(bucketOfAccount(account));
   const newer = (kind: NewerRecord['kind'], id: string, kept: RecordVersion, owned: RecordVersion | null) =>
     kept.version > (owned?.version ?? -1) ? [{ kind, id, account, kept, owned }] : [];
 
-  const { accountState } = await here('');
   const { account: owned } = await owners.loadAccount(account, null);
-  yield* newer('account', account, { version, state: accountState ?? undefined }, owned);
+  yield* newer('account', account, { version, state }, owned);
   const byMember = new Map(members.map((member) => [member.id, member.version]));
   for (const { id, version } of keys) {
-    const kept = (await here(id)).key;
+    const kept = readKeptKey(await runScript(limitStore, readCall(bucket, account, id, [])), account, id);
     const { key, member } = await owners.loadAccount(account, id);
     yield* newer('key', id, { version, state: kept?.state }, key);
     const memberVersion = byMember.get(member?.member ?? '');

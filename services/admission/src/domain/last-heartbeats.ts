@@ -113,6 +113,7 @@ interface NewestParts {
   /** Its parts; while some have not arrived also those of the heartbeat before. */
   readonly counted: readonly KeptHeartbeat['heartbeat'][];
 }
+
 function newestParts(kept: readonly KeptHeartbeat[]): NewestParts {
   const all = kept.map(({ heartbeat }) => heartbeat);
   const n = Math.max(0, ...all.map((part) => part.n));

@@ -62,16 +62,12 @@ export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUs
 }
 
 /**
- * What is kept of an account's state and of a key, loaded or not; null: nothing. The other
- * parameters are those of {@link readCall}.
+ * A key's record as it is kept, loaded or not; null: it has expired, or the bucket is not open. The
+ * other parameters are those of {@link readCall}.
  */
-export function readKeptReply(
-  reply: ScriptReply,
-  account: string,
-  key: string,
-): { readonly key: KeyRecord | null; readonly accountState: string | null } {
-  const [text = '', state = ''] = reply[0] === 'open' ? reply.slice(6, 8) : [];
-  return { key: text === '' ? null : readStoredKey(text, account, key), accountState: state || null };
+export function readKeptKey(reply: ScriptReply, account: string, key: string): KeyRecord | null {
+  const text = reply[0] === 'open' ? reply[6] : undefined;
+  return text ? readStoredKey(text, account, key) : null;
 }
 
 /** The other parameters are those of {@link readCall}. */

@@ -1,3 +1,4 @@
+import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX, type ReleaseEntry } from '@gateway/contracts/messages';
 import type { HeldCall } from './running-calls.js';
 
@@ -27,11 +28,10 @@ function bytesOf(item: object): number {
 /**
  * Cuts what a heartbeat lists into parts that each fit into one message. Keeps the order of each
  * list. Gives an empty part if there is nothing to list.
- * @param epochs how many epochs each part quotes
  */
-export function cutParts({ named, calls, releases }: HeartbeatPart, epochs: number): HeartbeatPart[] {
+export function cutParts({ named, calls, releases }: HeartbeatPart): HeartbeatPart[] {
   const tags = new Set(named.map(({ tag }) => tag)).size;
-  const headBytes = HEAD_BYTES + EPOCH_BYTES * (epochs + tags);
+  const headBytes = HEAD_BYTES + EPOCH_BYTES * (BUCKETS_TOTAL + tags);
   const empty = () => ({ named: [] as HeldCall[], calls: [] as HeldCall[], releases: [] as ReleaseEntry[] });
   const parts = [empty()];
   let bytes = headBytes;

@@ -1,4 +1,3 @@
-import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import type { BucketEpochs, HeartbeatNames } from '@gateway/contracts/messages';
 import { groupBy, SingleFlight } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
@@ -120,19 +119,21 @@ export class Heartbeats {
     const at = monotonicMs();
     // Those of a bucket in one message: admission runs a script for each bucket of a message.
     const calls = running.all().sort((call, other) => call.bucket - other.bucket);
-    const quoted = new Map(epochs.all().map(({ bucket, token }) => [bucket, token]));
     const listing = this.#isFullDue(at) ? null : this.#listing;
+    const known = epochs.all();
+    const tokens = listing === null ? known : epochs.since(listing.epochs);
     this.#isFullWanted = false;
     this.#n += 1;
     const { parts, places } = this.#cut(calls, listing);
     this.#remember({ at, parts, isAnswered: false });
-    const stores = this.#messages(parts, listing).map((message, chunk) =>
+    const stores = this.#messages(parts, tokens, listing !== null).map((message, chunk) =>
       bus.storeHeartbeat(message, places[chunk] ?? '').then(
         () => true,
         () => (onFailed(), false),
       ),
     );
     const isWhole = (await Promise.all(stores)).every(Boolean);
+    const quoted = new Map(known.map(({ bucket, token }) => [bucket, token]));
     if (isWhole) this.#quoted = quoted;
     this.#listing = isWhole ? (listing ?? { at, calls: new WeakSet(), epochs: quoted, additions: 0 }) : null;
     for (const part of parts) for (const call of part.calls) this.#listing?.calls.add(call);
@@ -148,25 +149,22 @@ export class Heartbeats {
   /** @param listing what a short heartbeat adds to; null: this one is full */
   #cut(running: readonly HeldCall[], listing: Listing | null): { parts: HeartbeatPart[]; places: string[] } {
     const releases = this.#parts.admissionClient.unansweredReleases();
-    const epochs = BUCKETS_TOTAL;
     if (listing === null) {
-      const parts = cutParts({ named: [], calls: running, releases }, epochs);
+      const parts = cutParts({ named: [], calls: running, releases });
       return { parts, places: parts.map((_part, chunk) => String(chunk)) };
     }
     const isListed = (call: HeldCall): boolean => listing.calls.has(call);
-    const state = cutParts({ named: running.filter(isListed), calls: [], releases }, epochs);
+    const state = cutParts({ named: running.filter(isListed), calls: [], releases });
     const added = running.filter((call) => !isListed(call));
-    const additions = added.length === 0 ? [] : cutParts({ named: [], calls: added, releases: [] }, epochs);
+    const additions = added.length === 0 ? [] : cutParts({ named: [], calls: added, releases: [] });
     const places = [...state.keys(), ...additions.map(() => `new-${(listing.additions += 1)}`)].map(String);
     return { parts: [...state, ...additions], places };
   }
 
-  #messages(parts: readonly HeartbeatPart[], listing: Listing | null): Heartbeat[] {
-    const { edge, epochs } = this.#parts;
-    const tokens = listing === null ? epochs.all() : epochs.since(listing.epochs);
+  #messages(parts: readonly HeartbeatPart[], tokens: BucketEpochs, isShort: boolean): Heartbeat[] {
     const isIdle = parts.every(({ named, calls, releases }) => named.length + calls.length + releases.length === 0);
     return parts.map(({ named, calls, releases }, chunk) => ({
-      edge,
+      edge: this.#parts.edge,
       n: this.#n,
       chunk,
       chunks: parts.length,
@@ -174,7 +172,7 @@ export class Heartbeats {
       calls: calls.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
       releases: [...releases],
       last: this.#isLast && isIdle,
-      ...(listing !== null && { names: namesOf(named) }),
+      ...(isShort && { names: namesOf(named) }),
     }));
   }
 
