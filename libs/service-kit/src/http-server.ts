@@ -50,12 +50,16 @@ export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): S
   return server;
 }
 
+/**
+ * Connections that wait to be accepted: a burst of thousands is opened at once, and one above it
+ * is tried again by its client after a second, three and seven. The kernel may have a lower bound.
+ */
+const LISTEN_BACKLOG = 4_096;
+
 export interface ListenOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Connections that wait to be accepted; node's own number when absent. */
-  readonly backlog?: number;
 }
 
 /**
@@ -63,7 +67,7 @@ export interface ListenOptions {
  * machine, without a slash at the end.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<{ url: string; port: number }> {
-  server.listen(options);
+  server.listen({ ...options, backlog: LISTEN_BACKLOG });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const host = ['0.0.0.0', '::'].includes(options.host) ? '127.0.0.1' : options.host;

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
+/** Connections that wait to be accepted: attacks open thousands at once. */
+const LISTEN_BACKLOG = 4_096;
+
 export interface ForwardingProxy {
   readonly port: number;
   close(): Promise<void>;
@@ -26,7 +29,7 @@ export async function startForwardingProxy(targetPort: number): Promise<Forwardi
     target.pipe(client);
     forward(client, target);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen({ host: '127.0.0.1', port: 0, backlog: LISTEN_BACKLOG });
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

@@ -23,8 +23,6 @@ import { stopEdge, STOP_STEP_MS } from './stop-edge.js';
 
 /** The name of a replica is cut so that the edge's id stays a subject token. */
 const REPLICA_IN_ID_CHARS_MAX = 48;
-/** Connections that wait to be accepted: a burst of streams is opened at once. */
-const LISTEN_BACKLOG = 4_096;
 /** Tests of sources at once; further ones wait. */
 const SOURCE_TESTS_MAX = 8;
 
@@ -82,7 +80,7 @@ export async function startEdge(
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
   void heartbeats.send();
   const host = config.GATEWAY_HOST;
-  const { url, port } = await listen(http.server, { host, port: config.GATEWAY_PORT, backlog: LISTEN_BACKLOG });
+  const { url, port } = await listen(http.server, { host, port: config.GATEWAY_PORT });
   log.info({ host, port, edge: edgeId }, 'listening');
 
   return {
