@@ -39,8 +39,16 @@ const WEBHOOK_LEASE_MS = 35_000;
 /** Body of a row of the outbox to admission. */
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
-/** Sends admission the changes that must be in force before their commands are answered. */
-export function startAdmissionOutbox(pool: Pool, bus: Bus, ledgerEpoch: () => string, log: Logger): Outbox {
+/**
+ * Sends admission the changes that must be in force before their commands are answered. Admission
+ * refuses them under an epoch that is not the ledger's any more: after a refusal the guard looks.
+ */
+export function startAdmissionOutbox(
+  pool: Pool,
+  bus: Bus,
+  guard: { readonly ledgerEpoch: string; wake(): void },
+  log: Logger,
+): Outbox {
   return startOutbox({
     pool,
     log,
@@ -49,7 +57,12 @@ export function startAdmissionOutbox(pool: Pool, bus: Bus, ledgerEpoch: () => st
     deliverMs: OUTBOX_DELIVER_MS,
     deliver: async ({ body }) => {
       const { standing } = outboxSnapshot.parse(body);
-      await bus.request(admissionApply, { standing: { incarnation: ledgerEpoch(), accounts: [standing] } });
+      try {
+        await bus.request(admissionApply, { standing: { incarnation: guard.ledgerEpoch, accounts: [standing] } });
+      } catch (error) {
+        guard.wake();
+        throw error;
+      }
     },
   });
 }

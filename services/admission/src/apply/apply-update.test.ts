@@ -28,6 +28,31 @@ test('rows are applied by their own version, whatever the order of arrival', asy
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 7 * PRICE, version: 5 });
 });
 
+test.each([
+  ['of one order', '01900000-0002-7000-8000-000000000000', '01900000-0001-7fff-bfff-ffffffffffff'],
+  ['of releases before', '01900000-0002-7000-8000-000000000000', 'f47ac10b-58cc-4372-a567-0e02b2c3d479'],
+])('what an earlier epoch of the ledger says changes nothing and ends no hold: %s', async (_name, later, earlier) => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const { id } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const told = (incarnation: string, value: number, version: number, closed: string[] = []) =>
+    one.admission.applySnapshots({ ...walletUpdate(account, value, version, closed), incarnation });
+  await told(later, 3 * PRICE, 2);
+  await expect(told(earlier, 9 * PRICE, 7, [id])).rejects.toThrow('its ledger has a later epoch');
+  await told(later, 2 * PRICE, 3);
+  expect(await one.admission.readAccount(account.account)).toMatchObject({
+    slots: 1,
+    rows: { wallet: { value: 2 * PRICE, version: 3 } },
+  });
+});
+
+test('an epoch of a release before gives way to any other', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  for (const [index, incarnation] of ['ledger-b', 'ledger-a', '01900000-0001-7000-8000-000000000000'].entries()) {
+    await one.admission.applySnapshots({ ...walletUpdate(account, index, 9 - index), incarnation });
+    expect((await one.admission.readAccount(account.account)).rows['wallet']).toMatchObject({ value: index });
+  }
+});
+
 test('as many rows as a balance snapshot may have are applied, and of a row that is named twice the newer stands', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const rows = Array.from({ length: 1_998 }, (_unused, n) => ({ name: `km:key_${n}:2026-11`, value: n, version: 2 }));

@@ -46,6 +46,9 @@ async function applyAll(
     if (reply instanceof AdmissionFault) throw reply;
     if (reply[0] === 'applied') continue;
     const account = update[index]?.account ?? '';
+    if (reply[0] === 'outdated') {
+      throw new AdmissionFault('admission_error', `account ${account} was not written: its ledger has a later epoch`);
+    }
     noticeLoss(bucketOfAccount(account));
     throw new AdmissionFault('admission_error', `account ${account} was not written: its bucket is ${reply[0]}`);
   }

@@ -31,12 +31,19 @@ export interface LoadStamp {
   readonly caughtUp: boolean;
 }
 
-/** Enough to tell the epochs of one ledger apart. Each restore gives it a new one. */
-const LEDGER_EPOCH_CHARS = 8;
+/** A UUID of version 7: the milliseconds at which the epoch began. */
+const ORDERED_EPOCH = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
+/** Enough to tell the others apart, which are in no order and earlier than all of those. */
+const OTHER_EPOCH_CHARS = 8;
 
-/** What an account keeps of the ledger epoch under which it was loaded. */
+/**
+ * What an account keeps of the ledger epoch under which it was loaded. Of two marks the longer one
+ * is later, and of two with 12 characters the greater one (docs/protocol.md#r17).
+ */
 export function ledgerEpochMark(ledgerEpoch: string): string {
-  return shortHash(ledgerEpoch).slice(0, LEDGER_EPOCH_CHARS);
+  const [, first, second] = ORDERED_EPOCH.exec(ledgerEpoch) ?? [];
+  if (first !== undefined && second !== undefined) return first + second;
+  return shortHash(ledgerEpoch).slice(0, OTHER_EPOCH_CHARS);
 }
 
 /** Writes what is newer, then ends the holds of closed ids. */

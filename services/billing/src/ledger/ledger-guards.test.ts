@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { makeUuidV7 } from '@gateway/contracts/ids';
+import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import { dumpSchema, inTransaction, onPool } from '@gateway/postgres';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { START } from '../../test/events.js';
 import { startLedger } from '../../test/ledger-world.js';
+import { readLedgerState } from './store.js';
 
 const ledger = duringTests(startLedger);
 
@@ -353,6 +354,26 @@ describe('the hash chains', () => {
       /permission denied/,
     );
   });
+});
+
+test('an epoch is later than the one before it and than any other that was seen; nobody begins the same one twice', async () => {
+  const beginAfter = async (former: string, seen: string): Promise<string | null> =>
+    (
+      await onPool(ledger.pool).one<{ begun: string | null }>('SELECT begin_incarnation_after($1, $2) AS begun', [
+        former,
+        seen,
+      ])
+    )?.begun ?? null;
+  const { ledgerEpoch: first } = await readLedgerState(ledger.pool);
+  const second = await beginAfter(first, first);
+  expect(second).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(Math.abs(timeOfUuidV7(second ?? '') - Date.now())).toBeLessThan(60_000);
+  expect(await beginAfter(first, first)).toBeNull();
+  const lost = 'f0000000-0000-7000-8000-000000000000';
+  const third = await beginAfter(second ?? '', lost);
+  const fourth = await beginAfter(third ?? '', second ?? '');
+  expect([third, fourth].map((epoch) => epoch?.slice(0, 15))).toEqual(['f0000000-0001-7', 'f0000000-0002-7']);
+  expect((await readLedgerState(ledger.pool)).ledgerEpoch).toBe(fourth);
 });
 
 describe('months', () => {

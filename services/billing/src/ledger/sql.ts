@@ -93,7 +93,7 @@ export interface NumberedQuery {
 }
 
 /**
- * A text for the tables that a connection sees: another one after the server was started anew,
- * promoted, restored or replaced.
+ * A text for the tables that a connection sees, FROM ledger_state: another one after the server was
+ * started anew, promoted, restored or replaced, and in another ledger epoch.
  */
-export const DATABASE_MARK = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid`;
+export const DATABASE_MARK = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid || ' ' || ledger_state.incarnation`;

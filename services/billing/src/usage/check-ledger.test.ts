@@ -39,9 +39,9 @@ const deps: LostCommitsDeps = {
   store: {
     look: async () => look,
     beginEpochAfter: async (former) => {
-      const isCurrent = look.ledgerEpoch === former;
-      if (isCurrent) look = { ...look, ledgerEpoch: 'epoch-2', settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
-      return isCurrent;
+      if (look.ledgerEpoch !== former) return null;
+      look = { ...look, ledgerEpoch: 'epoch-2', settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
+      return 'epoch-2';
     },
   },
   stream: {
@@ -107,6 +107,32 @@ test('what was kept tells by itself, where the consumer is gone', async () => {
   look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
   expect(await check()).toMatchObject({ kind: 'mended', lost: 2, settled: 2 });
   expect(await check()).toMatchObject({ kind: 'whole' });
+});
+
+test('a promotion that another replica has looked at meanwhile begins no second epoch', async () => {
+  kept = keptOf(LOOK);
+  look = { ...LOOK, database: 'two', timeline: 2, ledgerEpoch: 'epoch-2' };
+  const read = deps.kept.read;
+  let reads = 0;
+  const meanwhile = async () => {
+    const before = await read();
+    reads += 1;
+    if (reads === 1) kept = keptOf(look);
+    return before;
+  };
+  expect(await checkLedger({ ...deps, kept: { ...deps.kept, read: meanwhile } })).toMatchObject({ kind: 'again' });
+  expect(await check()).toMatchObject({ kind: 'whole' });
+});
+
+test('a new epoch is later than the last that was kept, which the ledger may have lost', async () => {
+  kept = { ...keptOf(LOOK), ledgerEpoch: 'epoch-1-and-lost', blocks: 41 };
+  const seen: string[] = [];
+  const store = {
+    ...deps.store,
+    beginEpochAfter: async (former: string, last: string) => (seen.push(former, last), 'epoch-3'),
+  };
+  expect(await checkLedger({ ...deps, store })).toMatchObject({ kind: 'mended' });
+  expect([...seen, kept?.ledgerEpoch]).toEqual(['epoch-1', 'epoch-1-and-lost', 'epoch-3']);
 });
 
 test('what was kept of a stream that is no more tells nothing', async () => {

@@ -67,14 +67,17 @@ export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
     await keeping.write(keptOf(look));
     return { kind: 'whole', look };
   }
+  // Another replica has looked meanwhile, and may have begun an epoch for the same promotion.
+  if ((await keeping.read())?.timeline !== kept?.timeline) return { kind: 'again', look };
   deps.log.warn(
     { ...look, missing: look.missing.slice(0, 10), kept, lost },
     'the ledger has lost commits, or may have',
   );
   const { gone, settled, isDone } = await settleMissing(deps, look, state);
   if (gone.length > 0) return { kind: 'gap', look, gone };
-  if (!isDone || !(await store.beginEpochAfter(look.ledgerEpoch))) return { kind: 'again', look };
-  await keeping.write(keptOf(look));
+  const begun = isDone ? await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch) : null;
+  if (begun === null) return { kind: 'again', look };
+  await keeping.write(keptOf({ ...look, ledgerEpoch: begun }));
   return { kind: 'mended', look, lost, settled };
 }
 

@@ -7,6 +7,7 @@ const BUCKET_MS = 2_000;
 
 const count = z.int().min(0);
 const position = z.object({
+  ledgerEpoch: z.string().optional(),
   consumers: z.string(),
   sequence: count,
   storedAtMs: count,

@@ -29,6 +29,8 @@ export interface LedgerLook extends DatabasePosition {
 
 /** What was true when billing last looked, kept where the database is not. */
 export interface KeptPosition extends SettledPosition {
+  /** Not kept by releases before docs/decisions/0113. */
+  readonly ledgerEpoch?: string | undefined;
   readonly consumers: string;
   readonly timeline: number;
   readonly logBytes: number;
@@ -40,10 +42,10 @@ export interface LostCommitsStore {
   /** One snapshot; what is missing, up to `upTo` and as far as it was asked for. */
   look(upTo: number): Promise<LedgerLook>;
   /**
-   * A new ledger epoch, and for every account a balance snapshot that makes admission load it anew.
-   * False: it has another epoch than `former` already.
+   * A new ledger epoch, later than `former` and `seen`, and for every account a balance snapshot
+   * that makes admission load it anew. Null: it has another epoch than `former` already.
    */
-  beginEpochAfter(former: string): Promise<boolean>;
+  beginEpochAfter(former: string, seen: string): Promise<string | null>;
 }
 
 /**
@@ -65,6 +67,6 @@ export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholen
   return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
 }
 
-export function keptOf({ consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {
-  return { consumers, ...settled, timeline, logBytes, blocks };
+export function keptOf({ ledgerEpoch, consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {
+  return { ledgerEpoch, consumers, ...settled, timeline, logBytes, blocks };
 }

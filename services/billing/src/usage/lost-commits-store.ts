@@ -44,12 +44,12 @@ export function createLostCommitsStore(pool: Pool): LostCommitsStore {
         },
         { isolation: 'repeatable read', readOnly: true },
       ),
-    beginEpochAfter: (former) =>
+    beginEpochAfter: (former, seen) =>
       inTransaction(pool, async (tx) => {
-        const row = await tx.one<{ begun: string | null }>('SELECT begin_incarnation_after($1) AS begun', [former]);
-        const begun = row?.begun ?? null;
+        const sql = 'SELECT begin_incarnation_after($1, $2) AS begun';
+        const begun = (await tx.one<{ begun: string | null }>(sql, [former, seen]))?.begun ?? null;
         if (begun !== null) await tellNewEpoch(tx, begun);
-        return begun !== null;
+        return begun;
       }),
   };
 }

@@ -11,7 +11,7 @@ import type { Refused } from './truth.js';
  */
 export function ownHold(world: World, call: CallTruth, { row, facts }: Refused): void {
   const { truth, scenario } = world;
-  if (scenario.acts.some(({ kind }) => kind !== 'series')) return;
+  if (scenario.faults.length > 0 || scenario.acts.some(({ kind }) => kind !== 'series')) return;
   const others = truth.calls.filter((other) => other !== call && other.account === call.account);
   const running = others.filter(({ client }) => (client.seen.endedAt ?? Infinity) > call.client.begunAt);
   if (row === REFUSAL.concurrency_limit && running.length < (facts.limit ?? 0))

@@ -147,10 +147,10 @@ export class BillingHost implements Hosted {
       store: {
         look: async (upTo: number) => ledger.look(upTo),
         beginEpochAfter: async (former: string) => {
-          const isBegun = ledger.beginEpochAfter(former);
+          const begun = ledger.beginEpochAfter(former);
           const accounts = world.scenario.accounts.map(({ name }) => ({ account: name, rows: [], closed: [] }));
-          if (isBegun) outbox.correct(accounts);
-          return isBegun;
+          if (begun !== null) outbox.correct(accounts);
+          return begun;
         },
       },
       stream: {

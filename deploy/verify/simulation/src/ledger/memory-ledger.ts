@@ -28,7 +28,7 @@ interface AccountRow {
 
 /** The ledger's tables, with what the database itself refuses. A transaction is one call. */
 export class MemoryLedger {
-  epoch = 'ledger-1';
+  epoch = epochOf(1);
   /** Grows with each promotion; no copy has it. */
   timeline = 1;
   records = new Map<string, UsageRecord>();
@@ -87,7 +87,7 @@ export class MemoryLedger {
 
   /** As its database says; a promoted one is another. */
   get database(): string {
-    return `database-${this.timeline}`;
+    return `database-${this.timeline} ${this.epoch}`;
   }
 
   look(upTo: number): LedgerLook {
@@ -101,10 +101,9 @@ export class MemoryLedger {
   }
 
   /** A new epoch, unless somebody else has begun one since. */
-  beginEpochAfter(former: string): boolean {
-    if (this.epoch !== former) return false;
-    this.epoch = `ledger-${(this.#epochs += 1)}`;
-    return true;
+  beginEpochAfter(former: string): string | null {
+    if (this.epoch !== former) return null;
+    return (this.epoch = epochOf((this.#epochs += 1)));
   }
 
   settledPosition(): SettledPosition {
@@ -195,6 +194,11 @@ export class MemoryLedger {
       this.#floor = { sequence: this.#floor.sequence + 1, storedAtMs };
     }
   }
+}
+
+/** As the database makes them: a UUID of version 7, later than those before it. */
+function epochOf(n: number): string {
+  return `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
 }
 
 function copied({ epoch, records, transactions, rows, deadLetters }: MemoryLedger) {

@@ -26,6 +26,7 @@ const { makeSilence } = await import('../scenario/make-silence.js');
 const { makeGone } = await import('../scenario/make-gone.js');
 const { makeNearEnd } = await import('../scenario/make-near-end.js');
 const { makeKept } = await import('../scenario/make-kept.js');
+const { makePromoted } = await import('../scenario/make-promoted.js');
 const { makeFailover } = await import('../scenario/make-failover.js');
 const { play } = await import('../run/play.js');
 let wasPlanted = !mutation.file.endsWith('.lua');
@@ -60,6 +61,8 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
       return makeKept(ofSeed);
     case 'windows':
       return makeNearEnd(ofSeed);
+    case 'promoted':
+      return makePromoted(ofSeed);
     default:
       return makeSeries(ofSeed, SERIES_CALLS, stage);
   }

@@ -1,7 +1,7 @@
 import type { Company } from '../scenario/make-series.js';
 
 /** Where a mistake is looked for that ordinary runs do not meet. */
-export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows';
+export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted';
 
 /**
  * A mistake planted into the services: a text of a script, or of a compiled module, that is
@@ -339,8 +339,16 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a promoted ledger keeps its epoch (docs/protocol.md#r17)',
     file: 'billing/dist/usage/check-ledger.js',
-    from: '!(await store.beginEpochAfter(look.ledgerEpoch))',
-    to: 'false',
+    from: 'isDone ? await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch) : null',
+    to: 'look.ledgerEpoch',
+  },
+  {
+    name: 'what an earlier ledger epoch said counts whenever it comes (docs/protocol.md#r17)',
+    file: 'apply.lua',
+    from: "if ledger_epoch ~= '' and (#ledger_epoch < #known_epoch",
+    to: 'if false and (#ledger_epoch < #known_epoch',
+    stage: 'promoted',
+    seedsMax: 2_000,
   },
   {
     name: 'a promoted ledger is used before it is compared (docs/protocol.md#r17)',

@@ -3,6 +3,7 @@ import { makeGone } from '../scenario/make-gone.js';
 import { makeNearEnd } from '../scenario/make-near-end.js';
 import { makeFailover } from '../scenario/make-failover.js';
 import { makeKept } from '../scenario/make-kept.js';
+import { makePromoted } from '../scenario/make-promoted.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
 import { makeSilence } from '../scenario/make-silence.js';
@@ -32,6 +33,8 @@ const GONE = 40;
 const KEPT = 40;
 /** Runs that come near the end of a window. */
 const WINDOWS = 30;
+/** Runs in which a wallet is used up while standbys of the ledger are promoted. */
+const PROMOTED = 100;
 
 function* seedsFrom(from: number, count: number): Generator<number> {
   for (let seed = from; seed < from + count; seed += 1) yield seed;
@@ -107,6 +110,17 @@ test(
     expect(failure?.text ?? '').toBe('');
     expect(totals.limitStoreLosses).toBe(KEPT);
     expect(totals.confirmed).toBeGreaterThan(KEPT);
+  },
+  TEST_MS,
+);
+
+test(
+  'what an earlier epoch of the ledger said spends no wallet a second time',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, PROMOTED), makePromoted);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.lostCommits).toBeGreaterThan(PROMOTED);
+    expect(totals.admitted).toBeGreaterThan(10 * PROMOTED);
   },
   TEST_MS,
 );
