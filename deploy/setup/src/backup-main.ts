@@ -1,11 +1,11 @@
 // `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0:
-// written; 1: a fault, printed on standard error; 78: the configuration.
+// written; 2: a fault, printed on standard error; 78: the configuration.
 import { primaryUrl } from '@gateway/postgres';
-import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, readConfig, runAsCommand } from '@gateway/service-kit';
 import { backUp } from './backup/back-up.js';
-import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
+import { directoryFrom } from './backup/directory-from.js';
 
-await runSetupCommand('backup', async () => {
+await runAsCommand(async () => {
   const { directory } = directoryFrom('to');
   const fields = { GATEWAY_MIGRATION_URL: COMMON_FIELDS.GATEWAY_MIGRATION_URL };
   const config = readConfig(fields, process.env);

@@ -2,11 +2,10 @@
 // every schema is up to date; 1: a fault, logged; 78: the configuration.
 import { randomBytes } from 'node:crypto';
 import { primaryUrl } from '@gateway/postgres';
-import { ConfigurationError, createLogger, readConfig } from '@gateway/service-kit';
+import { ConfigurationError, createLogger, EXIT_CONFIGURATION, readConfig } from '@gateway/service-kit';
 import { MIGRATE_FIELDS, rolesOf, type MigrateConfig } from './migrate-config.js';
 import { migrateServices } from './migrate-services.js';
 
-const EXIT_CONFIGURATION = 78;
 const PASSWORD_BYTES = 32;
 
 const config = read();

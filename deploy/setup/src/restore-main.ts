@@ -1,20 +1,20 @@
 // `npm run restore -- --from DIR [--accept-loss]`: puts a backup in the place of what the database
-// has, and declares it to be the ledger. Exit 0: done; 1: a fault, printed on standard error; 78:
+// has, and declares it to be the ledger. Exit 0: done; 2: a fault, printed on standard error; 78:
 // the configuration.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { primaryUrl } from '@gateway/postgres';
-import { COMMON_FIELDS, createLogger, readConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, createLogger, readConfig, runAsCommand } from '@gateway/service-kit';
 import { restore } from './backup/restore.js';
-import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
+import { directoryFrom } from './backup/directory-from.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
 const PASSWORD_BYTES = 32;
 /** The command of billing gives the ledger a new ledger epoch, since billing owns it. */
 const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/commands/restore.js', import.meta.url));
 
-await runSetupCommand('restore', async () => {
+await runAsCommand(async () => {
   const { directory, acceptLoss } = directoryFrom('from');
   const config = readConfig({ ...MIGRATE_FIELDS, GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL }, process.env);
   const log = createLogger({ service: 'restore', replica: String(process.pid), level: config.GATEWAY_LOG_LEVEL });

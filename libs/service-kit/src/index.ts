@@ -42,6 +42,7 @@ export {
   type SpanOptions,
   type TraceDecision,
 } from './tracing.js';
+export { EXIT_CONFIGURATION, runAsCommand } from './run-as-command.js';
 export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
 export { open, seal, SealError } from './sealed-credential.js';
 export { makePrivateKey } from './hpke.js';

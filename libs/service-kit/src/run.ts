@@ -8,6 +8,7 @@ import { createLogger, type Logger } from './log.js';
 import { startProcessMetrics } from './process-metrics.js';
 import { ReadyChecks } from './ready-checks.js';
 import { within } from './retry.js';
+import { EXIT_CONFIGURATION } from './run-as-command.js';
 import { awaitStopSignal, type StopSignal } from './stop-signal.js';
 import { startTelemetry } from './telemetry.js';
 
@@ -44,8 +45,6 @@ export interface ServiceDefinition<S extends ConfigFields> {
 
 const EXIT_OK = 0;
 const EXIT_FAULT = 1;
-/** EX_CONFIG of sysexits.h: a supervisor can tell it from a crash, as a restart would not help. */
-const EXIT_CONFIGURATION = 78;
 const STOP_MS = 10_000;
 const REPLICA_BYTES = 4;
 

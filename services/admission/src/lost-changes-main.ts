@@ -2,7 +2,7 @@
 // that Redis knows and that their database has lost (docs/protocol.md#r17).
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
-import { ConfigurationError, readConfig } from '@gateway/service-kit';
+import { readConfig, runAsCommand } from '@gateway/service-kit';
 import { busOwners } from './adapters/bus-owners.js';
 import { RedisClock } from './adapters/redis-clock.js';
 import { RedisLimitStore } from './adapters/redis-limit-store.js';
@@ -10,9 +10,6 @@ import { ADMISSION_FIELDS } from './config.js';
 import { newerRecords, type RecordVersion } from './commands/newer-records.js';
 
 const EXIT_FOUND = 1;
-const EXIT_FAULT = 2;
-/** EX_CONFIG of sysexits.h, as services use it. */
-const EXIT_CONFIGURATION = 78;
 const DRAIN_MS = 1_000;
 const CONNECT_MS = 10_000;
 const LOOK_MS = 100;
@@ -20,19 +17,16 @@ const LOOK_MS = 100;
 const nothing = (): void => undefined;
 const quiet = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-try {
+await runAsCommand(async () => {
   const { GATEWAY_NATS_URL, GATEWAY_REDIS_URL } = ADMISSION_FIELDS;
   const config = readConfig({ GATEWAY_NATS_URL, GATEWAY_REDIS_URL }, process.env);
   const limitStore = new RedisLimitStore(config.GATEWAY_REDIS_URL.reveal(), new RedisClock(0), quiet);
   try {
-    process.exitCode = await nameLostChanges(limitStore, config.GATEWAY_NATS_URL.reveal());
+    return await nameLostChanges(limitStore, config.GATEWAY_NATS_URL.reveal());
   } finally {
     limitStore.close();
   }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = error instanceof ConfigurationError ? EXIT_CONFIGURATION : EXIT_FAULT;
-}
+});
 
 async function nameLostChanges(limitStore: RedisLimitStore, natsUrl: string): Promise<number> {
   limitStore.open();

@@ -1,5 +1,5 @@
 import { createPool } from '@gateway/postgres';
-import { COMMON_FIELDS, ConfigurationError, type Logger, readConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, type Logger, readConfig, runAsCommand } from '@gateway/service-kit';
 import { type LedgerReader, createLedgerReader } from '../ledger/audit-store.js';
 import { createDeadLetterStore, type DeadLetterStore } from '../usage/dead-letter-store.js';
 import { createRestoreStore, type RestoreStore } from '../usage/progress-store.js';
@@ -31,37 +31,22 @@ export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn
   };
 }
 
-/** EX_CONFIG of sysexits.h, as services use it. */
-const EXIT_CONFIGURATION = 78;
-const EXIT_FAULT = 2;
-
 /**
  * Runs a command on the ledger that GATEWAY_POSTGRES_URL names, and exits with its code; 2 when it
  * could not be done.
  */
-export async function runCommand(work: (ledger: LedgerCommands) => Promise<number>): Promise<void> {
-  const ledger = openLedger(postgresUrl(), {
-    info: () => undefined,
-    warn: (_fields: object, text: string) => console.error(text),
-    error: (_fields: object, text: string) => console.error(text),
-  });
-  try {
-    process.exitCode = await work(ledger);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error));
-    process.exitCode = EXIT_FAULT;
-  } finally {
-    await ledger.close();
-  }
-}
-
-function postgresUrl(): string {
-  try {
+export function runCommand(work: (ledger: LedgerCommands) => Promise<number>): Promise<void> {
+  return runAsCommand(async () => {
     const fields = { GATEWAY_POSTGRES_URL: COMMON_FIELDS.GATEWAY_POSTGRES_URL };
-    return readConfig(fields, process.env).GATEWAY_POSTGRES_URL.reveal();
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    console.error(error.message);
-    process.exit(EXIT_CONFIGURATION);
-  }
+    const ledger = openLedger(readConfig(fields, process.env).GATEWAY_POSTGRES_URL.reveal(), {
+      info: () => undefined,
+      warn: (_fields: object, text: string) => console.error(text),
+      error: (_fields: object, text: string) => console.error(text),
+    });
+    try {
+      return await work(ledger);
+    } finally {
+      await ledger.close();
+    }
+  });
 }

@@ -1,15 +1,11 @@
 // `npm run reseal -w services/catalog`: seals the credentials of sources and providers again, to
-// the
-// public key of the current private key. It is run by hand where that key may lie for the moment;
-// the service itself holds no key that opens a credential.
+// the public key of the current private key. It is run by hand where that key may lie for the
+// moment; the service itself holds no key that opens a credential.
 import { createPool } from '@gateway/postgres';
-import { COMMON_FIELDS, ConfigurationError, readConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, readConfig, runAsCommand } from '@gateway/service-kit';
 import { createCatalogStore } from '../objects/store.js';
 import { resealCredentials } from './reseal-credentials.js';
 
-/** EX_CONFIG of sysexits.h, as services use it. */
-const EXIT_CONFIGURATION = 78;
-const EXIT_FAULT = 2;
 const EXIT_UNREADABLE = 1;
 
 const FIELDS = {
@@ -18,7 +14,7 @@ const FIELDS = {
   GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
 };
 
-try {
+await runAsCommand(async () => {
   const config = readConfig(FIELDS, process.env);
   const log = { info: () => undefined, warn: complain, error: complain };
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), { applicationName: 'catalog reseal', max: 1, log });
@@ -26,17 +22,13 @@ try {
     const keys = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY, formerKey: config.GATEWAY_CREDENTIALS_KEY };
     const { resealed, unreadable } = await resealCredentials(createCatalogStore(pool), keys);
     console.log(`${resealed} credentials were sealed again; catalog publishes them at its next look`);
-    if (unreadable.length > 0) {
-      console.error(`no key given here opens the credentials of: ${unreadable.join(', ')}. Enter them again.`);
-      process.exitCode = EXIT_UNREADABLE;
-    }
+    if (unreadable.length === 0) return 0;
+    console.error(`no key given here opens the credentials of: ${unreadable.join(', ')}. Enter them again.`);
+    return EXIT_UNREADABLE;
   } finally {
     await pool.end();
   }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = error instanceof ConfigurationError ? EXIT_CONFIGURATION : EXIT_FAULT;
-}
+});
 
 function complain(_facts: object, text: string): void {
   console.error(text);

@@ -1,19 +1,4 @@
 import { parseArgs } from 'node:util';
-import { ConfigurationError } from '@gateway/service-kit';
-
-/** EX_CONFIG of sysexits.h, as services use it. */
-const EXIT_CONFIGURATION = 78;
-const EXIT_FAULT = 1;
-
-/** Runs a command and sets the exit code; an error is printed without its stack. */
-export async function runSetupCommand(name: string, work: () => Promise<number>): Promise<void> {
-  try {
-    process.exitCode = await work();
-  } catch (error) {
-    process.exitCode = error instanceof ConfigurationError ? EXIT_CONFIGURATION : EXIT_FAULT;
-    process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
-  }
-}
 
 const TO = { to: { type: 'string' } } as const;
 const FROM = { from: { type: 'string' }, 'accept-loss': { type: 'boolean' } } as const;
