@@ -13,7 +13,9 @@ export interface FoundNames {
 
 /** Which database this connection sees: another one may have lost numbers that were committed. */
 export async function readDatabaseMark(tx: Tx): Promise<string> {
-  const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark FROM ledger_state`, [], { name: 'database_mark' });
+  const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark FROM ledger_state`, [], {
+    name: 'database_mark',
+  });
   if (row === null) throw new Error('the database has no mark');
   return row.mark;
 }
