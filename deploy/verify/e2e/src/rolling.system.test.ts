@@ -75,7 +75,7 @@ withTools(
       );
       expect(restored.settledAgain).toBeGreaterThanOrEqual(CALLS_AFTER_BACKUP);
       const { code, output } = await runProgram('restore', ['--from', join(directory.path, 'made')], system);
-      expect([code, output]).toEqual([1, expect.stringContaining('stop billing, accounts and catalog first')]);
+      expect([code, output]).toEqual([2, expect.stringContaining('stop billing, accounts and catalog first')]);
       const { postgresPassword, rolePasswords } = system.local.secrets;
       for (const password of [postgresPassword, ...Object.values(rolePasswords)]) {
         expect([restored.backupSaid, restored.restoreSaid, output].join()).not.toContain(password);
