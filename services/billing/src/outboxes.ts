@@ -4,6 +4,7 @@ import { type Outbox, OUTBOX_TABLE, outboxAges, type Pool, startOutbox } from '@
 import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningService } from '@gateway/service-kit';
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
+import { readLedgerState } from './ledger/store.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
 import { createDeliveryStore } from './webhooks/delivery-store.js';
 import { createSecretSeal, resealSecrets } from './webhooks/secrets.js';
@@ -40,15 +41,10 @@ const WEBHOOK_LEASE_MS = 35_000;
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
 /**
- * Sends admission the changes that must be in force before their commands are answered. Admission
- * refuses them under an epoch that is not the ledger's any more: after a refusal the guard looks.
+ * Sends admission the changes that must be in force before their commands are answered, under the
+ * epoch that the ledger has now: admission refuses an earlier one.
  */
-export function startAdmissionOutbox(
-  pool: Pool,
-  bus: Bus,
-  guard: { readonly ledgerEpoch: string; wake(): void },
-  log: Logger,
-): Outbox {
+export function startAdmissionOutbox(pool: Pool, bus: Bus, log: Logger): Outbox {
   return startOutbox({
     pool,
     log,
@@ -57,12 +53,8 @@ export function startAdmissionOutbox(
     deliverMs: OUTBOX_DELIVER_MS,
     deliver: async ({ body }) => {
       const { standing } = outboxSnapshot.parse(body);
-      try {
-        await bus.request(admissionApply, { standing: { incarnation: guard.ledgerEpoch, accounts: [standing] } });
-      } catch (error) {
-        guard.wake();
-        throw error;
-      }
+      const { ledgerEpoch } = await readLedgerState(pool);
+      await bus.request(admissionApply, { standing: { incarnation: ledgerEpoch, accounts: [standing] } });
     },
   });
 }

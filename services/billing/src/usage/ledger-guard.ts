@@ -46,7 +46,7 @@ export class LedgerGuard {
   /** @param database as the connection says which one it sees */
   readonly allows = (database: string): boolean => {
     if (database === this.#checked) return true;
-    if (database !== this.#seen) this.wake();
+    if (database !== this.#seen) this.#checking?.wake();
     return false;
   };
 
@@ -56,11 +56,6 @@ export class LedgerGuard {
       atOnce: true,
       failed: (err) => this.deps.log.warn({ err }, 'the ledger could not be compared with the stream; trying on'),
     });
-  }
-
-  /** Checks now: somebody knows of another epoch. */
-  wake(): void {
-    this.#checking?.wake();
   }
 
   async stop(): Promise<void> {
