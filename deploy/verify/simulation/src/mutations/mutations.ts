@@ -339,8 +339,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a promoted ledger keeps its epoch (docs/protocol.md#r17)',
     file: 'billing/dist/usage/check-ledger.js',
-    from: 'isDone ? await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch) : null',
+    from: 'await store.beginEpochAfter(look.ledgerEpoch, kept?.ledgerEpoch ?? look.ledgerEpoch)',
     to: 'look.ledgerEpoch',
+    seedsMax: 1_000,
   },
   {
     name: 'what an earlier ledger epoch said counts whenever it comes (docs/protocol.md#r17)',

@@ -6,7 +6,7 @@ import type { CallAct, Fault, Scenario } from './scenario.js';
 const FIRST_CALL_MS = 3_000;
 const CLIENTS = 4;
 const CALLS_OF_CLIENT = 40;
-/** What each call of a run costs, which is its worst case. */
+/** Somewhat above the worst case of a call, and what it costs. */
 const CALL_NANO_USD = 4_000;
 const LENGTH_MS = 20_000;
 const PROMOTIONS_WITHIN_MS = 4_000;
