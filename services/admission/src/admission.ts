@@ -11,6 +11,7 @@ import { SingleFlight } from '@gateway/service-kit';
 import { BatchHandler } from './admit/admit-batch.js';
 import type { Batch } from './admit/admit-batch.js';
 import type { BatchReply } from './admit/batch-run.js';
+import type { RunOfRedis } from './domain/epoch-history.js';
 import type { Decider } from './load/decider.js';
 import { answerHeartbeat } from './heartbeat/answer-heartbeat.js';
 import { RecordCache } from './load/record-cache.js';
@@ -78,6 +79,7 @@ export class Admission {
 
   /** Redis has come into use, perhaps without what it kept: looks at all buckets now. */
   redisInUse(): void {
+    if (this.ports.limitStore.staleBefore() > 0) this.#recovery.noticeAll();
     this.#sweeper.soon();
     this.#recovery.goOn();
   }
@@ -112,6 +114,10 @@ export class Admission {
   /** Epochs that another replica sets, or an edge knows: a superseded limit store is given up. */
   hearEpochs(epochs: BucketEpochs): void {
     this.ports.limitStore.hear(epochs.map(({ token }) => token));
+  }
+
+  hearRun(run: RunOfRedis): void {
+    this.ports.limitStore.hearRun(run);
   }
 
   heartbeat(heartbeat: Heartbeat): Promise<void> {

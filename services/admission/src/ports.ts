@@ -16,6 +16,7 @@ import type {
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
+import type { RunOfRedis } from './domain/epoch-history.js';
 import type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';
 import type { ScriptCall, ScriptReply } from './domain/script-call.js';
 
@@ -65,6 +66,13 @@ export interface LimitStore {
    * it is looked for anew.
    */
   hear(epochs: readonly string[]): void;
+  /** Another replica asks who uses a run that supersedes its own, or says that it uses one. */
+  hearRun(run: RunOfRedis): void;
+  /**
+   * Epochs of buckets that were set before this time, epoch ms, have to be replaced although they
+   * are of this run: it is used although it is superseded. 0: none has.
+   */
+  staleBefore(): number;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
 }

@@ -163,6 +163,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   [`${ADMISSION}/recover/recover-buckets.system.test.ts`]: {
     'after a loss nothing is admitted before every live edge has reported, then its calls are held again': ['r12'],
     'the last heartbeat of a dead edge counts, and its unanswered releases': ['r12'],
+    'a superseded Redis that nobody else uses is restored under later epochs': ['r12'],
     'while Redis is away calls are faults at once, and right again after it is back': [
       'Redis is gone, emptied or failed over',
     ],
@@ -192,6 +193,10 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${ADMISSION}/adapters/redis-limit-store.test.ts`]: {
     'a server whose place another one has taken is given up, and not taken again while it has its epochs': [
+      'r12',
+      'Redis has two primaries after a failover',
+    ],
+    'a superseded server is used again when nobody uses another one, and its epochs are replaced': [
       'r12',
       'Redis has two primaries after a failover',
     ],
@@ -245,6 +250,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${BILLING}/ledger/ledger-guards.test.ts`]: {
     'is refused when it %s': ['i1'],
+    'an epoch is later than the one before it and than any other that was seen; nobody begins the same one twice': [
+      'r17',
+    ],
   },
   [`${BILLING}/ledger/audit.test.ts`]: {
     'a wallet of another value': ['i1'],
@@ -256,6 +264,10 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${BILLING}/accounts/load-store.test.ts`]: {
     'a load reads the windows that run or come, and not one row of the year before': ['r11'],
+  },
+  [`${BILLING}/usage/check-ledger.test.ts`]: {
+    'a promotion that another replica has looked at meanwhile begins no second epoch': ['r17'],
+    'a new epoch is later than the last that was kept, which the ledger may have lost': ['r17'],
   },
   [`${BILLING}/usage/lose-commits.system.test.ts`]: {
     'usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered': [

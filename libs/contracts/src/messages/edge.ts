@@ -101,9 +101,8 @@ export const edgeHeartbeatReply = published({
 
 /**
  * Admission asks all edges for a heartbeat at once while it restores buckets. Other replicas hear
- * of the new epochs too: one that is connected to a superseded Redis gives it up. A replica that
- * stops
- * sends one without epochs, with its own id in `left`.
+ * of the new epochs too: one that is connected to a superseded Redis gives it up. Without epochs it
+ * says one thing of a replica: that it stops, or which run of Redis it is led to.
  */
 export const edgeResyncRequest = published({
   name: 'edge.report',
@@ -116,6 +115,11 @@ export const edgeResyncRequest = published({
     tokens: bucketEpochs,
     /** The replica that stops now. Edges send it no more requests by name. */
     left: objectId.optional(),
+    /**
+     * Asks who uses a run of Redis that supersedes this one, or answers that this one is used. With
+     * the time of its newest epoch.
+     */
+    run: z.object({ id: z.string().regex(/^[0-9a-f]{40}$/), setAt: epochMs, isUsed: z.boolean() }).optional(),
   }),
 });
 

@@ -194,7 +194,8 @@ SWEEP = {
 TOKEN = {
   action = 3,
   token = 4,
-  size = 4,
+  stale_before = 5,
+  size = 5,
 }
 LEASE = {
   replica = 3,

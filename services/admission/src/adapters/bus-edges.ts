@@ -6,6 +6,7 @@ import {
   edgeShortHeartbeat,
   subjectPattern,
 } from '@gateway/contracts/messages';
+import type { RunOfRedis } from '../domain/epoch-history.js';
 import type { KeptHeartbeat } from '../domain/last-heartbeats.js';
 import type { Edges, Log } from '../ports.js';
 
@@ -24,6 +25,11 @@ const DUPLICATE_WINDOW_MS = 1_000;
 /** Tells the edges that this replica stops: they ask it by name no more. */
 export function tellLeaving(bus: Bus, replica: string): void {
   bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
+}
+
+/** Tells the other replicas. False: the bus is away. */
+export function tellRun(bus: Bus, run: RunOfRedis): boolean {
+  return bus.publish(edgeResyncRequest, {}, { tokens: [], run });
 }
 
 export function busEdges(bus: Bus, log: Log): Edges {

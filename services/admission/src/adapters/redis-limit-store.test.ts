@@ -3,7 +3,8 @@ import { recordingLog, startTestRedis, until } from '@gateway/testkit';
 import type { TestServer, RecordingLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { startTestCluster } from '../../test/model/test-cluster.js';
-import { makeEpoch, setAtOf } from '../domain/epoch.js';
+import type { RunOfRedis } from '../domain/epoch-history.js';
+import { makeEpoch, runOf, setAtOf } from '../domain/epoch.js';
 import { inOrder } from '../domain/script-positions.js';
 import { bucketKeys, ownKeys } from '../domain/store-keys.js';
 import { sweepCall } from '../domain/sweep-script.js';
@@ -25,9 +26,9 @@ async function startRedis(): Promise<{ server: TestServer['server']; redis: Redi
   return { server: own.server, redis };
 }
 
-function openLimitStore(url: string): { limitStore: RedisLimitStore; log: RecordingLog } {
+function openLimitStore(url: string, clock = new RedisClock()): { limitStore: RedisLimitStore; log: RecordingLog } {
   const log = recordingLog();
-  const limitStore = new RedisLimitStore(url, new RedisClock(), log);
+  const limitStore = new RedisLimitStore(url, clock, log);
   cleanUps.push(() => limitStore.close());
   limitStore.open();
   return { limitStore, log };
@@ -39,6 +40,14 @@ const said = (log: RecordingLog): string =>
 const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
   return limitStore.run([sweepCall(bucketKeys(bucket), 0, 0)]);
 };
+
+/** The epoch of the first bucket, once it is being restored. */
+async function restoreFirst(limitStore: RedisLimitStore): Promise<string> {
+  const [token, staleBefore] = [limitStore.newEpoch(), limitStore.staleBefore()];
+  const args = inOrder('TOKEN', { action: 'restore', token, staleBefore });
+  const [reply] = await limitStore.run([{ script: 'token', keys: ownKeys(bucketKeys(0)), args }]);
+  return (reply as string[])[2] ?? '';
+}
 
 async function replicaOf(primary: TestServer['server'], redis: Redis): Promise<void> {
   await redis.replicaof('127.0.0.1', Number(new URL(primary.url).port));
@@ -131,9 +140,7 @@ test('a server whose place another one has taken is given up, and not taken agai
   const { limitStore, log } = openLimitStore(server.url);
   await until('it is in use', () => limitStore.usable());
   const { token } = bucketKeys(0);
-  const restore = inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() });
-  const [reply] = await limitStore.run([{ script: 'token', keys: ownKeys(bucketKeys(0)), args: restore }]);
-  const setAt = setAtOf((reply as string[])[2] ?? '');
+  const setAt = setAtOf(await restoreFirst(limitStore));
   const other = 'f'.repeat(40);
   limitStore.hear([makeEpoch(other, setAt - 1, '00')]);
   expect(limitStore.usable()).toBe(true);
@@ -146,6 +153,55 @@ test('a server whose place another one has taken is given up, and not taken agai
   await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
   await until('it is in use', () => limitStore.usable());
   expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
+});
+
+test('a superseded server is used again when nobody uses another one, and its epochs are replaced', async () => {
+  const { server, redis } = await startRedis();
+  let now = 0;
+  let someoneUsesAnother = true;
+  const told: RunOfRedis[] = [];
+  const clock = new RedisClock();
+  clock.monotonic = () => (now += 300);
+  const { limitStore } = openLimitStore(server.url, clock);
+  const other = 'f'.repeat(40);
+  limitStore.onSuperseded((run) => {
+    told.push(run);
+    if (someoneUsesAnother) limitStore.hearRun({ id: other, setAt: run.setAt + 1, isUsed: true });
+    return true;
+  });
+  await until('it is in use', () => limitStore.usable());
+  const token = await restoreFirst(limitStore);
+  const later = setAtOf(token) + 60_000;
+  limitStore.hear([makeEpoch(other, later, '00')]);
+  await until('others were asked for long enough', () => told.length > 10);
+  expect(limitStore.usable()).toBe(false);
+  expect(told.at(-1)).toEqual({ id: runOf(token), setAt: setAtOf(token), isUsed: false });
+  someoneUsesAnother = false;
+  await until('it is in use again', () => limitStore.usable());
+  expect(setAtOf(await restoreFirst(limitStore))).toBe(later + 1);
+  expect(await redis.get(bucketKeys(0).token)).toMatch(/ restoring /);
+  limitStore.hear([makeEpoch(other, later, '00')]);
+  expect(limitStore.usable()).toBe(true);
+  // One of a run that it knows nothing of: that is another server.
+  limitStore.hear([makeEpoch(other, later + 2, '00')]);
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('whoever is led to an older run is told which one is used, and nobody else is', async () => {
+  const { server } = await startRedis();
+  const told: RunOfRedis[] = [];
+  const { limitStore } = openLimitStore(server.url);
+  limitStore.onSuperseded((run) => told.push(run) > 0);
+  await until('it is in use', () => limitStore.usable());
+  const token = await restoreFirst(limitStore);
+  const [id, setAt] = [runOf(token), setAtOf(token)];
+  const other = 'f'.repeat(40);
+  limitStore.hearRun({ id, setAt: setAt - 1, isUsed: false });
+  limitStore.hearRun({ id: other, setAt: setAt + 1, isUsed: false });
+  limitStore.hearRun({ id: other, setAt: setAt - 1, isUsed: true });
+  expect(told).toEqual([]);
+  limitStore.hearRun({ id: other, setAt: setAt - 1, isUsed: false });
+  expect(told).toEqual([{ id, setAt, isUsed: true }]);
 });
 
 test('what comes after a long sweep is answered before it: sweeps have a connection of their own', async () => {

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
 import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, bucketKeys, routeKey } from '../domain/store-keys.js';
-import { EpochHistory } from '../domain/epoch-history.js';
+import { EpochHistory, type RunOfRedis } from '../domain/epoch-history.js';
+import { SupersededRun } from '../domain/superseded-run.js';
 import { makeEpoch } from '../domain/epoch.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
@@ -76,7 +77,9 @@ export class RedisLimitStore implements LimitStore {
   /** Counts connections and their ends: a handshake that outlives its connection is void. */
   #generation = 0;
   readonly #epochs = new EpochHistory();
+  readonly #superseded = new SupersededRun();
   #onUse: () => void = () => undefined;
+  #tellRun: (run: RunOfRedis) => boolean = () => false;
   #problem: string | null = null;
   readonly #refused: ThrottledLog;
 
@@ -129,6 +132,14 @@ export class RedisLimitStore implements LimitStore {
   /** Calls `listener` whenever a server has come into use: what it keeps may be lost. */
   onUse(listener: () => void): void {
     this.#onUse = listener;
+  }
+
+  /**
+   * Calls `tellRun` to ask the other replicas, and to answer them. It returns false while the bus
+   * is away.
+   */
+  onSuperseded(tellRun: (run: RunOfRedis) => boolean): void {
+    this.#tellRun = tellRun;
   }
 
   close(): void {
@@ -206,6 +217,16 @@ export class RedisLimitStore implements LimitStore {
     this.#reconnect();
   }
 
+  hearRun(run: RunOfRedis): void {
+    if (run.isUsed) this.#superseded.isUsed(run.id);
+    const answer = this.#runId === null ? null : this.#epochs.answerTo(run);
+    if (answer !== null) this.#tellRun(answer);
+  }
+
+  staleBefore(): number {
+    return this.#epochs.staleBefore;
+  }
+
   async accounts(cursor: string): Promise<AccountsStep> {
     const redis = this.#sweepRunId === this.#handshaken() ? this.#sweepRedis : this.#redis;
     const [next, keys] = await redis.scan(cursor, 'MATCH', ACCOUNT_KEYS, 'COUNT', SCAN_KEYS).catch(this.#throwFault);
@@ -244,7 +265,7 @@ export class RedisLimitStore implements LimitStore {
       if (generation !== this.#generation) return;
       this.#epochs.begin(runId);
       this.#epochs.observe(epoch);
-      if (this.#epochs.isSuperseded()) throw new Error(SUPERSEDED);
+      if (this.#epochs.isSuperseded()) this.#useAnyway(runId);
       this.clock.forget();
       this.#runId = runId;
       this.log.info({ runId }, 'redis is in use');
@@ -254,6 +275,14 @@ export class RedisLimitStore implements LimitStore {
       this.#refused.warn({ err });
       this.#redis.disconnect(true);
     }
+  }
+
+  /** @throws Error where another run is used, or may be */
+  #useAnyway(id: string): void {
+    const ask = (): boolean => this.#tellRun({ id, setAt: this.#epochs.newestOfOwn(), isUsed: false });
+    if (!this.#superseded.mayBeUsed(id, this.clock.monotonic(), ask)) throw new Error(SUPERSEDED);
+    this.log.warn({ runId: id }, 'nobody uses the Redis server that has taken the place of this one');
+    this.#epochs.useAnyway();
   }
 
   async #findSweepServer(): Promise<void> {

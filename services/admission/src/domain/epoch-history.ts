@@ -3,6 +3,15 @@ import { runOf, setAtOf } from './epoch.js';
 /** Runs of servers that are remembered: a failover adds one. */
 const RUNS_MAX = 16;
 
+/** A run of Redis as replicas tell each other of it. */
+export interface RunOfRedis {
+  readonly id: string;
+  /** Its newest epoch, epoch ms. */
+  readonly setAt: number;
+  /** The replica uses it; else it asks who uses one that supersedes it. */
+  readonly isUsed: boolean;
+}
+
 /**
  * When epochs were set that a process knows of: those of the limit store that it is connected to,
  * and those of other runs that edges and other replicas quote. Times are epoch ms.
@@ -14,11 +23,26 @@ export class EpochHistory {
    * use; what somebody quotes before that is of a run that may have lost all in between.
    */
   readonly #newest = new Map<string, number>();
+  #staleBefore = 0;
 
   /** A server has come into use, perhaps the same one as before. */
   begin(runId: string): void {
     this.#runId = runId;
+    this.#staleBefore = 0;
     this.#newest.delete(runId);
+  }
+
+  /**
+   * Nobody uses the runs that supersede the connected one: only later epochs than those known now
+   * do from here on.
+   */
+  useAnyway(): void {
+    this.#staleBefore = this.#last() + 1;
+  }
+
+  /** Epochs of the connected run that were set before have to be replaced; 0: none has. */
+  get staleBefore(): number {
+    return this.#staleBefore;
   }
 
   /** An epoch that the connected server answered, or that somebody quotes; empty: none. */
@@ -36,7 +60,20 @@ export class EpochHistory {
    */
   isSuperseded(): boolean {
     const own = this.#newest.get(this.#runId);
-    return own !== undefined && this.#last() > own;
+    const last = this.#last();
+    return own !== undefined && last > own && last >= this.#staleBefore;
+  }
+
+  /** Of the connected run; 0: none is known. */
+  newestOfOwn(): number {
+    return this.#newest.get(this.#runId) ?? 0;
+  }
+
+  /** What the connected run says to a replica that is led to another one; null: nothing. */
+  answerTo(run: RunOfRedis): RunOfRedis | null {
+    const setAt = this.newestOfOwn();
+    const isLater = run.id !== this.#runId && setAt > run.setAt;
+    return isLater && !run.isUsed ? { id: this.#runId, setAt, isUsed: true } : null;
   }
 
   /** A time for a new epoch: later than that of each known one. */

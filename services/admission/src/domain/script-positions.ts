@@ -115,7 +115,7 @@ export const POSITIONS = {
   TAKE: ['account', 'id'],
   DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
   SWEEP: ['accounts', 'holds', 'entriesMax', 'askedAgainMax', 'silentUntil'],
-  TOKEN: ['action', 'token'],
+  TOKEN: ['action', 'token', 'staleBefore'],
   LEASE: ['replica', 'leaseMs'],
   /** Then the fields that are asked for. */
   READ: ['keyField'],

@@ -45,7 +45,10 @@ export function serveBus(bus: Bus, admission: Admission, log: Log): void {
     // A balance snapshot that is lost costs a question when its holds fall due.
     await admission.applySnapshots(snapshot).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
   });
-  bus.subscribe(edgeResyncRequest, ({ tokens }) => admission.hearEpochs(tokens));
+  bus.subscribe(edgeResyncRequest, ({ tokens, run }) => {
+    if (run === undefined) admission.hearEpochs(tokens);
+    else admission.hearRun(run);
+  });
   for (const kind of [edgeHeartbeat, edgeShortHeartbeat]) {
     const take = async (heartbeat: Heartbeat): Promise<void> => {
       await admission

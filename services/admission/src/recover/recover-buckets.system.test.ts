@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
+import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { setAtOf } from '../domain/epoch.js';
+import { makeEpoch, setAtOf } from '../domain/epoch.js';
 import { RecordCache } from '../load/record-cache.js';
 import { PRICE, admit, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
@@ -116,6 +117,29 @@ test('a new token is set when another run of the server kept its data, and what 
     held: { wallet: 2 * PRICE },
     rows: { wallet: { value: 5 * PRICE, version: 2 } },
   });
+});
+
+test('a superseded Redis that nobody else uses is restored under later epochs', async () => {
+  const account = makeAccount(world, { wallet: 2 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const later = setAtOf(call.token) + 60_000;
+  one.limitStore.onSuperseded(() => {
+    one.pass(300);
+    return true;
+  });
+  one.limitStore.onUse(() => one.admission.redisInUse());
+  heartbeatOf(world, 'edge-dead', 9, { calls: [running(call)] }, Date.now() - 60_000);
+  one.limitStore.hear([makeEpoch('f'.repeat(40), later, '00')]);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
+  await until('it is in use again', () => one.limitStore.usable());
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(world.server.url);
+  const epochs = await redis.mget(Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => `{${bucket}}tok`));
+  await redis.quit();
+  expect(epochs.filter((epoch) => setAtOf((epoch ?? '').split(' ')[0] ?? '') <= later)).toEqual([]);
+  expect(setAtOf((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token)).toBeGreaterThan(later);
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
 test('while Redis is away calls are faults at once, and right again after it is back', async () => {

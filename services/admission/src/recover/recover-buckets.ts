@@ -1,4 +1,4 @@
-import { bucketOfAccount } from '@gateway/contracts/ids';
+import { bucketOfAccount, BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
 import { holdCalls } from '../heartbeat/hold-calls.js';
 import { inOrder } from '../domain/script-positions.js';
@@ -71,6 +71,14 @@ export class Recovery {
     return true;
   }
 
+  /**
+   * Of a run that is used although it is superseded. The first bucket comes last: by its epoch
+   * other replicas judge the run.
+   */
+  noticeAll(): void {
+    for (let bucket = BUCKETS_TOTAL - 1; bucket >= 0; bucket -= 1) this.notice(bucket);
+  }
+
   /** Tries again now what could not be done. */
   goOn(): void {
     this.#background.wake();
@@ -110,7 +118,11 @@ export class Recovery {
     const calls = buckets.map((bucket): ScriptCall => ({
       script: 'token',
       keys: ownKeys(bucketKeys(bucket)),
-      args: inOrder('TOKEN', { action: 'restore', token: limitStore.newEpoch() }),
+      args: inOrder('TOKEN', {
+        action: 'restore',
+        token: limitStore.newEpoch(),
+        staleBefore: limitStore.staleBefore(),
+      }),
     }));
     const leaseArgs = inOrder('LEASE', { replica, leaseMs: LEASE_MS });
     if (listens) calls.push({ script: 'lease', keys: [RESTORER_KEY], args: leaseArgs });
@@ -199,7 +211,7 @@ export class Recovery {
       whole.map(([bucket, { token }]) => ({
         script: 'token',
         keys: ownKeys(bucketKeys(bucket)),
-        args: inOrder('TOKEN', { action: 'open', token }),
+        args: inOrder('TOKEN', { action: 'open', token, staleBefore: 0 }),
       })),
     );
     const opened: number[] = [];

@@ -2,6 +2,7 @@ import { bucketKeys } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
+import { faultsAfterFailover } from './after-failover.js';
 import { checkLedger, checkReplay } from './check-ledger.js';
 import { checkRecords } from './check-records.js';
 import { expiredInSilence } from './held-in-silence.js';
@@ -12,6 +13,7 @@ export async function finalChecks(world: World): Promise<void> {
   checkRecords(world);
   checkMirrors(world);
   expiredInSilence(world);
+  faultsAfterFailover(world);
   await checkReplay(world);
 }
 

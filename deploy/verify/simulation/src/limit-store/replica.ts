@@ -1,5 +1,5 @@
-import { AdmissionFault, EpochHistory, makeEpoch } from '@gateway/admission/cores';
-import type { LimitStore, RedisClock, ScriptCall, ScriptReply } from '@gateway/admission/cores';
+import { AdmissionFault, EpochHistory, makeEpoch, SupersededRun } from '@gateway/admission/cores';
+import type { LimitStore, RedisClock, RunOfRedis, ScriptCall, ScriptReply } from '@gateway/admission/cores';
 import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
@@ -20,6 +20,8 @@ export interface ReplicaLimitStoreParts {
   readonly host: Host;
   readonly clock: RedisClock;
   readonly random: Random;
+  /** To the other replicas. False: the bus is away. */
+  readonly tellRun: (run: RunOfRedis) => boolean;
 }
 
 interface Pending {
@@ -31,6 +33,7 @@ export class ReplicaLimitStore implements LimitStore {
   readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
   readonly #epochs = new EpochHistory();
+  readonly #superseded = new SupersededRun();
   #arrivesAt = 0;
   #returnsAt = 0;
   readonly #pending = new Set<Pending>();
@@ -107,6 +110,16 @@ export class ReplicaLimitStore implements LimitStore {
     this.#lose();
   }
 
+  hearRun(run: RunOfRedis): void {
+    if (run.isUsed) this.#superseded.isUsed(run.id);
+    const answer = this.#runId === null ? null : this.#epochs.answerTo(run);
+    if (answer !== null) this.#parts.tellRun(answer);
+  }
+
+  staleBefore(): number {
+    return this.#epochs.staleBefore;
+  }
+
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
     return Promise.resolve([this.#parts.server.hash(accountKey), this.#parts.server.hash(holdsKey)]);
   }
@@ -159,20 +172,36 @@ export class ReplicaLimitStore implements LimitStore {
   #shakeHands(): void {
     const { time, server, host, clock } = this.#parts;
     if (!server.isReachable) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
+    const runId = server.runIdFor(host);
+    this.#epochs.begin(runId);
+    this.#epochs.observe(server.firstEpoch(runId));
+    if (this.#epochs.isSuperseded() && !this.#mayUseAnyway(runId)) return this.#shakeHandsLater();
     clock.forget();
-    this.#runId = server.runId;
-    this.#epochs.begin(server.runId);
+    this.#runId = runId;
     // Told at once: the socket was closed. Its own code runs in its own time.
-    this.#close = server.connect(() => this.#lose());
+    this.#close = server.connect(host, () => this.#lose());
     this.#onUse();
   }
 
-  #lose(): void {
+  #mayUseAnyway(id: string): boolean {
+    const { time, tellRun } = this.#parts;
+    const ask = (): boolean => tellRun({ id, setAt: this.#epochs.newestOfOwn(), isUsed: false });
+    if (!this.#superseded.mayBeUsed(id, time.now, ask)) return false;
+    this.#epochs.useAnyway();
+    return true;
+  }
+
+  #shakeHandsLater(): void {
     const { time, host, random } = this.#parts;
+    time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.#shakeHands());
+  }
+
+  #lose(): void {
+    const { time, host } = this.#parts;
     this.#runId = null;
     time.in(host, 0, () => {
       for (const { fail } of [...this.#pending]) fail();
-      time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.#shakeHands());
+      this.#shakeHandsLater();
     });
   }
 

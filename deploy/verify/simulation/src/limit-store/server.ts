@@ -1,5 +1,5 @@
 import { accountOfKey, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
-import type { LimitStoreLoss, PromotedCopy } from '../scenario/scenario.js';
+import type { Failover, LimitStoreLoss } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 import type { LuaRedis } from './lua-redis.js';
@@ -23,9 +23,11 @@ export class LimitStoreServer {
   #run = 1;
   #routes = new Map<string, string>();
   #keptRoutes = new Map<string, string>();
-  readonly #connections = new Set<() => void>();
+  readonly #connections = new Map<() => void, Host>();
   /** The run of the server that was superseded and still answers some; null: there is none. */
   #supersededRun: string | null = null;
+  /** Who is led to it whenever it connects; null: nobody. */
+  #misled: Host | null = null;
   #empty = { at: -1, swept: [] as readonly string[], listed: [] as readonly string[] };
 
   /** @param buckets those that some account of the run has; all others are open and empty */
@@ -50,9 +52,21 @@ export class LimitStoreServer {
     return runId === this.#supersededRun || (this.isUp && runId === this.runId);
   }
 
+  /** Which run a new connection of this host finds. */
+  runIdFor(host: Host): string {
+    return this.#supersededRun !== null && host === this.#misled ? this.#supersededRun : this.runId;
+  }
+
+  /** What a connection reads first: the epoch of one bucket. Empty: there is none. */
+  firstEpoch(runId: string): string {
+    const [key = ''] = this.buckets;
+    const read = (): string => this.redis.text(key).split(' ')[0] ?? '';
+    return runId === this.#supersededRun ? this.redis.inSuperseded(read) : read();
+  }
+
   /** Called when the connection is lost. */
-  connect(lost: () => void): () => void {
-    this.#connections.add(lost);
+  connect(host: Host, lost: () => void): () => void {
+    this.#connections.set(lost, host);
     return () => void this.#connections.delete(lost);
   }
 
@@ -128,28 +142,33 @@ export class LimitStoreServer {
   /** Everybody has to find the server again. */
   endConnections(): void {
     this.#supersededRun = null;
-    this.#end([...this.#connections]);
+    this.#end([...this.#connections.keys()]);
   }
 
   /**
    * A copy becomes the server. Whoever has been connected for longest does not notice, and goes on
-   * with the superseded one for `ms`.
+   * with the superseded one for `ms`. Misled it finds that one too when it connects anew.
    */
-  failOver(how: PromotedCopy, ms: number): void {
+  failOver({ how, ms, misleads = false, forgetsAfterMs }: Failover): void {
     this.losses += 1;
     this.lostAt = this.time.now;
     this.redis.splitOff();
     if (how === 'late') this.redis.takeCopyBack();
-    const [kept, ...others] = this.#connections;
+    const [kept, ...others] = this.#connections.keys();
+    this.#misled = (misleads && kept !== undefined && this.#connections.get(kept)) || null;
     const superseded = this.runId;
     this.#run += 1;
     this.runId = runIdOf(this.#run);
     this.#supersededRun = superseded;
     this.#end(others);
+    if (forgetsAfterMs !== undefined)
+      this.time.in(null, forgetsAfterMs, () => this.redis.inSuperseded(() => this.redis.flush()));
     this.time.in(null, ms, () => {
       if (this.#supersededRun !== superseded) return;
       this.#supersededRun = null;
-      if (kept !== undefined && this.#connections.has(kept)) this.#end([kept]);
+      this.#end(
+        [...this.#connections].filter(([lost, host]) => lost === kept || host === this.#misled).map(([lost]) => lost),
+      );
     });
   }
 

@@ -190,8 +190,29 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a superseded limit store is obeyed (docs/protocol.md#r12)',
     file: 'admission/dist/domain/epoch-history.js',
-    from: 'return own !== undefined && this.#last() > own;',
-    to: 'return false;',
+    from: 'return own !== undefined && last > own',
+    to: 'return false',
+    stage: 'failover',
+  },
+  {
+    name: 'a superseded limit store is never used again, whoever uses another (docs/protocol.md#r12)',
+    file: 'admission/dist/domain/superseded-run.js',
+    from: 'now - this.#since >= UNUSED_MS',
+    to: 'false',
+    stage: 'failover',
+  },
+  {
+    name: 'a superseded limit store is used again while another one is used (docs/protocol.md#r12)',
+    file: 'admission/dist/domain/epoch-history.js',
+    from: 'isLater && !run.isUsed',
+    to: 'false',
+    stage: 'failover',
+  },
+  {
+    name: 'epochs of a superseded limit store stay when it is used again (docs/protocol.md#r12)',
+    file: 'admission/dist/recover/recover-buckets.js',
+    from: 'staleBefore: limitStore.staleBefore()',
+    to: 'staleBefore: 0',
     stage: 'failover',
   },
   {

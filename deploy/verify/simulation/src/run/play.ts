@@ -178,7 +178,7 @@ class Play {
     }
     if (fault.kind === 'failover') {
       this.#time.in(null, fault.at, () => {
-        if (!this.#rest.isQuiet && server.isUp) server.failOver(fault.how, fault.ms);
+        if (!this.#rest.isQuiet && server.isUp) server.failOver(fault);
       });
     }
     if (fault.kind === 'cut' || fault.kind === 'hang') {

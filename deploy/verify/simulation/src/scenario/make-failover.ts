@@ -1,8 +1,12 @@
 import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
-import type { Act, Scenario } from './scenario.js';
+import type { Act, Fault, Scenario } from './scenario.js';
 
 const FAILOVER_MS = 4_000;
+/** Of the clocks by which epochs are set. */
+const SKEW_MS_MAX = 1_000;
+/** In which the other replica has not found the promoted copy yet, or not said so. */
+const AT_ONCE_MS = 300;
 /** The promoted copy is open by then, and has loaded the account. */
 const LOADED_MS = 10_000;
 const LENGTH_MS = 40_000;
@@ -12,7 +16,10 @@ const UNIT_NANO_USD = 10_000;
 /**
  * A copy of the limit store is promoted and one replica of admission goes on with the superseded
  * one, while people pay money in and out and clients call all the time: what a command changed must
- * be in force where calls are admitted (docs/protocol.md#r10).
+ * be in force where calls are admitted (docs/protocol.md#r10). In a third of the runs that replica
+ * is led to the superseded one again when it has given it up. In another third the superseded one
+ * loses all that it has while the other one begins: it may get the later epochs, and all have to go
+ * on with the other one when it ends.
  */
 export function makeFailover(seed: number): Scenario {
   const random = new Random(seed);
@@ -22,13 +29,27 @@ export function makeFailover(seed: number): Scenario {
     const amountNanoUsd = random.pick([-4, -2, 3]) * UNIT_NANO_USD;
     return { kind: 'wallet', at: anyTime(), account: 0, amountNanoUsd };
   });
+  const how = random.pick(['as_it_is', 'late'] as const);
+  const failovers: readonly Fault[] = [
+    { kind: 'failover', how, at: FAILOVER_MS, ms: 2 * LENGTH_MS },
+    { kind: 'failover', how, at: FAILOVER_MS, ms: LENGTH_MS / 2, misleads: true },
+    {
+      kind: 'failover',
+      how,
+      at: FAILOVER_MS,
+      ms: random.between(1_000, LOADED_MS),
+      forgetsAfterMs: random.below(AT_ONCE_MS),
+    },
+  ];
+  const callsThen = Array.from({ length: 10 }, () => callOf(random, FAILOVER_MS + random.below(AT_ONCE_MS)));
   return {
     ...PLAIN_SCENARIO,
     seed,
+    skewsMs: { admission0: random.below(SKEW_MS_MAX), admission1: random.below(SKEW_MS_MAX) },
     accounts: [{ name: 'acc-alpha', walletNanoUsd: 30 * UNIT_NANO_USD, plan: null, capNanoUsd: null }],
     plans: [{ concurrency: 5, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
-    acts: [...calls, ...entries].sort((one, other) => one.at - other.at),
-    faults: [{ kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: FAILOVER_MS, ms: 2 * LENGTH_MS }],
+    acts: [...calls, ...callsThen, ...entries].sort((one, other) => one.at - other.at),
+    faults: failovers.slice(seed % 3, (seed % 3) + 1),
     quietAt: LENGTH_MS,
   };
 }

@@ -44,6 +44,20 @@ export type LimitStoreLoss = 'flush' | 'restart_empty' | 'restart_old';
 /** What the promoted copy of the limit store has: all, or what its last file had. */
 export type PromotedCopy = 'as_it_is' | 'late';
 
+/**
+ * A copy of the limit store is promoted; one replica of admission goes on with the superseded one
+ * for so long. Misled, it finds that one too whenever it connects.
+ */
+export interface Failover {
+  readonly kind: 'failover';
+  readonly how: PromotedCopy;
+  readonly at: number;
+  readonly ms: number;
+  readonly misleads?: boolean;
+  /** Then the superseded one loses all that it has. */
+  readonly forgetsAfterMs?: number;
+}
+
 /** What goes wrong. A run is shrunk by leaving some of it out. */
 export type Fault =
   | {
@@ -68,11 +82,7 @@ export type Fault =
   | { readonly kind: 'edge-killed'; readonly host: string; readonly at: number; readonly ms: number }
   /** All replicas of admission are killed; others start after so long. */
   | { readonly kind: 'away'; readonly at: number; readonly ms: number }
-  /**
-   * A copy of the limit store is promoted; one replica of admission goes on with the superseded
-   * one for so long.
-   */
-  | { readonly kind: 'failover'; readonly how: PromotedCopy; readonly at: number; readonly ms: number }
+  | Failover
   | { readonly kind: 'limit-store'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
   /** The nth database transaction fails before, or only seems to fail after its commit. */
   | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' }
