@@ -30,9 +30,11 @@ await runAsCommand(async () => {
     },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  const code = await new Promise<number | null>((resolve, reject) => {
+  return new Promise<number>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', resolve);
+    child.once('close', (code, signal) => {
+      if (code === null) reject(new Error(`${signal} ended the command that begins a ledger epoch: restore again`));
+      else resolve(code);
+    });
   });
-  return code ?? 1;
 });
