@@ -2,6 +2,7 @@
 -- of its state and its terms, then the name of each balance, member and key that was loaded, and what has its version. Of any other
 -- account '', and of one with too many parts '-'.
 local SUMMARY_FIELDS_MAX = 200
+local BALANCE, MEMBER, KEY_FIELD, COLON, DASH = string.byte('umk:-', 1, 5)
 
 local function summary_of(account_key, mark)
   local under, has_left_behind, ledger_epoch, state_version, terms_version =
@@ -12,18 +13,16 @@ local function summary_of(account_key, mark)
   if redis.call('HLEN', account_key) > SUMMARY_FIELDS_MAX then
     return '-'
   end
-  local lines, size, field = { ledger_epoch, state_version, terms_version }, SUMMARY.size, ''
-  for index, text in ipairs(redis.call('HGETALL', account_key)) do
-    if index % 2 == 1 then
-      field = text
-    else
-      local kind = string.sub(field, 1, 2)
-      -- A key that was never loaded stays so: its member may be missing here.
-      if kind == 'u:' or kind == 'm:' or (kind == 'k:' and string.sub(text, 1, 1) ~= '-') then
-        lines[size + SUMMARY_PART.field] = field
-        lines[size + SUMMARY_PART.text] = text
-        size = size + SUMMARY_PART.size
-      end
+  local lines, size = { ledger_epoch, state_version, terms_version }, SUMMARY.size
+  local fields = redis.call('HGETALL', account_key)
+  for index = 2, #fields, 2 do
+    local field, text = fields[index - 1], fields[index]
+    local kind, colon = string.byte(field, 1, 2)
+    -- A key that was never loaded stays so: its member may be missing here.
+    if colon == COLON and (kind == BALANCE or kind == MEMBER or kind == KEY_FIELD and string.byte(text) ~= DASH) then
+      lines[size + SUMMARY_PART.field] = field
+      lines[size + SUMMARY_PART.text] = text
+      size = size + SUMMARY_PART.size
     end
   end
   return table.concat(lines, '\n')

@@ -1,5 +1,5 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { retry, type RetryOptions } from '@gateway/service-kit';
+import { groupBy, retry, type RetryOptions } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
 import { confirmAccounts } from './confirm-accounts.js';
 import { revalidated } from './revalidate-metrics.js';
@@ -106,7 +106,8 @@ export class Revalidation {
       found.push(...step.accounts.filter((account) => buckets.has(bucketOfAccount(account))));
       if (found.length < GATHERED_MAX && cursor !== '0') continue;
       // Those of one bucket together: a script sees one bucket.
-      found.sort((account, other) => bucketOfAccount(account) - bucketOfAccount(other));
+      const byBucket = [...groupBy(found, bucketOfAccount)].sort(([bucket], [other]) => bucket - other);
+      found = byBucket.flatMap(([, accounts]) => accounts);
       for (let at = 0; at < found.length && !isOver(); at += BATCH_ACCOUNTS) yield found.slice(at, at + BATCH_ACCOUNTS);
       found = [];
     }
