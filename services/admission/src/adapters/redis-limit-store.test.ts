@@ -174,6 +174,7 @@ test('a superseded server is used again when nobody uses another one, and its ep
   const later = setAtOf(token) + 60_000;
   limitStore.hear([makeEpoch(other, later, '00')]);
   await until('others were asked for long enough', () => told.length > 10);
+  expect(limitStore.problem()).toBe('another Redis server has taken the place of this one');
   expect(limitStore.usable()).toBe(false);
   expect(told.at(-1)).toEqual({ id: runOf(token), setAt: setAtOf(token), isUsed: false });
   someoneUsesAnother = false;

@@ -280,7 +280,7 @@ export class RedisLimitStore implements LimitStore {
   /** @throws Error where another run is used, or may be */
   #useAnyway(id: string): void {
     const ask = (): boolean => this.#tellRun({ id, setAt: this.#epochs.newestOfOwn(), isUsed: false });
-    if (!this.#superseded.mayBeUsed(id, this.clock.monotonic(), ask)) throw new Error(SUPERSEDED);
+    if (!this.#superseded.mayBeUsed(id, this.clock.monotonic(), ask)) throw new Error((this.#problem = SUPERSEDED));
     this.log.warn({ runId: id }, 'nobody uses the Redis server that has taken the place of this one');
     this.#epochs.useAnyway();
   }
