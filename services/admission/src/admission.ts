@@ -79,7 +79,6 @@ export class Admission {
 
   /** Redis has come into use, perhaps without what it kept: looks at all buckets now. */
   redisInUse(): void {
-    if (this.ports.limitStore.staleBefore() > 0) this.#recovery.noticeAll();
     this.#sweeper.soon();
     this.#recovery.goOn();
   }

@@ -68,11 +68,6 @@ export interface LimitStore {
   hear(epochs: readonly string[]): void;
   /** Another replica asks who uses a run that supersedes its own, or says that it uses one. */
   hearRun(run: RunOfRedis): void;
-  /**
-   * Epochs of buckets that were set before this time, epoch ms, have to be replaced although they
-   * are of this run: it is used although it is superseded. 0: none has.
-   */
-  staleBefore(): number;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
 }

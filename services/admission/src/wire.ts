@@ -2,7 +2,7 @@ import { connectBus } from '@gateway/bus';
 import { gauge, retry } from '@gateway/service-kit';
 import type { ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
 import { Admission } from './admission.js';
-import { busEdges, ensureHeartbeatStream, tellLeaving, tellRun } from './adapters/bus-edges.js';
+import { busEdges, ensureHeartbeatStream, otherReplicas, tellLeaving } from './adapters/bus-edges.js';
 import { busJournal } from './adapters/bus-journal.js';
 import { busListeners } from './adapters/bus-listeners.js';
 import { busOwners } from './adapters/bus-owners.js';
@@ -73,7 +73,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   const canDecide = addReadyChecks(ready, admission, catalog.view, () => limitStore.problem());
   gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
   gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
-  limitStore.onSuperseded((run) => tellRun(bus, run));
+  limitStore.setOthers(otherReplicas(bus));
   limitStore.onUse(() => admission.redisInUse());
   admission.start();
   serveBus(bus, admission, log);

@@ -6,9 +6,9 @@ import {
   edgeShortHeartbeat,
   subjectPattern,
 } from '@gateway/contracts/messages';
-import type { RunOfRedis } from '../domain/epoch-history.js';
 import type { KeptHeartbeat } from '../domain/last-heartbeats.js';
 import type { Edges, Log } from '../ports.js';
+import type { OtherReplicas } from './redis-limit-store.js';
 
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 86_400_000;
@@ -27,9 +27,15 @@ export function tellLeaving(bus: Bus, replica: string): void {
   bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
 }
 
-/** Tells the other replicas. False: the bus is away. */
-export function tellRun(bus: Bus, run: RunOfRedis): boolean {
-  return bus.publish(edgeResyncRequest, {}, { tokens: [], run });
+export function otherReplicas(bus: Bus): OtherReplicas {
+  return {
+    tell: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),
+    areHeard: () =>
+      bus.streamState(STREAM).then(
+        () => true,
+        () => false,
+      ),
+  };
 }
 
 export function busEdges(bus: Bus, log: Log): Edges {

@@ -1,13 +1,14 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { recordingLog, startTestRedis, until } from '@gateway/testkit';
 import type { TestServer, RecordingLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { startTestCluster } from '../../test/model/test-cluster.js';
 import type { RunOfRedis } from '../domain/epoch-history.js';
 import { makeEpoch, runOf, setAtOf } from '../domain/epoch.js';
-import { inOrder } from '../domain/script-positions.js';
-import { bucketKeys, ownKeys } from '../domain/store-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { sweepCall } from '../domain/sweep-script.js';
+import { restoreCall } from '../domain/token-script.js';
 import { AdmissionFault } from '../ports.js';
 import { RedisClock } from './redis-clock.js';
 import { RedisLimitStore } from './redis-limit-store.js';
@@ -43,9 +44,7 @@ const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
 
 /** The epoch of the first bucket, once it is being restored. */
 async function restoreFirst(limitStore: RedisLimitStore): Promise<string> {
-  const [token, staleBefore] = [limitStore.newEpoch(), limitStore.staleBefore()];
-  const args = inOrder('TOKEN', { action: 'restore', token, staleBefore });
-  const [reply] = await limitStore.run([{ script: 'token', keys: ownKeys(bucketKeys(0)), args }]);
+  const [reply] = await limitStore.run([restoreCall(0, limitStore.newEpoch())]);
   return (reply as string[])[2] ?? '';
 }
 
@@ -157,34 +156,41 @@ test('a server whose place another one has taken is given up, and not taken agai
 
 test('a superseded server is used again when nobody uses another one, and its epochs are replaced', async () => {
   const { server, redis } = await startRedis();
-  let now = 0;
-  let someoneUsesAnother = true;
+  let [now, later] = [0, 0];
+  let [someoneUsesAnother, busIsThere] = [true, true];
   const told: RunOfRedis[] = [];
   const clock = new RedisClock();
   clock.monotonic = () => (now += 300);
   const { limitStore } = openLimitStore(server.url, clock);
   const other = 'f'.repeat(40);
-  limitStore.onSuperseded((run) => {
-    told.push(run);
-    if (someoneUsesAnother) limitStore.hearRun({ id: other, setAt: run.setAt + 1, isUsed: true });
-    return true;
+  limitStore.setOthers({
+    tell: (run) => void told.push(run),
+    areHeard: async () => {
+      if (someoneUsesAnother) setImmediate(() => limitStore.hearRun({ id: other, setAt: later, isUsed: true }));
+      return busIsThere;
+    },
   });
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
-  const later = setAtOf(token) + 60_000;
+  later = setAtOf(token) + 60_000;
   limitStore.hear([makeEpoch(other, later, '00')]);
   await until('others were asked for long enough', () => told.length > 10);
   expect(limitStore.problem()).toBe('another Redis server has taken the place of this one');
   expect(limitStore.usable()).toBe(false);
   expect(told.at(-1)).toEqual({ id: runOf(token), setAt: setAtOf(token), isUsed: false });
-  someoneUsesAnother = false;
+  [someoneUsesAnother, busIsThere] = [false, false];
+  const toldBefore = told.length;
+  await until('nobody could be asked for long enough', () => told.length > toldBefore + 10);
+  expect(limitStore.usable()).toBe(false);
+  busIsThere = true;
   await until('it is in use again', () => limitStore.usable());
-  expect(setAtOf(await restoreFirst(limitStore))).toBe(later + 1);
-  expect(await redis.get(bucketKeys(0).token)).toMatch(/ restoring /);
+  const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => bucketKeys(bucket).token);
+  const epochs = (await redis.mget(keys)).map((text) => text?.split(' ') ?? []);
+  expect(epochs.filter(([epoch = '', state]) => setAtOf(epoch) <= later || state !== 'restoring')).toEqual([]);
   limitStore.hear([makeEpoch(other, later, '00')]);
   expect(limitStore.usable()).toBe(true);
   // One of a run that it knows nothing of: that is another server.
-  limitStore.hear([makeEpoch(other, later + 2, '00')]);
+  limitStore.hear([makeEpoch(other, later + 60_000, '00')]);
   expect(limitStore.usable()).toBe(false);
 });
 
@@ -192,7 +198,7 @@ test('whoever is led to an older run is told which one is used, and nobody else 
   const { server } = await startRedis();
   const told: RunOfRedis[] = [];
   const { limitStore } = openLimitStore(server.url);
-  limitStore.onSuperseded((run) => told.push(run) > 0);
+  limitStore.setOthers({ tell: (run) => void told.push(run), areHeard: async () => true });
   await until('it is in use', () => limitStore.usable());
   const token = await restoreFirst(limitStore);
   const [id, setAt] = [runOf(token), setAtOf(token)];

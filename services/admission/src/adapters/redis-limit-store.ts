@@ -3,8 +3,9 @@ import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
 import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, bucketKeys, routeKey } from '../domain/store-keys.js';
-import { EpochHistory, type RunOfRedis } from '../domain/epoch-history.js';
+import { EpochHistory, isLater, type RunOfRedis } from '../domain/epoch-history.js';
 import { SupersededRun } from '../domain/superseded-run.js';
+import { replaceCalls } from '../domain/token-script.js';
 import { makeEpoch } from '../domain/epoch.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
@@ -51,6 +52,13 @@ const SCAN_KEYS = 1_000;
 
 const SUPERSEDED = 'another Redis server has taken the place of this one';
 
+/** The other replicas of admission, over the bus. */
+export interface OtherReplicas {
+  tell(run: RunOfRedis): void;
+  /** Whether the bus is there, by an answer of its stream. */
+  areHeard(): Promise<boolean>;
+}
+
 /** How full Redis is: used bytes and the limit, 0 for none. */
 export interface RedisMemory {
   readonly usedBytes: number;
@@ -79,7 +87,7 @@ export class RedisLimitStore implements LimitStore {
   readonly #epochs = new EpochHistory();
   readonly #superseded = new SupersededRun();
   #onUse: () => void = () => undefined;
-  #tellRun: (run: RunOfRedis) => boolean = () => false;
+  #others: OtherReplicas = { tell: () => undefined, areHeard: () => Promise.resolve(false) };
   #problem: string | null = null;
   readonly #refused: ThrottledLog;
 
@@ -134,12 +142,9 @@ export class RedisLimitStore implements LimitStore {
     this.#onUse = listener;
   }
 
-  /**
-   * Calls `tellRun` to ask the other replicas, and to answer them. It returns false while the bus
-   * is away.
-   */
-  onSuperseded(tellRun: (run: RunOfRedis) => boolean): void {
-    this.#tellRun = tellRun;
+  /** By whom other replicas are asked which run they use, and answered. */
+  setOthers(others: OtherReplicas): void {
+    this.#others = others;
   }
 
   close(): void {
@@ -205,8 +210,7 @@ export class RedisLimitStore implements LimitStore {
    * of its own.
    */
   newEpoch(): string {
-    const setAt = this.#epochs.nextTime(this.clock.wall());
-    return makeEpoch(this.#handshaken(), setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
+    return this.#epochFor(this.#handshaken());
   }
 
   /** Gives the connection up if the epochs say that another server has taken its place. */
@@ -218,13 +222,9 @@ export class RedisLimitStore implements LimitStore {
   }
 
   hearRun(run: RunOfRedis): void {
-    if (run.isUsed) this.#superseded.isUsed(run.id);
+    if (run.isUsed && isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
     const answer = this.#runId === null ? null : this.#epochs.answerTo(run);
-    if (answer !== null) this.#tellRun(answer);
-  }
-
-  staleBefore(): number {
-    return this.#epochs.staleBefore;
+    if (answer !== null) this.#others.tell(answer);
   }
 
   async accounts(cursor: string): Promise<AccountsStep> {
@@ -265,8 +265,10 @@ export class RedisLimitStore implements LimitStore {
       if (generation !== this.#generation) return;
       this.#epochs.begin(runId);
       this.#epochs.observe(epoch);
-      if (this.#epochs.isSuperseded()) this.#useAnyway(runId);
+      if (this.#epochs.isSuperseded()) await this.#beginAnew(runId);
+      if (generation !== this.#generation) return;
       this.clock.forget();
+      this.#superseded.otherIsUsed();
       this.#runId = runId;
       this.log.info({ runId }, 'redis is in use');
       this.#onUse();
@@ -277,12 +279,18 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** @throws Error where another run is used, or may be */
-  #useAnyway(id: string): void {
-    const ask = (): boolean => this.#tellRun({ id, setAt: this.#epochs.newestOfOwn(), isUsed: false });
-    if (!this.#superseded.mayBeUsed(id, this.clock.monotonic(), ask)) throw new Error((this.#problem = SUPERSEDED));
-    this.log.warn({ runId: id }, 'nobody uses the Redis server that has taken the place of this one');
-    this.#epochs.useAnyway();
+  /** Replaces the epochs of a superseded run. @throws Error where another one is used, or may be */
+  async #beginAnew(runId: string): Promise<void> {
+    this.#others.tell({ ...this.#epochs.connected(), isUsed: false });
+    if (await this.#others.areHeard()) this.#superseded.asked(runId, this.clock.monotonic());
+    if (!this.#superseded.mayBeUsed(this.clock.monotonic())) throw new Error((this.#problem = SUPERSEDED));
+    this.log.warn({ runId }, 'nobody uses the Redis server that has taken the place of this one');
+    const calls = replaceCalls(() => this.#epochFor(runId), this.#epochs.nextTime(0));
+    for (const reply of await this.#batcher.run(calls, runId, this.clock.offsetMs())) {
+      if (reply instanceof Error) throw reply;
+      this.#epochs.observe(reply[2] ?? '');
+    }
+    if (this.#epochs.isSuperseded()) throw new Error(SUPERSEDED);
   }
 
   async #findSweepServer(): Promise<void> {
@@ -317,6 +325,11 @@ export class RedisLimitStore implements LimitStore {
     this.#generation += 1;
     if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
     this.#runId = null;
+  }
+
+  #epochFor(runId: string): string {
+    const setAt = this.#epochs.nextTime(this.clock.wall());
+    return makeEpoch(runId, setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
   }
 
   #handshaken(): string {

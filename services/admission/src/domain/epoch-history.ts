@@ -23,26 +23,11 @@ export class EpochHistory {
    * use; what somebody quotes before that is of a run that may have lost all in between.
    */
   readonly #newest = new Map<string, number>();
-  #staleBefore = 0;
 
   /** A server has come into use, perhaps the same one as before. */
   begin(runId: string): void {
     this.#runId = runId;
-    this.#staleBefore = 0;
     this.#newest.delete(runId);
-  }
-
-  /**
-   * Nobody uses the runs that supersede the connected one: only later epochs than those known now
-   * do from here on.
-   */
-  useAnyway(): void {
-    this.#staleBefore = this.#last() + 1;
-  }
-
-  /** Epochs of the connected run that were set before have to be replaced; 0: none has. */
-  get staleBefore(): number {
-    return this.#staleBefore;
   }
 
   /** An epoch that the connected server answered, or that somebody quotes; empty: none. */
@@ -59,21 +44,20 @@ export class EpochHistory {
    * and its next epochs are later.
    */
   isSuperseded(): boolean {
-    const own = this.#newest.get(this.#runId);
-    const last = this.#last();
-    return own !== undefined && last > own && last >= this.#staleBefore;
+    const own = this.connected();
+    return own.setAt > 0 && [...this.#newest].some(([id, setAt]) => isLater({ id, setAt }, own));
   }
 
-  /** Of the connected run; 0: none is known. */
-  newestOfOwn(): number {
-    return this.#newest.get(this.#runId) ?? 0;
+  /** The connected run; `setAt` 0: none of its epochs is known. */
+  connected(): Omit<RunOfRedis, 'isUsed'> {
+    return { id: this.#runId, setAt: this.#newest.get(this.#runId) ?? 0 };
   }
 
   /** What the connected run says to a replica that is led to another one; null: nothing. */
   answerTo(run: RunOfRedis): RunOfRedis | null {
-    const setAt = this.newestOfOwn();
-    const isLater = run.id !== this.#runId && setAt > run.setAt;
-    return isLater && !run.isUsed ? { id: this.#runId, setAt, isUsed: true } : null;
+    const own = this.connected();
+    const isAsked = !run.isUsed && run.id !== own.id;
+    return isAsked && isLater(own, run) ? { ...own, isUsed: true } : null;
   }
 
   /** A time for a new epoch: later than that of each known one. */
@@ -91,4 +75,9 @@ export class EpochHistory {
     const [oldest] = others.sort(([, one], [, other]) => one - other);
     if (oldest !== undefined) this.#newest.delete(oldest[0]);
   }
+}
+
+/** Of two runs with epochs of one time the one with the greater id counts as the later one. */
+export function isLater(one: Pick<RunOfRedis, 'id' | 'setAt'>, other: Pick<RunOfRedis, 'id' | 'setAt'>): boolean {
+  return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }

@@ -3,49 +3,50 @@ import { SupersededRun } from './superseded-run.js';
 
 const [RUN, OTHER] = ['a'.repeat(40), 'b'.repeat(40)];
 
-/** Asks each 100 ms, until it may be used or the time is over. @returns when it may; null: never */
-function firstUse(
-  superseded: SupersededRun,
-  { from = 0, until = 10_000, ask = (_now: number): boolean => true } = {},
-): number | null {
-  for (let now = from; now < until; now += 100) {
-    if (superseded.mayBeUsed(RUN, now, () => ask(now))) return now;
+/** The others are asked at these times. @returns the first after which the run may be used */
+function firstUse(superseded: SupersededRun, times: readonly number[]): number | null {
+  for (const now of times) {
+    superseded.asked(RUN, now);
+    if (superseded.mayBeUsed(now)) return now;
   }
   return null;
 }
 
-test('a superseded run may be used after two seconds in which nobody said that another one is', () => {
-  expect(firstUse(new SupersededRun())).toBe(2_000);
-});
+/** Of a connection that is made again and again. */
+const each = (stepMs: number, from = 0): number[] =>
+  Array.from({ length: 50 }, (_unused, index) => from + index * stepMs);
 
-test('the others are asked four times a second at most', () => {
-  const asked: number[] = [];
-  firstUse(new SupersededRun(), { ask: (now) => asked.push(now) > 0 });
-  expect(asked).toEqual([0, 300, 600, 900, 1_200, 1_500, 1_800]);
+test.each([
+  ['often', each(100), 2_000],
+  ['rarely, as with a Sentinel that hangs', each(1_100), 2_200],
+  ['at the longest pause that counts', each(5_000), 5_000],
+  ['with longer pauses', each(5_001), null],
+])(
+  'a superseded run may be used when nobody said for two seconds that another one is, asked %s',
+  (_n, times, usedAt) => {
+    expect(firstUse(new SupersededRun(), times)).toBe(usedAt);
+  },
+);
+
+test('nobody was asked: it may not be used', () => {
+  expect(new SupersededRun().mayBeUsed(1e9)).toBe(false);
 });
 
 test.each([
-  ['another run is used', (superseded: SupersededRun) => superseded.isUsed(OTHER), 3_500],
-  [
-    'the connection leads elsewhere',
-    (superseded: SupersededRun) => superseded.mayBeUsed(OTHER, 1_500, () => true),
-    3_500,
-  ],
-  ['this run is used', (superseded: SupersededRun) => superseded.isUsed(RUN), 2_000],
-])('%s: the time begins anew or not', (_name, happens, usedAt) => {
+  ['another run is used', (superseded: SupersededRun) => superseded.otherIsUsed()],
+  ['the connection has led elsewhere', (superseded: SupersededRun) => superseded.asked(OTHER, 1_500)],
+  ['it was used, and another one was heard of', (superseded: SupersededRun) => superseded.otherIsUsed()],
+])('%s: the time begins anew', (_name, happens) => {
   const superseded = new SupersededRun();
-  firstUse(superseded, { until: 1_500 });
+  firstUse(superseded, each(100).slice(0, 15));
   happens(superseded);
-  expect(firstUse(superseded, { from: 1_500 })).toBe(usedAt);
+  expect(superseded.mayBeUsed(3_000)).toBe(false);
+  expect(firstUse(superseded, each(100, 1_500))).toBe(3_500);
 });
 
-test('without the bus it is never used, and the time counts from when it is back', () => {
-  expect(firstUse(new SupersededRun(), { ask: () => false })).toBeNull();
-  expect(firstUse(new SupersededRun(), { ask: (now) => now < 1_000 || now >= 5_000 })).toBe(7_000);
-});
-
-test('a pause in which nobody was asked does not count', () => {
+test('what was not asked for any more may not be used', () => {
   const superseded = new SupersededRun();
-  firstUse(superseded, { until: 1_900 });
-  expect(firstUse(superseded, { from: 60_000, until: 70_000 })).toBe(62_000);
+  firstUse(superseded, [0, 1_000]);
+  expect(superseded.mayBeUsed(60_000)).toBe(false);
+  expect(firstUse(superseded, each(100, 60_000))).toBe(62_000);
 });

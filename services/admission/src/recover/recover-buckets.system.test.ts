@@ -123,15 +123,13 @@ test('a superseded Redis that nobody else uses is restored under later epochs', 
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const later = setAtOf(call.token) + 60_000;
-  one.limitStore.onSuperseded(() => {
-    one.pass(300);
-    return true;
-  });
+  one.limitStore.setOthers({ tell: () => one.pass(300), areHeard: async () => true });
   one.limitStore.onUse(() => one.admission.redisInUse());
   heartbeatOf(world, 'edge-dead', 9, { calls: [running(call)] }, Date.now() - 60_000);
   one.limitStore.hear([makeEpoch('f'.repeat(40), later, '00')]);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
   await until('it is in use again', () => one.limitStore.usable());
+  await one.admission.sweep();
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);

@@ -1,9 +1,10 @@
-import { bucketOfAccount, BUCKETS_TOTAL } from '@gateway/contracts/ids';
+import { bucketOfAccount } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
 import { holdCalls } from '../heartbeat/hold-calls.js';
 import { inOrder } from '../domain/script-positions.js';
-import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
-import { RESTORER_KEY, bucketKeys, ownKeys } from '../domain/store-keys.js';
+import type { ScriptReply } from '../domain/script-call.js';
+import { RESTORER_KEY } from '../domain/store-keys.js';
+import { openCall, restoreCall } from '../domain/token-script.js';
 import { hasReported, isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
 import type { RecordCache } from '../load/record-cache.js';
@@ -71,14 +72,6 @@ export class Recovery {
     return true;
   }
 
-  /**
-   * Of a run that is used although it is superseded. The first bucket comes last: by its epoch
-   * other replicas judge the run.
-   */
-  noticeAll(): void {
-    for (let bucket = BUCKETS_TOTAL - 1; bucket >= 0; bucket -= 1) this.notice(bucket);
-  }
-
   /** Tries again now what could not be done. */
   goOn(): void {
     this.#background.wake();
@@ -115,15 +108,7 @@ export class Recovery {
     const { limitStore, edges, replica, log } = this.ports;
     // Without the bus nothing can be restored, and nobody must be kept from it.
     const listens = edges.listens();
-    const calls = buckets.map((bucket): ScriptCall => ({
-      script: 'token',
-      keys: ownKeys(bucketKeys(bucket)),
-      args: inOrder('TOKEN', {
-        action: 'restore',
-        token: limitStore.newEpoch(),
-        staleBefore: limitStore.staleBefore(),
-      }),
-    }));
+    const calls = buckets.map((bucket) => restoreCall(bucket, limitStore.newEpoch()));
     const leaseArgs = inOrder('LEASE', { replica, leaseMs: LEASE_MS });
     if (listens) calls.push({ script: 'lease', keys: [RESTORER_KEY], args: leaseArgs });
     const replies = await limitStore.run(calls);
@@ -207,20 +192,15 @@ export class Recovery {
       await applyReleases(this.ports, this.cache, releases, (bucket) => failed.add(bucket));
     }
     const whole = [...ready].filter(([bucket]) => !failed.has(bucket));
-    const replies = await this.ports.limitStore.run(
-      whole.map(([bucket, { token }]) => ({
-        script: 'token',
-        keys: ownKeys(bucketKeys(bucket)),
-        args: inOrder('TOKEN', { action: 'open', token, staleBefore: 0 }),
-      })),
-    );
+    const replies = await this.ports.limitStore.run(whole.map(([bucket, { token }]) => openCall(bucket, token)));
     const opened: number[] = [];
-    for (const [index, [bucket]] of whole.entries()) {
+    for (const [index, [bucket, { token }]] of whole.entries()) {
       const reply = replies[index];
       if (reply === undefined || reply instanceof AdmissionFault) continue;
       this.#restoring.delete(bucket);
-      // Lost again, or restored anew by another replica under another token: from the beginning.
-      if (reply[0] === 'open') opened.push(bucket);
+      // Lost again, or restored anew by another replica under another token, or another server's:
+      // from the beginning.
+      if (reply[0] === 'open' && reply[2] === token) opened.push(bucket);
       else this.#noticed.add(bucket);
     }
     bucketsOpened.add(opened.length);

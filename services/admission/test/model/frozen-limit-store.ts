@@ -220,9 +220,6 @@ export class FrozenLimitStore implements LimitStore {
   /** There is no other server beside this one. */
   hear(): void {}
   hearRun(): void {}
-  staleBefore(): number {
-    return 0;
-  }
 
   /** The server comes back empty. */
   async flush(): Promise<void> {

@@ -17,6 +17,7 @@ test('a token without a time that was followed by another is superseded, in its 
 });
 
 test.each([
+  ['of one time, of two runs', ['run2.100.aa', 'run1.100.bb', 'run3.100.00'], [true, false, true], 'run3.100.00'],
   ['heard in order', ['run1.100.aa', 'run2.200.bb', 'run1.100.aa'], [true, true, false], 'run2.200.bb'],
   ['the older one was never heard', ['run2.200.bb', 'run1.100.aa', 'run2.200.bb'], [true, false, true], 'run2.200.bb'],
   ['one run', ['run1.100.aa', 'run1.101.bb', 'run1.99.cc'], [true, true, false], 'run1.101.bb'],

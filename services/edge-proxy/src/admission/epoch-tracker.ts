@@ -14,8 +14,9 @@ interface BucketHistory {
 /**
  * Tracks the current epoch of each bucket. A newer epoch supersedes the one before it, and answers
  * under a superseded epoch are void (docs/protocol.md#r3). The time inside the epochs decides which
- * is newer, not the order of arrival: an answer of a lost limit store may come late, and under an
- * epoch that this edge has never seen.
+ * is newer, and of two of one time the greater id of their runs, as for admission. The order of
+ * arrival does not: an answer of a lost limit store may come late, and under an epoch that this
+ * edge has never seen.
  */
 export class EpochTracker {
   readonly #buckets: (BucketHistory | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);
@@ -29,7 +30,8 @@ export class EpochTracker {
     }
     if (known.current === epoch) return true;
     const setAt = setAtOf(epoch);
-    if (setAt < known.setAt || known.superseded.includes(epoch)) return false;
+    const isOfEarlierRun = setAt === known.setAt && runOf(epoch) < runOf(known.current);
+    if (setAt < known.setAt || isOfEarlierRun || known.superseded.includes(epoch)) return false;
     known.superseded.push(known.current);
     if (known.superseded.length > SUPERSEDED_MAX) known.superseded.shift();
     known.current = epoch;
@@ -63,6 +65,11 @@ export class EpochTracker {
       return isNewest || quoted.get(bucket) !== token;
     });
   }
+}
+
+/** Empty for an epoch that says no time. */
+function runOf(epoch: string): string {
+  return setAtOf(epoch) === 0 ? '' : epoch.slice(0, epoch.indexOf('.'));
 }
 
 /**

@@ -3,6 +3,12 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contracts/messages';
 import type { RunParts } from '../hosts/run-parts.js';
 
+/**
+ * So soon after its bus is back a replica at a superseded limit store has heard a heartbeat: until
+ * then a change may be in force there alone, as docs/protocol.md#remains says.
+ */
+const HEARD_MS = 2_500;
+
 /** What a sender has just been told to be in force, with the versions of its parts. */
 interface Told {
   readonly account: string;
@@ -14,11 +20,13 @@ interface Told {
  * A change that its sender was told to be in force is where calls are admitted, if the account is
  * loaded there (docs/protocol.md#r10).
  */
-export function inForce({ server, truth }: RunParts, { account, versions }: Told): void {
+export function inForce({ server, truth, admissions, time }: RunParts, { account, versions }: Told): void {
   const keys = bucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
   for (const [field, version] of versions) truth.told.set(`${account} ${field}`, version);
   if (!server.isOpen(keys.token) || !server.isLoaded(keys.token, fields['t'])) return;
+  const isJustBack = admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
+  if (server.hasSuperseded && isJustBack) return;
   for (const [field, version] of versions) {
     // A key that is not there is asked for at its next call.
     if (field.startsWith('k:') && fields[field] === undefined) continue;

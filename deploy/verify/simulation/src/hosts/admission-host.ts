@@ -1,5 +1,5 @@
 import { Admission, RedisClock } from '@gateway/admission/cores';
-import type { Heartbeat, Ports, RunOfRedis } from '@gateway/admission/cores';
+import type { Heartbeat, OtherReplicas, Ports } from '@gateway/admission/cores';
 import { ReplicaLimitStore } from '../limit-store/replica.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
@@ -33,8 +33,8 @@ export class AdmissionHost implements AdmissionReplica {
     const host = new Host(name, scenario.skewsMs[name] ?? 0);
     this.host = host;
     const clock = new RedisClock();
-    const tellRun = (run: RunOfRedis): boolean => this.#tellRun(run);
-    this.#limitStore = new ReplicaLimitStore({ time, network, server, host, clock, random: random.fork(), tellRun });
+    const others = this.#others();
+    this.#limitStore = new ReplicaLimitStore({ time, network, server, host, clock, random: random.fork(), others });
     this.admission = new Admission({
       limitStore: this.#limitStore,
       clock,
@@ -66,14 +66,23 @@ export class AdmissionHost implements AdmissionReplica {
     this.#limitStore.close();
   }
 
-  #tellRun(run: RunOfRedis): boolean {
-    const { network, admissions } = this.world;
-    if (network.isCut(this.host)) return false;
-    for (const to of admissions) {
-      const sent = onWire(run);
-      if (to) network.post(this.host, to.host, () => to.admission.hearRun(sent));
-    }
-    return true;
+  #others(): OtherReplicas {
+    const { world, host } = this;
+    const { admissions, network, streams } = world;
+    return {
+      tell: (run) => {
+        if (network.isCut(host)) return;
+        for (const to of admissions) {
+          const sent = onWire(run);
+          if (to) network.post(host, to.host, () => to.admission.hearRun(sent));
+        }
+      },
+      areHeard: () =>
+        request(world, host, streams.host, HEARTBEATS_MS, async () => true).then(
+          () => true,
+          () => false,
+        ),
+    };
   }
 
   #neighbours(): Pick<Ports, 'owners' | 'edges' | 'journal'> {

@@ -1,5 +1,19 @@
-import { AdmissionFault, EpochHistory, makeEpoch, SupersededRun } from '@gateway/admission/cores';
-import type { LimitStore, RedisClock, RunOfRedis, ScriptCall, ScriptReply } from '@gateway/admission/cores';
+import {
+  AdmissionFault,
+  EpochHistory,
+  isLater,
+  makeEpoch,
+  replaceCalls,
+  SupersededRun,
+} from '@gateway/admission/cores';
+import type {
+  LimitStore,
+  OtherReplicas,
+  RedisClock,
+  RunOfRedis,
+  ScriptCall,
+  ScriptReply,
+} from '@gateway/admission/cores';
 import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
@@ -20,8 +34,7 @@ export interface ReplicaLimitStoreParts {
   readonly host: Host;
   readonly clock: RedisClock;
   readonly random: Random;
-  /** To the other replicas. False: the bus is away. */
-  readonly tellRun: (run: RunOfRedis) => boolean;
+  readonly others: OtherReplicas;
 }
 
 interface Pending {
@@ -98,9 +111,13 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   newEpoch(): string {
+    return this.#epochFor(this.#handshaken());
+  }
+
+  #epochFor(runId: string): string {
     const { host, time, random } = this.#parts;
     const setAt = this.#epochs.nextTime(time.now + host.skewMs);
-    return makeEpoch(this.#handshaken(), setAt, random.below(0x7fff_ffff).toString(16));
+    return makeEpoch(runId, setAt, random.below(0x7fff_ffff).toString(16));
   }
 
   hear(epochs: readonly string[]): void {
@@ -111,13 +128,9 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   hearRun(run: RunOfRedis): void {
-    if (run.isUsed) this.#superseded.isUsed(run.id);
+    if (run.isUsed && isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
     const answer = this.#runId === null ? null : this.#epochs.answerTo(run);
-    if (answer !== null) this.#parts.tellRun(answer);
-  }
-
-  staleBefore(): number {
-    return this.#epochs.staleBefore;
+    if (answer !== null) this.#parts.others.tell(answer);
   }
 
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
@@ -170,25 +183,36 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   #shakeHands(): void {
-    const { time, server, host, clock } = this.#parts;
+    const { time, server, host } = this.#parts;
     if (!server.isReachable) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
     const runId = server.runIdFor(host);
     this.#epochs.begin(runId);
     this.#epochs.observe(server.firstEpoch(runId));
-    if (this.#epochs.isSuperseded() && !this.#mayUseAnyway(runId)) return this.#shakeHandsLater();
+    if (this.#epochs.isSuperseded()) return void this.#beginAnew(runId);
+    this.#use(runId);
+  }
+
+  /** As `RedisLimitStore` does, but that the epochs are replaced in no time. */
+  async #beginAnew(runId: string): Promise<void> {
+    const { time, server, others } = this.#parts;
+    others.tell({ ...this.#epochs.connected(), isUsed: false });
+    if (await others.areHeard()) this.#superseded.asked(runId, time.now);
+    const isThere = server.isReachable && server.answers(runId);
+    if (!isThere || !this.#superseded.mayBeUsed(time.now)) return this.#shakeHandsLater();
+    for (const call of replaceCalls(() => this.#epochFor(runId), this.#epochs.nextTime(0)))
+      this.#epochs.observe(server.run(call, runId)[2] ?? '');
+    if (this.#epochs.isSuperseded()) return this.#shakeHandsLater();
+    this.#use(runId);
+  }
+
+  #use(runId: string): void {
+    const { server, host, clock } = this.#parts;
     clock.forget();
+    this.#superseded.otherIsUsed();
     this.#runId = runId;
     // Told at once: the socket was closed. Its own code runs in its own time.
     this.#close = server.connect(host, () => this.#lose());
     this.#onUse();
-  }
-
-  #mayUseAnyway(id: string): boolean {
-    const { time, tellRun } = this.#parts;
-    const ask = (): boolean => tellRun({ id, setAt: this.#epochs.newestOfOwn(), isUsed: false });
-    if (!this.#superseded.mayBeUsed(id, time.now, ask)) return false;
-    this.#epochs.useAnyway();
-    return true;
   }
 
   #shakeHandsLater(): void {

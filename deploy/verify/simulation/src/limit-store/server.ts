@@ -52,6 +52,10 @@ export class LimitStoreServer {
     return runId === this.#supersededRun || (this.isUp && runId === this.runId);
   }
 
+  get hasSuperseded(): boolean {
+    return this.#supersededRun !== null;
+  }
+
   /** Which run a new connection of this host finds. */
   runIdFor(host: Host): string {
     return this.#supersededRun !== null && host === this.#misled ? this.#supersededRun : this.runId;

@@ -190,8 +190,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a superseded limit store is obeyed (docs/protocol.md#r12)',
     file: 'admission/dist/domain/epoch-history.js',
-    from: 'return own !== undefined && last > own',
-    to: 'return false',
+    from: 'return own.setAt > 0 &&',
+    to: 'return false &&',
     stage: 'failover',
   },
   {
@@ -204,15 +204,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a superseded limit store is used again while another one is used (docs/protocol.md#r12)',
     file: 'admission/dist/domain/epoch-history.js',
-    from: 'isLater && !run.isUsed',
+    from: 'isAsked && isLater(own, run)',
     to: 'false',
     stage: 'failover',
   },
   {
     name: 'epochs of a superseded limit store stay when it is used again (docs/protocol.md#r12)',
-    file: 'admission/dist/recover/recover-buckets.js',
-    from: 'staleBefore: limitStore.staleBefore()',
-    to: 'staleBefore: 0',
+    file: 'admission/dist/domain/token-script.js',
+    from: 'newEpoch(), staleBefore)',
+    to: 'newEpoch(), 0)',
     stage: 'failover',
   },
   {
@@ -316,7 +316,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
-    from: 'if (setAt < known.setAt || known.superseded.includes(epoch))',
+    from: 'if (setAt < known.setAt || isOfEarlierRun || known.superseded.includes(epoch))',
     to: 'if (false)',
     unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
   },
