@@ -1,6 +1,6 @@
 import { accountOfKey, argumentOf, POSITIONS, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
 import type { World } from '../hosts/world.js';
-import { versionIn } from './in-force.js';
+import { isBelieved, versionIn } from './in-force.js';
 
 /** Accounts that have just been confirmed are held against what their owners have. */
 export function checkConfirmed(world: World, { keys, args }: ScriptCall, reply: ScriptReply): void {
@@ -27,9 +27,7 @@ function checkOne({ server, ledger, streams, truth, scenario }: World, key: stri
   }
   for (const [told, version] of truth.told) {
     const [of, field = ''] = told.split(' ');
-    // A key that is not marked with the account's epoch is loaded when it calls.
-    const isLoaded = !field.startsWith('k:') || fields[field]?.startsWith(`${fields['t']} `) === true;
-    if (of === account && isLoaded && versionIn(fields[field]) < version)
+    if (of === account && isBelieved(fields, field) && versionIn(fields[field]) < version)
       broke(`${field}: ${fields[field]}, ${version} is in force`);
   }
   const stored = streams.usage.filter(({ storedAtMs }) => storedAtMs < begunAt).length;

@@ -28,11 +28,18 @@ export function inForce({ server, truth, admissions, time }: RunParts, { account
   const isJustBack = admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   if (server.hasSuperseded && isJustBack) return;
   for (const [field, version] of versions) {
-    // A key that is not there is asked for at its next call.
-    if (field.startsWith('k:') && fields[field] === undefined) continue;
+    if (!isBelieved(fields, field)) continue;
     const known = versionIn(fields[field]);
     if (known < version) truth.broke('what is told to be in force is', `${account} ${field}: ${known}, not ${version}`);
   }
+}
+
+/**
+ * Whether the field of a loaded account counts: a key that is not marked with the account's epoch is
+ * asked for at its next call.
+ */
+export function isBelieved(fields: Readonly<Record<string, string>>, field: string): boolean {
+  return !field.startsWith('k:') || fields[field]?.startsWith(`${fields['t']} `) === true;
 }
 
 /** A key's field has its mark before its version. */
