@@ -20,18 +20,27 @@ interface Told {
  * A change that its sender was told to be in force is where calls are admitted, if the account is
  * loaded there (docs/protocol.md#r10).
  */
-export function inForce({ server, truth, admissions, time }: RunParts, { account, versions }: Told): void {
+export function inForce(parts: RunParts, { account, versions }: Told): void {
+  const { server, truth } = parts;
   const keys = bucketKeys(bucketOfAccount(account));
   const fields = server.hash(keys.accounts + account);
   for (const [field, version] of versions) truth.told.set(`${account} ${field}`, version);
   if (!server.isOpen(keys.token) || !server.isLoaded(keys.token, fields['t'])) return;
-  const isJustBack = admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
-  if (server.hasSuperseded && isJustBack) return;
+  if (server.hasSuperseded && isElsewhere(parts, keys.token)) return;
   for (const [field, version] of versions) {
     if (!isBelieved(fields, field)) continue;
     const known = versionIn(fields[field]);
     if (known < version) truth.broke('what is told to be in force is', `${account} ${field}: ${known}, not ${version}`);
   }
+}
+
+/** Whether a change may be in force at a superseded limit store instead. */
+function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, tokenKey: string): boolean {
+  if (!server.isOutranked(tokenKey))
+    return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
+  const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
+  if (isMisled) truth.broke('a limit store that is used stays in use', tokenKey);
+  return true;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { accountOfKey, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
+import { accountOfKey, setAtOf, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
 import type { Failover, LimitStoreLoss } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -54,6 +54,15 @@ export class LimitStoreServer {
 
   get hasSuperseded(): boolean {
     return this.#supersededRun !== null;
+  }
+
+  /**
+   * Whether the superseded server has the later epoch of a bucket, because it lost all that it had:
+   * then replicas and edges obey that one until it ends.
+   */
+  isOutranked(tokenKey: string): boolean {
+    const epoch = (): string => this.redis.text(tokenKey).split(' ')[0] ?? '';
+    return setAtOf(this.redis.inSuperseded(epoch)) > setAtOf(epoch());
   }
 
   /** Which run a new connection of this host finds. */
