@@ -44,8 +44,8 @@ function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, to
 }
 
 /**
- * Whether the field of a loaded account counts: a key that is not marked with the account's epoch is
- * asked for at its next call.
+ * Whether the field of a loaded account counts: a key that is not marked with the account's epoch
+ * is asked for at its next call.
  */
 export function isBelieved(fields: Readonly<Record<string, string>>, field: string): boolean {
   return !field.startsWith('k:') || fields[field]?.startsWith(`${fields['t']} `) === true;
