@@ -5,7 +5,7 @@ export { RedisClock } from './adapters/redis-clock.js';
 export { Admission } from './admission.js';
 export { buildCatalogView, type CatalogView } from './domain/catalog-view.js';
 export { accountOfKey, bucketKeys } from './domain/store-keys.js';
-export { EpochHistory, isLater, type RunOfRedis } from './domain/epoch-history.js';
+export { EpochHistory, type RunOfRedis } from './domain/epoch-history.js';
 export { makeEpoch, runOf, setAtOf } from './domain/epoch.js';
 export { isHoldId, readHold, type StoredHold } from './domain/hold.js';
 export type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';

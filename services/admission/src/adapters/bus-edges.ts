@@ -27,6 +27,7 @@ export function tellLeaving(bus: Bus, replica: string): void {
   bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
 }
 
+/** The bus is there when the stream of heartbeats answers: a lost connection is noticed late. */
 export function otherReplicas(bus: Bus): OtherReplicas {
   return {
     tell: (run) => void bus.publish(edgeResyncRequest, {}, { tokens: [], run }),

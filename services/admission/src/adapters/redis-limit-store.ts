@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
 import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, bucketKeys, routeKey } from '../domain/store-keys.js';
-import { EpochHistory, isLater, type RunOfRedis } from '../domain/epoch-history.js';
+import { EpochHistory, type RunOfRedis } from '../domain/epoch-history.js';
 import { SupersededRun } from '../domain/superseded-run.js';
 import { replaceCalls } from '../domain/token-script.js';
 import { makeEpoch } from '../domain/epoch.js';
@@ -222,8 +222,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   hearRun(run: RunOfRedis): void {
-    if (run.isUsed && isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
-    const answer = this.#runId === null ? null : this.#epochs.answerTo(run);
+    const answer = this.#superseded.hear(run, this.#epochs, this.#runId !== null);
     if (answer !== null) this.#others.tell(answer);
   }
 

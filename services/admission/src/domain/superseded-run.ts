@@ -1,3 +1,5 @@
+import { type EpochHistory, isLater, type RunOfRedis } from './epoch-history.js';
+
 /** For so long nobody may have said that another run of the server is used. */
 const UNUSED_MS = 2_000;
 /** After a longer pause between two questions the time begins anew. */
@@ -24,6 +26,16 @@ export class SupersededRun {
   /** Some replica uses another run, or this one does: the time begins anew. */
   otherIsUsed(): void {
     this.#askedAt = -Infinity;
+  }
+
+  /**
+   * Another replica asks who uses a run that supersedes its own, or says that it uses one.
+   * @param isConnected this replica uses the run of `epochs`
+   * @returns what the other replicas are to be told; null: nothing
+   */
+  hear(run: RunOfRedis, epochs: EpochHistory, isConnected: boolean): RunOfRedis | null {
+    if (run.isUsed && isLater(run, epochs.connected())) this.otherIsUsed();
+    return isConnected ? epochs.answerTo(run) : null;
   }
 
   /** Whether the run that was asked for may be used. */

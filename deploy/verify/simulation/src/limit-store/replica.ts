@@ -1,11 +1,4 @@
-import {
-  AdmissionFault,
-  EpochHistory,
-  isLater,
-  makeEpoch,
-  replaceCalls,
-  SupersededRun,
-} from '@gateway/admission/cores';
+import { AdmissionFault, EpochHistory, makeEpoch, replaceCalls, SupersededRun } from '@gateway/admission/cores';
 import type {
   LimitStore,
   OtherReplicas,
@@ -128,8 +121,7 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   hearRun(run: RunOfRedis): void {
-    if (run.isUsed && isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
-    const answer = this.#runId === null ? null : this.#epochs.answerTo(run);
+    const answer = this.#superseded.hear(run, this.#epochs, this.#runId !== null);
     if (answer !== null) this.#parts.others.tell(answer);
   }
 
