@@ -153,5 +153,8 @@ export const COMMON_FIELDS = {
     min: 0,
     default: 660_000,
   }),
-  GATEWAY_UPSTREAM_DEADLINE_MS: field.durationMs({ doc: 'longest time that one call may take', default: 600_000 }),
+  GATEWAY_UPSTREAM_DEADLINE_MS: field.durationMs({
+    doc: 'longest time to the first event of a stream or to the end of a plain answer; then the longest silence of a stream',
+    default: 600_000,
+  }),
 };

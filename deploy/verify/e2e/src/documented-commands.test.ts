@@ -55,6 +55,18 @@ const PLACES = new Map<string, Place>([
   ['npm run backup', { file: 'deploy/verify/e2e/src/rolling/run-program.ts', says: 'backup-main.js' }],
   ['npm run restore', { file: 'deploy/verify/e2e/src/rolling/run-program.ts', says: 'restore-main.js' }],
   ['npm run restored', { file: 'deploy/setup/src/restore-main.ts', says: 'commands/restore.js' }],
+  [
+    'node services/billing/dist/commands/',
+    { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/' },
+  ],
+  [
+    'node services/admission/dist/lost-changes-main.js',
+    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/lost-changes-main.js' },
+  ],
+  [
+    'node services/dashboard/dist/operator-cli/main.js',
+    { file: 'deploy/verify/e2e/src/runbooks.test.ts', says: 'dist/operator-cli/main.js' },
+  ],
   ['npm run audit', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/audit' }],
   ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
   ['npm run promote', { file: 'deploy/verify/e2e/src/standbys/harm-members.ts', says: 'return promote({' }],

@@ -13,18 +13,19 @@ const OPERATOR = `${process.execPath} services/dashboard/dist/operator-cli/main.
 const COMMANDS_MS = 30_000;
 const REFUSED_ADDRESS = 'http://127.0.0.1:9';
 
-/** What a source is before, and what the page makes of it. */
-const PAGES: Readonly<Record<string, { before: Partial<SourceView>; after: Partial<SourceView> }>> = {
-  GatewayCredentialsRefused: {
-    before: { hasCredential: false },
-    after: { credentialOf: 'source', hasCredential: true },
-  },
-  GatewaySourcesFailing: { before: { enabled: true }, after: { enabled: false } },
+/** What a source is before, and what each block of the page, in their order, makes of it. */
+const PAGES: Readonly<Record<string, readonly Partial<SourceView>[]>> = {
+  GatewayCredentialsRefused: [
+    { hasCredential: false, credentialOf: 'provider' },
+    { hasCredential: true, credentialOf: 'source' },
+  ],
+  GatewaySourcesFailing: [{ enabled: false }],
 };
 
 const blocks = readdirSync(RUNBOOKS).flatMap((file) =>
-  [...readFileSync(RUNBOOKS + file, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, commands = '']) => ({
+  [...readFileSync(RUNBOOKS + file, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, commands = ''], at) => ({
     page: file.replace(/\.md$/, ''),
+    at,
     commands,
   })),
 );
@@ -32,7 +33,8 @@ const blocks = readdirSync(RUNBOOKS).flatMap((file) =>
 const tools = spawnSync('bash', ['-c', 'command -v jq'], { stdio: 'ignore' }).status === 0 ? test : test.skip;
 
 test('every block of commands is run here, and no page asks for a PUT without one', () => {
-  expect(blocks.map(({ page }) => page).sort()).toEqual(Object.keys(PAGES).sort());
+  const known = Object.entries(PAGES).flatMap(([page, afters]) => afters.map((_, at) => `${page} ${at}`));
+  expect(blocks.map(({ page, at }) => `${page} ${at}`).sort()).toEqual(known.sort());
   for (const file of readdirSync(RUNBOOKS)) {
     const rest = readFileSync(RUNBOOKS + file, 'utf8').replace(/^```sh\n[\s\S]*?^```/gm, '');
     // A PUT replaces the whole object: words alone leave out what else belongs into it.
@@ -41,15 +43,20 @@ test('every block of commands is run here, and no page asks for a PUT without on
 });
 
 tools.each(blocks)(
-  '$page does what it says, and nothing else (needs bash and jq)',
-  async ({ page, commands }) => {
+  '$page, block $at, does what it says, and nothing else (needs bash and jq)',
+  async ({ page, at, commands }) => {
     const system = sharedSystem();
     const { operator } = system;
-    const model = await operator.model(null, [REFUSED_ADDRESS], { credential: null, priority: 7, weight: 3 });
-    const path = `/sources/${model.sources[0]}`;
-    const before = await operator.must<SourceView>('GET', path);
-    expect(before).toMatchObject(PAGES[page]?.before ?? {});
-    const script = commands.replaceAll('<id>', model.sources[0] ?? '').replaceAll('npm run -s operator --', OPERATOR);
+    const providerId = `runbook-${page.toLowerCase()}-${at}`;
+    await operator.must('PUT', `/providers/${providerId}`, { name: page, format: 'openai' });
+    const own = { providerId, credential: null, priority: 7, weight: 3 };
+    const [source = ''] = (await operator.model(null, [REFUSED_ADDRESS], own)).sources;
+    const before = await operator.must<SourceView>('GET', `/sources/${source}`);
+    expect(before).toMatchObject({ enabled: true, hasCredential: false, credentialOf: null });
+    const script = commands
+      .replaceAll('<source>', source)
+      .replaceAll('<provider>', providerId)
+      .replaceAll('npm run -s operator --', OPERATOR);
     const { status, stderr } = spawnSync('bash', ['--norc', '-eo', 'pipefail', '-c', script], {
       cwd: ROOT,
       input: 'the-new-credential\n',
@@ -62,7 +69,7 @@ tools.each(blocks)(
       timeout: COMMANDS_MS,
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: expect.any(String) });
-    expect(await operator.must('GET', path)).toEqual({ ...before, ...PAGES[page]?.after });
+    expect(await operator.must('GET', `/sources/${source}`)).toEqual({ ...before, ...PAGES[page]?.[at] });
   },
   60_000,
 );
