@@ -1,20 +1,19 @@
 #!lua flags=allow-oom
 -- uses: gate
--- The epoch of a bucket (docs/protocol.md#r12): restore sets one where there is none, or one that
--- is stale; open opens the bucket under the one that is named.
+-- The epoch of a bucket (docs/protocol.md#r12): restore sets one where there is none; open opens
+-- the bucket under the one that is named.
 --
 -- Replies {state, now, token, since}
 local token_key = KEYS[KEY.token]
 local action, wanted = ARGV[TOKEN.action], ARGV[TOKEN.token]
 local now = redis_now()
 local token, state, caught_up, since = gate_token(token_key)
-local set_at = token and tonumber(string.match(token, '%.(%d+)%.')) or 0
-if action == 'restore' and (not token or set_at < tonumber(ARGV[TOKEN.stale_before])) then
+if not token then
+  if action ~= 'restore' then
+    return { 'lost', int(now) }
+  end
   redis.call('SET', token_key, wanted .. ' restoring ' .. int(now) .. ' 0')
   return { 'restoring', int(now), wanted, int(now) }
-end
-if not token then
-  return { 'lost', int(now) }
 end
 if action == 'open' and token == wanted and state == 'restoring' then
   redis.call('SET', token_key, token .. ' open ' .. since .. ' ' .. caught_up)

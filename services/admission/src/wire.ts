@@ -50,7 +50,10 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   // A bus that came back with another store has no stream: without one no edge can say what it
   // runs.
   const ended = new AbortController();
-  bus.onReconnect(() => void makeStream(ended.signal).catch(() => undefined));
+  bus.onReconnect(() => {
+    limitStore.askOthers();
+    void makeStream(ended.signal).catch(() => undefined);
+  });
   const catalog = startCatalogMirror(bus, log);
   const backPressure = watchStores(limitStore, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
   const admission = new Admission({
@@ -84,6 +87,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     serveCalls(bus, admission);
   }, CALLS_LOOK_MS);
   await bus.listening();
+  limitStore.askOthers();
   return {
     admission,
     clock,

@@ -210,9 +210,9 @@ function subscribeToBus(
   monotonicMs: () => number,
 ): void {
   bus.subscribe(edgeHeartbeatReply, (reply) => heartbeats.onReply(reply), { words: { edge: edgeId } });
-  bus.subscribe(edgeResyncRequest, ({ tokens, left }) => {
-    if (left === undefined) heartbeats.onResyncRequest(tokens);
-    else edge.replicas.left(left, monotonicMs());
+  bus.subscribe(edgeResyncRequest, (request) => {
+    if (request.left === undefined) heartbeats.onResyncRequest(request);
+    else edge.replicas.left(request.left, monotonicMs());
   });
   catalog.onChange(() => edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs()));
   bus.onReconnect(() => journal.retryNow());

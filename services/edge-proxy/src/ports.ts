@@ -10,6 +10,7 @@ import type {
   edgeHeartbeat,
   edgeHealth,
   edgeHeartbeatReply,
+  edgeResyncRequest,
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
 import type { EndpointRow } from './domain/endpoints.js';
@@ -24,6 +25,7 @@ export type UsageAnswer = AnswerOf<typeof admissionUsage>;
 /** A full heartbeat, or a short one. */
 export type Heartbeat = BodyOf<typeof edgeHeartbeat> | BodyOf<typeof edgeShortHeartbeat>;
 export type HeartbeatReply = ReceivedOf<typeof edgeHeartbeatReply>;
+export type ResyncRequest = ReceivedOf<typeof edgeResyncRequest>;
 export type HealthMessage = BodyOf<typeof edgeHealth>;
 export type ReceivedHealth = Pick<ReceivedOf<typeof edgeHealth>, 'edge' | 'sources'>;
 

@@ -102,7 +102,7 @@ export const edgeHeartbeatReply = published({
 /**
  * Admission asks all edges for a heartbeat at once while it restores buckets. Other replicas hear
  * of the new epochs too: one that is connected to a superseded Redis gives it up. Without epochs it
- * says one thing of a replica: that it stops, or which run of Redis it is led to.
+ * says one thing of a replica: that it stops, or which run of Redis it uses or is led to.
  */
 export const edgeResyncRequest = published({
   name: 'edge.report',

@@ -194,8 +194,12 @@ SWEEP = {
 TOKEN = {
   action = 3,
   token = 4,
-  stale_before = 5,
-  size = 5,
+  size = 4,
+}
+REPLACE = {
+  token = 3,
+  stale_before = 4,
+  size = 4,
 }
 LEASE = {
   replica = 3,

@@ -8,7 +8,7 @@ import {
 } from '@gateway/contracts/messages';
 import type { KeptHeartbeat } from '../domain/last-heartbeats.js';
 import type { Edges, Log } from '../ports.js';
-import type { OtherReplicas } from './redis-limit-store.js';
+import type { OtherReplicas } from '../domain/run-agreement.js';
 
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 86_400_000;

@@ -194,6 +194,48 @@ test('a superseded server is used again when nobody uses another one, and its ep
   expect(limitStore.usable()).toBe(false);
 });
 
+test('a run is as late as the newest of its epochs, whichever bucket has it', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const first = await restoreFirst(limitStore);
+  const [id, setAt] = [runOf(first), setAtOf(first)];
+  await redis.set(bucketKeys(200).token, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
+  limitStore.hear([makeEpoch('f'.repeat(40), setAt + 30_000, '00')]);
+  expect(limitStore.usable()).toBe(false);
+  await until('it is in use again', () => limitStore.usable());
+});
+
+test('a handshake that waited for the others does nothing when its connection has ended meanwhile', async () => {
+  const { server, redis } = await startRedis();
+  const waiting: ((isHeard: boolean) => void)[] = [];
+  let [now, asked] = [0, 0];
+  const clock = new RedisClock();
+  clock.monotonic = () => now;
+  const { limitStore } = openLimitStore(server.url, clock);
+  await until('it is in use', () => limitStore.usable());
+  const token = await restoreFirst(limitStore);
+  limitStore.setOthers({
+    tell: () => undefined,
+    areHeard: () => {
+      asked += 1;
+      if (asked === 1) return Promise.resolve(true);
+      now = 2_500;
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+  });
+  limitStore.hear([makeEpoch('f'.repeat(40), setAtOf(token) + 60_000, '00')]);
+  await until('a handshake waits, and could begin anew', () => waiting.length > 0);
+  await redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until('the next one waits', () => waiting.length > 1);
+  waiting[0]?.(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect(redis.get(bucketKeys(0).token)).resolves.toMatch(token);
+  expect(limitStore.usable()).toBe(false);
+  waiting[1]?.(true);
+  await until('it is in use again', () => limitStore.usable());
+});
+
 test('whoever is led to an older run is told which one is used, and nobody else is', async () => {
   const { server } = await startRedis();
   const told: RunOfRedis[] = [];

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
-import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, bucketKeys, routeKey } from '../domain/store-keys.js';
-import { EpochHistory, type RunOfRedis } from '../domain/epoch-history.js';
-import { SupersededRun } from '../domain/superseded-run.js';
-import { replaceCalls } from '../domain/token-script.js';
+import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, routeKey } from '../domain/store-keys.js';
+import type { RunOfRedis } from '../domain/epoch-history.js';
+import { type OtherReplicas, RunAgreement } from '../domain/run-agreement.js';
+import { EPOCH_KEYS, replaceCall } from '../domain/token-script.js';
 import { makeEpoch } from '../domain/epoch.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
@@ -52,13 +52,6 @@ const SCAN_KEYS = 1_000;
 
 const SUPERSEDED = 'another Redis server has taken the place of this one';
 
-/** The other replicas of admission, over the bus. */
-export interface OtherReplicas {
-  tell(run: RunOfRedis): void;
-  /** Whether the bus is there, by an answer of its stream. */
-  areHeard(): Promise<boolean>;
-}
-
 /** How full Redis is: used bytes and the limit, 0 for none. */
 export interface RedisMemory {
   readonly usedBytes: number;
@@ -84,10 +77,8 @@ export class RedisLimitStore implements LimitStore {
   #runId: string | null = null;
   /** Counts connections and their ends: a handshake that outlives its connection is void. */
   #generation = 0;
-  readonly #epochs = new EpochHistory();
-  readonly #superseded = new SupersededRun();
+  readonly #runs: RunAgreement;
   #onUse: () => void = () => undefined;
-  #others: OtherReplicas = { tell: () => undefined, areHeard: () => Promise.resolve(false) };
   #problem: string | null = null;
   readonly #refused: ThrottledLog;
 
@@ -99,6 +90,7 @@ export class RedisLimitStore implements LimitStore {
     scripts = loadScripts(),
   ) {
     this.#scripts = scripts;
+    this.#runs = new RunAgreement(() => clock.monotonic());
     this.#refused = new ThrottledLog(log, 'redis handshake failed');
     this.#address = redisAddressOf(url);
     this.#redis = new Redis({
@@ -144,7 +136,12 @@ export class RedisLimitStore implements LimitStore {
 
   /** By whom other replicas are asked which run they use, and answered. */
   setOthers(others: OtherReplicas): void {
-    this.#others = others;
+    this.#runs.setOthers(others);
+  }
+
+  /** The bus is there: who uses a later run than the connected one has not been heard. */
+  askOthers(): void {
+    this.#runs.ask();
   }
 
   close(): void {
@@ -215,15 +212,11 @@ export class RedisLimitStore implements LimitStore {
 
   /** Gives the connection up if the epochs say that another server has taken its place. */
   hear(epochs: readonly string[]): void {
-    for (const epoch of epochs) this.#epochs.observe(epoch);
-    if (this.#runId === null || !this.#epochs.isSuperseded()) return;
-    this.log.warn({ runId: this.#runId }, SUPERSEDED);
-    this.#reconnect();
+    if (this.#runs.hear(epochs)) this.#giveUp();
   }
 
   hearRun(run: RunOfRedis): void {
-    const answer = this.#superseded.hear(run, this.#epochs, this.#runId !== null);
-    if (answer !== null) this.#others.tell(answer);
+    if (this.#runs.hearRun(run)) this.#giveUp();
   }
 
   async accounts(cursor: string): Promise<AccountsStep> {
@@ -260,14 +253,19 @@ export class RedisLimitStore implements LimitStore {
       if (this.#problem !== null) throw new Error(this.#problem);
       const runId = runIdOf(facts) ?? '';
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
-      const epoch = (await this.#redis.get(bucketKeys(0).token))?.split(' ')[0] ?? '';
+      const epochs = await this.#readEpochs();
       if (generation !== this.#generation) return;
-      this.#epochs.begin(runId);
-      this.#epochs.observe(epoch);
-      if (this.#epochs.isSuperseded()) await this.#beginAnew(runId);
-      if (generation !== this.#generation) return;
+      if (!this.#runs.connected(runId, epochs)) {
+        const mayBeUsed = await this.#runs.mayBeginAnew();
+        // By now the connection may lead to another server.
+        if (generation !== this.#generation) return;
+        if (!mayBeUsed) throw new Error((this.#problem = SUPERSEDED));
+        const epoch = await this.#replaceEpochs(runId);
+        if (generation !== this.#generation) return;
+        if (!this.#runs.connected(runId, [epoch])) throw new Error(SUPERSEDED);
+      }
       this.clock.forget();
-      this.#superseded.otherIsUsed();
+      this.#runs.used();
       this.#runId = runId;
       this.log.info({ runId }, 'redis is in use');
       this.#onUse();
@@ -278,18 +276,23 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Replaces the epochs of a superseded run. @throws Error where another one is used, or may be */
-  async #beginAnew(runId: string): Promise<void> {
-    this.#others.tell({ ...this.#epochs.connected(), isUsed: false });
-    if (await this.#others.areHeard()) this.#superseded.asked(runId, this.clock.monotonic());
-    if (!this.#superseded.mayBeUsed(this.clock.monotonic())) throw new Error((this.#problem = SUPERSEDED));
+  /** Of all buckets; empty: it has none. */
+  async #readEpochs(): Promise<string[]> {
+    const pipeline = this.#redis.pipeline();
+    for (const key of EPOCH_KEYS) pipeline.get(key);
+    return ((await pipeline.exec()) ?? []).map(([error, text]) => {
+      if (error) throw error;
+      return typeof text === 'string' ? (text.split(' ')[0] ?? '') : '';
+    });
+  }
+
+  /** Gives the buckets of a superseded run a later epoch than all that are known: that one. */
+  async #replaceEpochs(runId: string): Promise<string> {
     this.log.warn({ runId }, 'nobody uses the Redis server that has taken the place of this one');
-    const calls = replaceCalls(() => this.#epochFor(runId), this.#epochs.nextTime(0));
-    for (const reply of await this.#batcher.run(calls, runId, this.clock.offsetMs())) {
-      if (reply instanceof Error) throw reply;
-      this.#epochs.observe(reply[2] ?? '');
-    }
-    if (this.#epochs.isSuperseded()) throw new Error(SUPERSEDED);
+    const call = replaceCall(this.#epochFor(runId), this.#runs.nextTime(0));
+    const [reply = new Error('no reply')] = await this.#batcher.run([call], runId, this.clock.offsetMs());
+    if (reply instanceof Error) throw reply;
+    return reply[2] ?? '';
   }
 
   async #findSweepServer(): Promise<void> {
@@ -313,6 +316,11 @@ export class RedisLimitStore implements LimitStore {
     return { remoteAddress, remotePort };
   }
 
+  #giveUp(): void {
+    this.log.warn({ runId: this.#runId }, SUPERSEDED);
+    this.#reconnect();
+  }
+
   /** Gives the connection up; the next one shakes hands anew. */
   #reconnect(): void {
     this.#lose();
@@ -323,11 +331,12 @@ export class RedisLimitStore implements LimitStore {
   #lose(): void {
     this.#generation += 1;
     if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
+    this.#runs.lost();
     this.#runId = null;
   }
 
   #epochFor(runId: string): string {
-    const setAt = this.#epochs.nextTime(this.clock.wall());
+    const setAt = this.#runs.nextTime(this.clock.wall());
     return makeEpoch(runId, setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
   }
 

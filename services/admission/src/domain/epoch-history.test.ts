@@ -7,7 +7,7 @@ const epoch = (runId: string, setAt: number): string => makeEpoch(runId, setAt, 
 
 function connectedTo(runId: string, ...known: string[]): EpochHistory {
   const history = new EpochHistory();
-  history.begin(runId);
+  history.begin(runId, []);
   for (const one of known) history.observe(one);
   return history;
 }
@@ -28,12 +28,13 @@ test.each([
 
 test('a server that is connected again is judged anew, by what was heard', () => {
   const history = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6));
-  history.begin(OLD);
+  history.begin(OLD, ['']);
   expect(history.isSuperseded()).toBe(false);
-  history.observe(epoch(OLD, 5));
+  history.begin(OLD, [epoch(OLD, 5), '']);
   expect(history.isSuperseded()).toBe(true);
-  history.begin(NEW);
-  history.observe(epoch(NEW, 6));
+  history.begin(OLD, [epoch(OLD, 5), epoch(OLD, 7)]);
+  expect(history.isSuperseded()).toBe(false);
+  history.begin(NEW, [epoch(NEW, 8)]);
   expect(history.isSuperseded()).toBe(false);
 });
 
@@ -42,9 +43,8 @@ test('epochs that were quoted before the connection do not supersede the run tha
   started.observe(epoch(NEW, 7));
   const failedOver = connectedTo(OLD, epoch(OLD, 5), epoch(NEW, 6), epoch(NEW, 7));
   for (const history of [started, failedOver]) {
-    history.begin(NEW);
-    // One bucket's epoch is read, and others of the same run were set after it.
-    history.observe(epoch(NEW, 6));
+    // It has lost all since, and has one new epoch.
+    history.begin(NEW, [epoch(NEW, 6)]);
     expect(history.isSuperseded()).toBe(false);
   }
 });
@@ -62,24 +62,38 @@ test('of two runs with epochs of one time one supersedes the other, whoever look
 });
 
 test.each([
-  ['an earlier one that somebody asks for', { id: OLD, setAt: 5, isUsed: false }, true],
-  ['an earlier one that somebody uses', { id: OLD, setAt: 5, isUsed: true }, false],
-  ['a later one', { id: OLD, setAt: 7, isUsed: false }, false],
-  ['one of the same time', { id: OLD, setAt: 6, isUsed: false }, true],
-  ['one of the same time with a greater id', { id: 'c'.repeat(40), setAt: 6, isUsed: false }, false],
-  ['the connected one', { id: NEW, setAt: 5, isUsed: false }, false],
-])('of the runs %s is answered by the connected one: %#', (_name, run, isAnswered) => {
-  const answer = { id: NEW, setAt: 6, isUsed: true };
-  expect(connectedTo(NEW, epoch(NEW, 6)).answerTo(run)).toEqual(isAnswered ? answer : null);
+  ['an earlier one', { id: OLD, setAt: 5 }, true],
+  ['a later one', { id: OLD, setAt: 7 }, false],
+  ['one of the same time', { id: OLD, setAt: 6 }, true],
+  ['one of the same time with a greater id', { id: 'c'.repeat(40), setAt: 6 }, false],
+  ['the connected one', { id: NEW, setAt: 5 }, false],
+])('of the runs %s is superseded by the connected one: %#', (_name, run, isSuperseded) => {
+  expect(connectedTo(NEW, epoch(NEW, 6)).supersedes({ ...run, isUsed: false })).toBe(isSuperseded);
 });
 
-test('a run without an epoch answers nobody', () => {
-  expect(connectedTo(NEW).answerTo({ id: OLD, setAt: 5, isUsed: false })).toBeNull();
+test('a run without an epoch supersedes nothing', () => {
+  expect(connectedTo(NEW).supersedes({ id: OLD, setAt: 5, isUsed: false })).toBe(false);
+});
+
+test('what another replica says of its run counts as an epoch of it; of the connected run it says nothing', () => {
+  const history = connectedTo(OLD, epoch(OLD, 5));
+  history.observeRun({ id: OLD, setAt: 9, isUsed: true });
+  expect(history.connected()).toEqual({ id: OLD, setAt: 5 });
+  history.observeRun({ id: NEW, setAt: 6, isUsed: true });
+  expect(history.isSuperseded()).toBe(true);
+});
+
+test.each([
+  ['the connected run alone', [epoch(NEW, 5), epoch(NEW, 6)], false],
+  ['another run too', [epoch(NEW, 5), epoch(OLD, 4)], true],
+  ['nothing', ['', 'none'], false],
+])('of others are epochs of %s: %#', (_name, epochs, areOfOthers) => {
+  expect(connectedTo(NEW, epoch(NEW, 6)).areOfOthers(epochs)).toBe(areOfOthers);
 });
 
 test('a new epoch is later than all of the run before, whatever the clock says', () => {
   const history = connectedTo(OLD, epoch(OLD, 50));
-  history.begin(NEW);
+  history.begin(NEW, []);
   expect(history.nextTime(7)).toBe(51);
 });
 

@@ -8,7 +8,7 @@ export interface RunOfRedis {
   readonly id: string;
   /** Its newest epoch, epoch ms. */
   readonly setAt: number;
-  /** The replica uses it; else it asks who uses one that supersedes it. */
+  /** The replica uses it; else it is led to it, and asks who uses a later one. */
   readonly isUsed: boolean;
 }
 
@@ -19,23 +19,34 @@ export interface RunOfRedis {
 export class EpochHistory {
   #runId = '';
   /**
-   * The newest epoch of each run. Of the connected one only what was observed since it came into
-   * use; what somebody quotes before that is of a run that may have lost all in between.
+   * The newest epoch of each run. Of the connected one only what was observed since it was
+   * connected; what somebody quotes before that is of a run that may have lost all in between.
    */
   readonly #newest = new Map<string, number>();
 
-  /** A server has come into use, perhaps the same one as before. */
-  begin(runId: string): void {
+  /**
+   * A server is connected, perhaps the same one as before.
+   * @param epochs of all its buckets: of one alone another one's may be the newest
+   */
+  begin(runId: string, epochs: readonly string[]): void {
     this.#runId = runId;
     this.#newest.delete(runId);
+    for (const epoch of epochs) this.observe(epoch);
   }
 
   /** An epoch that the connected server answered, or that somebody quotes; empty: none. */
   observe(epoch: string): void {
-    const runId = runOf(epoch);
-    const setAt = setAtOf(epoch);
-    if (setAt > (this.#newest.get(runId) ?? 0)) this.#newest.set(runId, setAt);
-    if (this.#newest.size > RUNS_MAX) this.#forgetOldest();
+    this.#observe(runOf(epoch), setAtOf(epoch));
+  }
+
+  /** Another replica says that it uses a run. */
+  observeRun({ id, setAt }: RunOfRedis): void {
+    if (id !== this.#runId) this.#observe(id, setAt);
+  }
+
+  /** Whether one of these epochs is of another run than the connected one. */
+  areOfOthers(epochs: readonly string[]): boolean {
+    return epochs.some((epoch) => setAtOf(epoch) > 0 && runOf(epoch) !== this.#runId);
   }
 
   /**
@@ -53,11 +64,10 @@ export class EpochHistory {
     return { id: this.#runId, setAt: this.#newest.get(this.#runId) ?? 0 };
   }
 
-  /** What the connected run says to a replica that is led to another one; null: nothing. */
-  answerTo(run: RunOfRedis): RunOfRedis | null {
+  /** Whether the connected run is another one, and later. */
+  supersedes(run: RunOfRedis): boolean {
     const own = this.connected();
-    const isAsked = !run.isUsed && run.id !== own.id;
-    return isAsked && isLater(own, run) ? { ...own, isUsed: true } : null;
+    return run.id !== own.id && isLater(own, run);
   }
 
   /** A time for a new epoch: later than that of each known one. */
@@ -68,6 +78,11 @@ export class EpochHistory {
   /** Of all runs; 0: none is known. */
   #last(): number {
     return Math.max(0, ...this.#newest.values());
+  }
+
+  #observe(runId: string, setAt: number): void {
+    if (setAt > (this.#newest.get(runId) ?? 0)) this.#newest.set(runId, setAt);
+    if (this.#newest.size > RUNS_MAX) this.#forgetOldest();
   }
 
   #forgetOldest(): void {

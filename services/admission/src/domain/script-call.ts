@@ -8,6 +8,7 @@ export const SCRIPT_NAMES = [
   'beat',
   'create',
   'token',
+  'replace',
   'lease',
   'read',
   'list',

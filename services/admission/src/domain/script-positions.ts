@@ -115,7 +115,8 @@ export const POSITIONS = {
   TAKE: ['account', 'id'],
   DUE: ['replica', 'othersMs', 'ownMs', 'listens', 'silenceMs', 'leaseMs'],
   SWEEP: ['accounts', 'holds', 'entriesMax', 'askedAgainMax', 'silentUntil'],
-  TOKEN: ['action', 'token', 'staleBefore'],
+  TOKEN: ['action', 'token'],
+  REPLACE: ['token', 'staleBefore'],
   LEASE: ['replica', 'leaseMs'],
   /** Then the fields that are asked for. */
   READ: ['keyField'],

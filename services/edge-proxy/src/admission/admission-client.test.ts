@@ -23,6 +23,8 @@ let mayAdmit: boolean;
 let admissionClient: AdmissionClient;
 let replicas: KnownReplicas;
 
+const EPOCH = 'run.1.aa';
+
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'performance'] });
   nowMs = 0;
@@ -76,14 +78,14 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
   expect(busClient.sent).toHaveLength(1);
   const [sent] = busClient.sent;
   expect([sent?.batch.opens.length, sent?.batch.admits.length, sent?.batch.releases.length]).toEqual([1, 2, 1]);
-  sent?.answer({ answers: [admittedUnder('t1', two.id)] });
+  sent?.answer({ answers: [admittedUnder(EPOCH, two.id)] });
   expect(await admits[1]).toMatchObject({ kind: 'admitted', id: two.id });
   expect(sent?.isClosed).toBe(false);
   const openId = sent?.batch.opens[0]?.id ?? '';
   sent?.answer({
     answers: [
       { kind: 'refused', id: one.id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } },
-      { kind: 'opened', id: openId, account: 'acc', bucket: 3, token: 't' },
+      { kind: 'opened', id: openId, account: 'acc', bucket: 3, token: EPOCH },
     ],
     released: [sent.batch.releases[0]?.id ?? ''],
   });
@@ -94,7 +96,7 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
 });
 
 test.each<[string, (id: string) => BatchAnswer]>([
-  ['that it is open', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: 't' })],
+  ['that it is open', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: EPOCH })],
   ['a refusal', (id) => ({ kind: 'refused', id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } })],
 ])('a late answer to another try of its open does not settle an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
@@ -103,12 +105,12 @@ test.each<[string, (id: string) => BatchAnswer]>([
   advance(275);
   const [first, second] = busClient.sent;
   expect(busClient.sent).toHaveLength(2);
-  second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, token: 't' }] });
+  second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, token: EPOCH }] });
   expect(await open).toMatchObject({ kind: 'opened' });
   const admission = admissionClient.admit(asked, true);
   flush();
   first?.answer({ answers: [late(asked.id)] });
-  busClient.sent[2]?.answer({ answers: [admittedUnder('t', asked.id)] });
+  busClient.sent[2]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await admission).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
@@ -125,7 +127,7 @@ test("after 250 ms of silence another replica's own subject is asked, with the s
   flush();
   busClient.sent[0]?.answer({ replica: 'hung', answers: [] });
   advance(25);
-  busClient.sent[0]?.answer({ replica: 'alive', answers: [admittedUnder('t1', warm.id)] });
+  busClient.sent[0]?.answer({ replica: 'alive', answers: [admittedUnder(EPOCH, warm.id)] });
   const outcome = admissionClient.admit(asked, true);
   flush();
   advance(200);
@@ -133,10 +135,10 @@ test("after 250 ms of silence another replica's own subject is asked, with the s
   advance(75);
   expect(busClient.sent).toHaveLength(3);
   expect(busClient.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
-  busClient.sent[2]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[2]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
   // The first message's answer comes too: the call runs, so nothing is released.
-  busClient.sent[1]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[1]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   flush();
   expect(admissionClient.unansweredReleases()).toEqual([]);
 });
@@ -149,7 +151,7 @@ test('a retry that meets silence again goes to a replica that was not asked yet'
     busClient.sent[0]?.answer({ replica });
     advance(25);
   }
-  busClient.sent[0]?.answer({ replica: 'hung', answers: [admittedUnder('t1', warm.id)] });
+  busClient.sent[0]?.answer({ replica: 'hung', answers: [admittedUnder(EPOCH, warm.id)] });
   void admissionClient.admit(asked, true);
   flush();
   advance(1_000);
@@ -164,7 +166,7 @@ test('after 2 s in all the call is a fault, and what may have been admitted is r
   expect(await outcome).toEqual(fault);
   expect(busClient.sent.filter(({ batch }) => batch.admits.length > 0)).toHaveLength(4);
   expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
-  busClient.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   flush();
   expect(busClient.sent.at(-1)?.batch.releases).toMatchObject([{ id: asked.id, blind: true }]);
   admissionClient.releasesAnswered([asked.id]);
@@ -213,7 +215,7 @@ test('a replica that has left is forgotten, and the call goes on at once at whoe
   busClient.sent[1]?.fault('no_responders');
   expect(busClient.sent).toHaveLength(3);
   expect(busClient.sent[2]).toMatchObject({ replica: undefined, batch: { admits: [{ id: asked.id }], releases: [] } });
-  busClient.sent[2]?.answer({ replica: 'slow', answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[2]?.answer({ replica: 'slow', answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(admissionClient.unansweredReleases()).toEqual([]);
   void admissionClient.admit(entry(), true);
@@ -256,7 +258,7 @@ test('nobody serves admission for a moment: it is asked again until somebody doe
     busClient.sent[count]?.fault('no_responders');
   }
   advance(250);
-  busClient.sent[6]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[6]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
 });
 
@@ -292,15 +294,15 @@ test('an answer under a superseded token is void: the same id is asked again', a
   void admissionClient.admit(before, true);
   void admissionClient.admit(after, true);
   flush();
-  busClient.sent[0]?.answer({ answers: [admittedUnder('old', before.id)] });
-  busClient.sent[0]?.answer({ answers: [admittedUnder('new', after.id)] });
+  busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, before.id)] });
+  busClient.sent[0]?.answer({ answers: [admittedUnder('run.2.bb', after.id)] });
   const outcome = admissionClient.admit(asked, true);
   flush();
-  busClient.sent[1]?.answer({ answers: [admittedUnder('old', asked.id)] });
+  busClient.sent[1]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   flush();
   expect(busClient.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
-  busClient.sent[2]?.answer({ answers: [admittedUnder('new', asked.id)] });
-  expect(await outcome).toMatchObject({ kind: 'admitted', token: 'new' });
+  busClient.sent[2]?.answer({ answers: [admittedUnder('run.2.bb', asked.id)] });
+  expect(await outcome).toMatchObject({ kind: 'admitted', token: 'run.2.bb' });
 });
 
 test('an answer older than 5 s is not acted on: its hold is given back', async () => {
@@ -309,10 +311,10 @@ test('an answer older than 5 s is not acted on: its hold is given back', async (
   flush();
   // The event loop was held up: the sweep has not run when the answer comes.
   nowMs += 5_001;
-  busClient.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[0]?.answer({ answers: [admittedUnder(EPOCH, asked.id)] });
   expect(await outcome).toEqual(fault);
   expect(admissionClient.unansweredReleases()).toMatchObject([
-    { blind: false, id: asked.id, outcome: 'void', tag: 't1' },
+    { blind: false, id: asked.id, outcome: 'void', tag: EPOCH },
   ]);
 });
 
@@ -337,7 +339,7 @@ test('an answer may end without its release while there is room, from its admiss
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
   flush();
-  const answer = admittedUnder('t1', asked.id) as AdmittedAnswer & { hold: HoldFields };
+  const answer = admittedUnder(EPOCH, asked.id) as AdmittedAnswer & { hold: HoldFields };
   busClient.sent[0]?.answer({ answers: [{ ...answer, roomLeft: 1 }] });
   await outcome;
   expect(admissionClient.mayMeetOwnHold(TEST_ACCOUNT, 1)).toBe(false);

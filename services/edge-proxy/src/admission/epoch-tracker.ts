@@ -1,55 +1,53 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import type { BucketEpochs } from '@gateway/contracts/messages';
+import type { ResyncRequest } from '../ports.js';
 
-/** Superseded epochs kept per bucket. A late message outlives at most this many losses of Redis. */
-const SUPERSEDED_MAX = 8;
+/** A run of Redis, and when the newest of its epochs was set: epoch milliseconds. */
+type Run = Pick<NonNullable<ResyncRequest['run']>, 'id' | 'setAt'>;
 
-interface BucketHistory {
-  current: string;
-  /** Epoch milliseconds at which the current epoch was set. */
-  setAt: number;
-  superseded: string[];
+interface Epoch {
+  readonly token: string;
+  readonly run: Run;
 }
 
 /**
- * Tracks the current epoch of each bucket. A newer epoch supersedes the one before it, and answers
- * under a superseded epoch are void (docs/protocol.md#r3). The time inside the epochs decides which
- * is newer, and of two of one time the greater id of their runs, as for admission. The order of
- * arrival does not: an answer of a lost limit store may come late, and under an epoch that this
- * edge has never seen.
+ * Tracks the run of Redis that decides, and its epoch of each bucket. Of two runs the one with the
+ * newest epoch decides, and of two with epochs of one time the one with the greater id, as for
+ * admission (docs/protocol.md#r12): in one bucket alone the order may be another. Answers under an
+ * epoch of another run, or under an earlier one of the bucket, are void (docs/protocol.md#r3). The
+ * order of arrival says nothing: an answer of a lost limit store may come late, and under an epoch
+ * that this edge has never seen.
  */
 export class EpochTracker {
-  readonly #buckets: (BucketHistory | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);
+  #run: Run = { id: '', setAt: -1 };
+  readonly #buckets: (Epoch | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);
 
   /** Records an epoch. False if it is superseded: its sender saw a limit store that is lost. */
-  observe(bucket: number, epoch: string): boolean {
+  observe(bucket: number, token: string): boolean {
+    const run = runOf(token);
+    this.observeRun(run);
+    if (run.id !== this.#run.id) return false;
     const known = this.#buckets[bucket];
-    if (known === undefined) {
-      this.#buckets[bucket] = { current: epoch, setAt: setAtOf(epoch), superseded: [] };
-      return true;
-    }
-    if (known.current === epoch) return true;
-    const setAt = setAtOf(epoch);
-    const isOfEarlierRun = setAt === known.setAt && runOf(epoch) < runOf(known.current);
-    if (setAt < known.setAt || isOfEarlierRun || known.superseded.includes(epoch)) return false;
-    known.superseded.push(known.current);
-    if (known.superseded.length > SUPERSEDED_MAX) known.superseded.shift();
-    known.current = epoch;
-    known.setAt = setAt;
+    if (known !== undefined && known.run.setAt > run.setAt) return false;
+    if (known?.token !== token) this.#buckets[bucket] = { token, run };
     return true;
   }
 
-  current(bucket: number): string | undefined {
-    return this.#buckets[bucket]?.current;
+  /** A run that is used. A later one than the run that is known supersedes it, in all buckets. */
+  observeRun(run: Run): void {
+    if (!isLater(run, this.#run)) return;
+    if (run.id !== this.#run.id) this.#buckets.fill(undefined);
+    this.#run = run;
   }
 
-  /** The current epoch of each bucket, as heartbeats carry them. */
+  /** Of the run that decides; undefined: none of its epochs of this bucket is known. */
+  current(bucket: number): string | undefined {
+    return this.#buckets[bucket]?.token;
+  }
+
+  /** The epochs of the run that decides, as heartbeats carry them. */
   all(): BucketEpochs {
-    const tokens: BucketEpochs = [];
-    for (const [bucket, known] of this.#buckets.entries()) {
-      if (known !== undefined) tokens.push({ bucket, token: known.current });
-    }
-    return tokens;
+    return this.#buckets.flatMap((known, bucket) => (known === undefined ? [] : [{ bucket, token: known.token }]));
   }
 
   /**
@@ -57,26 +55,22 @@ export class EpochTracker {
    * notices that its Redis has been superseded (docs/protocol.md#r12).
    */
   since(quoted: ReadonlyMap<number, string>): BucketEpochs {
-    const newest = Math.max(...this.#buckets.map((known) => known?.setAt ?? 0));
+    const newest = Math.max(...this.#buckets.map((known) => known?.run.setAt ?? 0));
     let isNewestTold = false;
     return this.all().filter(({ bucket, token }) => {
-      const isNewest = !isNewestTold && this.#buckets[bucket]?.setAt === newest;
+      const isNewest = !isNewestTold && this.#buckets[bucket]?.run.setAt === newest;
       isNewestTold ||= isNewest;
       return isNewest || quoted.get(bucket) !== token;
     });
   }
 }
 
-/** Empty for an epoch that says no time. */
-function runOf(epoch: string): string {
-  return setAtOf(epoch) === 0 ? '' : epoch.slice(0, epoch.indexOf('.'));
+function isLater(one: Run, other: Run): boolean {
+  return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }
 
-/**
- * Reads the milliseconds in `<run id>.<time>.<random>`. Epochs of older releases have no time and
- * give 0: among them the one that arrives later is newer.
- */
-function setAtOf(epoch: string): number {
-  const [, time, random] = epoch.split('.');
-  return random === undefined ? 0 : Number(time) || 0;
+/** Reads `<run id>.<time>.<random>`. */
+function runOf(token: string): Run {
+  const [id = '', time] = token.split('.');
+  return { id, setAt: Number(time) || 0 };
 }

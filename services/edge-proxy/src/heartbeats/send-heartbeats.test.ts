@@ -240,7 +240,7 @@ test.each<[string, () => unknown]>([
   ['30 seconds have passed', () => void (now += 30_000)],
   ['nobody has answered the one before', () => heartbeats.send()],
   ['admission asks for one', () => heartbeats.onReply(reply({ n: 2, full: true }))],
-  ['admission restores a bucket', () => heartbeats.onResyncRequest([{ bucket: 9, token: bucketEpoch(9) }])],
+  ['admission restores a bucket', () => heartbeats.onResyncRequest({ tokens: [{ bucket: 9, token: bucketEpoch(9) }] })],
   [
     'one was not stored',
     async () => {
@@ -270,7 +270,7 @@ test('a heartbeat reply aborts calls and answers releases', async () => {
 });
 
 test('a report is answered at once by a heartbeat that quotes the new token', async () => {
-  heartbeats.onResyncRequest([{ bucket: 7, token: 'new' }]);
+  heartbeats.onResyncRequest({ tokens: [{ bucket: 7, token: 'new' }] });
   expect(busClient.heartbeats).toMatchObject([{ tokens: [{ bucket: 7, token: 'new' }] }]);
 });
 
@@ -282,8 +282,8 @@ test('however many ask while a heartbeat is under way, one more follows it, and 
     sent.push(heartbeat);
     await held;
   };
-  heartbeats.onResyncRequest([{ bucket: 1, token: 'new' }]);
-  for (let bucket = 2; bucket < 50; bucket += 1) heartbeats.onResyncRequest([{ bucket, token: 'new' }]);
+  heartbeats.onResyncRequest({ tokens: [{ bucket: 1, token: 'new' }] });
+  for (let bucket = 2; bucket < 50; bucket += 1) heartbeats.onResyncRequest({ tokens: [{ bucket, token: 'new' }] });
   const asked = heartbeats.send();
   expect(sent).toHaveLength(1);
   goOn();
@@ -293,7 +293,7 @@ test('however many ask while a heartbeat is under way, one more follows it, and 
 
 test('epochs that a stored heartbeat has quoted are not reported again; those that none has, are', async () => {
   const asks = async (token: string): Promise<number> => {
-    heartbeats.onResyncRequest([{ bucket: 7, token }]);
+    heartbeats.onResyncRequest({ tokens: [{ bucket: 7, token }] });
     await new Promise(setImmediate);
     return busClient.heartbeats.length;
   };
@@ -311,6 +311,6 @@ test('the last heartbeat says so', async () => {
   await heartbeats.stop();
   expect(busClient.heartbeats.at(-1)).toMatchObject({ last: true, calls: [] });
   const sent = busClient.heartbeats.length;
-  heartbeats.onResyncRequest([]);
+  heartbeats.onResyncRequest({ tokens: [] });
   expect(busClient.heartbeats).toHaveLength(sent);
 });

@@ -3,7 +3,7 @@ import { groupBy, SingleFlight } from '@gateway/service-kit';
 import type { AdmissionClient } from '../admission/admission-client.js';
 import type { EdgeClock } from '../admission/edge-clock.js';
 import type { EpochTracker } from '../admission/epoch-tracker.js';
-import type { Heartbeat, BusClient, HeartbeatReply } from '../ports.js';
+import type { Heartbeat, BusClient, HeartbeatReply, ResyncRequest } from '../ports.js';
 import { cutParts, type HeartbeatPart } from './cut-parts.js';
 import type { HeldCall, RunningCalls } from './running-calls.js';
 
@@ -73,11 +73,12 @@ export class Heartbeats {
 
   /**
    * Admission restores buckets and needs a full heartbeat that carries their new epochs. One that
-   * was stored with them is enough: no call of a bucket begins while it is restored
-   * (docs/protocol.md#r12).
+   * was stored with them is enough: no call of a bucket begins while it is restored. Or it says
+   * which run of Redis is used (docs/protocol.md#r12).
    */
-  onResyncRequest(tokens: BucketEpochs): void {
+  onResyncRequest({ tokens, run }: ResyncRequest): void {
     const { epochs } = this.#parts;
+    if (run?.isUsed === true) epochs.observeRun(run);
     for (const { bucket, token } of tokens) epochs.observe(bucket, token);
     const isQuoted = tokens.every(({ bucket }) => this.#quoted.get(bucket) === epochs.current(bucket));
     if (!isQuoted) this.#sendFull();

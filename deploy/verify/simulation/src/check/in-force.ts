@@ -4,8 +4,9 @@ import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contrac
 import type { RunParts } from '../hosts/run-parts.js';
 
 /**
- * So soon after its bus is back a replica at a superseded limit store has heard a heartbeat: until
- * then a change may be in force there alone, as docs/protocol.md#remains says.
+ * So soon after its bus is back a replica at a superseded limit store has heard a heartbeat, if no
+ * other replica answered its question: until then a change may be in force there alone
+ * (docs/protocol.md#remains).
  */
 const HEARD_MS = 2_500;
 

@@ -62,6 +62,7 @@ export class LimitStoreWatch {
         checkConfirmed(world, call, reply);
         break;
       case 'due':
+      case 'replace':
       case 'lease':
       case 'read':
       case 'list':

@@ -62,20 +62,25 @@ export class AdmissionHost implements AdmissionReplica {
     this.admission.heartbeat(heartbeat).catch(() => undefined);
   }
 
+  /** The bus is back after a cut. */
+  reconnected(): void {
+    this.world.time.in(this.host, 0, () => this.#limitStore.askOthers());
+  }
+
   close(): void {
     this.#limitStore.close();
   }
 
   #others(): OtherReplicas {
     const { world, host } = this;
-    const { admissions, network, streams } = world;
+    const { admissions, edges, network, streams } = world;
     return {
       tell: (run) => {
         if (network.isCut(host)) return;
-        for (const to of admissions) {
-          const sent = onWire(run);
-          if (to) network.post(host, to.host, () => to.admission.hearRun(sent));
-        }
+        const sent = onWire(run);
+        for (const to of admissions) if (to) network.post(host, to.host, () => to.admission.hearRun(sent));
+        for (const to of edges)
+          if (to) network.post(host, to.host, () => to.deliver.report({ tokens: [], run: { ...sent } }));
       },
       areHeard: () =>
         request(world, host, streams.host, HEARTBEATS_MS, async () => true).then(

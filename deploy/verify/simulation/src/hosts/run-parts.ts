@@ -24,6 +24,8 @@ export interface AdmissionReplica extends Hosted {
   readonly name: string;
   readonly admission: Admission;
   takeHeartbeat(heartbeat: Heartbeat): void;
+  /** The bus is back after a cut. */
+  reconnected(): void;
 }
 
 /** Everything that hosts of one run share. */

@@ -1,4 +1,4 @@
-import { AdmissionFault, EpochHistory, makeEpoch, replaceCalls, SupersededRun } from '@gateway/admission/cores';
+import { AdmissionFault, makeEpoch, replaceCall, RunAgreement } from '@gateway/admission/cores';
 import type {
   LimitStore,
   OtherReplicas,
@@ -38,8 +38,7 @@ interface Pending {
 export class ReplicaLimitStore implements LimitStore {
   readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
-  readonly #epochs = new EpochHistory();
-  readonly #superseded = new SupersededRun();
+  readonly #runs: RunAgreement;
   #arrivesAt = 0;
   #returnsAt = 0;
   readonly #pending = new Set<Pending>();
@@ -48,6 +47,8 @@ export class ReplicaLimitStore implements LimitStore {
 
   constructor(parts: ReplicaLimitStoreParts) {
     this.#parts = parts;
+    this.#runs = new RunAgreement(() => parts.time.now);
+    this.#runs.setOthers(parts.others);
   }
 
   open(onUse: () => void): void {
@@ -109,20 +110,21 @@ export class ReplicaLimitStore implements LimitStore {
 
   #epochFor(runId: string): string {
     const { host, time, random } = this.#parts;
-    const setAt = this.#epochs.nextTime(time.now + host.skewMs);
+    const setAt = this.#runs.nextTime(time.now + host.skewMs);
     return makeEpoch(runId, setAt, random.below(0x7fff_ffff).toString(16));
   }
 
   hear(epochs: readonly string[]): void {
-    for (const epoch of epochs) this.#epochs.observe(epoch);
-    if (this.#runId === null || !this.#epochs.isSuperseded()) return;
-    this.#close();
-    this.#lose();
+    if (this.#runs.hear(epochs)) this.#giveUp();
   }
 
   hearRun(run: RunOfRedis): void {
-    const answer = this.#superseded.hear(run, this.#epochs, this.#runId !== null);
-    if (answer !== null) this.#parts.others.tell(answer);
+    if (this.#runs.hearRun(run)) this.#giveUp();
+  }
+
+  /** The bus is back. */
+  askOthers(): void {
+    this.#runs.ask();
   }
 
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
@@ -178,33 +180,34 @@ export class ReplicaLimitStore implements LimitStore {
     const { time, server, host } = this.#parts;
     if (!server.isReachable) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
     const runId = server.runIdFor(host);
-    this.#epochs.begin(runId);
-    this.#epochs.observe(server.firstEpoch(runId));
-    if (this.#epochs.isSuperseded()) return void this.#beginAnew(runId);
-    this.#use(runId);
+    if (this.#runs.connected(runId, server.epochs(runId))) this.#use(runId);
+    else void this.#beginAnew(runId);
   }
 
   /** As `RedisLimitStore` does, but that the epochs are replaced in no time. */
   async #beginAnew(runId: string): Promise<void> {
-    const { time, server, others } = this.#parts;
-    others.tell({ ...this.#epochs.connected(), isUsed: false });
-    if (await others.areHeard()) this.#superseded.asked(runId, time.now);
+    const { server } = this.#parts;
+    const mayBeUsed = await this.#runs.mayBeginAnew();
     const isThere = server.isReachable && server.answers(runId);
-    if (!isThere || !this.#superseded.mayBeUsed(time.now)) return this.#shakeHandsLater();
-    for (const call of replaceCalls(() => this.#epochFor(runId), this.#epochs.nextTime(0)))
-      this.#epochs.observe(server.run(call, runId)[2] ?? '');
-    if (this.#epochs.isSuperseded()) return this.#shakeHandsLater();
-    this.#use(runId);
+    if (!isThere || !mayBeUsed) return this.#shakeHandsLater();
+    const reply = server.run(replaceCall(this.#epochFor(runId), this.#runs.nextTime(0)), runId);
+    if (this.#runs.connected(runId, [reply[2] ?? ''])) this.#use(runId);
+    else this.#shakeHandsLater();
   }
 
   #use(runId: string): void {
     const { server, host, clock } = this.#parts;
     clock.forget();
-    this.#superseded.otherIsUsed();
+    this.#runs.used();
     this.#runId = runId;
     // Told at once: the socket was closed. Its own code runs in its own time.
     this.#close = server.connect(host, () => this.#lose());
     this.#onUse();
+  }
+
+  #giveUp(): void {
+    this.#close();
+    this.#lose();
   }
 
   #shakeHandsLater(): void {
@@ -214,6 +217,7 @@ export class ReplicaLimitStore implements LimitStore {
 
   #lose(): void {
     const { time, host } = this.#parts;
+    this.#runs.lost();
     this.#runId = null;
     time.in(host, 0, () => {
       for (const { fail } of [...this.#pending]) fail();

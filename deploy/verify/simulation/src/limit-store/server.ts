@@ -70,10 +70,9 @@ export class LimitStoreServer {
     return this.#supersededRun !== null && host === this.#misled ? this.#supersededRun : this.runId;
   }
 
-  /** What a connection reads first: the epoch of one bucket. Empty: there is none. */
-  firstEpoch(runId: string): string {
-    const [key = ''] = this.buckets;
-    const read = (): string => this.redis.text(key).split(' ')[0] ?? '';
+  /** What a connection reads first: the epochs of all buckets. Empty: there is none. */
+  epochs(runId: string): string[] {
+    const read = (): string[] => [...this.buckets].map((key) => this.redis.text(key).split(' ')[0] ?? '');
     return runId === this.#supersededRun ? this.redis.inSuperseded(read) : read();
   }
 
@@ -85,7 +84,7 @@ export class LimitStoreServer {
 
   /** Runs a script as it arrives. @throws Error for a script that fails */
   run(all: ScriptCall, runId: string): ScriptReply {
-    const call = all.script === 'due' ? this.#lookOf(all) : all;
+    const call = this.#ofOwnBuckets(all);
     const tokenKey = call.keys[0] ?? '';
     if (call.script !== 'lease' && !this.buckets.has(tokenKey)) return this.#emptyBucket(call);
     if (runId === this.#supersededRun) {
@@ -190,11 +189,13 @@ export class LimitStoreServer {
     for (const lost of connections) lost();
   }
 
-  /** At the buckets of the run alone: in the others nothing is ever due. */
-  #lookOf({ script, keys, args }: ScriptCall): ScriptCall {
-    const look = keys.slice(-1);
-    const own = keys.slice(0, -1).filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}tok`));
-    return { script, keys: [...own, ...look], args };
+  /** What concerns all buckets is done in those of the run alone: in the others is nothing. */
+  #ofOwnBuckets(call: ScriptCall): ScriptCall {
+    if (call.script !== 'due' && call.script !== 'replace') return call;
+    const look = call.script === 'due' ? call.keys.slice(-1) : [];
+    const ofBuckets = call.keys.slice(0, call.keys.length - look.length);
+    const own = ofBuckets.filter((key) => this.buckets.has(`${key.slice(0, key.indexOf('}') + 1)}tok`));
+    return { ...call, keys: [...own, ...look] };
   }
 
   /** The same for each of them at one time: there are many, and they are asked often. */

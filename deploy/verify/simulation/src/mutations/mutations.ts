@@ -204,15 +204,22 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a superseded limit store is used again while another one is used (docs/protocol.md#r12)',
     file: 'admission/dist/domain/epoch-history.js',
-    from: 'isAsked && isLater(own, run)',
+    from: 'run.id !== own.id && isLater(own, run)',
     to: 'false',
     stage: 'failover',
   },
   {
+    name: 'a superseded limit store is used again while nobody can be asked (docs/protocol.md#r12)',
+    file: 'admission/dist/domain/superseded-run.js',
+    from: '!isHeard || ',
+    to: '',
+    stage: 'failover',
+  },
+  {
     name: 'epochs of a superseded limit store stay when it is used again (docs/protocol.md#r12)',
-    file: 'admission/dist/domain/token-script.js',
-    from: 'newEpoch(), staleBefore)',
-    to: 'newEpoch(), 0)',
+    file: 'replace.lua',
+    from: 'if set_at >= tonumber(ARGV[REPLACE.stale_before]) then',
+    to: 'if set_at > 0 then',
     stage: 'failover',
   },
   {
@@ -316,8 +323,16 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
-    from: 'if (setAt < known.setAt || isOfEarlierRun || known.superseded.includes(epoch))',
+    from: 'if (known !== undefined && known.run.setAt > run.setAt)',
     to: 'if (false)',
+    unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
+  },
+  {
+    name: 'answers of an earlier run count (docs/protocol.md#r12)',
+    file: 'edge-proxy/dist/admission/epoch-tracker.js',
+    from: 'if (run.id !== this.#run.id)\n            return false;',
+    to: '',
+    stage: 'failover',
     unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
   },
   {

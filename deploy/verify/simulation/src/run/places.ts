@@ -49,7 +49,7 @@ export class Places {
 
   /** An outage may outlast what people do: it ends in its own time. */
   disturb(kind: 'cut' | 'hang', name: string, ms: number): void {
-    const { time, edges, server, network } = this.world;
+    const { time, edges, admissions, server, network } = this.world;
     const host = this.hosts().find((one) => one.name === name);
     if (host === undefined) return;
     if (kind === 'hang') host.hungUntil = time.now + ms;
@@ -57,7 +57,7 @@ export class Places {
       host.cutUntil = time.now + ms;
       if (host === server.host) server.endConnections();
       time.in(null, ms, () => {
-        for (const edge of edges) if (edge?.host === host || host === network.bus) edge?.reconnected();
+        for (const one of [...edges, ...admissions]) if (one?.host === host || host === network.bus) one?.reconnected();
       });
     }
   }

@@ -2,9 +2,13 @@ import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO, PLENTY } from './plain-scenario.js';
 import type { Act, Fault, Scenario } from './scenario.js';
 
+/** Each has a bucket of its own. */
+const ACCOUNTS = ['acc-alpha', 'acc-beta', 'acc-gamma'];
 const FAILOVER_MS = 4_000;
+/** Of the bus: in which nobody can be asked for as long as it takes to begin anew. */
+const AWAY_MS_MAX = 6_000;
 /** Of the clocks by which epochs are set. */
-const SKEW_MS_MAX = 1_000;
+const SKEWS_MS_MAX = [30, 1_000];
 /** In which the other replica has not found the promoted copy yet, or not said so. */
 const AT_ONCE_MS = 300;
 /** The promoted copy is open by then, and has loaded the account. */
@@ -16,40 +20,47 @@ const UNIT_NANO_USD = 10_000;
 /**
  * A copy of the limit store is promoted and one replica of admission goes on with the superseded
  * one, while people pay money in and out and clients call all the time: what a command changed must
- * be in force where calls are admitted (docs/protocol.md#r10). In a third of the runs that replica
- * is led to the superseded one again when it has given it up. In another third the superseded one
- * loses all that it has while the other one begins: it may get the later epochs, and all have to go
- * on with the other one when it ends.
+ * be in force where calls are admitted (docs/protocol.md#r10). In half of the runs that replica is
+ * led to the superseded one again when it has given it up; in half of these the bus is away for a
+ * while. In a quarter the superseded one loses all that it has while the other one begins: it may
+ * get the later epochs, and all have to go on with the other one when it ends.
  */
 export function makeFailover(seed: number): Scenario {
   const random = new Random(seed);
   const anyTime = (): number => random.between(LOADED_MS, LENGTH_MS - 1);
-  const calls = Array.from({ length: 40 }, () => callOf(random, random.below(LENGTH_MS)));
+  const calls = Array.from({ length: 60 }, () => callOf(random, random.below(LENGTH_MS)));
   const entries = Array.from({ length: 6 }, (): Act => {
     const amountNanoUsd = random.pick([-4, -2, 3]) * UNIT_NANO_USD;
-    return { kind: 'wallet', at: anyTime(), account: 0, amountNanoUsd };
+    return { kind: 'wallet', at: anyTime(), account: random.below(ACCOUNTS.length), amountNanoUsd };
   });
-  const how = random.pick(['as_it_is', 'late'] as const);
-  const failovers: readonly Fault[] = [
-    { kind: 'failover', how, at: FAILOVER_MS, ms: 2 * LENGTH_MS },
-    { kind: 'failover', how, at: FAILOVER_MS, ms: LENGTH_MS / 2, misleads: true },
-    {
-      kind: 'failover',
-      how,
-      at: FAILOVER_MS,
-      ms: random.between(1_000, LOADED_MS),
-      forgetsAfterMs: random.below(AT_ONCE_MS),
-    },
+  const failover = { kind: 'failover', how: random.pick(['as_it_is', 'late'] as const), at: FAILOVER_MS } as const;
+  const misleading = { ...failover, ms: LENGTH_MS / 2, misleads: true };
+  const away = {
+    kind: 'cut',
+    at: FAILOVER_MS + random.between(-1_000, LOADED_MS),
+    ms: random.between(1_000, AWAY_MS_MAX),
+  } as const;
+  const kinds: readonly (readonly Fault[])[] = [
+    [{ ...failover, ms: 2 * LENGTH_MS }],
+    [misleading],
+    [{ ...failover, ms: random.between(1_000, LOADED_MS), forgetsAfterMs: random.below(AT_ONCE_MS) }],
+    [misleading, { ...away, host: 'bus' }],
+    [
+      { ...failover, ms: LENGTH_MS / 2 },
+      { ...away, host: 'admission0' },
+      { ...away, host: 'edge0' },
+    ],
   ];
-  const callsThen = Array.from({ length: 10 }, () => callOf(random, FAILOVER_MS + random.below(AT_ONCE_MS)));
+  const skewMsMax = random.pick(SKEWS_MS_MAX);
+  const callsThen = Array.from({ length: 30 }, () => callOf(random, FAILOVER_MS + random.below(AT_ONCE_MS)));
   return {
     ...PLAIN_SCENARIO,
     seed,
-    skewsMs: { admission0: random.below(SKEW_MS_MAX), admission1: random.below(SKEW_MS_MAX) },
-    accounts: [{ name: 'acc-alpha', walletNanoUsd: 30 * UNIT_NANO_USD, plan: null, capNanoUsd: null }],
+    skewsMs: { admission0: random.below(skewMsMax), admission1: random.below(skewMsMax) },
+    accounts: ACCOUNTS.map((name) => ({ name, walletNanoUsd: 30 * UNIT_NANO_USD, plan: null, capNanoUsd: null })),
     plans: [{ concurrency: 5, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
     acts: [...calls, ...callsThen, ...entries].sort((one, other) => one.at - other.at),
-    faults: failovers.slice(seed % 3, (seed % 3) + 1),
+    faults: kinds[seed % kinds.length] ?? [],
     quietAt: LENGTH_MS,
   };
 }
@@ -59,6 +70,7 @@ function callOf(random: Random, at: number): Act {
   return {
     ...PLAIN_CALL,
     at,
+    account: random.below(ACCOUNTS.length),
     key: random.below(2),
     edge: random.below(2),
     model: 1,
