@@ -32,3 +32,13 @@ export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }:
   if (lastAtMs === null) return true;
   return position.sequence >= lastSequence && position.storedAtMs >= lastAtMs - STORED_AT_ROUNDING_MS;
 }
+
+/**
+ * Whether what is settled up to `sequence` may be deleted from this stream: the floor has passed
+ * its first message, so it was counted there. A stream that was made anew is shorter, or all of it
+ * was stored after the floor. Floor and sequence were read before the stream.
+ */
+export function mayTrim(floor: SettledPosition, sequence: number, { firstAtMs, lastSequence }: StreamState): boolean {
+  if (firstAtMs === null || sequence > lastSequence) return false;
+  return floor.storedAtMs >= firstAtMs - STORED_AT_ROUNDING_MS;
+}

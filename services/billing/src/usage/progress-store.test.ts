@@ -107,9 +107,10 @@ test('an empty stream moves nothing', async () => {
   expect(await sequence()).toBe(2);
 });
 
-describe('a stream that was made anew', () => {
-  const NEW = T0 + 1_000_000;
+/** When a stream was made that takes the place of the first one. */
+const NEW = T0 + 1_000_000;
 
+describe('a stream that was made anew', () => {
   beforeEach(async () => {
     await apply([1, 2, 3, 5]);
     await advance(streamOf(1, 5));
@@ -182,7 +183,32 @@ describe('trimming', () => {
 
   test('never deletes what is not settled, whatever was marked', async () => {
     await apply([1]);
+    await trackProgress(store, stream, silentLog);
     await store.mark(5);
     expect(await trimStream(store, stream, 0)).toBe(1);
+  });
+
+  test.each([
+    ['it is shorter than what is settled', 4],
+    ['it has grown beyond what is settled', 7],
+  ])('deletes nothing of a stream that was made anew and not counted yet: %s', async (_name, lastSequence) => {
+    await apply([1, 2, 3, 4, 5]);
+    await trackProgress(store, stream, silentLog);
+    const filled = 0.51;
+    const anew = { ...stream, state: () => Promise.resolve({ ...streamOf(1, lastSequence, NEW), filled }) };
+    expect(await trimStream(store, anew, 0)).toBe(0);
+    await apply([6, 7], NEW);
+    expect(await trimStream(store, anew, 0)).toBe(0);
+    expect(trimmed).toEqual([]);
+    await apply([1, 2], NEW);
+    await trackProgress(store, anew, silentLog);
+    expect(await trimStream(store, anew, 0)).toBe(2);
+  });
+
+  test('deletes nothing of a shorter stream, also when the clock of its server is behind', async () => {
+    await apply([1, 2, 3, 4, 5]);
+    await trackProgress(store, stream, silentLog);
+    const anew = { ...stream, state: () => Promise.resolve({ ...streamOf(1, 4), filled: 0.51 }) };
+    expect(await trimStream(store, anew, 0)).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { isSettled, type SettledPosition, type StreamState } from './progress-rules.js';
+import { isSettled, mayTrim, type SettledPosition, type StreamState } from './progress-rules.js';
 import type { ProgressStore } from './progress-store.js';
 import type { Stream } from './stream.js';
 
@@ -44,14 +44,21 @@ export async function trackProgress(
  * Deletes from the stream what is settled and older than the replay reserve: what a mark of that
  * age names was stored before the mark. A stream that is filled beyond the reserve's share keeps
  * only what is unsettled: admission stops at a full stream, and settled messages must not be what
- * fills it. Nothing unsettled is ever deleted, whatever the clocks say.
+ * fills it. Nothing unsettled is ever deleted, whatever the clocks say, and nothing of a stream
+ * that was made anew before the floor is counted in it. What remains: JetStream deletes by position
+ * alone. Of a stream that is made anew between the look at it and the deletion, what was stored in
+ * these milliseconds is deleted. So is what lies below the old position in one that is longer by
+ * then and whose server's clock is behind that of the server before.
  */
 export async function trimStream(store: ProgressStore, stream: Stream, reserveMs = REPLAY_RESERVE_MS): Promise<number> {
-  const [{ sequence }, { filled }] = await Promise.all([store.settledPosition(), stream.state()]);
+  const floor = await store.floor();
+  const { sequence } = await store.settledPosition();
+  const state = await stream.state();
+  if (!mayTrim(floor, sequence, state)) return 0;
   await store.mark(sequence);
   const marked = await store.markedBefore(reserveMs);
   const reserved = marked === null ? 0 : Math.min(marked, sequence);
-  const upTo = filled > RESERVE_SHARE_MAX ? sequence : reserved;
+  const upTo = state.filled > RESERVE_SHARE_MAX ? sequence : reserved;
   if (upTo > 0) await stream.trim(upTo);
   return upTo;
 }
