@@ -3,6 +3,7 @@ import {
   compileCheck,
   eventByName,
   objectId,
+  packedTextOf,
   requestId,
   usageEvent,
   usageEvents,
@@ -59,6 +60,14 @@ export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventO
  */
 function contentHashOf(event: UsageEvent, sent: unknown): string {
   return sha256(JSON.stringify(event.outcome === 'expired' ? { ...event, endedAt: null } : sent));
+}
+
+/**
+ * Whether a hash, or its beginning, is that of the event in one of the forms in which it may be
+ * sent. An edge that stores what another one left cannot know in which form the stream has it.
+ */
+export function isHashOf(hash: string, event: UsageEvent): boolean {
+  return [JSON.stringify(event), packedTextOf(event)].some((text) => sha256(text).startsWith(hash));
 }
 
 function sha256(data: string | Buffer): string {

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
-import { holdFor, messageOf, settled } from '../../test/events.js';
+import { holdFor, messageOf, packedMessageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { createDeadLetterStore, type StoredDeadLetter } from './dead-letter-store.js';
+import { deadLetterOf } from './prepare-rules.js';
 import { readDelivery } from './read-delivery.js';
 import { replayDeadLetter } from './replay-dead-letter.js';
 import { settleBatch } from './settle-batch.js';
@@ -95,6 +96,18 @@ test('what was replayed is a repetition when it comes again, and the other way r
   expect(await replayDeadLetter(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
   expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
   expect(await listed(true)).toHaveLength(1);
+});
+
+test('what was set aside because its record came in the other form is a repetition', async () => {
+  const origin = { subject: 0, sequence: 1 };
+  const { received } = readDelivery(packedMessageOf([event]), origin);
+  const [byName] = readDelivery(messageOf([event]), origin).received;
+  if (byName === undefined) throw new Error('the event could not be read');
+  const store = createSettleStore(ledger.pool);
+  const deadLetters = [deadLetterOf(byName, 'other_content', 'a record of rank 2 with other content is there')];
+  await settleBatch(store, createMonths(store), { received, deadLetters, applied: [] });
+  const replayed = await replayDeadLetter(createDeadLetterStore(ledger.pool), byName.contentHash, 'operator:ada');
+  expect(replayed).toEqual({ outcomes: ['repeated'], resolved: true });
 });
 
 test('an event that is still wrong is set aside as before', async () => {
