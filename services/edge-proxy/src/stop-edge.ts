@@ -1,7 +1,7 @@
 import { pause } from '@gateway/service-kit';
 import type { HttpServer } from './http/serve.js';
 import type { JoinedVerbs } from './join-verbs.js';
-import { leaveUsage } from './journal/leave-usage.js';
+import { UnstoredUsage } from './journal/leave-usage.js';
 import type { UsageSpool } from './journal/usage-spool.js';
 
 /**
@@ -27,8 +27,9 @@ const IDLE_POLL_MS = 20;
 /**
  * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events,
  * releases, the last heartbeat. Events that the stream does not take are waited for until `drainMs`
- * is over, and then left where the next edge or a person finds them. What the verbs work with is
- * left to be closed.
+ * is over, and then left where the next edge or a person finds them; the spool has them meanwhile.
+ * A call whose request is served runs no more, though heartbeats list it until its event is stored.
+ * What the verbs work with is left to be closed.
  */
 export async function stopEdge(
   http: HttpServer,
@@ -39,17 +40,18 @@ export async function stopEdge(
   const { edge, admissionClient, journal, heartbeats, quotas } = verbs;
   const { running, log } = edge;
   const graceEnd = performance.now() + drainMs;
+  const usage = new UnstoredUsage(journal, spool, log);
   http.beginDrain();
   await waitUntil(() => http.connectionsOpen() === 0, Math.min(IDLE_CONNECTIONS_MS, drainMs));
   http.closeIdle();
-  const isIdle = (): boolean => running.size === 0 && http.requestsOpen() === 0;
+  const isIdle = (): boolean => http.requestsOpen() === 0;
   if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
-    log.warn({ calls: running.size }, 'the grace is over: running calls are cut');
+    log.warn({ requests: http.requestsOpen() }, 'the grace is over: running calls are cut');
     running.abortAll('drain');
     await waitUntil(isIdle, STOP_STEP_MS.cutCalls);
   }
   await http.close(STOP_STEP_MS.connections);
-  await leaveUsage(journal, spool, log, Math.max(STOP_STEP_MS.journal, graceEnd - performance.now()));
+  await usage.leave(Math.max(STOP_STEP_MS.journal, graceEnd - performance.now()));
   await waitUntil(() => admissionClient.releasesWaiting === 0, STOP_STEP_MS.releases);
   quotas.stop();
   await waitUntil(() => quotas.size === 0, STOP_STEP_MS.quotas);

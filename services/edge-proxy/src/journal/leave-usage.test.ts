@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { recordingLog } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
-import { leaveUsage } from './leave-usage.js';
+import { UnstoredUsage } from './leave-usage.js';
 import { replayUsage } from './replay-usage.js';
 import type { UnstoredEvent } from './unstored-line.js';
 
@@ -20,12 +20,12 @@ function journalTaken(atLook: number) {
       waits.push(ms);
       return Promise.resolve(rest().length);
     },
+    oldestAgeMs: () => 0,
     unstoredEvents: () => [...rest()],
   };
 }
 
 class FakeSpool {
-  file = '/spool/unstored-e.jsonl';
   kept: readonly UnstoredEvent[] | null = null;
   keeps = 0;
   isFull = false;
@@ -43,7 +43,7 @@ class FakeSpool {
 
 test('what the stream takes at once leaves nothing', async () => {
   const [spool, log] = [new FakeSpool(), recordingLog()];
-  expect(await leaveUsage(journalTaken(1), spool, log, 10_000)).toBe('stored');
+  expect(await new UnstoredUsage(journalTaken(1), spool, log).leave(10_000)).toBe('stored');
   expect([spool.keeps, log.lines]).toEqual([0, []]);
 });
 
@@ -55,14 +55,14 @@ test('the file is there during the whole wait, and gone when the stream has all 
     if (journal.waits.length === 1) expect(spool.kept).toEqual(EVENTS);
     return idle(ms);
   };
-  expect(await leaveUsage(journal, spool, log, 10_000)).toBe('stored');
+  expect(await new UnstoredUsage(journal, spool, log).leave(10_000)).toBe('stored');
   expect(journal.waits.reduce((sum, ms) => sum + ms, 0)).toBe(10_000);
   expect([spool.keeps, spool.kept]).toEqual([1, null]);
 });
 
 test('what the stream has not taken by the end of the grace stays in the file', async () => {
   const [spool, log] = [new FakeSpool(), recordingLog()];
-  expect(await leaveUsage(journalTaken(Infinity), spool, log, 10_000)).toBe('kept');
+  expect(await new UnstoredUsage(journalTaken(Infinity), spool, log).leave(10_000)).toBe('kept');
   expect(spool.kept).toEqual(EVENTS);
 });
 
@@ -70,7 +70,7 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
   'without a file that can be written the log holds each event in a line that the command stores again',
   async (spool) => {
     const log = recordingLog();
-    expect(await leaveUsage(journalTaken(Infinity), spool, log, 10_000)).toBe('logged');
+    expect(await new UnstoredUsage(journalTaken(Infinity), spool, log).leave(10_000)).toBe('logged');
     // As a collector hands logs out: prefixed, among other lines, once cut short, one of a newer
     // form.
     const lines = log.lines.map(

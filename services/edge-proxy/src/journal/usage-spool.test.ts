@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { recordingLog } from '@gateway/testkit';
+import { recordingLog, until } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
 import { storeLeftUsage } from './store-left-usage.js';
 import { lineOf, type UnstoredEvent } from './unstored-line.js';
@@ -34,12 +34,13 @@ async function start(stream = new Stream()): Promise<{ stream: Stream; log: Retu
   return { stream, log };
 }
 
-test('what an edge left is stored byte for byte, and its file goes', async () => {
+test('what an edge left is stored byte for byte, and its files go', async () => {
   const events = [unstored(0), unstored(3), unstored(0)];
   const spool = await UsageSpool.open(directory, 'edge-1');
-  await spool.keep([unstored(1)]);
-  await spool.keep(events);
-  expect(statSync(spool.file).mode & 0o777).toBe(0o600);
+  await spool.keep(events.slice(0, 2));
+  await spool.keep(events.slice(2));
+  const files = readdirSync(directory).map((name) => join(directory, name));
+  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
   expect((await start()).stream.taken).toEqual(events);
   expect(readdirSync(directory)).toEqual([]);
 });
@@ -60,9 +61,24 @@ test('a file goes only when the stream has all of it', async () => {
   expect(readdirSync(directory)).toEqual([]);
 });
 
+test('what an edge adds while another one stores its first file stays', async () => {
+  const spool = await UsageSpool.open(directory, 'edge-1');
+  const [first, second] = [unstored(1), unstored(2)];
+  await spool.keep([first]);
+  const stream = new Stream();
+  stream.isThere = false;
+  const storing = start(stream);
+  await until('the first file is read', () => stream.waiting.length === 1);
+  await spool.keep([second]);
+  stream.waiting[0]?.();
+  await storing;
+  expect((await start()).stream.taken).toEqual([second]);
+});
+
 test('an edge whose usage was stored after all leaves no file', async () => {
   const spool = await UsageSpool.open(directory, 'edge-1');
   await spool.keep([unstored(1)]);
+  await spool.keep([unstored(2)]);
   await spool.drop();
   expect(readdirSync(directory)).toEqual([]);
 });

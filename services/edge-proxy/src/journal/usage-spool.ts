@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { lineOf, readLine, type UnstoredEvent } from './unstored-line.js';
 
 /**
- * What one edge can leave: its journal's 64 MiB as texts in texts, every byte escaped at worst, and
- * room for the rest of 20,000 lines.
+ * What one edge can leave at once: its journal's 64 MiB as texts in texts, every byte escaped at
+ * worst, and room for the rest of 20,000 lines.
  */
 const FILE_BYTES_MAX = 160 * 1024 * 1024;
 /** Files that are read at one start; what is more waits for the next one. */
@@ -24,18 +24,17 @@ export interface LeftUsage {
 }
 
 /**
- * A directory in which edges leave usage events that no stream has, one file for each edge. Written
- * beside and renamed after it has reached the disk: a file that has its name is whole.
+ * A directory in which edges leave usage events that no stream has. A file is written beside and
+ * renamed after it has reached the disk: one that has its name is whole. It is never written again,
+ * since another edge deletes it when it has stored what it read there.
  */
 export class UsageSpool {
-  readonly #own: string;
+  readonly #own: string[] = [];
 
   private constructor(
     private readonly directory: string,
-    edgeId: string,
-  ) {
-    this.#own = join(directory, `unstored-${edgeId}.jsonl`);
-  }
+    private readonly edgeId: string,
+  ) {}
 
   /** Makes the directory if there is none; rejects when this process may not write there. */
   static async open(directory: string, edgeId: string): Promise<UsageSpool> {
@@ -43,8 +42,9 @@ export class UsageSpool {
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       // An edge that cannot leave a file must say so now, not when it ends.
-      await write(`${spool.#own}.new`, '');
-      await rm(`${spool.#own}.new`);
+      const trial = `${spool.#next()}.new`;
+      await write(trial, '');
+      await rm(trial);
     } catch (err) {
       const { message } = err as Error;
       throw new Error(
@@ -54,19 +54,21 @@ export class UsageSpool {
     return spool;
   }
 
-  get file(): string {
-    return this.#own;
-  }
-
-  /** Replaces what this edge has left so far. */
+  /** Adds a file with these events. Not called again before it has ended. */
   async keep(events: readonly UnstoredEvent[]): Promise<void> {
-    await write(`${this.#own}.new`, events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join(''));
-    await rename(`${this.#own}.new`, this.#own);
+    const file = this.#next();
+    await write(`${file}.new`, events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join(''));
+    await rename(`${file}.new`, file);
+    this.#own.push(file);
   }
 
   /** The stream has all that this edge had left. */
   async drop(): Promise<void> {
-    await rm(this.#own, { force: true });
+    await Promise.all(this.#own.map((file) => rm(file, { force: true })));
+  }
+
+  #next(): string {
+    return join(this.directory, `unstored-${this.edgeId}-${this.#own.length + 1}.jsonl`);
   }
 
   /** Files of edges that have ended, or are about to. */

@@ -1,0 +1,82 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { begin, chat } from '../test/client.js';
+import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
+
+const TIMEOUT_MS = 60_000;
+const FIRST = 'data: {"choices":[{"index":0,"delta":{"content":"one"},"finish_reason":null}]}\n\n';
+const DONE = 'data: [DONE]\n\n';
+
+let directory: string;
+let world: EdgeWorld;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gateway-stop-'));
+  // Much longer than a test waits for anything.
+  world = await startEdgeWorld({ env: { GATEWAY_DRAIN_MS: '50000', GATEWAY_USAGE_SPOOL_DIRECTORY: directory } });
+}, TIMEOUT_MS);
+afterEach(async () => {
+  await world.stop();
+  rmSync(directory, { recursive: true });
+}, TIMEOUT_MS);
+
+/** A stream that has begun and ends when the provider is released by this name. */
+async function beginStream(name: string): Promise<{ readonly id: string; isComplete(): boolean }> {
+  world.provider.script({ model: 'upstream-model', steps: [{ chunk: FIRST }, { waitFor: name }, { chunk: DONE }] });
+  const answer = await begin(world.edge.url, '/v1/chat/completions', chat({ stream: true }));
+  let seen = '';
+  answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  await until('the stream has begun', () => seen === FIRST);
+  return { id: String(answer.headers['x-gateway-request-id']), isComplete: () => answer.complete };
+}
+
+const left = (): string =>
+  readdirSync(directory)
+    .map((name) => readFileSync(join(directory, name), 'utf8'))
+    .join('');
+
+test(
+  'with NATS hung the usage of calls that have ended is in the spool while the stop waits, and gone when it is stored',
+  async () => {
+    const call = await beginStream('end');
+    const resume = world.hangNats();
+    const stopped = world.edge.stop();
+    try {
+      world.provider.release('end');
+      await until('the answer is complete', () => call.isComplete());
+      await until('its usage is in the spool', () => left().includes(call.id));
+    } finally {
+      resume();
+    }
+    await stopped;
+    expect(readdirSync(directory)).toEqual([]);
+    expect(await world.eventOf(call.id)).toMatchObject({ outcome: 'settled' });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'while others still run, the spool has the usage of calls that have ended, each of them once',
+  async () => {
+    const [ends, runs] = [await beginStream('first'), await beginStream('second')];
+    const resume = world.hangNats();
+    const stopped = world.edge.stop();
+    try {
+      world.provider.release('first');
+      await until('the first answer is complete', () => ends.isComplete());
+      await until('its usage is in the spool', () => left().includes(ends.id));
+      expect(runs.isComplete()).toBe(false);
+      world.provider.release('second');
+      await until('the usage of both is in the spool', () => [ends, runs].every(({ id }) => left().includes(id)));
+      expect(readdirSync(directory)).toHaveLength(2);
+    } finally {
+      resume();
+    }
+    await stopped;
+    expect(readdirSync(directory)).toEqual([]);
+    for (const { id } of [ends, runs]) expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled' });
+  },
+  TIMEOUT_MS,
+);
