@@ -133,7 +133,7 @@ function makeEdge(
     monotonicMs,
     log,
   });
-  const deadlines = new Deadlines(monotonicMs);
+  const deadlines = new Deadlines(monotonicMs, (err) => log.error({ err }, 'a deadline failed inside the edge'));
   const answersLog = new ThrottledLog(log, 'the store of which source gave an answer was not reached in time', {
     everyMs: STORES_LOG_MS,
     nowMs: monotonicMs,

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Deadlines } from '../src/call/deadlines.js';
+import { throwFault } from './throw-fault.js';
 
 const ANSWER = JSON.stringify({
   id: 'chatcmpl-1',
@@ -24,7 +25,7 @@ export interface CountingProvider {
 }
 
 export async function startCountingProvider(): Promise<CountingProvider> {
-  const deadlines = new Deadlines(() => performance.now());
+  const deadlines = new Deadlines(() => performance.now(), throwFault);
   const server = createServer((request, response) => {
     provider.requests += 1;
     provider.running += 1;

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
 import { startTestBus } from '@gateway/testkit';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
+import { throwFault } from '../../test/throw-fault.js';
 import { makeBusClient } from '../adapters/bus-client.js';
 import { Deadlines } from '../call/deadlines.js';
 import type { BusClient } from '../ports.js';
@@ -34,7 +35,7 @@ function memory(store: Store) {
 test('another edge finds by the bus which source gave an answer', async () => {
   const bus = await startTestBus();
   stops.push(() => bus.stop());
-  const deadlines = new Deadlines(() => 0);
+  const deadlines = new Deadlines(() => 0, throwFault);
   stops.push(() => deadlines.stop());
   const edge = async (name: string) => {
     const store = makeBusClient(await bus.connect('edge-proxy', name));

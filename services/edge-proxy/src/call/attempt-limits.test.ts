@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { throwFault } from '../../test/throw-fault.js';
 import { AttemptLimits, type LimitFacts } from './attempt-limits.js';
 import { DEADLINE_STEP_MS, Deadlines } from './deadlines.js';
 
@@ -10,7 +11,7 @@ let deadlines: Deadlines;
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['performance'] });
   nowMs = 0;
-  deadlines = new Deadlines(() => nowMs);
+  deadlines = new Deadlines(() => nowMs, throwFault);
 });
 afterEach(() => {
   deadlines.stop();
@@ -29,6 +30,7 @@ function firstExpired(
     deadlineAtMs: DEADLINE_MS,
     silenceMs: DEADLINE_MS,
     expired: (limit) => (found ??= [limit, nowMs]),
+    failed: throwFault,
   });
   watch(limits);
   for (; nowMs < 2 * DEADLINE_MS && found === null; nowMs += 1_000) {

@@ -14,6 +14,8 @@ export interface LimitFacts {
    */
   readonly silenceMs: number;
   readonly expired: (limit: Limit) => void;
+  /** What was thrown when a limit expired. */
+  readonly failed: (err: unknown) => void;
 }
 
 /**
@@ -122,6 +124,6 @@ export class AttemptLimits {
 
   #set(atMs: number, expired: () => void): void {
     this.#deadline?.cancel();
-    this.#deadline = this.#deadlines.at(atMs, expired);
+    this.#deadline = this.#deadlines.at(atMs, expired, this.#facts.failed);
   }
 }

@@ -23,7 +23,7 @@ import { isTaken, type AttemptEvent, type Phase } from './attempt-states.js';
 import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
 import { ClientPauses } from './client-pauses.js';
 import type { Deadline } from './deadlines.js';
-import type { AnswerRelay, BodyFailure, Delivery, RelayEvents } from './delivery.js';
+import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
 
@@ -129,6 +129,7 @@ export class Attempt implements SourceReader, RelayEvents {
       deadlineAtMs: call.deadlineAt,
       silenceMs: edge.settings.upstreamDeadlineMs,
       expired: (limit) => this.#expired(limit),
+      failed: (err) => this.#failInside(err),
     });
   }
 
@@ -140,10 +141,34 @@ export class Attempt implements SourceReader, RelayEvents {
     return isTaken(this.#phase, event);
   }
 
+  /**
+   * What an event from outside brings about. What that throws ends this try alone: thrown on it
+   * would end the process and all its streams, or be lost in whoever tells the event.
+   */
+  #take(step: () => void): void {
+    try {
+      step();
+    } catch (err) {
+      this.#failInside(err);
+    }
+  }
+
+  /** A fault of the edge's, met with this source: it counts like an answer that is none. */
+  #failInside(err: unknown): void {
+    const { id } = this.#opened.source;
+    this.#edge.log.error({ err, requestId: this.#call.id, source: id }, 'a call failed inside the edge');
+    const judged = this.#judge.result(UNUSABLE);
+    const cut: Delivery = { ended: 'cut', meter: null, lastPiece: null, error: judged.error };
+    const hasBegun = this.#relay?.hasBegun === true;
+    this.#relay?.drop();
+    this.#conclude(judged, hasBegun ? cut : null);
+    this.#hangUp();
+  }
+
   start(): void {
     this.#limits.watchHead();
-    this.#call.request.answer.onGone(() => this.#clientLeft());
-    this.#call.onEnded = (error) => this.#stop(error);
+    this.#call.request.answer.onGone(() => this.#take(() => this.#clientLeft()));
+    this.#call.onEnded = (error) => this.#take(() => this.#stop(error));
     const request = sourceRequest(this.#call, this.#opened, this.#facts.freshConnection);
     const { authorizer } = this.#opened;
     if (authorizer === null) this.#send(request);
@@ -247,6 +272,10 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   failed(failure: SourceFailure): void {
+    this.#take(() => this.#brokenBy(failure));
+  }
+
+  #brokenBy(failure: SourceFailure): void {
     if (!this.#takes('failed')) return;
     this.#exchange = null;
     if (this.#phase === 'rest') return this.#hangUp();
@@ -276,7 +305,7 @@ export class Attempt implements SourceReader, RelayEvents {
     if (!this.#takes('kept_back')) return;
     this.#commit?.cancel();
     const afterMs = Math.min(msMax, this.#edge.settings.upstreamDeadlineMs / 2);
-    this.#commit = this.#edge.deadlines.in(afterMs, commit);
+    this.#commit = this.#edge.deadlines.in(afterMs, commit, (err) => this.#failInside(err));
   }
 
   firstToken(): void {
@@ -324,7 +353,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#pauses.pause(this.#nowMs());
     this.#exchange.pause();
     this.#limits.watchClient(() => this.#stalled());
-    this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#stalled());
+    this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#take(() => this.#stalled()));
   }
 
   /** The client takes nothing of what it was sent. */
@@ -358,7 +387,7 @@ export class Attempt implements SourceReader, RelayEvents {
     const { answer } = this.#call.request;
     if (answer.isGone) this.#watchReadOn();
     else this.#watchBody();
-    answer.onDrain(() => this.resume());
+    answer.onDrain(() => this.#take(() => this.resume()));
     this.#relay = makeRelay(this.#edge, this.#call, this.#opened, headers, this);
   }
 

@@ -3,10 +3,11 @@ import { gatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS, type Format } from '../../test/formats.js';
+import { throwFault } from '../../test/throw-fault.js';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
 import { parseCall } from '../domain/request/parse-call.js';
 import type { Authorizer, OpenedSource, SourceReader } from '../ports.js';
-import { Attempt } from './attempt-source.js';
+import { Attempt, type Tried } from './attempt-source.js';
 import { ATTEMPT_STATES, type AttemptEvent, type Phase } from './attempt-states.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
@@ -38,10 +39,13 @@ const EVENTS: readonly AttemptEvent[] = [
 class Played {
   readonly done: string[] = [];
   readonly attempt: Attempt;
+  readonly faults: unknown[] = [];
+  /** Thrown once by what each judgement needs. */
+  nextFault: Error | null = null;
   reader: SourceReader;
   nowMs = 0;
   readOnMs: number | null = null;
-  #limits: { readonly expired: () => void; isCancelled: boolean }[] = [];
+  #limits: { readonly expired: () => void; readonly failed: (err: unknown) => void; isCancelled: boolean }[] = [];
   #leave: () => void = () => undefined;
   stall: () => void = () => undefined;
   drain: () => void = () => undefined;
@@ -52,6 +56,7 @@ class Played {
     watchReading: (_ms, stalled) => (this.stall = stalled),
   });
   isFull = false;
+  tried: Tried | null = null;
   readonly call: AdmittedCall;
 
   constructor(authorizer: Authorizer | null) {
@@ -75,7 +80,10 @@ class Played {
       onEnded: null,
     } as unknown as AdmittedCall;
     const opened = openedSource(authorizer);
-    this.attempt = new Attempt(this.#edge(), this.call, opened, FACTS, () => this.done.push('result'));
+    this.attempt = new Attempt(this.#edge(), this.call, opened, FACTS, (tried) => {
+      this.tried = tried;
+      this.done.push('result');
+    });
     this.reader = this.attempt;
     this.attempt.start();
   }
@@ -94,16 +102,29 @@ class Played {
     this.nowMs += 10_000_000;
     const due = this.#limits.filter(({ isCancelled }) => !isCancelled);
     this.#limits = [];
-    for (const { expired } of due) expired();
+    for (const { expired, failed } of due) {
+      try {
+        expired();
+      } catch (err) {
+        failed(err);
+      }
+    }
   }
 
   get limits(): number {
     return this.#limits.filter(({ isCancelled }) => !isCancelled).length;
   }
 
+  #clockMs(): number {
+    const fault = this.nextFault;
+    this.nextFault = null;
+    if (fault !== null) throw fault;
+    return this.nowMs;
+  }
+
   #edge(): Edge {
-    const at = (_ms: number, expired: () => void) => {
-      const limit = { expired, isCancelled: false };
+    const at = (_ms: number, expired: () => void, failed: (err: unknown) => void = throwFault) => {
+      const limit = { expired, failed, isCancelled: false };
       this.#limits.push(limit);
       return { cancel: () => void (limit.isCancelled = true) };
     };
@@ -115,8 +136,8 @@ class Played {
     return {
       settings: { upstreamDeadlineMs: 600_000, stalledMs: 60_000, readOnMs: this.readOnMs },
       deadlines: { nowMs: () => this.nowMs, at, in: at },
-      clock: { nowMs: () => this.nowMs },
-      log: { debug: () => undefined },
+      clock: { nowMs: () => this.#clockMs() },
+      log: { debug: () => undefined, error: ({ err }: { err: unknown }) => this.faults.push(err) },
       metrics: { firstToken: () => undefined },
       privateSources: { refused: () => undefined },
       running: { size: 0 },
@@ -260,4 +281,25 @@ test('the table names every phase and no other event', () => {
   for (const transitions of Object.values(ATTEMPT_STATES)) {
     expect(EVENTS).toEqual(expect.arrayContaining(Object.keys(transitions)));
   }
+});
+
+test.each<[AttemptEvent, ((played: Played) => void)?]>([['failed'], ['left', leaveUnpaid], ['stopped'], ['expired']])(
+  'a fault while %s is taken ends the try, is told, and cuts what the client has got',
+  (event, fire = FIRE[event]) => {
+    const played = reached('relay');
+    const fault = new Error('a fault');
+    played.nextFault = fault;
+    fire(played);
+    expect([played.attempt.phase, played.faults, played.limits]).toEqual(['over', [fault], 0]);
+    expect(played.tried).toMatchObject({ judged: { outcome: 'broken' }, delivery: { ended: 'cut', meter: null } });
+    expect(played.done.filter((what) => what === 'result')).toHaveLength(1);
+  },
+);
+
+test('a fault before the client has got anything leaves the answer to the next source', () => {
+  const played = reached('head');
+  played.nextFault = new Error('a fault');
+  FIRE.expired(played);
+  expect([played.attempt.phase, played.faults.length]).toEqual(['over', 1]);
+  expect(played.tried).toMatchObject({ judged: { step: 'next_source' }, delivery: null });
 });

@@ -3,10 +3,15 @@ import { DEADLINE_STEP_MS, Deadlines } from './deadlines.js';
 
 let nowMs: number;
 let deadlines: Deadlines;
+let faults: unknown[];
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['performance'] });
   nowMs = 0;
-  deadlines = new Deadlines(() => nowMs);
+  faults = [];
+  deadlines = new Deadlines(
+    () => nowMs,
+    (err) => faults.push(err),
+  );
 });
 afterEach(() => {
   deadlines.stop();
@@ -37,4 +42,19 @@ test('a deadline expires once, a cancelled one never, and one may set the next',
   expect(expired).toEqual(['first', 'next']);
   advance(1_000);
   expect(expired).toEqual(['first', 'next', 'late']);
+});
+
+test('what throws when it expires is told to whoever set it, and keeps no other from its time', () => {
+  const fault = new Error('a fault');
+  const told: unknown[] = [];
+  const failing = (): never => {
+    throw fault;
+  };
+  const expired: string[] = [];
+  deadlines.in(100, failing);
+  deadlines.in(100, failing, (err) => told.push(err));
+  deadlines.in(100, () => expired.push('beside it'));
+  deadlines.in(200, () => expired.push('later'));
+  advance(300);
+  expect([faults, told, expired]).toEqual([[fault], [fault], ['beside it', 'later']]);
 });

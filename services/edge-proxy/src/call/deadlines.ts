@@ -14,6 +14,7 @@ class Entry implements Deadline {
   constructor(
     readonly atMs: number,
     readonly expired: () => void,
+    readonly failed: (err: unknown) => void,
   ) {}
 
   cancel(): void {
@@ -28,6 +29,7 @@ class Entry implements Deadline {
  */
 export class Deadlines {
   readonly #monotonicMs: () => number;
+  readonly #failed: (err: unknown) => void;
   #entries: Entry[] = [];
   readonly #timer = new OnDemandTimer(
     DEADLINE_STEP_MS,
@@ -35,8 +37,13 @@ export class Deadlines {
     () => this.#sweep(),
   );
 
-  constructor(monotonicMs: () => number) {
+  /**
+   * @param failed is told what was thrown when a deadline expired whose owner does not want to know;
+   *   thrown on it would end the process and all its streams
+   */
+  constructor(monotonicMs: () => number, failed: (err: unknown) => void) {
     this.#monotonicMs = monotonicMs;
+    this.#failed = failed;
   }
 
   /** Monotonic milliseconds. */
@@ -44,16 +51,19 @@ export class Deadlines {
     return this.#monotonicMs();
   }
 
-  /** Calls `expired` once at `atMs` (monotonic) or up to {@link DEADLINE_STEP_MS} later. */
-  at(atMs: number, expired: () => void): Deadline {
-    const entry = new Entry(atMs, expired);
+  /**
+   * Calls `expired` once at `atMs` (monotonic) or up to {@link DEADLINE_STEP_MS} later, and `failed`
+   * with what that throws.
+   */
+  at(atMs: number, expired: () => void, failed = this.#failed): Deadline {
+    const entry = new Entry(atMs, expired, failed);
     this.#entries.push(entry);
     this.#timer.begin();
     return entry;
   }
 
-  in(ms: number, expired: () => void): Deadline {
-    return this.at(this.#monotonicMs() + ms, expired);
+  in(ms: number, expired: () => void, failed = this.#failed): Deadline {
+    return this.at(this.#monotonicMs() + ms, expired, failed);
   }
 
   stop(): void {
@@ -68,7 +78,15 @@ export class Deadlines {
     for (const entry of entries) {
       if (entry.isCancelled) continue;
       if (entry.atMs > now) this.#entries.push(entry);
-      else entry.expired();
+      else expire(entry);
     }
+  }
+}
+
+function expire({ expired, failed }: Entry): void {
+  try {
+    expired();
+  } catch (err) {
+    failed(err);
   }
 }

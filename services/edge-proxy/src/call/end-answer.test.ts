@@ -1,13 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
+import { gatewayError } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { sendHeartbeatReply } from '../../test/fake-admission.js';
+import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { Delivery } from './delivery.js';
+import { endAnswer } from './end-answer.js';
+import type { Settlement } from './finish-call.js';
 
 const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 1_500;
@@ -362,4 +368,19 @@ test('reading on for a client that left before the head ends after its time, wha
   const event = await world.eventOf(id);
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
   expect(event.endedAt - event.startedAt).toBeLessThan(DEADLINE_MS);
+});
+
+test('a cut stream that nothing tells the client of ends by its connection, in every format', async () => {
+  const ended: string[] = [];
+  const answer = fakeAnswer({ write: () => true, end: () => ended.push('end'), cut: () => ended.push('cut') });
+  const call = {
+    request: { answer },
+    parsed: { stream: true },
+    row: { format: 'response' },
+  } as unknown as AdmittedCall;
+  const cut: Delivery = { ended: 'cut', meter: null, lastPiece: null, error: gatewayError('upstream_error') };
+  const edge = { settings: { upstreamDeadlineMs: DEADLINE_MS } } as unknown as Edge;
+  await endAnswer(edge, call, cut, {} as Settlement);
+  await endAnswer(edge, call, { ...cut, error: null }, {} as Settlement);
+  expect(ended).toEqual(['cut', 'end']);
 });

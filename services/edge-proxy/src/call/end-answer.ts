@@ -38,7 +38,7 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
     }
     case 'cut':
     case 'failed':
-      endCut(call, delivery.cutEnding ?? null);
+      endCut(call, delivery);
       return destroyUnread(edge, answer, Math.min(CUT_UNREAD_MS_MAX, edge.settings.upstreamDeadlineMs));
     case 'client_left':
       // One that stopped reading is still there: its answer must not look complete either.
@@ -58,10 +58,12 @@ const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
 /**
  * A cut answer must not end like a complete one; some streams show that by their last event alone
- * (docs/behaviour.md#answers).
+ * (docs/behaviour.md#answers): ours, or the provider's own error.
  */
-function endCut({ request, parsed, row }: AdmittedCall, ending: Buffer | null): void {
-  if (parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
+function endCut({ request, parsed, row }: AdmittedCall, { cutEnding, error }: Delivery): void {
+  const ending = cutEnding ?? null;
+  const isTold = ending !== null || error === null;
+  if (isTold && parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
   else request.answer.cut(ending);
 }
 

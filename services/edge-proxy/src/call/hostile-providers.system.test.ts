@@ -3,6 +3,7 @@ import { heldBytes, liveBytes, until } from '@gateway/testkit';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { chat } from '../../test/client.js';
+import { DEEP_JSON } from '../../test/deep-json.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
@@ -412,6 +413,23 @@ describe.each(FORMATS)('$path: a usage that is none', (format) => {
     expect(answer).toMatchObject({ status: 200, body, isComplete: true });
     expect(event.outcome).toBe('settled');
     expect(event.amountNanoUsd).toBeLessThanOrEqual(HOLD_NANO_USD);
+  });
+});
+
+describe('values nested deeper than JSON can be written', () => {
+  const RESPONSES = FORMATS.find(({ path }) => path === '/v1/responses') as Format;
+  const created = `{"type":"response.created","response":{"id":"resp_1","created_at":${DEEP_JSON},"model":${DEEP_JSON}}}`;
+  const shown = RESPONSES.first.slice(RESPONSES.first.indexOf('\n\n') + 2);
+
+  test.each<[string, Buffer | undefined]>([
+    ['falls silent', undefined],
+    ['breaks off', Buffer.from('no chunk\r\n')],
+  ])('of a response that %s: its ending is written all the same', async (_name, again) => {
+    const once = `${STREAM_HEAD}${chunkOf(`data: ${created}\n\n${shown}`)}`;
+    const { answer, event } = await play(again === undefined ? { once } : { once, again }, RESPONSES);
+    expect(answer).toMatchObject({ status: 200, isComplete: true });
+    expect(answer.body.slice(answer.body.lastIndexOf(shown) + shown.length)).toMatch(RESPONSES.cutEnding);
+    expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   });
 });
 

@@ -24,6 +24,23 @@ export function saysError(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
 }
 
+/** Characters of a longest name that is kept of an answer: of itself, of its model, of its kind. */
+const NAME_LENGTH_MAX = 1_024;
+
+/**
+ * The name that a provider gives; undefined: it is no text, or longer than any name. Of an answer
+ * nothing is kept or written anew but what this and {@link secondsOf} read: a value of another kind
+ * may be of any size, and nested deeper than JSON.stringify goes.
+ */
+export function nameOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length <= NAME_LENGTH_MAX ? value : undefined;
+}
+
+/** The time that a provider gives, in whole seconds since 1970; undefined: it is none. */
+export function secondsOf(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}
+
 /** Present and not null. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;

@@ -5,6 +5,7 @@ import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { TOKENS_MAX } from './read-usage.js';
 import { READERS } from './readers.js';
+import { DEEP_JSON } from '../../../test/deep-json.js';
 import { meterText as meterTextAs, type Metered, type MeterOptions } from '../../../test/meter-text.js';
 
 /** What an `error` is that says nothing, as JSON. */
@@ -240,6 +241,17 @@ test('a legacy completion is metered by the text of its choices', () => {
   expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
   const plain = Buffer.from(JSON.stringify({ choices: [{ text: 'abc' }, { text: 'de' }], usage: USAGE }));
   expect(READERS.completion.readPlain(plain)).toMatchObject({ usage: READ, deliveredBytes: 5, finished: true });
+});
+
+test.each([
+  ['nested too deep to be written', DEEP_JSON],
+  ['of another kind', '-1.5'],
+  ['longer than any name', `"${'x'.repeat(10_000)}"`],
+])('members of a chunk that are %s are left out of the usage that is made for it', (_name, value) => {
+  const chunk = `data: {"id":${value},"object":${value},"created":${value},"model":${value},"choices":[]}\n\n`;
+  const { meter: made } = meterText(chunk, { makesUsageEvent: true });
+  const [sseEvent] = new EventSplitter().push(made.usageEvent?.(READ) ?? Buffer.alloc(0));
+  expect(Object.keys(JSON.parse(String(sseEvent?.data)))).toEqual(['choices', 'usage']);
 });
 
 test('a cut stream ends with an error event, not with the marker', () => {

@@ -1,7 +1,7 @@
 import { chatErrorBody } from '@gateway/contracts/errors';
 import type { TokenUsage } from '@gateway/metering';
 import type { SseEvent } from './event-stream.js';
-import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
+import { isRecord, isSet, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { failedEvent, withError } from './failed-event.js';
@@ -73,9 +73,9 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
   };
 }
 
-/** What all chunks of a stream have in common. */
+/** What all chunks of a stream have in common; what is not as it should be is left out. */
 function headOf({ id, object, created, model }: JsonRecord): JsonRecord {
-  return { id, object, created, model };
+  return { id: nameOf(id), object: nameOf(object), created: secondsOf(created), model: nameOf(model) };
 }
 
 function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: TokenUsage): Buffer {

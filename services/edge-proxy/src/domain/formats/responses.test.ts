@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
+import { DEEP_JSON } from '../../../test/deep-json.js';
 import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
 import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
@@ -184,6 +185,17 @@ test('a cut stream fails under its own id and with the next numbers, then says t
   expect(error.message).toBe(error.error.message);
   expect(error.message).toBe(failed.response.error.message);
   expect(reader.cutEndsNormally).toBe(true);
+});
+
+test.each([
+  ['nested too deep to be written', DEEP_JSON, DEEP_JSON],
+  ['of another kind', '"7"', '7'],
+  ['no time, and longer than any name', '-1', `"${'x'.repeat(10_000)}"`],
+])('time and model that are %s are null in the ending of a cut stream', (_name, createdAt, model) => {
+  const created = `data: {"type":"","response":{"id":"resp_1","created_at":${createdAt},"model":${model}}}\n\n`;
+  const { meter: cut } = meterText(reader, created);
+  const [failed] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  expect(JSON.parse(String(failed?.data)).response).toMatchObject({ id: 'resp_1', created_at: null, model: null });
 });
 
 test('a stream that is cut before its response was named gets an id of the request', () => {

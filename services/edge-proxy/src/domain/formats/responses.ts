@@ -1,7 +1,7 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
 import { ANSWER_ID_BYTES_MAX } from '../answer-names.js';
 import type { SseEvent } from './event-stream.js';
-import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
+import { isRecord, isSet, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
@@ -23,8 +23,8 @@ export const responsesReader: AnswerReader = {
  */
 interface Begun {
   readonly id: string;
-  readonly createdAt: unknown;
-  readonly model: unknown;
+  readonly createdAt: number | undefined;
+  readonly model: string | undefined;
 }
 
 /** Events that come before anything of an answer is known. */
@@ -108,8 +108,9 @@ function withId(result: MeterResult, id: unknown): MeterResult {
 }
 
 function begunOf(response: JsonRecord): Begun | null {
-  const { id, created_at: createdAt, model } = response;
-  return typeof id === 'string' ? { id, createdAt, model } : null;
+  const id = nameOf(response['id']);
+  if (id === undefined) return null;
+  return { id, createdAt: secondsOf(response['created_at']), model: nameOf(response['model']) };
 }
 
 /** The name of a called function: its arguments come as deltas, its name does not. */
