@@ -1,6 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
-import { rate, worstCase, type BoundFigures, type CallBounds, type PriceFigures } from '@gateway/metering';
+import {
+  rate,
+  worstCase,
+  type BoundFigures,
+  type CallBounds,
+  type PriceFigures,
+  type TokenUsage,
+} from '@gateway/metering';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { fakeAnswer } from '../test/fake-answer.js';
@@ -53,6 +60,8 @@ const PRICE: PriceFigures = {
   ],
   extras: null,
 };
+/** Told to a client whose provider told none. */
+const USAGE: TokenUsage = { input: 3, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 5 };
 const HOLD = worstCase(BOUNDS, FIGURES, PRICE);
 
 test(
@@ -111,7 +120,7 @@ function relay(stream: HostileStream): Relayed {
     answer: fakeAnswer({ write: (bytes) => pieces.push(bytes) > 0 }),
     headers: [],
     reader: READERS[stream.format],
-    metering: { dropUsageChunk: stream.dropUsage, choices: 1 },
+    metering: { dropUsageChunk: stream.dropUsage, makesUsageEvent: true, choices: 1 },
     requestId: ID,
     events: {
       begun: () => undefined,
@@ -149,6 +158,7 @@ function relay(stream: HostileStream): Relayed {
     );
   if (isUnusable && ended.length === 0) relay.drop();
   if (ended.length > 1) throw new Error('it ended twice');
+  ended[0]?.usageEvent?.(USAGE);
   return { written: Buffer.concat(pieces), delivery: ended[0] ?? null, isUnusable, sameBytes };
 }
 

@@ -1,8 +1,11 @@
 import type { SeededRandom } from '@gateway/testkit/random';
+import { DEEP_JSON } from '../test/deep-json.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
 
 export type HostileStream = Omit<GeneratedStream, 'sseEvents' | 'rest'>;
 
+/** What stands for {@link DEEP_JSON} until an event is written. */
+const DEEP = 'nested too deep';
 /** Names that a reader looks at. */
 const NAMES = [
   'choices',
@@ -30,6 +33,13 @@ const NAMES = [
   'response',
   'item',
   'sequence_number',
+  'detail',
+  'status',
+  'id',
+  'object',
+  'created',
+  'created_at',
+  'model',
   'content_block',
   'output',
   '__proto__',
@@ -75,6 +85,17 @@ const SCALARS: readonly unknown[] = [
   '\u0000\ud800\u2028',
   '漢字',
   '[DONE]',
+  DEEP,
+];
+/** What a reader keeps of an answer, in shapes that chance would hardly make. */
+const SHAPES: readonly object[] = [
+  { type: 'response.created', response: { id: 'resp_1', created_at: DEEP, model: DEEP } },
+  { type: 'response.created', response: { id: 'x'.repeat(3_000), created_at: 1, model: 'x'.repeat(3_000) } },
+  { id: DEEP, object: DEEP, created: DEEP, model: DEEP, choices: [] },
+  { error: { message: 'see https://x.example', code: DEEP }, choices: DEEP },
+  { type: 'response.failed', response: { id: 'resp_1', error: { message: 'sk-abcdefgh' }, output: DEEP } },
+  { object: 'response', status: 'failed', error: { message: 'sk-abcdefgh' }, output: DEEP },
+  { object: 'response', status: 'failed', error: { message: 'too hot' }, detail: DEEP },
 ];
 /** Bytes that a splitter decides by, and texts that are no JSON. */
 const SPLICES = [
@@ -116,16 +137,21 @@ export function hostileStream(random: SeededRandom): HostileStream {
 
 /** A body of JSON that has nothing to do with an answer, or of something else. */
 export function hostilePlain(random: SeededRandom): Buffer {
-  let bytes: Buffer = Buffer.from(JSON.stringify(hostileValue(random, 6)) ?? '');
+  let bytes: Buffer = Buffer.from(written(random.chance(0.1) ? random.pick(SHAPES) : hostileValue(random, 6)));
   for (let times = random.below(3); times > 0; times -= 1) bytes = mutate(random, bytes);
   return bytes;
 }
 
 function hostileEvent(random: SeededRandom): string {
   const event = random.chance(0.5) ? `event: ${random.pick(TYPES)}\n` : '';
+  if (random.chance(0.2)) return `${event}data: ${written(random.pick(SHAPES))}\n\n`;
   const fields = hostileObject(random, 5);
   if (random.chance(0.7)) fields['type'] = random.pick(TYPES);
-  return `${event}data: ${JSON.stringify(fields)}\n\n`;
+  return `${event}data: ${written(fields)}\n\n`;
+}
+
+function written(value: unknown): string {
+  return (JSON.stringify(value) ?? '').replaceAll(JSON.stringify(DEEP), DEEP_JSON);
 }
 
 function hostileValue(random: SeededRandom, levels: number): unknown {

@@ -72,7 +72,7 @@ export interface BusClient {
 
 /**
  * Receives a source's answer in this order: `sent`, `head`, `data`…, then `end` or `failed`.
- * `failed` may come at any time.
+ * `failed` may come at any time. It never throws: whoever tells it could only lose that.
  */
 export interface SourceReader {
   /** The request is being written to a connection: from now on the provider may have got it. */

@@ -229,6 +229,22 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   head(status: number, headers: SourceHeaders): void {
+    this.#take(() => this.#answeredWith(status, headers));
+  }
+
+  data(chunk: Buffer): void {
+    this.#take(() => this.#read(chunk));
+  }
+
+  end(openEnded: boolean): void {
+    this.#take(() => this.#readTo(openEnded));
+  }
+
+  failed(failure: SourceFailure): void {
+    this.#take(() => this.#brokenBy(failure));
+  }
+
+  #answeredWith(status: number, headers: SourceHeaders): void {
     if (!this.#takes('head')) return;
     const judged = this.#judge.head(status, headers);
     if (status === 200 && judged.error === null) return this.#relayBody(headers);
@@ -240,7 +256,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#readRest();
   }
 
-  data(chunk: Buffer): void {
+  #read(chunk: Buffer): void {
     switch (this.#phase) {
       case 'relay':
         this.#limits.heard();
@@ -262,17 +278,13 @@ export class Attempt implements SourceReader, RelayEvents {
     }
   }
 
-  end(openEnded: boolean): void {
+  #readTo(openEnded: boolean): void {
     if (!this.#takes('end')) return;
     this.#exchange = null;
     if (this.#phase === 'relay') return this.#relay?.end(openEnded);
     if (this.#phase === 'error_body') return this.#concludeErrorBody();
     this.#follower?.end(openEnded);
     this.#hangUp();
-  }
-
-  failed(failure: SourceFailure): void {
-    this.#take(() => this.#brokenBy(failure));
   }
 
   #brokenBy(failure: SourceFailure): void {

@@ -283,18 +283,22 @@ test('the table names every phase and no other event', () => {
   }
 });
 
-test.each<[AttemptEvent, ((played: Played) => void)?]>([['failed'], ['left', leaveUnpaid], ['stopped'], ['expired']])(
-  'a fault while %s is taken ends the try, is told, and cuts what the client has got',
-  (event, fire = FIRE[event]) => {
-    const played = reached('relay');
-    const fault = new Error('a fault');
-    played.nextFault = fault;
-    fire(played);
-    expect([played.attempt.phase, played.faults, played.limits]).toEqual(['over', [fault], 0]);
-    expect(played.tried).toMatchObject({ judged: { outcome: 'broken' }, delivery: { ended: 'cut', meter: null } });
-    expect(played.done.filter((what) => what === 'result')).toHaveLength(1);
-  },
-);
+test.each<[AttemptEvent, ((played: Played) => void)?]>([
+  ['data', (played) => played.data(CHAT.providerError)],
+  ['end'],
+  ['failed'],
+  ['left', leaveUnpaid],
+  ['stopped'],
+  ['expired'],
+])('a fault while %s is taken ends the try, is told, and cuts what the client has got', (event, fire = FIRE[event]) => {
+  const played = reached('relay');
+  const fault = new Error('a fault');
+  played.nextFault = fault;
+  fire(played);
+  expect([played.attempt.phase, played.faults, played.limits]).toEqual(['over', [fault], 0]);
+  expect(played.tried).toMatchObject({ judged: { outcome: 'broken' }, delivery: { ended: 'cut', meter: null } });
+  expect(played.done.filter((what) => what === 'result')).toHaveLength(1);
+});
 
 test('a fault before the client has got anything leaves the answer to the next source', () => {
   const played = reached('head');

@@ -431,6 +431,20 @@ describe('values nested deeper than JSON can be written', () => {
     expect(answer.body.slice(answer.body.lastIndexOf(shown) + shown.length)).toMatch(RESPONSES.cutEnding);
     expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   });
+
+  test('of a plain response that has failed: it goes on at once', async () => {
+    const body = `{"id":"resp_1","object":"response","status":"failed","error":{"code":"server_error"},"output":[${DEEP_JSON}]}`;
+    const { answer, event } = await play({ once: plainOf(body) }, RESPONSES, false);
+    expect(answer).toMatchObject({ status: 200, isComplete: true, body });
+    expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  });
+
+  test('of an error that is the unfinished rest of a stream: it is judged at once', async () => {
+    const rest = `event: error\ndata: {"type":"error","message":"overloaded","more":${DEEP_JSON}}`;
+    const { answer, event } = await play({ once: `${STREAM_HEAD}${chunkOf(rest)}0\r\n\r\n` }, RESPONSES);
+    expect([answer.status, codeOf(answer)]).toEqual([502, 'upstream_error']);
+    expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  });
 });
 
 function streamOf(format: Format, usage: unknown): string {

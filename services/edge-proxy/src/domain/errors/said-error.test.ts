@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { plainCode, readErrorBody, SAID_TEXT_LENGTH_MAX } from './said-error.js';
+import { plainCode, readError, readErrorBody, SAID_TEXT_LENGTH_MAX } from './said-error.js';
 
 const PROPERTY_MS_MAX = 60_000;
 const textOf = (body: string): string | null | undefined => readErrorBody(Buffer.from(body))?.message;
@@ -58,6 +58,15 @@ test.each([
   ['{"error":{"code":200,"message":"x"}}', null],
 ])('%s names the status %p', (body, status) => {
   expect(readErrorBody(Buffer.from(body))?.status).toBe(status);
+});
+
+test('a detail of a detail is looked at, and no deeper one', () => {
+  const nested = (levels: number): unknown => JSON.parse('{"detail":'.repeat(levels) + '"why"' + '}'.repeat(levels));
+  expect([nested(1), nested(2), nested(100_000)].map((body) => readError(body)?.message)).toEqual([
+    'why',
+    'why',
+    undefined,
+  ]);
 });
 
 test('a text of any length is cut', () => {

@@ -6,6 +6,8 @@ const CODES_MAX = 12;
 const CODE_LENGTH_MAX = 80;
 /** Parts of a list of complaints about a body that are told. */
 const COMPLAINTS_MAX = 5;
+/** Levels of details within details that are looked at. */
+const DETAIL_LEVELS_MAX = 2;
 
 /** What an error of a provider says, whatever form its maker gives it. */
 export interface SaidError {
@@ -124,11 +126,11 @@ function firstText(candidates: readonly unknown[]): string | null {
 }
 
 /** A text; a list of complaints (`[{loc, msg}]`), alone or under `detail`. */
-function textOf(value: unknown): string {
+function textOf(value: unknown, levels = DETAIL_LEVELS_MAX): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.slice(0, COMPLAINTS_MAX).map(complaintOf).filter(Boolean).join('; ');
   if (!isRecord(value)) return '';
-  return value['detail'] === undefined ? complaintOf(value) : textOf(value['detail']);
+  return value['detail'] === undefined || levels === 0 ? complaintOf(value) : textOf(value['detail'], levels - 1);
 }
 
 /** Where, and what: never the value itself. */

@@ -10,6 +10,11 @@ import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
  */
 const TEXTS_MAX = 32;
 const LEVELS_MAX = 6;
+/**
+ * Levels of an answer that is written anew: what is beyond them is left out. At thousands of levels
+ * JSON.stringify throws.
+ */
+const WRITTEN_LEVELS_MAX = 64;
 /** Members of an event that tell its error. */
 const TELLING = ['error', 'message', 'detail'] as const;
 
@@ -38,8 +43,9 @@ export function failedAnswer(body: Buffer, answer: JsonRecord): ProviderFailure 
 
 /** @param asIs what is relayed when there is nothing to remove */
 function failureOf(message: JsonRecord, written: (json: string) => Buffer, asIs: Buffer): ProviderFailure {
-  const cleaned = JSON.stringify(cleanedErrors(message));
-  return { said: readError(message), relayed: cleaned === JSON.stringify(message) ? asIs : written(cleaned) };
+  const cleaned = cleanedErrors(message);
+  const relayed = cleaned === null ? asIs : written(JSON.stringify(withinLevels(cleaned, WRITTEN_LEVELS_MAX)));
+  return { said: readError(message), relayed };
 }
 
 function failureOfText(sseEvent: SseEvent): ProviderFailure {
@@ -54,26 +60,45 @@ function eventBytes({ event }: SseEvent, data: string): Buffer {
   return Buffer.from(`${event === null ? '' : `event: ${event}\n`}data: ${data}\n\n`);
 }
 
-function cleanedErrors(message: JsonRecord): JsonRecord {
-  const left = { texts: TEXTS_MAX };
+/** What may still be looked at, and whether anything of it had to be changed. */
+interface Cleaning {
+  texts: number;
+  hasChanged: boolean;
+}
+
+/** Null: there is nothing to remove. */
+function cleanedErrors(message: JsonRecord): JsonRecord | null {
+  const cleaning: Cleaning = { texts: TEXTS_MAX, hasChanged: false };
   const cleaned = { ...message };
   for (const name of TELLING) {
-    if (Object.hasOwn(message, name)) cleaned[name] = cleanedTexts(message[name], left, LEVELS_MAX);
+    if (Object.hasOwn(message, name)) cleaned[name] = cleanedTexts(message[name], cleaning, LEVELS_MAX);
   }
   const { response } = message;
   if (isRecord(response) && Object.hasOwn(response, 'error')) {
-    cleaned['response'] = { ...response, error: cleanedTexts(response['error'], left, LEVELS_MAX) };
+    cleaned['response'] = { ...response, error: cleanedTexts(response['error'], cleaning, LEVELS_MAX) };
   }
-  return cleaned;
+  return cleaning.hasChanged ? cleaned : null;
 }
 
-function cleanedTexts(value: unknown, left: { texts: number }, levels: number): unknown {
+function cleanedTexts(value: unknown, cleaning: Cleaning, levels: number): unknown {
   if (typeof value === 'string') {
-    left.texts -= 1;
-    return left.texts < 0 ? '' : cleanMessage(value);
+    cleaning.texts -= 1;
+    const cleaned = cleaning.texts < 0 ? '' : cleanMessage(value);
+    cleaning.hasChanged ||= cleaned !== value;
+    return cleaned;
   }
   if (typeof value !== 'object' || value === null) return value;
-  if (levels === 0) return null;
-  if (Array.isArray(value)) return value.map((each) => cleanedTexts(each, left, levels - 1));
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, cleanedTexts(each, left, levels - 1)]));
+  cleaning.hasChanged ||= levels === 0;
+  return levels === 0 ? null : mapped(value, (each) => cleanedTexts(each, cleaning, levels - 1));
+}
+
+function withinLevels(value: unknown, levels: number): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return levels === 0 ? null : mapped(value, (each) => withinLevels(each, levels - 1));
+}
+
+/** The list or object with each of its values changed. */
+function mapped(value: object, change: (each: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(change);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, change(each)]));
 }

@@ -142,6 +142,30 @@ test('a failed response may go on as it is; one whose error names what must not 
   expect(relayed.error.message).not.toContain('SECRET');
 });
 
+const LEAKING = 'See https://x.example/SECRET.';
+
+test.each([
+  ['nothing to remove', 'The request was refused.', true],
+  ['what must not leave', LEAKING, false],
+])('a failed response with a member that is nested too deep to be written and %s goes on', (_name, message, isSame) => {
+  const error = JSON.stringify({ code: 'server_error', message });
+  const text = `{"id":"resp_1","status":"failed","error":${error},"output":[${DEEP_JSON}]}`;
+  const { failure } = reader.readPlain(Buffer.from(text));
+  const relayed = String(failure?.relayed);
+  expect(relayed === text).toBe(isSame);
+  expect(relayed).not.toContain('SECRET');
+  expect(JSON.parse(relayed)).toMatchObject({ id: 'resp_1', status: 'failed', output: [expect.any(Array)] });
+  const { seen } = meterText(reader, `data: {"type":"response.failed","response":${text}}\n\n`);
+  expect(seen).toEqual(['error']);
+});
+
+test('an error that is nested too deep to be read says nothing, and goes on without its depth', () => {
+  const detail = '{"detail":'.repeat(100_000) + '1' + '}'.repeat(100_000);
+  const { failure } = reader.readPlain(Buffer.from(`{"object":"response","status":"failed","error":${detail}}`));
+  expect(failure?.said).toBeNull();
+  expect(String(failure?.relayed).length).toBeLessThan(1_000);
+});
+
 test.each([
   ['response.created', true],
   ['response.queued', true],
