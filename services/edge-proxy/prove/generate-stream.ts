@@ -61,6 +61,8 @@ const NOISE = [
   'event: ping',
   '',
 ];
+/** What providers send with an event that does not end the answer. */
+const NO_REASONS = [null, null, '', 'null'];
 const COMMENTS = [':', ': keep-alive', ':data: {"x":1}', ': [DONE]', ': ünïcode'];
 const LINE_ENDS = ['\n', '\r\n', '\r'] as const;
 
@@ -150,7 +152,9 @@ const FORMATS: Record<StreamFormat, (random: SeededRandom, role: DataRole, text:
     const usage = { prompt_tokens: input, completion_tokens: output };
     switch (role) {
       case 'text':
-        return dataLines(random, { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] });
+        return dataLines(random, {
+          choices: [{ index: 0, delta: { content: text }, finish_reason: random.pick(NO_REASONS) }],
+        });
       case 'usage':
         return dataLines(random, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
       case 'extra_usage':

@@ -146,7 +146,7 @@ function meaningOf(format: StreamFormat, { data }: ReferenceEvent): Meaning {
   const isFinal = json.type === 'message_stop' || json.type === 'response.completed';
   const isExtra = json.choices?.length === 0 && usage !== undefined;
   const reason = typeof json.delta === 'object' ? json.delta.stop_reason : json.choices?.[0]?.finish_reason;
-  const finishes = typeof reason === 'string';
+  const finishes = typeof reason === 'string' && !['', 'null'].includes(reason);
   return { role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other', usage: usage ?? null, text, finishes };
 }
 

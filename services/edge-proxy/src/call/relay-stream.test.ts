@@ -90,6 +90,18 @@ test.each([
   stream.drop();
 });
 
+test.each(['chat', 'completion'] as const)(
+  'a %s whose events have an empty finish reason is cut by its end',
+  (format) => {
+    const shown = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"text":"a","finish_reason":""}]}\n\n';
+    const { push, stream, sent, failures } = relay(format);
+    push(shown, shown);
+    stream.end(false);
+    expect([sent(), failures]).toEqual([shown + shown, [{ kind: 'broken_in_body' }]]);
+    stream.drop();
+  },
+);
+
 test('a last event without its end is sent where the answer ends with it', () => {
   const last = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
   const { push, stream, sent, failures } = relay('chat');

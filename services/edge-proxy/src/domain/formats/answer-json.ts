@@ -41,6 +41,14 @@ export function secondsOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
+/**
+ * Whether a finish or stop reason is one. Some providers send an empty text (SGLang, Ollama of 2024)
+ * or the text "null" (KoboldCpp) with every event before the last.
+ */
+export function isReason(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value !== 'null';
+}
+
 /** Present and not null. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;

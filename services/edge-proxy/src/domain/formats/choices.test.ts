@@ -111,6 +111,19 @@ test('a stream is finished by the marker or by the finish reasons of all choices
   expect(meter([finish(0), finish(1)], { choices: 2 }).result.finished).toBe(true);
 });
 
+test.each(['', 'null', 0, true, {}, null])('a finish reason that is %p is none', (reason) => {
+  const unfinished = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: reason }] };
+  expect(meter([unfinished]).result.finished).toBe(false);
+  expect(meter([unfinished, finish()]).result.finished).toBe(true);
+});
+
+test('only choices that were asked for count as finished', () => {
+  const others = [-1, 2, 1.5, '0', 'x', {}, true].map((index) => ({ choices: [{ index, finish_reason: 'stop' }] }));
+  expect(meter([...others, finish(0)], { choices: 2 }).result.finished).toBe(false);
+  expect(meter([...others, finish(0), finish(1)], { choices: 2 }).result.finished).toBe(true);
+  expect(meter([{ choices: [{ delta: {}, finish_reason: 'stop' }] }]).result.finished).toBe(true);
+});
+
 test.each([
   ['an error object', { error: { message: 'x' } }, 'error'],
   ['an error beside choices', { ...delta('a'), error: { code: 500 } }, 'error'],

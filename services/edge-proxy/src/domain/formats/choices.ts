@@ -1,7 +1,16 @@
 import { chatErrorBody } from '@gateway/contracts/errors';
 import type { TokenUsage } from '@gateway/metering';
 import type { SseEvent } from './event-stream.js';
-import { isRecord, isSet, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
+import {
+  isReason,
+  isRecord,
+  isSet,
+  nameOf,
+  parseObject,
+  saysError,
+  secondsOf,
+  type JsonRecord,
+} from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { failedEvent, withError } from './failed-event.js';
@@ -39,7 +48,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
   let markerSeen = false;
   let first: JsonRecord | null = null;
   let isUsageTold = false;
-  const finishedChoices = new Set<unknown>();
+  const finishedChoices = new Set<number>();
   return {
     see(sseEvent: SseEvent): SeenEvent {
       const { event, data } = sseEvent;
@@ -59,7 +68,8 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       }
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
-        if (isSet(choice['finish_reason'])) finishedChoices.add(choice['index'] ?? 0);
+        const index = choice['index'] ?? 0;
+        if (isReason(choice['finish_reason']) && isIndex(index, choices)) finishedChoices.add(index);
       }
       const reported = usageIn(chunk);
       if (reported === null) return PASS;
@@ -135,6 +145,11 @@ function isDone(data: Buffer): boolean {
 function choicesOf(answer: JsonRecord): readonly JsonRecord[] {
   const { choices } = answer;
   return Array.isArray(choices) ? choices.filter(isRecord) : [];
+}
+
+/** Whether it is the index of one of so many choices. */
+function isIndex(value: unknown, choices: number): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < choices;
 }
 
 function isEmptyArray(value: unknown): boolean {

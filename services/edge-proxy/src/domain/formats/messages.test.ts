@@ -153,7 +153,8 @@ test('before the stop reason the output that was reported is not the usage, but 
 test('a stream is finished by the marker or by the stop reason', () => {
   const usage = { input_tokens: 1, output_tokens: 2 };
   expect(meter(start(usage), text('a')).result.finished).toBe(false);
-  expect(meter(start(usage), delta({ output_tokens: 2 }, null)).result.finished).toBe(false);
+  for (const none of [null, '', 'null'])
+    expect(meter(start(usage), delta({ output_tokens: 2 }, none)).result.finished).toBe(false);
   expect(meter(start(usage), delta({ output_tokens: 2 })).result).toMatchObject({
     finished: true,
     usage: { output: 2 },

@@ -1,7 +1,7 @@
 import { messagesErrorBody } from '@gateway/contracts/errors';
 import type { SseEvent } from './event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
-import { isRecord, isSet, parseObject, saysError } from './answer-json.js';
+import { isReason, isRecord, parseObject, saysError } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { withError } from './failed-event.js';
@@ -59,7 +59,7 @@ function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): St
         case 'message_delta':
           usage.see(message['usage']);
           said?.see(message);
-          if (isSet(memberOf(message['delta'], 'stop_reason'))) isStopped = true;
+          if (isReason(memberOf(message['delta'], 'stop_reason'))) isStopped = true;
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
           return PASS;
         case 'message_stop':
