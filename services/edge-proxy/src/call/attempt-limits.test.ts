@@ -56,6 +56,44 @@ test('after the first event whatever is heard breaks the silence', () => {
   expect(firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
 });
 
+/** The same limits for a client that has left: when nobody reads on any more. */
+function readOnEnds(
+  source: LimitFacts['source'],
+  watch: (limits: AttemptLimits) => void,
+  { heardEveryMs = 15_000, untilMs = Infinity } = {},
+): number | null {
+  let endedAtMs: number | null = null;
+  const readOn = (limits: AttemptLimits): void => {
+    limits.readOn(untilMs, () => (endedAtMs ??= nowMs));
+    watch(limits);
+  };
+  expect(firstExpired(source, readOn, heardEveryMs)).toBeNull();
+  return endedAtMs;
+}
+
+test('a client that has left changes no limit: comments keep no call alive', () => {
+  expect(readOnEnds(NONE, (limits) => limits.watchFirstEvent())).toBe(DEADLINE_MS);
+});
+
+test.each<[string, LimitFacts['source'], (limits: AttemptLimits) => void, number | null]>([
+  ['its head', { ...NONE, headersTimeoutMs: 20_000 }, (limits) => limits.watchHead(), 20_000],
+  ['its first event', { ...NONE, firstEventTimeoutMs: 30_000 }, (limits) => limits.watchFirstEvent(), 30_000],
+  ['silence', { ...NONE, silenceTimeoutMs: 10_000 }, (limits) => limits.watchSilence(), 10_000],
+  ['a plain body', NONE, (limits) => limits.watchDeadline(), DEADLINE_MS],
+  ['what is heard after the first event', NONE, (limits) => limits.watchSilence(), null],
+])('for one that has left the limit on %s is that for one that stays', (_name, source, watch, atMs) => {
+  expect(readOnEnds(source, watch)).toBe(atMs);
+});
+
+test.each<[string, (limits: AttemptLimits) => void]>([
+  ['the head', (limits) => limits.watchHead()],
+  ['the first event', (limits) => limits.watchFirstEvent()],
+  ['the next event', (limits) => limits.watchSilence()],
+  ['the end of a plain body', (limits) => limits.watchDeadline()],
+])('until %s it is read on for no longer than was allowed', (_name, watch) => {
+  expect(readOnEnds(NONE, watch, { untilMs: 7_000 })).toBe(7_000);
+});
+
 test.each([
   ['its own bound', NONE, 5_000],
   ["the source's limit on its head", { ...NONE, headersTimeoutMs: 2_000 }, 2_000],

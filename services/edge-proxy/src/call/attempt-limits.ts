@@ -28,6 +28,8 @@ export class AttemptLimits {
   readonly #startedAt: number;
   #heardAt: number;
   #deadline: Deadline | null = null;
+  /** Set when the client has left. */
+  #readOn: { readonly untilMs: number; readonly over: () => void } | null = null;
 
   constructor(deadlines: Deadlines, facts: LimitFacts) {
     this.#deadlines = deadlines;
@@ -44,16 +46,15 @@ export class AttemptLimits {
 
   /** The source's own limit on its head, or the call's deadline, whichever is first. */
   watchHead(): void {
-    const { source, deadlineAtMs, expired } = this.#facts;
+    const { source, deadlineAtMs } = this.#facts;
     const ownAtMs = source.headersTimeoutMs === null ? Infinity : this.#startedAt + source.headersTimeoutMs;
-    if (ownAtMs < deadlineAtMs) this.#set(ownAtMs, () => expired('headers'));
+    if (ownAtMs < deadlineAtMs) this.#watch(ownAtMs, () => this.#expired('headers'));
     else this.watchDeadline();
   }
 
   /** From the head of a plain answer on: the call's deadline, to the end of the body. */
   watchDeadline(): void {
-    const { deadlineAtMs, expired } = this.#facts;
-    this.#set(deadlineAtMs, () => expired('deadline'));
+    this.#watch(this.#facts.deadlineAtMs, () => this.#expired('deadline'));
   }
 
   /**
@@ -62,9 +63,9 @@ export class AttemptLimits {
    * answer.
    */
   watchFirstEvent(): void {
-    const { source, deadlineAtMs, expired } = this.#facts;
+    const { source, deadlineAtMs } = this.#facts;
     const ownAtMs = source.firstEventTimeoutMs === null ? Infinity : this.#startedAt + source.firstEventTimeoutMs;
-    if (ownAtMs < deadlineAtMs) return this.#set(ownAtMs, () => expired('first_event'));
+    if (ownAtMs < deadlineAtMs) return this.#watch(ownAtMs, () => this.#expired('first_event'));
     this.#watchSilence(deadlineAtMs);
   }
 
@@ -77,12 +78,12 @@ export class AttemptLimits {
    * Looks again when something was heard meanwhile: hearing costs no more than to note the time.
    */
   #watchSilence(untilMs: number): void {
-    const { source, silenceMs, expired } = this.#facts;
+    const { source, silenceMs } = this.#facts;
     const limitMs = source.silenceTimeoutMs ?? silenceMs;
-    this.#set(Math.min(this.#heardAt + limitMs, untilMs), () => {
-      if (this.#deadlines.nowMs() >= untilMs) expired('deadline');
+    this.#watch(Math.min(this.#heardAt + limitMs, untilMs), () => {
+      if (this.#deadlines.nowMs() >= untilMs) this.#expired('deadline');
       else if (this.#deadlines.nowMs() - this.#heardAt < limitMs) this.#watchSilence(untilMs);
-      else expired('silence');
+      else this.#expired('silence');
     });
   }
 
@@ -94,19 +95,11 @@ export class AttemptLimits {
   }
 
   /**
-   * For a client that has left: to that time (monotonic) at most. A stream that has begun ends this
-   * by its silence, all else by the call's deadline.
+   * The client has left. From the next watch on what is watched for keeps its limit; whichever is
+   * first, that or `untilMs` (monotonic), is `over`.
    */
-  watchReadOn(untilMs: number, isStream: boolean, over: () => void): void {
-    const { deadlineAtMs, source, silenceMs } = this.#facts;
-    if (!isStream) return this.#set(Math.min(untilMs, deadlineAtMs), over);
-    const look = (): void => {
-      const silentAtMs = this.#heardAt + (source.silenceTimeoutMs ?? silenceMs);
-      const atMs = Math.min(untilMs, silentAtMs);
-      if (this.#deadlines.nowMs() >= atMs) over();
-      else this.#set(atMs, look);
-    };
-    look();
+  readOn(untilMs: number, over: () => void): void {
+    this.#readOn = { untilMs, over };
   }
 
   heard(): void {
@@ -120,6 +113,18 @@ export class AttemptLimits {
   cancel(): void {
     this.#deadline?.cancel();
     this.#deadline = null;
+  }
+
+  /** A limit of the source or of the call. */
+  #watch(atMs: number, expired: () => void): void {
+    const readOn = this.#readOn;
+    if (readOn !== null && readOn.untilMs < atMs) this.#set(readOn.untilMs, readOn.over);
+    else this.#set(atMs, expired);
+  }
+
+  #expired(limit: Limit): void {
+    if (this.#readOn === null) this.#facts.expired(limit);
+    else this.#readOn.over();
   }
 
   #set(atMs: number, expired: () => void): void {

@@ -108,8 +108,6 @@ export class Attempt implements SourceReader, RelayEvents {
   #commit: Deadline | null = null;
   /** Bytes of generated text that the client had got when it left; null: it is still there. */
   #leftAtBytes: number | null = null;
-  /** Monotonic; of a client that has left. */
-  #readOnUntilMs = Infinity;
   /** Of a complete answer: takes what its provider still sends. */
   #follower: AnswerRelay | null = null;
   #rest: Buffer[] = [];
@@ -310,7 +308,7 @@ export class Attempt implements SourceReader, RelayEvents {
   firstEvent(): void {
     if (!this.#takes('first_event')) return;
     this.#hasEvent = true;
-    if (!this.#call.request.answer.isGone && !this.#pauses.isPaused) this.#limits.watchSilence();
+    if (!this.#pauses.isPaused) this.#limits.watchSilence();
   }
 
   keptBack(commit: () => void, msMax = COMMIT_AFTER_MS): void {
@@ -386,7 +384,7 @@ export class Attempt implements SourceReader, RelayEvents {
 
   /** From the head on. An answer that is complete when it begins has nothing to watch for. */
   #watchBody(): void {
-    if (this.#exchange === null || this.#call.request.answer.isGone) return;
+    if (this.#exchange === null) return;
     if (!this.#call.parsed.stream) this.#limits.watchDeadline();
     else if (this.#hasEvent) this.#limits.watchSilence();
     else this.#limits.watchFirstEvent();
@@ -397,8 +395,7 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#firstByteMs = this.#nowMs() - this.#startedAtMs;
     this.#limits.heard();
     const { answer } = this.#call.request;
-    if (answer.isGone) this.#watchReadOn();
-    else this.#watchBody();
+    this.#watchBody();
     answer.onDrain(() => this.#take(() => this.resume()));
     this.#relay = makeRelay(this.#edge, this.#call, this.#opened, headers, this);
   }
@@ -408,14 +405,10 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#leftAtBytes = this.#relay?.deliveredBytes ?? 0;
     const readOnMs = this.#readOnMs();
     if (readOnMs === 0) return this.#abandon();
-    this.#readOnUntilMs = readOnMs === null ? Infinity : this.#nowMs() + readOnMs;
+    this.#limits.readOn(readOnMs === null ? Infinity : this.#nowMs() + readOnMs, () => this.#abandon());
     this.resume();
-    this.#watchReadOn();
-  }
-
-  #watchReadOn(): void {
-    const isStream = this.#phase === 'relay' && this.#call.parsed.stream;
-    this.#limits.watchReadOn(this.#readOnUntilMs, isStream, () => this.#abandon());
+    if (this.#phase === 'head') this.#limits.watchHead();
+    else this.#watchBody();
   }
 
   /** How long the answer is read on for its usage, null: to its end. */

@@ -4,7 +4,7 @@ import { until } from '@gateway/testkit';
 import { chat, send } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { FORMATS, type Format } from '../../test/formats.js';
-import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
+import { publishOwnModel, type OwnModel, type OwnSource } from '../../test/own-models.js';
 
 const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 2_000;
@@ -36,8 +36,8 @@ interface Left {
  * A call whose client leaves when the provider has it, of a stream when the client has its first
  * event.
  */
-async function leave(steps: Steps, fields: { stream?: boolean } = {}): Promise<Left> {
-  const model = await publishOwnModel(world, { url: world.provider.urls[0] });
+async function leave(steps: Steps, fields: { stream?: boolean } = {}, source: Partial<OwnSource> = {}): Promise<Left> {
+  const model = await publishOwnModel(world, { url: world.provider.urls[0], ...source });
   const own = steps.map((step) => ('waitFor' in step ? { waitFor: model.model } : step));
   world.provider.script({ model: model.upstreamModel, steps: own });
   const client = ask(model, fields);
@@ -45,7 +45,7 @@ async function leave(steps: Steps, fields: { stream?: boolean } = {}): Promise<L
   client.on('response', (answer) => answer.on('data', (bytes: Buffer) => (seen += bytes.toString())));
   await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
   const id = world.admission.admits.at(-1)?.entry.id ?? '';
-  const begins = fields.stream === true && 'chunk' in (steps[0] ?? {});
+  const begins = fields.stream === true && steps.some((step) => 'chunk' in step && step.chunk === first);
   await until('the client has what there is', () => !begins || seen.includes(first));
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
@@ -136,6 +136,37 @@ test('a stream is read on for as long as it is not silent, and charged by what i
   const event = await world.eventOf(id);
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'reported', usage: { input: 3, output: 5 } });
   expect(event.endedAt - event.startedAt).toBeGreaterThan(DEADLINE_MS);
+}, 20_000);
+
+test.each<[string, Steps]>([
+  ['before its head', [{ delayMs: DEADLINE_MS / 8, chunk: ': wait\n\n' }]],
+  ['behind its head', [{ chunk: ': wait\n\n' }]],
+])(
+  'a stream that is left %s and then only has comments is given up at the deadline, and the input is charged',
+  async (_name, steps) => {
+    const alive = Array.from({ length: 12 }, () => ({ delayMs: DEADLINE_MS / 4, chunk: ': still here\n\n' }));
+    const { id } = await leave([...steps, ...alive, { end: 'stall' }], { stream: true });
+    const event = await world.eventOf(id);
+    expect(event).toMatchObject({
+      outcome: 'settled',
+      evidence: 'estimated',
+      usage: { input: INPUT_TOKENS, output: 0 },
+      attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
+    });
+    const lastedMs = event.endedAt - event.startedAt;
+    expect(lastedMs).toBeGreaterThanOrEqual(DEADLINE_MS);
+    expect(lastedMs).toBeLessThan(DEADLINE_MS * 2);
+    await until('the slot is given back', () => world.admission.releases.some((release) => release.id === id));
+  },
+  20_000,
+);
+
+test("a source's own limit on its first event holds for a client that has left", async () => {
+  const limits = { firstEventTimeoutMs: DEADLINE_MS / 4 };
+  const { id } = await leave([{ chunk: ': wait\n\n' }, { end: 'stall' }], { stream: true }, { limits });
+  const event = await world.eventOf(id);
+  expect(event).toMatchObject({ outcome: 'settled', attempts: [{ outcome: 'abandoned' }] });
+  expect(event.endedAt - event.startedAt).toBeLessThan(DEADLINE_MS);
 }, 20_000);
 
 test('one that falls silent is given up after the longest silence, and charged for what was delivered', async () => {
