@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { figuresOfVersion } from '@gateway/contracts/messages';
+import { figuresOfVersion, UNIT_USES_MAX } from '@gateway/contracts/messages';
 import { STANDARD, type PriceClass, type PriceExtras } from '@gateway/metering';
 import { PRICE_WITH_EXTRAS, RULES } from '../../../test/pricing-rules.js';
 import { saidIn } from './said-extras.js';
@@ -72,6 +72,12 @@ test('uses that two units share are of the one that was asked for, and counted o
   expect(unitsOf({ other: 5 })).toEqual({ other: 2 });
   expect(unitsOf({ web_search: 5, other: 5 })).toEqual({ web_search: 2 });
   expect(unitsOf({})).toEqual({ web_search: 2 });
+});
+
+test('uses of a unit that is also asked for once have the same bound', () => {
+  const answer = said({ usage: { server_tool_use: { web_search_requests: UNIT_USES_MAX } } });
+  const { served } = servedOf(RULES, asking('standard', 'tools', ['web_search']), answer, EXTRAS);
+  expect(served.units).toEqual({ web_search: UNIT_USES_MAX });
 });
 
 test('uses without a price stay in the record, and are told', () => {

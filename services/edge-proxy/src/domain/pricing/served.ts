@@ -30,7 +30,7 @@ export function servedOf(
   const isSold = classPrices(name, extras) !== undefined;
   if (!isSold) unpriced.push(name);
   const units = usedUnits(rules, asked, said);
-  for (const unit of once) units.set(unit, (units.get(unit) ?? 0) + 1);
+  for (const unit of once) addUses(units, unit, 1);
   for (const unit of units.keys()) if (unitPrice(unit, extras) === null) unpriced.push(unit);
   if ((name === 'standard' || !isSold) && units.size === 0) return { served: STANDARD, unpriced };
   return { served: { class: isSold ? name : 'standard', units: Object.fromEntries(units) }, unpriced };
@@ -46,9 +46,14 @@ function usedUnits({ tools }: PricingRules, asked: AskedExtras, said: SaidExtras
     const counted = tools.filter(({ reportedAt }) => reportedAt === path);
     const { unit } = counted.find((rule) => Object.hasOwn(asked.units, rule.unit)) ?? counted[0] ?? {};
     if (unit === undefined || uses === 0) continue;
-    units.set(unit, Math.min((units.get(unit) ?? 0) + uses, UNIT_USES_MAX));
+    addUses(units, unit, uses);
   }
   return units;
+}
+
+/** Up to {@link UNIT_USES_MAX}: a record with more cannot be read. */
+function addUses(units: Map<string, number>, unit: string, uses: number): void {
+  units.set(unit, Math.min((units.get(unit) ?? 0) + uses, UNIT_USES_MAX));
 }
 
 /** By each rule what the answer says, else what was asked for; one that is not standard counts. */
