@@ -40,6 +40,14 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'an edge is told to stop',
     ],
   },
+  [`${EDGE}/stop-edge.test.ts`]: {
+    'while others still run, the spool has the usage of calls that have ended, each of them once': [
+      'an edge is told to stop',
+    ],
+  },
+  [`${EDGE}/admission/epoch-tracker.test.ts`]: {
+    'the run with the newest epoch of all decides in each bucket, also where its epoch is the earlier one': ['r12'],
+  },
   [`${EDGE}/call/finish-call.test.ts`]: {
     'a call that failed is released when the stream has its record: until then its hold tells of it': ['r4'],
     'a call that nobody was asked for has no record to wait for': ['i5'],
@@ -200,6 +208,8 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'r12',
       'Redis has two primaries after a failover',
     ],
+    'a run is as late as the newest of its epochs, whichever bucket has it': ['r12'],
+    'a handshake that waited for the others does nothing when its connection has ended meanwhile': ['r12'],
   },
   [`${ADMISSION}/adapters/bus-edges.test.ts`]: {
     'the stream of heartbeats keeps the last message of each subject, for 7 days': ['r15'],

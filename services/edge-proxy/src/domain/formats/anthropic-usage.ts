@@ -6,6 +6,9 @@ import { isTokens, type ReadUsage } from './read-usage.js';
  */
 type Count = number | null;
 
+/** Compactions of one answer that are counted; a report of more is malformed. */
+const COMPACTIONS_MAX = 1_000;
+
 /**
  * The usage of the messages protocol, which is reported in parts: `message_start` has the input and
  * a first output, `message_delta` the totals so far. Counts are cumulative: of each the last value
@@ -36,6 +39,8 @@ export class AnthropicUsage {
     if (!Array.isArray(iterations)) return;
     const compactions = iterations.filter(isRecord).filter(({ type }) => type === 'compaction');
     if (compactions.length < this.#compactions.length) return;
+    this.#isMalformed = compactions.length > COMPACTIONS_MAX;
+    if (this.#isMalformed) return;
     this.#compactions = compactions.map((each) => new Counts(this.#cachedInInput, each));
   }
 
