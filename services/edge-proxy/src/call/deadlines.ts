@@ -38,8 +38,8 @@ export class Deadlines {
   );
 
   /**
-   * @param failed is told what was thrown when a deadline expired whose owner does not want to know;
-   *   thrown on it would end the process and all its streams
+   * @param failed is told what a deadline threw whose owner does not want to know; thrown on it
+   *   would end the process and all its streams
    */
   constructor(monotonicMs: () => number, failed: (err: unknown) => void) {
     this.#monotonicMs = monotonicMs;
@@ -52,8 +52,8 @@ export class Deadlines {
   }
 
   /**
-   * Calls `expired` once at `atMs` (monotonic) or up to {@link DEADLINE_STEP_MS} later, and `failed`
-   * with what that throws.
+   * Calls `expired` once at `atMs` (monotonic) or up to {@link DEADLINE_STEP_MS} later, and
+   * `failed` with what that throws.
    */
   at(atMs: number, expired: () => void, failed = this.#failed): Deadline {
     const entry = new Entry(atMs, expired, failed);

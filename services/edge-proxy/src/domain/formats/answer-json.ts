@@ -42,8 +42,8 @@ export function secondsOf(value: unknown): number | undefined {
 }
 
 /**
- * Whether a finish or stop reason is one. Some providers send an empty text (SGLang, Ollama of 2024)
- * or the text "null" (KoboldCpp) with every event before the last.
+ * Whether a finish or stop reason is one. Some providers send an empty text (SGLang, Ollama of
+ * 2024) or the text "null" (KoboldCpp) with every event before the last.
  */
 export function isReason(value: unknown): boolean {
   return typeof value === 'string' && value !== '' && value !== 'null';
