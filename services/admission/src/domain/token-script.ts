@@ -21,7 +21,7 @@ export function openCall(bucket: number, token: string): ScriptCall {
 
 /**
  * Gives all buckets the epoch and the state `restoring`.
- * @param staleBefore if one of this run was set at this time or later, epoch ms, all stay as they are
+ * @param staleBefore if one of this run was set at this time or later, epoch ms, all stay
  */
 export function replaceCall(token: string, staleBefore: number): ScriptCall {
   return { script: 'replace', keys: EPOCH_KEYS, args: inOrder('REPLACE', { token, staleBefore }) };
