@@ -78,7 +78,7 @@ function relay(
     requestId: ID,
     events: {
       begun: () => (begunBeforeFirstEvent = !hasAnswer(stream, fed)),
-      firstEvent: () => undefined,
+      event: () => undefined,
       keptBack: () => undefined,
       ended: (ended) => (delivery = ended),
       incomplete: () => void (isUnusable = true),

@@ -124,7 +124,7 @@ function relay(stream: HostileStream): Relayed {
     requestId: ID,
     events: {
       begun: () => undefined,
-      firstEvent: () => undefined,
+      event: () => undefined,
       keptBack: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),

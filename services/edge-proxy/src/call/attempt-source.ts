@@ -257,7 +257,8 @@ export class Attempt implements SourceReader, RelayEvents {
   #read(chunk: Buffer): void {
     switch (this.#phase) {
       case 'relay':
-        this.#limits.heard();
+        // Comments keep no answer alive that nobody reads: of that one only events count.
+        if (!this.#call.request.answer.isGone) this.#limits.heard();
         return this.#relay?.data(chunk);
       case 'error_body':
         this.#rest.push(chunk);
@@ -305,8 +306,9 @@ export class Attempt implements SourceReader, RelayEvents {
     this.#watchBody();
   }
 
-  firstEvent(): void {
-    if (!this.#takes('first_event')) return;
+  event(): void {
+    if (this.#call.request.answer.isGone) this.#limits.heard();
+    if (this.#hasEvent || !this.#takes('first_event')) return;
     this.#hasEvent = true;
     if (!this.#pauses.isPaused) this.#limits.watchSilence();
   }
@@ -406,9 +408,10 @@ export class Attempt implements SourceReader, RelayEvents {
     const readOnMs = this.#readOnMs();
     if (readOnMs === 0) return this.#abandon();
     this.#limits.readOn(readOnMs === null ? Infinity : this.#nowMs() + readOnMs, () => this.#abandon());
-    this.resume();
     if (this.#phase === 'head') this.#limits.watchHead();
     else this.#watchBody();
+    // Last: what has arrived may end the answer at once.
+    this.resume();
   }
 
   /** How long the answer is read on for its usage, null: to its end. */

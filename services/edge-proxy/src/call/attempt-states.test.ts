@@ -194,7 +194,7 @@ const FIRE: Readonly<Record<AttemptEvent, (played: Played) => void>> = {
   end: ({ reader }) => reader.end(false),
   failed: ({ reader }) => reader.failed({ kind: 'broken', reused: false, reason: 'reset' }),
   begun: ({ attempt }) => attempt.begun(),
-  first_event: ({ attempt }) => attempt.firstEvent(),
+  first_event: ({ attempt }) => attempt.event(),
   kept_back: ({ attempt }) => attempt.keptBack(() => undefined),
   ended: ({ attempt }) => attempt.ended(DELIVERY),
   incomplete: ({ attempt }) => attempt.incomplete({ kind: 'unusable_body' }),

@@ -69,8 +69,8 @@ export const UNUSABLE: BodyFailure = { kind: 'unusable_body' };
 export interface RelayEvents {
   /** The first byte goes to the client. */
   begun(): void;
-  /** The first event of a stream was seen; comments are none. */
-  firstEvent(): void;
+  /** An event of a stream was seen; comments are none. */
+  event(): void;
   /**
    * The beginning of a stream is kept back until it shows an answer, an error, or `commit` is
    * called; or the provider has failed, and its reason is waited for. @param msMax until `commit`

@@ -28,7 +28,7 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
     sendsEarly: () => sendsEarly,
     events: {
       begun: () => undefined,
-      firstEvent: () => undefined,
+      event: () => undefined,
       keptBack: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => void told.deliveries.push(delivery),

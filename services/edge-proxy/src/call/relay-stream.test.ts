@@ -26,7 +26,7 @@ function relay(format: keyof typeof READERS = 'response') {
     requestId: 'id',
     events: {
       begun: () => undefined,
-      firstEvent: () => undefined,
+      event: () => undefined,
       keptBack: (commit) => void commits.push(commit),
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),

@@ -157,9 +157,8 @@ export class StreamRelay implements AnswerRelay {
 
   #hear(early: boolean): void {
     if (!early) this.#isDecided = true;
-    if (this.#hasEvent) return;
     this.#hasEvent = true;
-    this.#parts.events.firstEvent();
+    this.#parts.events.event();
   }
 
   #awaitReason(failure: ProviderFailure): void {

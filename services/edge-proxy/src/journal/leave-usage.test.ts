@@ -35,6 +35,7 @@ class FakeSpool {
     this.kept = events;
     return Promise.resolve();
   };
+  keepAll = this.keep;
   drop = (): Promise<void> => {
     this.kept = null;
     return Promise.resolve();

@@ -23,7 +23,7 @@ export class UnstoredUsage {
   /** Begins to write into the spool what waits for longer than half a second. */
   constructor(
     private readonly journal: Pick<UsageJournal, 'idle' | 'oldestAgeMs' | 'unstoredEvents'>,
-    private readonly spool: Pick<UsageSpool, 'keep' | 'drop'> | null,
+    private readonly spool: Pick<UsageSpool, 'keep' | 'keepAll' | 'drop'> | null,
     private readonly log: Logger,
   ) {
     const keepLate = async (): Promise<void> => {
@@ -40,33 +40,36 @@ export class UnstoredUsage {
    * nothing.
    */
   async leave(waitMs: number): Promise<Left> {
+    const { journal, log } = this;
     await this.#keeping.stop();
-    if (!(await this.#isStoredWithin(waitMs))) {
-      const events = this.journal.unstoredEvents();
-      if (await this.#keep()) {
-        this.log.error({ unstored: events.length }, 'usage events could not be stored: the next edge stores them');
-        return 'kept';
-      }
-      for (const event of events)
-        this.log.error(lineOf(event), 'a usage event that is stored nowhere else: npm run replay-usage');
-      return 'logged';
+    const isKept = await this.#isStoredWithin(waitMs);
+    if (isKept === null) {
+      await this.spool?.drop().catch(() => undefined);
+      return 'stored';
     }
-    await this.spool?.drop().catch(() => undefined);
-    return 'stored';
+    const events = journal.unstoredEvents();
+    if (isKept || (await this.#keepAll())) {
+      log.error({ unstored: events.length }, 'usage events could not be stored: the next edge stores them');
+      return 'kept';
+    }
+    for (const event of events)
+      log.error(lineOf(event), 'a usage event that is stored nowhere else: npm run replay-usage');
+    return 'logged';
   }
 
-  async #isStoredWithin(waitMs: number): Promise<boolean> {
-    if ((await this.journal.idle(Math.min(AT_ONCE_MS, waitMs))) === 0) return true;
+  /** Null: it is stored; else whether the spool has it. */
+  async #isStoredWithin(waitMs: number): Promise<boolean | null> {
+    if ((await this.journal.idle(Math.min(AT_ONCE_MS, waitMs))) === 0) return null;
     const unstored = this.journal.unstoredEvents().length;
     this.log.warn({ waitMs, unstored }, 'the stop waits until usage events are stored');
-    await this.#keep();
-    return (await this.journal.idle(waitMs - AT_ONCE_MS)) === 0;
+    const isKept = await this.#keepAll();
+    return (await this.journal.idle(waitMs - AT_ONCE_MS)) === 0 ? null : isKept;
   }
 
-  /** False: there is no spool, or it cannot be written. */
-  async #keep(): Promise<boolean> {
+  /** All in one file. False: there is no spool, or it cannot be written. */
+  async #keepAll(): Promise<boolean> {
     try {
-      await this.#add();
+      await this.spool?.keepAll(this.journal.unstoredEvents());
       return this.spool !== null;
     } catch (err) {
       this.#failed(err);
@@ -74,7 +77,7 @@ export class UnstoredUsage {
     }
   }
 
-  /** What the spool does not have yet. */
+  /** What the spool does not have yet, in a file of its own. */
   async #add(): Promise<void> {
     const events = this.journal.unstoredEvents().filter((event) => !this.#kept.has(event));
     if (events.length > 0) await this.spool?.keep(events);

@@ -5,7 +5,7 @@ import type { UsageSpool } from './usage-spool.js';
 /**
  * Hands the stream what edges before this one left, a file after the other; a file goes when the
  * stream has acknowledged all of it. Never rejects. An event that the stream has twice is one
- * record: its bytes are the same. Meanwhile the journal takes new calls by its own bounds.
+ * record. Meanwhile the journal takes new calls by its own bounds.
  */
 export async function storeLeftUsage(
   spool: UsageSpool,

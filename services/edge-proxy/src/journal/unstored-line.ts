@@ -1,10 +1,7 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { eventByName, isPacked, usageEvent } from '@gateway/contracts/messages';
 
-/**
- * A usage event that no stream has, in the bytes in which it was frozen: a record is told from
- * another by them.
- */
+/** A usage event that no stream has, in the bytes in which it was frozen. */
 export interface UnstoredEvent {
   /** Of its account. */
   readonly shard: number;

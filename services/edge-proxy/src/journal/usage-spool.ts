@@ -62,6 +62,13 @@ export class UsageSpool {
     this.#own.push(file);
   }
 
+  /** Leaves one file, with these events, in the place of those that this edge has left so far. */
+  async keepAll(events: readonly UnstoredEvent[]): Promise<void> {
+    const before = [...this.#own];
+    await this.keep(events);
+    await Promise.all(before.map((file) => rm(file, { force: true })));
+  }
+
   /** The stream has all that this edge had left. */
   async drop(): Promise<void> {
     await Promise.all(this.#own.map((file) => rm(file, { force: true })));
