@@ -1,4 +1,4 @@
-import type { AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import type { AnswerBodyOf, ReceivedOf, RedisRun } from '@gateway/contracts/messages';
 import type {
   BucketEpochs,
   admissionApply,
@@ -110,9 +110,15 @@ export class Admission {
     return applyBalanceSnapshots(this.ports, snapshots, this.#decider.noticeLoss);
   }
 
-  /** Epochs that another replica sets, or an edge knows: a superseded limit store is given up. */
-  hearEpochs(epochs: BucketEpochs): void {
-    this.ports.limitStore.hear(epochs.map(({ token }) => token));
+  /**
+   * Epochs that another replica sets, or an edge knows, with the latest run that it knows: a
+   * superseded limit store is given up.
+   */
+  hearEpochs(epochs: BucketEpochs, run?: RedisRun): void {
+    this.ports.limitStore.hear(
+      epochs.map(({ token }) => token),
+      run,
+    );
   }
 
   hearRun(run: RunOfRedis): void {
@@ -120,7 +126,7 @@ export class Admission {
   }
 
   heartbeat(heartbeat: Heartbeat): Promise<void> {
-    this.hearEpochs(heartbeat.tokens);
+    this.hearEpochs(heartbeat.tokens, heartbeat.run);
     return answerHeartbeat(this.ports, this.#decider.cache, heartbeat, this.#decider.noticeLoss);
   }
 

@@ -14,6 +14,7 @@ import type {
   edgeHeartbeat,
   edgeHeartbeatReply,
   edgeShortHeartbeat,
+  RedisRun,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
 import type { RunOfRedis } from './domain/epoch-history.js';
@@ -62,11 +63,11 @@ export interface LimitStore {
    */
   accounts(cursor: string): Promise<AccountsStep>;
   /**
-   * Epochs that edges or other replicas quote. One that supersedes this server's makes it unusable:
-   * it is looked for anew.
+   * Epochs that edges or other replicas quote, and the latest run that an edge knows. A later one
+   * than this server's makes it unusable: it is looked for anew.
    */
-  hear(epochs: readonly string[]): void;
-  /** Another replica asks who uses a run that supersedes its own, or says that it uses one. */
+  hear(epochs: readonly string[], run?: RedisRun): void;
+  /** Another replica says which run it uses, or is led to. */
   hearRun(run: RunOfRedis): void;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;

@@ -51,7 +51,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   // runs.
   const ended = new AbortController();
   bus.onReconnect(() => {
-    limitStore.askOthers();
+    limitStore.sayRun();
     void makeStream(ended.signal).catch(() => undefined);
   });
   const catalog = startCatalogMirror(bus, log);
@@ -87,7 +87,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     serveCalls(bus, admission);
   }, CALLS_LOOK_MS);
   await bus.listening();
-  limitStore.askOthers();
+  limitStore.sayRun();
   return {
     admission,
     clock,

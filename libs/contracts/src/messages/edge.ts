@@ -16,6 +16,10 @@ export const HEARTBEAT_BYTES_MAX = 768 * 1024;
 const bucketEpochs = z.array(z.object({ bucket, token: bucketEpoch })).max(256);
 export type BucketEpochs = z.infer<typeof bucketEpochs>;
 
+/** A run of Redis, by its id and the time of its newest epoch (docs/protocol.md#r12). */
+const redisRun = z.object({ id: z.string().max(64), setAt: epochMs });
+export type RedisRun = z.infer<typeof redisRun>;
+
 const heartbeatCall = z.object({ id: requestId, hold: holdFields, tag: bucketEpoch, endpoint });
 export type HeartbeatCall = z.infer<typeof heartbeatCall>;
 
@@ -27,9 +31,11 @@ const heartbeatBody = z.object({
   chunks: z.int().min(1),
   /**
    * The last epoch of each bucket that the edge received. In a short heartbeat: of the buckets that
-   * have another one than in the last full heartbeat, and the newest of all.
+   * have another one than in the last full heartbeat.
    */
   tokens: bucketEpochs,
+  /** The latest run of Redis that the edge knows; absent: none, or it is of an older release. */
+  run: redisRun.optional(),
   calls: z.array(heartbeatCall).max(HEARTBEAT_CALLS_MAX),
   releases: z.array(releaseEntry).max(HEARTBEAT_CALLS_MAX),
   /** The edge has stopped: no call runs and all releases are done. */
@@ -116,10 +122,10 @@ export const edgeResyncRequest = published({
     /** The replica that stops now. Edges send it no more requests by name. */
     left: objectId.optional(),
     /**
-     * Asks who uses a run of Redis that supersedes this one, or answers that this one is used. With
-     * the time of its newest epoch.
+     * The run of Redis that the replica uses, or is led to. One that uses a later run answers with
+     * that.
      */
-    run: z.object({ id: z.string().regex(/^[0-9a-f]{40}$/), setAt: epochMs, isUsed: z.boolean() }).optional(),
+    run: redisRun.extend({ isUsed: z.boolean() }).optional(),
   }),
 });
 

@@ -247,7 +247,6 @@ test('whoever is led to an older run is told which one is used, and nobody else 
   const other = 'f'.repeat(40);
   limitStore.hearRun({ id, setAt: setAt - 1, isUsed: false });
   limitStore.hearRun({ id: other, setAt: setAt + 1, isUsed: false });
-  limitStore.hearRun({ id: other, setAt: setAt - 1, isUsed: true });
   expect(told).toEqual([]);
   limitStore.hearRun({ id: other, setAt: setAt - 1, isUsed: false });
   expect(told).toEqual([{ id, setAt, isUsed: true }]);

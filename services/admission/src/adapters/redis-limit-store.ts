@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Redis, ReplyError } from 'ioredis';
+import type { RedisRun } from '@gateway/contracts/messages';
 import { type Background, every, nextDelayMs, ThrottledLog } from '@gateway/service-kit';
 import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, routeKey } from '../domain/store-keys.js';
 import type { RunOfRedis } from '../domain/epoch-history.js';
@@ -139,13 +140,14 @@ export class RedisLimitStore implements LimitStore {
     this.#runs.setOthers(others);
   }
 
-  /** The bus is there: who uses a later run than the connected one has not been heard. */
-  askOthers(): void {
-    this.#runs.ask();
+  /** The bus is there: tells the others which run is used, and is told of a later one. */
+  sayRun(): void {
+    this.#runs.say();
   }
 
   close(): void {
     this.#generation += 1;
+    this.#runs.lost();
     this.#runId = null;
     void this.#confirming?.stop();
     this.#address.close();
@@ -211,8 +213,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /** Gives the connection up if the epochs say that another server has taken its place. */
-  hear(epochs: readonly string[]): void {
-    if (this.#runs.hear(epochs)) this.#giveUp();
+  hear(epochs: readonly string[], run?: RedisRun): void {
+    if (this.#runs.hear(epochs, run)) this.#giveUp();
   }
 
   hearRun(run: RunOfRedis): void {

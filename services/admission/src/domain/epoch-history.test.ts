@@ -68,27 +68,19 @@ test.each([
   ['one of the same time with a greater id', { id: 'c'.repeat(40), setAt: 6 }, false],
   ['the connected one', { id: NEW, setAt: 5 }, false],
 ])('of the runs %s is superseded by the connected one: %#', (_name, run, isSuperseded) => {
-  expect(connectedTo(NEW, epoch(NEW, 6)).supersedes({ ...run, isUsed: false })).toBe(isSuperseded);
+  expect(connectedTo(NEW, epoch(NEW, 6)).supersedes(run)).toBe(isSuperseded);
 });
 
 test('a run without an epoch supersedes nothing', () => {
-  expect(connectedTo(NEW).supersedes({ id: OLD, setAt: 5, isUsed: false })).toBe(false);
+  expect(connectedTo(NEW).supersedes({ id: OLD, setAt: 5 })).toBe(false);
 });
 
-test('what another replica says of its run counts as an epoch of it; of the connected run it says nothing', () => {
+test('what is said of another run counts as an epoch of it; of the connected run it says nothing', () => {
   const history = connectedTo(OLD, epoch(OLD, 5));
-  history.observeRun({ id: OLD, setAt: 9, isUsed: true });
+  history.observeRun({ id: OLD, setAt: 9 });
   expect(history.connected()).toEqual({ id: OLD, setAt: 5 });
-  history.observeRun({ id: NEW, setAt: 6, isUsed: true });
+  history.observeRun({ id: NEW, setAt: 6 });
   expect(history.isSuperseded()).toBe(true);
-});
-
-test.each([
-  ['the connected run alone', [epoch(NEW, 5), epoch(NEW, 6)], false],
-  ['another run too', [epoch(NEW, 5), epoch(OLD, 4)], true],
-  ['nothing', ['', 'none'], false],
-])('of others are epochs of %s: %#', (_name, epochs, areOfOthers) => {
-  expect(connectedTo(NEW, epoch(NEW, 6)).areOfOthers(epochs)).toBe(areOfOthers);
 });
 
 test('a new epoch is later than all of the run before, whatever the clock says', () => {

@@ -1,13 +1,11 @@
+import type { RedisRun } from '@gateway/contracts/messages';
 import { runOf, setAtOf } from './epoch.js';
 
 /** Runs of servers that are remembered: a failover adds one. */
 const RUNS_MAX = 16;
 
 /** A run of Redis as replicas tell each other of it. */
-export interface RunOfRedis {
-  readonly id: string;
-  /** Its newest epoch, epoch ms. */
-  readonly setAt: number;
+export interface RunOfRedis extends RedisRun {
   /** The replica uses it; else it is led to it, and asks who uses a later one. */
   readonly isUsed: boolean;
 }
@@ -39,14 +37,9 @@ export class EpochHistory {
     this.#observe(runOf(epoch), setAtOf(epoch));
   }
 
-  /** Another replica says that it uses a run. */
-  observeRun({ id, setAt }: RunOfRedis): void {
+  /** A run that another replica uses, or an edge knows. */
+  observeRun({ id, setAt }: RedisRun): void {
     if (id !== this.#runId) this.#observe(id, setAt);
-  }
-
-  /** Whether one of these epochs is of another run than the connected one. */
-  areOfOthers(epochs: readonly string[]): boolean {
-    return epochs.some((epoch) => setAtOf(epoch) > 0 && runOf(epoch) !== this.#runId);
   }
 
   /**
@@ -60,12 +53,12 @@ export class EpochHistory {
   }
 
   /** The connected run; `setAt` 0: none of its epochs is known. */
-  connected(): Omit<RunOfRedis, 'isUsed'> {
+  connected(): RedisRun {
     return { id: this.#runId, setAt: this.#newest.get(this.#runId) ?? 0 };
   }
 
   /** Whether the connected run is another one, and later. */
-  supersedes(run: RunOfRedis): boolean {
+  supersedes(run: RedisRun): boolean {
     const own = this.connected();
     return run.id !== own.id && isLater(own, run);
   }
@@ -93,6 +86,6 @@ export class EpochHistory {
 }
 
 /** Of two runs with epochs of one time the one with the greater id counts as the later one. */
-export function isLater(one: Pick<RunOfRedis, 'id' | 'setAt'>, other: Pick<RunOfRedis, 'id' | 'setAt'>): boolean {
+export function isLater(one: RedisRun, other: RedisRun): boolean {
   return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }

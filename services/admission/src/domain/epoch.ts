@@ -1,7 +1,7 @@
 /**
  * The token of a bucket: which run of the server keeps it, when it was set (epoch ms), and what no
- * other token has. Edges hold the one with the latest time for the current one, whatever the order
- * in which they hear of them.
+ * other token has. Which of two runs is the later one says docs/protocol.md#r12, whatever the order
+ * in which tokens are heard of.
  */
 export function makeEpoch(runId: string, setAt: number, random: string): string {
   return `${runId}.${setAt}.${random}`;

@@ -23,10 +23,13 @@ function use(...epochs: string[]): void {
   told = [];
 }
 
-test('at each connection the others are asked who uses a later run; a server that has lost all asks nobody', () => {
+test('a server that comes into use is told, as late as the newest of its epochs', () => {
   expect(runs.connected(OWN, [epoch(OWN, 5), epoch(OWN, 7), ''])).toBe(true);
-  expect(told).toEqual([{ id: OWN, setAt: 7, isUsed: false }]);
+  expect(told).toEqual([]);
+  runs.used();
+  expect(told).toEqual([{ id: OWN, setAt: 7, isUsed: true }]);
   expect(runs.connected(OWN, ['', ''])).toBe(true);
+  runs.used();
   expect(told).toHaveLength(1);
 });
 
@@ -36,23 +39,27 @@ test('who uses a later run says so, and the used server is given up', () => {
   expect(runs.hearRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
 });
 
-test('the used run answers who asks for an earlier one, not once it is lost', () => {
-  use(epoch(OWN, 5));
-  runs.hearRun({ id: LATER, setAt: 6, isUsed: false });
-  expect(told).toEqual([]);
-  runs.hearRun({ id: LATER, setAt: 4, isUsed: false });
-  expect(told).toEqual([{ id: OWN, setAt: 5, isUsed: true }]);
-  runs.lost();
-  runs.hearRun({ id: LATER, setAt: 4, isUsed: false });
-  expect(told).toHaveLength(1);
-});
+test.each([true, false])(
+  'who is at an earlier run is told, whether it uses that (%s); not once this one is lost',
+  (isUsed) => {
+    use(epoch(OWN, 5));
+    runs.hearRun({ id: LATER, setAt: 6, isUsed: false });
+    expect(told).toEqual([]);
+    runs.hearRun({ id: LATER, setAt: 4, isUsed });
+    expect(told).toEqual([{ id: OWN, setAt: 5, isUsed: true }]);
+    runs.lost();
+    runs.hearRun({ id: LATER, setAt: 4, isUsed });
+    expect(told).toHaveLength(1);
+  },
+);
 
-test('whoever quotes an epoch of an earlier run is told which one is used, at most once a second', () => {
+test('an edge that knows an earlier run alone is told, at most once a second; of a later one it tells', () => {
   use(epoch(OWN, 5));
-  for (now of [0, 400, 999, 1_000, 1_999]) expect(runs.hear([epoch(OWN, 5), epoch(LATER, 4)])).toBe(false);
+  for (now of [1_000, 1_400, 1_999, 2_000, 2_999]) expect(runs.hear([], { id: LATER, setAt: 4 })).toBe(false);
   expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
-  expect(runs.hear([epoch(LATER, 6)])).toBe(true);
+  expect(runs.hear([epoch(OWN, 5)], { id: OWN, setAt: 5 })).toBe(false);
   expect(told).toHaveLength(2);
+  expect(runs.hear([], { id: LATER, setAt: 6 })).toBe(true);
 });
 
 test.each([

@@ -1,8 +1,9 @@
+import type { RedisRun } from '@gateway/contracts/messages';
 import { EpochHistory, isLater, type RunOfRedis } from './epoch-history.js';
 import { SupersededRun } from './superseded-run.js';
 
-/** Edges of the release before quote epochs of earlier runs for long: they are told this often. */
-const TELL_MS = 1_000;
+/** An edge that knows an earlier run alone is told this often: what is told reaches all edges. */
+const SAY_MS = 1_000;
 
 /** The other replicas of admission, over the bus. */
 export interface OtherReplicas {
@@ -21,7 +22,7 @@ export class RunAgreement {
   readonly #superseded = new SupersededRun();
   #others: OtherReplicas = { tell: () => undefined, areHeard: () => Promise.resolve(false) };
   #isUsed = false;
-  #toldAt = -Infinity;
+  #saidAt = -Infinity;
 
   /** @param monotonic milliseconds that never go back */
   constructor(private readonly monotonic: () => number) {}
@@ -31,15 +32,16 @@ export class RunAgreement {
   }
 
   /**
-   * A server is connected. The others are asked: who uses a later run says so.
+   * A server is connected.
    * @param epochs those of all its buckets
    * @returns whether it may be used: no later run is known
    */
   connected(runId: string, epochs: readonly string[]): boolean {
     this.#isUsed = false;
     this.#epochs.begin(runId, epochs);
-    this.ask();
-    return !this.#epochs.isSuperseded();
+    const isSuperseded = this.#epochs.isSuperseded();
+    if (isSuperseded) this.say();
+    return !isSuperseded;
   }
 
   /**
@@ -55,6 +57,7 @@ export class RunAgreement {
   used(): void {
     this.#superseded.otherIsUsed();
     this.#isUsed = true;
+    this.say();
   }
 
   /** The connection has ended. */
@@ -68,40 +71,38 @@ export class RunAgreement {
   }
 
   /**
-   * The connected server answers these epochs, or edges and other replicas quote them. Whoever
-   * quotes those of an earlier run is told which one is used.
+   * The connected server answers these epochs, or edges and other replicas quote them. An edge that
+   * knows an earlier run alone is told which one is used.
+   * @param run the latest run that the edge knows
    * @returns whether the used server is superseded: it is to be given up
    */
-  hear(epochs: readonly string[]): boolean {
+  hear(epochs: readonly string[], run?: RedisRun): boolean {
     for (const epoch of epochs) this.#epochs.observe(epoch);
+    if (run !== undefined) this.#epochs.observeRun(run);
     if (this.#mustBeGivenUp()) return true;
-    if (this.#isUsed && this.#epochs.areOfOthers(epochs) && this.monotonic() - this.#toldAt >= TELL_MS) this.#tell();
+    const isTold = run === undefined || !this.#isUsed || !this.#epochs.supersedes(run);
+    if (!isTold && this.monotonic() - this.#saidAt >= SAY_MS) this.say();
     return false;
   }
 
   /**
-   * Another replica asks who uses a run that supersedes its own, or says that it uses one.
+   * Another replica says which run it uses, or is led to. It is told of a later one that is used.
    * @returns whether the used server is superseded: it is to be given up
    */
   hearRun(run: RunOfRedis): boolean {
-    if (!run.isUsed) {
-      if (this.#isUsed && this.#epochs.supersedes(run)) this.#tell();
-      return false;
-    }
+    if (this.#isUsed && this.#epochs.supersedes(run)) this.say();
+    if (!run.isUsed) return false;
     if (isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
     this.#epochs.observeRun(run);
     return this.#mustBeGivenUp();
   }
 
-  /** Who uses a later run than the connected one says so. */
-  ask(): void {
+  /** Says which run is used, or connected. Who uses a later one answers with that. */
+  say(): void {
     const own = this.#epochs.connected();
-    if (own.setAt > 0) this.#others.tell({ ...own, isUsed: false });
-  }
-
-  #tell(): void {
-    this.#toldAt = this.monotonic();
-    this.#others.tell({ ...this.#epochs.connected(), isUsed: true });
+    if (own.setAt === 0) return;
+    this.#saidAt = this.monotonic();
+    this.#others.tell({ ...own, isUsed: this.#isUsed });
   }
 
   #mustBeGivenUp(): boolean {

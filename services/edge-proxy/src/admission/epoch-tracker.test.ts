@@ -22,10 +22,11 @@ test('the run with the newest epoch of all decides in each bucket, also where it
   expect(epochs.observe(1, 'new.100.bb')).toBe(true);
   expect(epochs.observe(1, 'old.200.aa')).toBe(false);
   expect(epochs.observe(3, 'old.299.dd')).toBe(false);
-  expect(epochs.since(new Map([[2, 'new.300.cc']]))).toEqual([
+  expect(epochs.all()).toEqual([
     { bucket: 1, token: 'new.100.bb' },
     { bucket: 2, token: 'new.300.cc' },
   ]);
+  expect(epochs.run()).toEqual({ id: 'new', setAt: 300 });
 });
 
 test('a run that somebody uses decides, before one of its epochs is heard', () => {
@@ -35,6 +36,7 @@ test('a run that somebody uses decides, before one of its epochs is heard', () =
   expect(epochs.current(1)).toBe('old.200.aa');
   epochs.observeRun({ id: 'new', setAt: 300 });
   expect(epochs.all()).toEqual([]);
+  expect(epochs.run()).toEqual({ id: 'new', setAt: 300 });
   expect(epochs.observe(1, 'old.200.aa')).toBe(false);
   expect(epochs.observe(1, 'new.100.bb')).toBe(true);
 });

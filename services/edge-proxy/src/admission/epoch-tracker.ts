@@ -1,13 +1,10 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import type { BucketEpochs } from '@gateway/contracts/messages';
-import type { ResyncRequest } from '../ports.js';
-
-/** A run of Redis, and when the newest of its epochs was set: epoch milliseconds. */
-type Run = Pick<NonNullable<ResyncRequest['run']>, 'id' | 'setAt'>;
+import type { BucketEpochs, RedisRun } from '@gateway/contracts/messages';
 
 interface Epoch {
   readonly token: string;
-  readonly run: Run;
+  /** Epoch milliseconds. */
+  readonly setAt: number;
 }
 
 /**
@@ -19,25 +16,33 @@ interface Epoch {
  * that this edge has never seen.
  */
 export class EpochTracker {
-  #run: Run = { id: '', setAt: -1 };
+  #run: RedisRun | undefined;
   readonly #buckets: (Epoch | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);
 
   /** Records an epoch. False if it is superseded: its sender saw a limit store that is lost. */
   observe(bucket: number, token: string): boolean {
     const run = runOf(token);
     this.observeRun(run);
-    if (run.id !== this.#run.id) return false;
+    if (run.id !== this.#run?.id) return false;
     const known = this.#buckets[bucket];
-    if (known !== undefined && known.run.setAt > run.setAt) return false;
-    if (known?.token !== token) this.#buckets[bucket] = { token, run };
+    if (known !== undefined && known.setAt > run.setAt) return false;
+    if (known?.token !== token) this.#buckets[bucket] = { token, setAt: run.setAt };
     return true;
   }
 
   /** A run that is used. A later one than the run that is known supersedes it, in all buckets. */
-  observeRun(run: Run): void {
-    if (!isLater(run, this.#run)) return;
-    if (run.id !== this.#run.id) this.#buckets.fill(undefined);
-    this.#run = run;
+  observeRun(run: RedisRun): void {
+    if (this.#run !== undefined && !isLater(run, this.#run)) return;
+    if (run.id !== this.#run?.id) this.#buckets.fill(undefined);
+    this.#run = { id: run.id, setAt: run.setAt };
+  }
+
+  /**
+   * The run that decides; undefined: none is known. By it a replica of admission notices that its
+   * Redis has been superseded.
+   */
+  run(): RedisRun | undefined {
+    return this.#run;
   }
 
   /** Of the run that decides; undefined: none of its epochs of this bucket is known. */
@@ -49,28 +54,14 @@ export class EpochTracker {
   all(): BucketEpochs {
     return this.#buckets.flatMap((known, bucket) => (known === undefined ? [] : [{ bucket, token: known.token }]));
   }
-
-  /**
-   * The epochs that are not in `quoted`, and the newest one of all: by it a replica of admission
-   * notices that its Redis has been superseded (docs/protocol.md#r12).
-   */
-  since(quoted: ReadonlyMap<number, string>): BucketEpochs {
-    const newest = Math.max(...this.#buckets.map((known) => known?.run.setAt ?? 0));
-    let isNewestTold = false;
-    return this.all().filter(({ bucket, token }) => {
-      const isNewest = !isNewestTold && this.#buckets[bucket]?.run.setAt === newest;
-      isNewestTold ||= isNewest;
-      return isNewest || quoted.get(bucket) !== token;
-    });
-  }
 }
 
-function isLater(one: Run, other: Run): boolean {
+function isLater(one: RedisRun, other: RedisRun): boolean {
   return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }
 
 /** Reads `<run id>.<time>.<random>`. */
-function runOf(token: string): Run {
+function runOf(token: string): RedisRun {
   const [id = '', time] = token.split('.');
   return { id, setAt: Number(time) || 0 };
 }

@@ -204,10 +204,9 @@ test('after a full heartbeat a short one names what is listed, and lists only wh
   const parts = busClient.heartbeats.slice(1);
   for (const part of parts) expect(edgeShortHeartbeat.body.parse(part)).toEqual(part);
   const names = (ids: string[]) => [{ tag: 't1', accounts: [{ account: first.hold.account, ids }] }];
-  const tokens = [{ bucket: TEST_BUCKET + 1, token: bucketEpoch(2) }];
   expect(parts).toMatchObject([
-    { n: 2, chunk: 0, chunks: 2, tokens, names: names([first.id]), calls: [] },
-    { n: 2, chunk: 1, chunks: 2, tokens, names: [], calls: [{ id: late.id }] },
+    { n: 2, chunk: 0, chunks: 2, tokens: [], run: epochs.run(), names: names([first.id]), calls: [] },
+    { n: 2, chunk: 1, chunks: 2, tokens: [], run: epochs.run(), names: [], calls: [{ id: late.id }] },
   ]);
   epochs.observe(TEST_BUCKET, bucketEpoch(3));
   const later = heldCall();

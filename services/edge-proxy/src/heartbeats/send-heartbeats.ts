@@ -122,7 +122,7 @@ export class Heartbeats {
     const calls = running.all().sort((call, other) => call.bucket - other.bucket);
     const listing = this.#isFullDue(at) ? null : this.#listing;
     const known = epochs.all();
-    const tokens = listing === null ? known : epochs.since(listing.epochs);
+    const tokens = known.filter(({ bucket, token }) => listing?.epochs.get(bucket) !== token);
     this.#isFullWanted = false;
     this.#n += 1;
     const { parts, places } = this.#cut(calls, listing);
@@ -163,6 +163,7 @@ export class Heartbeats {
   }
 
   #messages(parts: readonly HeartbeatPart[], tokens: BucketEpochs, isShort: boolean): Heartbeat[] {
+    const run = this.#parts.epochs.run();
     const isIdle = parts.every(({ named, calls, releases }) => named.length + calls.length + releases.length === 0);
     return parts.map(({ named, calls, releases }, chunk) => ({
       edge: this.#parts.edge,
@@ -170,6 +171,7 @@ export class Heartbeats {
       chunk,
       chunks: parts.length,
       tokens,
+      ...(run && { run }),
       calls: calls.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
       releases: [...releases],
       last: this.#isLast && isIdle,

@@ -64,7 +64,7 @@ export class AdmissionHost implements AdmissionReplica {
 
   /** The bus is back after a cut. */
   reconnected(): void {
-    this.world.time.in(this.host, 0, () => this.#limitStore.askOthers());
+    this.world.time.in(this.host, 0, () => this.#limitStore.sayRun());
   }
 
   close(): void {

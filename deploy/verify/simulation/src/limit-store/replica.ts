@@ -7,6 +7,7 @@ import type {
   ScriptCall,
   ScriptReply,
 } from '@gateway/admission/cores';
+import type { RedisRun } from '@gateway/contracts/messages';
 import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
@@ -114,8 +115,8 @@ export class ReplicaLimitStore implements LimitStore {
     return makeEpoch(runId, setAt, random.below(0x7fff_ffff).toString(16));
   }
 
-  hear(epochs: readonly string[]): void {
-    if (this.#runs.hear(epochs)) this.#giveUp();
+  hear(epochs: readonly string[], run?: RedisRun): void {
+    if (this.#runs.hear(epochs, run)) this.#giveUp();
   }
 
   hearRun(run: RunOfRedis): void {
@@ -123,8 +124,8 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   /** The bus is back. */
-  askOthers(): void {
-    this.#runs.ask();
+  sayRun(): void {
+    this.#runs.say();
   }
 
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {

@@ -323,14 +323,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
-    from: 'if (known !== undefined && known.run.setAt > run.setAt)',
+    from: 'if (known !== undefined && known.setAt > run.setAt)',
     to: 'if (false)',
     unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
   },
   {
     name: 'answers of an earlier run count (docs/protocol.md#r12)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
-    from: 'if (run.id !== this.#run.id)\n            return false;',
+    from: 'if (run.id !== this.#run?.id)\n            return false;',
     to: '',
     stage: 'failover',
     unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
