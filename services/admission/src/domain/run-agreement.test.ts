@@ -39,19 +39,24 @@ test('who uses a later run says so, and the used server is given up', () => {
   expect(runs.hearRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
 });
 
-test.each([true, false])(
-  'who is at an earlier run is told, whether it uses that (%s); not once this one is lost',
-  (isUsed) => {
-    use(epoch(OWN, 5));
-    runs.hearRun({ id: LATER, setAt: 6, isUsed: false });
-    expect(told).toEqual([]);
-    runs.hearRun({ id: LATER, setAt: 4, isUsed });
-    expect(told).toEqual([{ id: OWN, setAt: 5, isUsed: true }]);
-    runs.lost();
-    runs.hearRun({ id: LATER, setAt: 4, isUsed });
-    expect(told).toHaveLength(1);
-  },
-);
+test('who is at an earlier run is told: at once if it uses that, else each 200 ms; not once this one is lost', () => {
+  use(epoch(OWN, 5));
+  const [earlier, later] = [
+    { id: LATER, setAt: 4 },
+    { id: LATER, setAt: 6 },
+  ];
+  now = 200;
+  runs.hearRun({ ...later, isUsed: false });
+  expect(told).toEqual([]);
+  for (now of [200, 210, 399, 400]) runs.hearRun({ ...earlier, isUsed: false });
+  expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
+  runs.hearRun({ ...earlier, isUsed: true });
+  expect(told).toHaveLength(3);
+  now = 1_000;
+  runs.lost();
+  for (const isUsed of [true, false]) runs.hearRun({ ...earlier, isUsed });
+  expect(told).toHaveLength(3);
+});
 
 test('an edge that knows an earlier run alone is told, at most once a second; of a later one it tells', () => {
   use(epoch(OWN, 5));

@@ -4,6 +4,8 @@ import { SupersededRun } from './superseded-run.js';
 
 /** An edge that knows an earlier run alone is told this often: what is told reaches all edges. */
 const SAY_MS = 1_000;
+/** A replica that is led to an earlier run says so with each handshake, and is told this often. */
+const ANSWER_MS = 200;
 
 /** The other replicas of admission, over the bus. */
 export interface OtherReplicas {
@@ -81,7 +83,7 @@ export class RunAgreement {
     if (run !== undefined) this.#epochs.observeRun(run);
     if (this.#mustBeGivenUp()) return true;
     const isTold = run === undefined || !this.#isUsed || !this.#epochs.supersedes(run);
-    if (!isTold && this.monotonic() - this.#saidAt >= SAY_MS) this.say();
+    if (!isTold) this.#sayAgain(SAY_MS);
     return false;
   }
 
@@ -90,7 +92,7 @@ export class RunAgreement {
    * @returns whether the used server is superseded: it is to be given up
    */
   hearRun(run: RunOfRedis): boolean {
-    if (this.#isUsed && this.#epochs.supersedes(run)) this.say();
+    if (this.#isUsed && this.#epochs.supersedes(run)) this.#sayAgain(run.isUsed ? 0 : ANSWER_MS);
     if (!run.isUsed) return false;
     if (isLater(run, this.#epochs.connected())) this.#superseded.otherIsUsed();
     this.#epochs.observeRun(run);
@@ -103,6 +105,10 @@ export class RunAgreement {
     if (own.setAt === 0) return;
     this.#saidAt = this.monotonic();
     this.#others.tell({ ...own, isUsed: this.#isUsed });
+  }
+
+  #sayAgain(afterMs: number): void {
+    if (this.monotonic() - this.#saidAt >= afterMs) this.say();
   }
 
   #mustBeGivenUp(): boolean {

@@ -60,8 +60,8 @@ function isLater(one: RedisRun, other: RedisRun): boolean {
   return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }
 
-/** Reads `<run id>.<time>.<random>`. */
+/** Reads `<run id>.<time>.<random>`. One that does not say its time was set before all others. */
 function runOf(token: string): RedisRun {
-  const [id = '', time] = token.split('.');
-  return { id, setAt: Number(time) || 0 };
+  const [id = '', time, random] = token.split('.');
+  return { id, setAt: random === undefined ? 0 : Number(time) || 0 };
 }
