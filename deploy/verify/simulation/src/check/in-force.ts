@@ -37,8 +37,7 @@ export function inForce(parts: RunParts, { account, versions }: Told): void {
 
 /** Whether a change may be in force at a superseded limit store instead. */
 function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, tokenKey: string): boolean {
-  if (!server.isOutranked(tokenKey))
-    return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
+  if (!server.isOutranked) return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
   if (isMisled) truth.broke('a limit store that is used stays in use', tokenKey);
   return true;

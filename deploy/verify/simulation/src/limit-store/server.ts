@@ -1,4 +1,4 @@
-import { accountOfKey, setAtOf, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
+import { accountOfKey, runOf, setAtOf, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
 import type { Failover, LimitStoreLoss } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -57,12 +57,12 @@ export class LimitStoreServer {
   }
 
   /**
-   * Whether the superseded server has the later epoch of a bucket, because it lost all that it had:
-   * then replicas and edges obey that one until it ends.
+   * Whether the superseded server has later epochs, because it lost all that it had: then replicas
+   * and edges obey that one until it ends.
    */
-  isOutranked(tokenKey: string): boolean {
-    const epoch = (): string => this.redis.text(tokenKey).split(' ')[0] ?? '';
-    return setAtOf(this.redis.inSuperseded(epoch)) > setAtOf(epoch());
+  get isOutranked(): boolean {
+    const [own, superseded] = [this.#newest(this.runId), this.#newest(this.#supersededRun ?? '')];
+    return own > 0 && superseded > own;
   }
 
   /** Which run a new connection of this host finds. */
@@ -182,6 +182,11 @@ export class LimitStoreServer {
         [...this.#connections].filter(([lost, host]) => lost === kept || host === this.#misled).map(([lost]) => lost),
       );
     });
+  }
+
+  /** Of the epochs that this run has set; 0: none. */
+  #newest(runId: string): number {
+    return Math.max(0, ...this.epochs(runId).map((epoch) => (runOf(epoch) === runId ? setAtOf(epoch) : 0)));
   }
 
   #end(connections: readonly (() => void)[]): void {
