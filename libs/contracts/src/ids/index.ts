@@ -16,6 +16,7 @@ export {
   USAGE_GROUPS_TOTAL,
   usageGroupOfShard,
 } from './bucket.js';
+export { isLater } from './later-run.js';
 export { digestOfMailToken, makeMailToken } from './mail-token.js';
 export { shortHash } from './short-hash.js';
 export { makeUuidV7, timeOfUuidV7 } from './uuid-v7.js';

@@ -1,3 +1,4 @@
+import { isLater } from '@gateway/contracts/ids';
 import type { RedisRun } from '@gateway/contracts/messages';
 import { runOf, setAtOf } from './epoch.js';
 
@@ -83,9 +84,4 @@ export class EpochHistory {
     const [oldest] = others.sort(([, one], [, other]) => one - other);
     if (oldest !== undefined) this.#newest.delete(oldest[0]);
   }
-}
-
-/** Of two runs with epochs of one time the one with the greater id counts as the later one. */
-export function isLater(one: RedisRun, other: RedisRun): boolean {
-  return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }

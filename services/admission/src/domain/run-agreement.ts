@@ -1,5 +1,6 @@
+import { isLater } from '@gateway/contracts/ids';
 import type { RedisRun } from '@gateway/contracts/messages';
-import { EpochHistory, isLater, type RunOfRedis } from './epoch-history.js';
+import { EpochHistory, type RunOfRedis } from './epoch-history.js';
 import { SupersededRun } from './superseded-run.js';
 
 /** An edge that knows an earlier run alone is told this often: what is told reaches all edges. */

@@ -1,4 +1,4 @@
-import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
+import { BUCKETS_TOTAL, isLater } from '@gateway/contracts/ids';
 import type { BucketEpochs, RedisRun } from '@gateway/contracts/messages';
 
 interface Epoch {
@@ -21,12 +21,14 @@ export class EpochTracker {
 
   /** Records an epoch. False if it is superseded: its sender saw a limit store that is lost. */
   observe(bucket: number, token: string): boolean {
+    // Nearly every answer: what is known is of the run that decides.
+    if (this.#buckets[bucket]?.token === token) return true;
     const run = runOf(token);
     this.observeRun(run);
     if (run.id !== this.#run?.id) return false;
     const known = this.#buckets[bucket];
     if (known !== undefined && known.setAt > run.setAt) return false;
-    if (known?.token !== token) this.#buckets[bucket] = { token, setAt: run.setAt };
+    this.#buckets[bucket] = { token, setAt: run.setAt };
     return true;
   }
 
@@ -54,10 +56,6 @@ export class EpochTracker {
   all(): BucketEpochs {
     return this.#buckets.flatMap((known, bucket) => (known === undefined ? [] : [{ bucket, token: known.token }]));
   }
-}
-
-function isLater(one: RedisRun, other: RedisRun): boolean {
-  return one.setAt > other.setAt || (one.setAt === other.setAt && one.id > other.id);
 }
 
 /** Reads `<run id>.<time>.<random>`. One that does not say its time was set before all others. */
