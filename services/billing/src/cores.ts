@@ -12,6 +12,7 @@ export type { KeptPosition, LedgerLook } from './usage/lost-commits-rules.js';
 export { LedgerGuard } from './usage/ledger-guard.js';
 export { settleLost } from './usage/settle-lost.js';
 export { startUsageWorker } from './usage/worker.js';
+export { tellChange } from './ledger/tell-change.js';
 export { loadAccount } from './accounts/load-account.js';
 export { findUnchanged } from './accounts/find-unchanged.js';
 export type { UnchangedStore } from './accounts/unchanged-store.js';

@@ -5,6 +5,7 @@ import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningSer
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
 import { readLedgerState } from './ledger/store.js';
+import { tellChange, type TellDeps } from './ledger/tell-change.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
 import { createDeliveryStore } from './webhooks/delivery-store.js';
 import { createSecretSeal, resealSecrets } from './webhooks/secrets.js';
@@ -40,22 +41,20 @@ const WEBHOOK_LEASE_MS = 35_000;
 /** Body of a row of the outbox to admission. */
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
-/**
- * Sends admission the changes that must be in force before their commands are answered, under the
- * epoch that the ledger has now: admission refuses an earlier one.
- */
-export function startAdmissionOutbox(pool: Pool, bus: Bus, log: Logger): Outbox {
+/** Sends admission the changes that must be in force before their commands are answered. */
+export function startAdmissionOutbox(pool: Pool, bus: Bus, log: Logger, mayUse: TellDeps['mayUse']): Outbox {
+  const telling: TellDeps = {
+    state: () => readLedgerState(pool),
+    mayUse,
+    apply: (body) => bus.request(admissionApply, body),
+  };
   return startOutbox({
     pool,
     log,
     retryMaxMs: OUTBOX_RETRY_MAX_MS,
     leaseMs: OUTBOX_LEASE_MS,
     deliverMs: OUTBOX_DELIVER_MS,
-    deliver: async ({ body }) => {
-      const { standing } = outboxSnapshot.parse(body);
-      const { ledgerEpoch } = await readLedgerState(pool);
-      await bus.request(admissionApply, { standing: { incarnation: ledgerEpoch, accounts: [standing] } });
-    },
+    deliver: ({ body }) => tellChange(telling, outboxSnapshot.parse(body).standing),
   });
 }
 

@@ -165,7 +165,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     ledgerEpoch,
   );
   guard.start();
-  const outbox = startAdmissionOutbox(pool, bus, log);
+  const outbox = startAdmissionOutbox(pool, bus, log, guard.allows);
   const alerts = startAlertOutboxes({ ...options, pool, bus });
   const locks = createShardLocks(locksPool, () => worker.lost());
   const worker: UsageWorker = startUsageWorker({

@@ -95,7 +95,8 @@ function makeEdge(
   const metrics = makeEdgeMetrics();
   const memory = memoryBoundsOf(config, containerMemoryBytes());
   boundMemory(memory);
-  const [clock, epochs, replicas] = [new EdgeClock(context.clock), new EpochTracker(), new KnownReplicas()];
+  const [clock, epochs] = [new EdgeClock(context.clock), new EpochTracker(monotonicMs)];
+  const replicas = new KnownReplicas();
   const [running, tickEnd] = [new RunningCalls(), new TickEnd()];
   const toBus = { edge: edgeId, bus: busClient, monotonicMs };
   const journal = new UsageJournal({

@@ -4,20 +4,23 @@ import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { int2s, int8s, texts, uuids } from './array-sql.js';
 import { appendChainBlocks, lockChainHeads } from './chain-store.js';
 import type { Balance, LedgerTransaction } from './rules.js';
+import { DATABASE_MARK } from './sql.js';
 
 /** What tells this ledger from a copy that was restored or promoted (docs/protocol.md#r17). */
 export interface LedgerState {
+  /** Which tables the connection saw. */
+  readonly database: string;
   readonly ledgerEpoch: string;
   /** Names its consumers of the stream: the epoch of the last restore. */
   readonly consumers: string;
 }
 
 export async function readLedgerState(pool: Pool): Promise<LedgerState> {
-  const row = await onPool(pool).one<{ incarnation: string; consumers: string }>(
-    'SELECT incarnation, consumers FROM ledger_state',
+  const row = await onPool(pool).one<{ database: string; incarnation: string; consumers: string }>(
+    `SELECT ${DATABASE_MARK} AS database, incarnation, consumers FROM ledger_state`,
   );
   if (row === null) throw new Error('the ledger has no incarnation');
-  return { ledgerEpoch: row.incarnation, consumers: row.consumers };
+  return { database: row.database, ledgerEpoch: row.incarnation, consumers: row.consumers };
 }
 
 export async function readBalances(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<Balance[]> {

@@ -37,7 +37,7 @@ beforeEach(() => {
     bus: busClient,
     tickEnd: new TickEnd(),
     clock,
-    epochs: new EpochTracker(),
+    epochs: new EpochTracker(() => 0),
     replicas,
     monotonicMs: () => nowMs,
     mayAdmit: () => mayAdmit,

@@ -204,7 +204,7 @@ export class AdmissionClient {
     switch (answer.kind) {
       case 'admitted':
       case 'opened':
-        if (!this.#parts.epochs.observe(answer.bucket, answer.token)) return this.#askAgain(question);
+        if (!this.#parts.epochs.observe(answer.bucket, answer.token, message.sentAt)) return this.#askAgain(question);
         if (answer.kind === 'admitted' && answer.hold !== null) this.#room.taken(answer.hold, answer.roomLeft ?? 0);
         if (now - question.askedAt > ANSWER_AGE_MS_MAX) return this.#declineLate(question, answer);
         return this.#close(question, answer);

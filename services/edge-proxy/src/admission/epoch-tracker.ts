@@ -3,8 +3,10 @@ import type { BucketEpochs, RedisRun } from '@gateway/contracts/messages';
 
 interface Epoch {
   readonly token: string;
-  /** Epoch milliseconds. */
+  /** Epoch ms. An epoch that must have followed a later one counts as set just after that. */
   readonly setAt: number;
+  /** Since when this edge knows it, monotonic ms. */
+  readonly heardAt: number;
 }
 
 /**
@@ -13,22 +15,31 @@ interface Epoch {
  * admission (docs/protocol.md#r12): in one bucket alone the order may be another. Answers under an
  * epoch of another run, or under an earlier one of the bucket, are void (docs/protocol.md#r3). The
  * order of arrival says nothing: an answer of a lost limit store may come late, and under an epoch
- * that this edge has never seen.
+ * that this edge has never seen. But what the same run answers to a question that was asked when
+ * the known epoch was known already, was set after that one: a limit store that was emptied may get
+ * its next epoch from a replica whose clock is behind.
  */
 export class EpochTracker {
   #run: RedisRun | undefined;
   readonly #buckets: (Epoch | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);
 
-  /** Records an epoch. False if it is superseded: its sender saw a limit store that is lost. */
-  observe(bucket: number, token: string): boolean {
+  /** @param monotonicMs milliseconds that never go back */
+  constructor(private readonly monotonicMs: () => number) {}
+
+  /**
+   * Records an epoch. False if it is superseded: its sender saw a limit store that is lost.
+   * @param askedAt when the question was sent that this answers, monotonic ms; absent: nobody asked
+   */
+  observe(bucket: number, token: string, askedAt = -Infinity): boolean {
     // Nearly every answer: what is known is of the run that decides.
     if (this.#buckets[bucket]?.token === token) return true;
     const run = runOf(token);
     this.observeRun(run);
     if (run.id !== this.#run?.id) return false;
     const known = this.#buckets[bucket];
-    if (known !== undefined && known.setAt > run.setAt) return false;
-    this.#buckets[bucket] = { token, setAt: run.setAt };
+    const isAfter = known === undefined || run.setAt >= known.setAt;
+    if (!isAfter && askedAt <= known.heardAt) return false;
+    this.#buckets[bucket] = { token, setAt: isAfter ? run.setAt : known.setAt + 1, heardAt: this.monotonicMs() };
     return true;
   }
 

@@ -28,7 +28,7 @@ let now: number;
 beforeEach(() => {
   busClient = new FakeBusClient();
   running = new RunningCalls();
-  epochs = new EpochTracker();
+  epochs = new EpochTracker(() => 0);
   aborted = [];
   const clock = new EdgeClock({ nowMs: Date.now });
   now = 0;

@@ -92,7 +92,7 @@ export class Heartbeats {
     }
     const tags = new Map<number, string>();
     for (const { bucket, token } of reply.tokens) {
-      if (this.#parts.epochs.observe(bucket, token)) tags.set(bucket, token);
+      if (this.#parts.epochs.observe(bucket, token, heartbeat?.at)) tags.set(bucket, token);
     }
     const { named = [], calls = [] } = heartbeat?.parts[reply.chunk] ?? {};
     for (const call of [...named, ...calls]) call.tag = tags.get(call.bucket) ?? call.tag;

@@ -75,6 +75,9 @@ export class BillingHost implements Hosted {
     });
   }
 
+  /** As one that delivers the outbox asks. */
+  readonly mayUse = (database: string): boolean => this.#guard.allows(database);
+
   async load(question: Question) {
     const loaded = await loadAccount(this.#loading(), question);
     if (loaded.kind === 'behind') throw new Error('billing is behind');

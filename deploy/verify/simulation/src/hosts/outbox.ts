@@ -1,13 +1,17 @@
-import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/cores';
+import { composeTerms, NO_OVERRIDES, tellChange, type Subscription } from '@gateway/billing/cores';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { inForce, toldOfSnapshot } from '../check/in-force.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { anyOf, type RunParts } from './run-parts.js';
+import { anyOf, type AdmissionReplica, type Hosted, type RunParts } from './run-parts.js';
 
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
+
+interface OutboxWorld extends RunParts {
+  readonly billings: readonly ((Hosted & { mayUse(database: string): boolean }) | null)[];
+}
 
 /**
  * Billing's commands, and corrections: money and terms. What they change goes to admission until it
@@ -19,7 +23,7 @@ export class Outbox {
   #isTelling = false;
   #entries = 0;
 
-  constructor(private readonly world: () => RunParts) {}
+  constructor(private readonly world: () => OutboxWorld) {}
 
   get waiting(): number {
     return this.#rows.length;
@@ -69,14 +73,20 @@ export class Outbox {
     const [row] = this.#rows;
     this.#isTelling = row !== undefined;
     if (row === undefined) return;
-    const to = anyOf(world, world.admissions);
-    const standing = { incarnation: world.ledger.epoch, accounts: [row.snapshot] };
-    request(world, this.host, to?.host ?? null, APPLY_MS, async () => {
-      await to?.admission.apply({ standing });
-      return true;
-    }).then(
+    const { ledger } = world;
+    const telling = {
+      state: async () => ({ database: ledger.database, ledgerEpoch: ledger.epoch }),
+      // One replica of billing has taken the row.
+      mayUse: (database: string) => anyOf(world, world.billings)?.mayUse(database) === true,
+      apply: (body: Parameters<AdmissionReplica['admission']['apply']>[0]) => {
+        const to = anyOf(world, world.admissions);
+        return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
+      },
+    };
+    tellChange(telling, row.snapshot).then(
       () => {
-        this.#rows.shift();
+        // A promotion may have given other rows back since.
+        this.#rows = this.#rows.filter((one) => one !== row);
         row.taken();
         inForce(world, toldOfSnapshot(row.snapshot));
         this.#tellNext();

@@ -388,6 +388,20 @@ export const MUTATIONS: readonly Mutation[] = [
     seedsMax: 2_000,
   },
   {
+    name: 'the next epoch of an emptied limit store is earlier by its clock, and stays void (docs/protocol.md#r3)',
+    file: 'edge-proxy/dist/admission/epoch-tracker.js',
+    from: '!isAfter && askedAt <= known.heardAt',
+    to: '!isAfter',
+    stage: 'failover',
+  },
+  {
+    name: 'a promoted ledger tells changes before it is compared (docs/protocol.md#r17)',
+    file: 'billing/dist/ledger/tell-change.js',
+    from: 'if (!mayUse(database))',
+    to: 'if (false)',
+    stage: 'promoted',
+  },
+  {
     name: 'a promoted ledger is used before it is compared (docs/protocol.md#r17)',
     file: 'billing/dist/usage/ledger-guard.js',
     from: 'if (database === this.#checked)',

@@ -11,6 +11,10 @@ const AWAY_MS_MAX = 6_000;
 const SKEWS_MS_MAX = [30, 1_000];
 /** In which the other replica has not found the promoted copy yet, or not said so. */
 const AT_ONCE_MS = 300;
+/** In which no replica is there, and the limit store is emptied. */
+const EMPTIED_MS = 500;
+/** A clock that is so far ahead sets epochs that are later than the next ones of another one. */
+const FAR_MS = 8_000;
 /** The promoted copy is open by then, and has loaded the account. */
 const LOADED_MS = 10_000;
 const LENGTH_MS = 40_000;
@@ -20,10 +24,11 @@ const UNIT_NANO_USD = 10_000;
 /**
  * A copy of the limit store is promoted and one replica of admission goes on with the superseded
  * one, while people pay money in and out and clients call all the time: what a command changed must
- * be in force where calls are admitted (docs/protocol.md#r10). In half of the runs that replica is
- * led to the superseded one again when it has given it up; in half of these the bus is away for a
- * while. In a quarter the superseded one loses all that it has while the other one begins: it may
- * get the later epochs, and all have to go on with the other one when it ends.
+ * be in force where calls are admitted (docs/protocol.md#r10). In some runs that replica is led to
+ * the superseded one again when it has given it up, and in some the bus is away for a while. In
+ * others the superseded one loses all that it has while the other one begins: it may get the later
+ * epochs, and all have to go on with the other one when it ends. In the last there is no failover:
+ * the limit store is emptied while no replica is there that knows its epochs.
  */
 export function makeFailover(seed: number): Scenario {
   const random = new Random(seed);
@@ -50,8 +55,13 @@ export function makeFailover(seed: number): Scenario {
       { ...away, host: 'admission0' },
       { ...away, host: 'edge0' },
     ],
+    [
+      { kind: 'away', at: FAILOVER_MS, ms: EMPTIED_MS },
+      { kind: 'limit-store', how: 'flush', at: FAILOVER_MS + random.below(EMPTIED_MS), ms: 0 },
+    ],
   ];
-  const skewMsMax = random.pick(SKEWS_MS_MAX);
+  const isEmptied = seed % kinds.length === kinds.length - 1;
+  const skewMsMax = isEmptied ? FAR_MS : random.pick(SKEWS_MS_MAX);
   const callsThen = Array.from({ length: 30 }, () => callOf(random, FAILOVER_MS + random.below(AT_ONCE_MS)));
   return {
     ...PLAIN_SCENARIO,

@@ -1,6 +1,6 @@
 import { Random } from '../time/random.js';
 import { PLAIN_CALL, PLAIN_SCENARIO } from './plain-scenario.js';
-import type { CallAct, Fault, Scenario } from './scenario.js';
+import type { Act, CallAct, Fault, Scenario } from './scenario.js';
 
 /** Everybody knows everybody. */
 const FIRST_CALL_MS = 3_000;
@@ -11,13 +11,16 @@ const CALL_NANO_USD = 4_000;
 const LENGTH_MS = 20_000;
 const PROMOTIONS_WITHIN_MS = 4_000;
 const COMMITS_MAX = 3;
+const CHARGEBACK_WITHIN_MS = 500;
 
 /**
  * Clients that use up a wallet while standbys of the ledger are promoted, and accounts, whose
- * database is on the same server, answers late.
+ * database is on the same server, answers late. Money is taken out of the wallet soon after some
+ * promotions.
  */
 export function makePromoted(seed: number): Scenario {
   const random = new Random(seed);
+  const faults = Array.from({ length: 3 }, () => promotions(random)).flat();
   return {
     ...PLAIN_SCENARIO,
     seed,
@@ -25,14 +28,23 @@ export function makePromoted(seed: number): Scenario {
       { name: 'acc-alpha', walletNanoUsd: random.between(10, 40) * CALL_NANO_USD, plan: null, capNanoUsd: null },
     ],
     plans: [],
-    acts: Array.from({ length: CLIENTS }, () => ({
-      kind: 'series' as const,
-      at: FIRST_CALL_MS,
-      calls: Array.from({ length: CALLS_OF_CLIENT }, () => callOf(random)),
-    })),
-    faults: Array.from({ length: 3 }, () => promotions(random)).flat(),
+    acts: [
+      ...Array.from({ length: CLIENTS }, () => ({
+        kind: 'series' as const,
+        at: FIRST_CALL_MS,
+        calls: Array.from({ length: CALLS_OF_CLIENT }, () => callOf(random)),
+      })),
+      ...faults.flatMap((fault) => chargebackAfter(fault, random)),
+    ],
+    faults,
     quietAt: FIRST_CALL_MS + LENGTH_MS,
   };
+}
+
+function chargebackAfter(fault: Fault, random: Random): Act[] {
+  if (fault.kind !== 'promotion' || random.chance(0.7)) return [];
+  const amountNanoUsd = -random.between(1, 10) * CALL_NANO_USD;
+  return [{ kind: 'wallet', at: fault.at + random.below(CHARGEBACK_WITHIN_MS), account: 0, amountNanoUsd }];
 }
 
 /** Two, the second while loads that the first one made necessary wait for accounts. */
