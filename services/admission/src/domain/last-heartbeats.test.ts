@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
-import { callsNamedAfter, hasReported, lastHeartbeats } from './last-heartbeats.js';
+import { callsNamedAfter, hasReported, isGone, isLive, lastHeartbeats, lastStoredAt } from './last-heartbeats.js';
 import type { KeptHeartbeat, LastHeartbeat } from './last-heartbeats.js';
 
 const kept = (
@@ -44,6 +44,15 @@ test('a part that has not arrived is stood for by the older one, a part that fel
 test('an edge that has stopped is not waited for', () => {
   const [stopped] = lastHeartbeats([kept(9, 0, 1, { last: true, tokens: [] })]);
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
+});
+
+test('an edge is silent while others are heard', () => {
+  const marks = [0, 9_999, 10_000, 180_000, 180_001].map((ms) => ({ storedAtMs: 1_000_000 - ms }));
+  const last = lastStoredAt(marks);
+  expect(last).toBe(1_000_000);
+  expect(marks.map((mark) => isLive(mark, last))).toEqual([true, true, false, false, false]);
+  expect(marks.map((mark) => isGone(mark, last, 120_000))).toEqual([false, false, false, false, true]);
+  expect(lastStoredAt([])).toBe(-Infinity);
 });
 
 test('a part that was replaced while the stream was read counts once, as its newest', () => {

@@ -70,15 +70,31 @@ export function callsNamedAfter(kept: readonly KeptHeartbeat[], afterMs: number)
   return new Set(young.flatMap(({ calls }) => calls.map(({ id }) => id)));
 }
 
-/** An edge is gone when its last heartbeat is older than the expiry by so much. */
+type StoredAt = Pick<HeartbeatMark, 'storedAtMs'>;
+
+/** An edge that has been silent for longer than others is not waited for. */
+const LIVE_MS = 10_000;
+/** An edge is gone when it has been silent for longer than the expiry and so much. */
 const GONE_AFTER_MS = 60_000;
 
 /**
- * Whether an edge has been silent for so long that its calls have expired (docs/protocol.md#r12).
- * @param nowMs by the clock of the stream
+ * When the newest heartbeat of all edges was stored: by the clock of the stream, as all of them
+ * are, so that no other clock says for how long an edge has been silent. -Infinity: there is none.
  */
-export function isGone({ storedAtMs }: Pick<HeartbeatMark, 'storedAtMs'>, nowMs: number, expiryMs: number): boolean {
-  return nowMs - storedAtMs > expiryMs + GONE_AFTER_MS;
+export function lastStoredAt(heartbeats: Iterable<StoredAt>): number {
+  let last = -Infinity;
+  for (const { storedAtMs } of heartbeats) last = Math.max(last, storedAtMs);
+  return last;
+}
+
+/** Whether an edge may run calls under an epoch that it has not quoted (docs/protocol.md#r12). */
+export function isLive({ storedAtMs }: StoredAt, lastStoredAtMs: number): boolean {
+  return lastStoredAtMs - storedAtMs < LIVE_MS;
+}
+
+/** Whether an edge is silent for so long that its calls have expired (docs/protocol.md#r12). */
+export function isGone({ storedAtMs }: StoredAt, lastStoredAtMs: number, expiryMs: number): boolean {
+  return lastStoredAtMs - storedAtMs > expiryMs + GONE_AFTER_MS;
 }
 
 /** Whether this edge, if it lives, has reported all that it runs under the token. */

@@ -21,10 +21,12 @@ beforeAll(async () => {
 beforeEach(() => {
   world.kept.clear();
   world.events.length = 0;
+  heartbeatOf(world, 'edge-live', 1);
   gone = new GoneEdges(one.ports);
 });
 
-const keptEdges = (): string[] => [...world.kept.values()].map(({ heartbeat }) => heartbeat.edge);
+const keptEdges = (): string[] =>
+  [...world.kept.values()].map(({ heartbeat: { edge } }) => edge).filter((edge) => edge !== 'edge-live');
 
 test('an edge is deleted when the ledger knows all of its calls; what it does not know is recorded as expired', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
@@ -82,4 +84,17 @@ test('after an outage of the bus edges have time to be heard', async () => {
   await gone.look();
   await gone.look();
   expect([world.events, keptEdges()]).toEqual([[], ['edge-cut-off']]);
+});
+
+test('for how long edges have been silent is told by other edges, and by no clock', async () => {
+  world.kept.clear();
+  heartbeatOf(world, 'edge-first', 1, {}, Date.now() - LONG_AGO_MS);
+  heartbeatOf(world, 'edge-second', 1, {}, Date.now() - LONG_AGO_MS - 1_000);
+  await gone.look();
+  await gone.look();
+  expect(keptEdges()).toEqual(['edge-first', 'edge-second']);
+  heartbeatOf(world, 'edge-first', 2);
+  await gone.look();
+  await gone.look();
+  expect(keptEdges()).toEqual(['edge-first']);
 });

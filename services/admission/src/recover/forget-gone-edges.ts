@@ -1,6 +1,6 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { every, groupBy, type Background } from '@gateway/service-kit';
-import { isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
+import { isGone, lastHeartbeats, lastStoredAt, newestMarks } from '../domain/last-heartbeats.js';
 import { expiredEvent } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
 import { IDS_MAX } from '../sweep/ask-ledger.js';
@@ -16,7 +16,7 @@ export class GoneEdges {
   #before: ReadonlyMap<string, number> = new Map();
   #background: Background | null = null;
 
-  constructor(private readonly ports: Pick<Ports, 'edges' | 'owners' | 'journal' | 'clock' | 'durations' | 'log'>) {}
+  constructor(private readonly ports: Pick<Ports, 'edges' | 'owners' | 'journal' | 'durations' | 'log'>) {}
 
   start(): void {
     this.#background = every(this.ports.durations.leaseMs, () => this.look(), {
@@ -38,18 +38,21 @@ export class GoneEdges {
     this.#before = new Map();
     if (!this.ports.edges.listens()) return;
     const newest = newestMarks(await this.ports.edges.heartbeatMarks());
+    const storedAt = lastStoredAt(newest.values());
+    const { expiryMs } = this.ports.durations;
     const gone = new Map(
-      [...newest].filter(([, mark]) => this.#isGone(mark)).map(([edge, one]) => [edge, one.sequence]),
+      [...newest].filter(([, mark]) => isGone(mark, storedAt, expiryMs)).map(([edge, one]) => [edge, one.sequence]),
     );
     this.#before = gone;
-    for (const [edge, sequence] of gone) if (before.get(edge) === sequence) await this.#settle(edge);
+    for (const [edge, sequence] of gone) if (before.get(edge) === sequence) await this.#settle(edge, sequence);
   }
 
   /** Deletes when the ledger knows all calls. What it does not know yet is asked again. */
-  async #settle(edge: string): Promise<void> {
+  async #settle(edge: string, sequence: number): Promise<void> {
     const { edges } = this.ports;
     const [last] = lastHeartbeats(await edges.lastHeartbeats(edge));
-    if (last === undefined || !this.#isGone(last)) return;
+    // It was heard meanwhile.
+    if (last?.sequence !== sequence) return;
     const dueMs = last.storedAtMs + this.ports.durations.expiryMs;
     let unknown = 0;
     const listed = last.calls.flatMap(({ full }) => full ?? []);
@@ -79,9 +82,5 @@ export class GoneEdges {
         );
     }
     return unknown;
-  }
-
-  #isGone(mark: { readonly storedAtMs: number }): boolean {
-    return isGone(mark, this.ports.clock.wall(), this.ports.durations.expiryMs);
   }
 }

@@ -79,6 +79,7 @@ test('the last heartbeat of a dead edge counts, and its unanswered releases', as
   const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const dead = { calls: [running(call)], releases: [release(ended, 'ok', 77)] };
   heartbeatOf(world, 'edge-dead', 9, dead, Date.now() - 60_000);
+  heartbeatOf(world, 'edge-stopped', 1, { last: true });
   await loseLimitStore();
   await one.admission.sweep();
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
@@ -90,6 +91,7 @@ test('of an edge that is gone for longer than its calls live nothing comes back'
   const account = makeAccount(world, { wallet: PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   heartbeatOf(world, 'edge-gone', 9, { calls: [running(call)] }, Date.now() - 3_600_000);
+  heartbeatOf(world, 'edge-stopped', 1, { last: true });
   await loseLimitStore();
   await one.admission.sweep();
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);

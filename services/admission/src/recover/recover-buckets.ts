@@ -5,7 +5,7 @@ import { inOrder } from '../domain/script-positions.js';
 import type { ScriptReply } from '../domain/script-call.js';
 import { RESTORER_KEY } from '../domain/store-keys.js';
 import { openCall, restoreCall } from '../domain/token-script.js';
-import { hasReported, isGone, lastHeartbeats, newestMarks } from '../domain/last-heartbeats.js';
+import { hasReported, isGone, isLive, lastHeartbeats, lastStoredAt, newestMarks } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
 import type { RecordCache } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
@@ -22,8 +22,6 @@ const REPORT_MS = 300;
 const LOOK_FIRST_MS = 20;
 /** A replica that restores and falls silent keeps the others waiting for so long. */
 const LEASE_MS = 2_000;
-/** An edge whose last heartbeat is older is not waited for. */
-const LIVE_HEARTBEAT_MS = 10_000;
 /** After so long a silent edge counts with its last heartbeat. */
 const WAIT_MAX_MS = 12_000;
 
@@ -134,16 +132,17 @@ export class Recovery {
   /** @param asks the tokens have just been looked at, so that edges may be told them */
   async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
-    const { edges, clock, durations } = this.ports;
+    const { edges, durations } = this.ports;
     if (asks && this.#isReportDue()) this.#report();
     if (!(await this.#isWorthReading())) return;
     const heartbeats = lastHeartbeats(await edges.lastHeartbeats());
     this.#read = heartbeats;
-    const live = heartbeats.filter((heartbeat) => this.#isLive(heartbeat));
+    const storedAt = lastStoredAt(heartbeats);
+    const live = heartbeats.filter((heartbeat) => isLive(heartbeat, storedAt));
     const ready = [...this.#restoring].filter(
       ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)),
     );
-    const notGone = heartbeats.filter((heartbeat) => !isGone(heartbeat, clock.wall(), durations.expiryMs));
+    const notGone = heartbeats.filter((heartbeat) => !isGone(heartbeat, storedAt, durations.expiryMs));
     if (ready.length > 0) await this.#open(new Map(ready), notGone);
   }
 
@@ -152,15 +151,12 @@ export class Recovery {
     if (this.#read === null || [...this.#restoring.values()].some((one) => this.#hasWaited(one))) return true;
     const read = new Map(this.#read.map((heartbeat) => [heartbeat.edge, heartbeat]));
     const newest = newestMarks(await this.ports.edges.heartbeatMarks());
+    const storedAt = lastStoredAt(newest.values());
     return [...newest.values()].every((mark) => {
       const known = read.get(mark.edge);
-      if (!this.#isLive(mark) || known === undefined || mark.sequence > known.sequence) return true;
+      if (!isLive(mark, storedAt) || known === undefined || mark.sequence > known.sequence) return true;
       return [...this.#restoring].every(([bucket, { token }]) => hasReported(known, bucket, token));
     });
-  }
-
-  #isLive({ storedAtMs }: { readonly storedAtMs: number }): boolean {
-    return this.ports.clock.wall() - storedAtMs < LIVE_HEARTBEAT_MS;
   }
 
   #hasWaited({ since }: Restoring): boolean {

@@ -251,7 +251,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what an edge ran that is gone is held again (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
-    from: '!isGone(heartbeat, clock.wall(), durations.expiryMs)',
+    from: '!isGone(heartbeat, storedAt, durations.expiryMs)',
     to: 'true',
     stage: 'gone',
   },

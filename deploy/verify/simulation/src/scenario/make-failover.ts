@@ -14,7 +14,7 @@ const AT_ONCE_MS = 300;
 /** In which no replica is there, and the limit store is emptied. */
 const EMPTIED_MS = 500;
 /** A clock that is so far ahead sets epochs that are later than the next ones of another one. */
-const FAR_MS = 8_000;
+const FAR_MS = 30_000;
 /** The promoted copy is open by then, and has loaded the account. */
 const LOADED_MS = 10_000;
 const LENGTH_MS = 40_000;
