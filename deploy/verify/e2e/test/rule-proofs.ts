@@ -46,6 +46,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   [`${EDGE}/admission/epoch-tracker.test.ts`]: {
+    'what a run answers to a question that was asked under its known epoch was set after that one': ['r3'],
     'the run with the newest epoch of all decides in each bucket, also where its epoch is the earlier one': ['r12'],
   },
   [`${EDGE}/call/finish-call.test.ts`]: {
@@ -127,6 +128,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${ADMISSION}/domain/last-heartbeats.test.ts`]: {
     'a short heartbeat says which calls run, the full one before it what holds them': ['r12'],
+    'an edge is silent while others are heard': ['r12'],
   },
   [`${ADMISSION}/sweep/sweep-buckets.test.ts`]: {
     'while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it': [
@@ -263,6 +265,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'an epoch is later than the one before it and than any other that was seen; nobody begins the same one twice': [
       'r17',
     ],
+  },
+  [`${BILLING}/ledger/tell-change.test.ts`]: {
+    'a change of a ledger that was not compared yet is not told, and is to be told again': ['r17'],
   },
   [`${BILLING}/ledger/audit.test.ts`]: {
     'a wallet of another value': ['i1'],

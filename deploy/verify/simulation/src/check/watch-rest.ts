@@ -87,6 +87,11 @@ function busyWith(world: World): string | null {
   if ([...world.admissions, ...world.billings].includes(null)) return 'a process is down';
   if (ledger.settledPosition().sequence < streams.usage.length) return 'messages are unsettled';
   if (accounts.waiting > 0 || outbox.waiting > 0) return 'changes are not in force';
+  // Admission records it as expired when the edge is gone (docs/protocol.md#r12).
+  const unrecorded = truth.calls.find(
+    ({ id, edge }) => id !== null && !edge.host.isAlive && streams.listed.has(id) && !ledger.records.has(id),
+  );
+  if (unrecorded !== undefined) return `${unrecorded.id} of a dead edge has no record`;
   const open = truth.calls.some(
     ({ client, edge }) => edge.host.isAlive && !client.seen.isComplete && !client.answer.isGone,
   );

@@ -323,7 +323,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
-    from: 'if (known !== undefined && known.setAt > run.setAt)',
+    from: 'if (!isAfter && askedAt <= known.heardAt)',
     to: 'if (false)',
     unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
   },
