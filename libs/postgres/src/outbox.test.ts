@@ -61,6 +61,21 @@ async function rowsLeft(): Promise<number> {
 
 const empty = () => until('the outbox is empty', async () => (await rowsLeft()) === 0);
 
+test('no row is taken while the owner of the outbox may not deliver', async () => {
+  let [mayClaim, asked] = [false, 0];
+  const delivered: string[] = [];
+  await put(['a', 1]);
+  start({
+    deliver: async ({ key }) => void delivered.push(key),
+    mayClaim: () => ((asked += 1), mayClaim),
+  });
+  await until('it has looked again', () => asked > 2);
+  expect([delivered, await rowsLeft()]).toEqual([[], 1]);
+  mayClaim = true;
+  await until('it is delivered', async () => (await rowsLeft()) === 0);
+  expect(delivered).toEqual(['a']);
+});
+
 test('delivers what was committed, with its topic, key and body, and nothing that was rolled back', async () => {
   const got: OutboxRow[] = [];
   await inTransaction(pool, async (tx) => {

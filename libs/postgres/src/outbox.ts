@@ -16,6 +16,8 @@ export interface OutboxOptions {
    */
   readonly deliver: (row: OutboxRow) => Promise<void>;
   readonly log: Log;
+  /** While it says no, no rows are taken; always yes when absent. */
+  readonly mayClaim?: () => boolean;
   /** Keys that this replica delivers at the same time; KEYS_MAX when absent. */
   readonly keysMax?: number;
   /** Rows of one key taken at once; BATCH_MAX when absent. */
@@ -77,7 +79,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
 
   const poll = async (): Promise<void> => {
     const keys = settings.keysMax - underWay.size;
-    if (keys <= 0) return;
+    if (keys <= 0 || options.mayClaim?.() === false) return;
     const begunMs = performance.now();
     const runs = await rows.claim(keys, settings.batchMax, settings.leaseMs);
     for (const run of runs) follow(deliverRun(run, begunMs));

@@ -4,10 +4,11 @@ import { type Outbox, OUTBOX_TABLE, outboxAges, type Pool, startOutbox } from '@
 import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningService } from '@gateway/service-kit';
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
-import { readLedgerState } from './ledger/store.js';
+import { readStateWith } from './ledger/store.js';
 import { tellChange, type TellDeps } from './ledger/tell-change.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
 import { createDeliveryStore } from './webhooks/delivery-store.js';
+import type { LedgerGuard } from './usage/ledger-guard.js';
 import { createSecretSeal, resealSecrets } from './webhooks/secrets.js';
 import { createWebhookSender } from './webhooks/sender.js';
 import { createWebhookStore, WEBHOOK_OUTBOX } from './webhooks/store.js';
@@ -42,10 +43,15 @@ const WEBHOOK_LEASE_MS = 35_000;
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
 /** Sends admission the changes that must be in force before their commands are answered. */
-export function startAdmissionOutbox(pool: Pool, bus: Bus, log: Logger, mayUse: TellDeps['mayUse']): Outbox {
+export function startAdmissionOutbox(
+  pool: Pool,
+  bus: Bus,
+  log: Logger,
+  guard: Pick<LedgerGuard, 'isKnown' | 'isLedger'>,
+): Outbox {
   const telling: TellDeps = {
-    state: () => readLedgerState(pool),
-    mayUse,
+    stateWith: ({ change, standing }) => readStateWith(pool, standing.account, change),
+    isLedger: guard.isLedger,
     apply: (body) => bus.request(admissionApply, body),
   };
   return startOutbox({
@@ -54,7 +60,9 @@ export function startAdmissionOutbox(pool: Pool, bus: Bus, log: Logger, mayUse: 
     retryMaxMs: OUTBOX_RETRY_MAX_MS,
     leaseMs: OUTBOX_LEASE_MS,
     deliverMs: OUTBOX_DELIVER_MS,
-    deliver: ({ body }) => tellChange(telling, outboxSnapshot.parse(body).standing),
+    // Rows would be taken from a replica that has compared the ledger already.
+    mayClaim: guard.isKnown,
+    deliver: ({ body }) => tellChange(telling, outboxSnapshot.parse(body)),
   });
 }
 

@@ -165,12 +165,12 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     ledgerEpoch,
   );
   guard.start();
-  const outbox = startAdmissionOutbox(pool, bus, log, guard.allows);
+  const outbox = startAdmissionOutbox(pool, bus, log, guard);
   const alerts = startAlertOutboxes({ ...options, pool, bus });
   const locks = createShardLocks(locksPool, () => worker.lost());
   const worker: UsageWorker = startUsageWorker({
     ...settling,
-    store: createSettleStore(settlePool, alerts.nudge, guard.allows),
+    store: createSettleStore(settlePool, alerts.nudge, guard.isLedger),
     announcer: createSnapshotPublisher(bus, () => guard.ledgerEpoch),
     locks,
     consume: (subject, handler) => stream.consume(subject, handler),

@@ -128,7 +128,8 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   },
   [`${ADMISSION}/domain/last-heartbeats.test.ts`]: {
     'a short heartbeat says which calls run, the full one before it what holds them': ['r12'],
-    'an edge is silent while others are heard': ['r12'],
+    'an edge is silent while others are heard, when %s': ['r12'],
+    'a heartbeat that a server stored whose clock was ahead makes nobody silent': ['r12'],
   },
   [`${ADMISSION}/sweep/sweep-buckets.test.ts`]: {
     'while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it': [

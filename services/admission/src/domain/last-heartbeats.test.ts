@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
-import { callsNamedAfter, hasReported, isGone, isLive, lastHeartbeats, lastStoredAt } from './last-heartbeats.js';
+import { callsNamedAfter, hasReported, isGone, isLive, lastHeartbeats, silenceClock } from './last-heartbeats.js';
 import type { KeptHeartbeat, LastHeartbeat } from './last-heartbeats.js';
 
 const kept = (
@@ -46,13 +46,21 @@ test('an edge that has stopped is not waited for', () => {
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
 });
 
-test('an edge is silent while others are heard', () => {
+test.each([
+  ['the clocks agree', 1_000_000],
+  ['the own clock is ahead', 9_000_000],
+])('an edge is silent while others are heard, when %s', (_when, wallMs) => {
   const marks = [0, 9_999, 10_000, 180_000, 180_001].map((ms) => ({ storedAtMs: 1_000_000 - ms }));
-  const last = lastStoredAt(marks);
-  expect(last).toBe(1_000_000);
-  expect(marks.map((mark) => isLive(mark, last))).toEqual([true, true, false, false, false]);
-  expect(marks.map((mark) => isGone(mark, last, 120_000))).toEqual([false, false, false, false, true]);
-  expect(lastStoredAt([])).toBe(-Infinity);
+  const now = silenceClock(marks, wallMs);
+  expect(now).toBe(1_000_000);
+  expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true, false, false, false]);
+  expect(marks.map((mark) => isGone(mark, now, 120_000))).toEqual([false, false, false, false, true]);
+});
+
+test('a heartbeat that a server stored whose clock was ahead makes nobody silent', () => {
+  const marks = [{ storedAtMs: 9_000_000 }, { storedAtMs: 999_500 }];
+  const now = silenceClock(marks, 1_000_000);
+  expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true]);
 });
 
 test('a part that was replaced while the stream was read counts once, as its newest', () => {

@@ -78,23 +78,30 @@ const LIVE_MS = 10_000;
 const GONE_AFTER_MS = 60_000;
 
 /**
- * When the newest heartbeat of all edges was stored: by the clock of the stream, as all of them
- * are, so that no other clock says for how long an edge has been silent. -Infinity: there is none.
+ * The time by which edges are silent, epoch ms: of the newest heartbeat of any edge, or the own
+ * clock's if that is earlier. A clock that is ahead, of this process or of a server of the bus,
+ * must not make edges silent that are not.
  */
-export function lastStoredAt(heartbeats: Iterable<StoredAt>): number {
+export function silenceClock(heartbeats: Iterable<StoredAt>, wallMs: number): number {
   let last = -Infinity;
   for (const { storedAtMs } of heartbeats) last = Math.max(last, storedAtMs);
-  return last;
+  return Math.min(last, wallMs);
 }
 
-/** Whether an edge may run calls under an epoch that it has not quoted (docs/protocol.md#r12). */
-export function isLive({ storedAtMs }: StoredAt, lastStoredAtMs: number): boolean {
-  return lastStoredAtMs - storedAtMs < LIVE_MS;
+/**
+ * Whether an edge may run calls under an epoch that it has not quoted (docs/protocol.md#r12).
+ * @param nowMs by {@link silenceClock}
+ */
+export function isLive({ storedAtMs }: StoredAt, nowMs: number): boolean {
+  return nowMs - storedAtMs < LIVE_MS;
 }
 
-/** Whether an edge is silent for so long that its calls have expired (docs/protocol.md#r12). */
-export function isGone({ storedAtMs }: StoredAt, lastStoredAtMs: number, expiryMs: number): boolean {
-  return lastStoredAtMs - storedAtMs > expiryMs + GONE_AFTER_MS;
+/**
+ * Whether an edge is silent for so long that its calls have expired (docs/protocol.md#r12).
+ * @param nowMs by {@link silenceClock}
+ */
+export function isGone({ storedAtMs }: StoredAt, nowMs: number, expiryMs: number): boolean {
+  return nowMs - storedAtMs > expiryMs + GONE_AFTER_MS;
 }
 
 /** Whether this edge, if it lives, has reported all that it runs under the token. */

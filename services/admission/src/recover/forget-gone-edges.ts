@@ -1,6 +1,6 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { every, groupBy, type Background } from '@gateway/service-kit';
-import { isGone, lastHeartbeats, lastStoredAt, newestMarks } from '../domain/last-heartbeats.js';
+import { isGone, lastHeartbeats, newestMarks, silenceClock } from '../domain/last-heartbeats.js';
 import { expiredEvent } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
 import { IDS_MAX } from '../sweep/ask-ledger.js';
@@ -16,7 +16,7 @@ export class GoneEdges {
   #before: ReadonlyMap<string, number> = new Map();
   #background: Background | null = null;
 
-  constructor(private readonly ports: Pick<Ports, 'edges' | 'owners' | 'journal' | 'durations' | 'log'>) {}
+  constructor(private readonly ports: Pick<Ports, 'edges' | 'owners' | 'journal' | 'clock' | 'durations' | 'log'>) {}
 
   start(): void {
     this.#background = every(this.ports.durations.leaseMs, () => this.look(), {
@@ -38,10 +38,12 @@ export class GoneEdges {
     this.#before = new Map();
     if (!this.ports.edges.listens()) return;
     const newest = newestMarks(await this.ports.edges.heartbeatMarks());
-    const storedAt = lastStoredAt(newest.values());
-    const { expiryMs } = this.ports.durations;
+    const { clock, durations } = this.ports;
+    const now = silenceClock(newest.values(), clock.wall());
     const gone = new Map(
-      [...newest].filter(([, mark]) => isGone(mark, storedAt, expiryMs)).map(([edge, one]) => [edge, one.sequence]),
+      [...newest]
+        .filter(([, mark]) => isGone(mark, now, durations.expiryMs))
+        .map(([edge, one]) => [edge, one.sequence]),
     );
     this.#before = gone;
     for (const [edge, sequence] of gone) if (before.get(edge) === sequence) await this.#settle(edge, sequence);

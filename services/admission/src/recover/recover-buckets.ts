@@ -5,7 +5,7 @@ import { inOrder } from '../domain/script-positions.js';
 import type { ScriptReply } from '../domain/script-call.js';
 import { RESTORER_KEY } from '../domain/store-keys.js';
 import { openCall, restoreCall } from '../domain/token-script.js';
-import { hasReported, isGone, isLive, lastHeartbeats, lastStoredAt, newestMarks } from '../domain/last-heartbeats.js';
+import { hasReported, isGone, isLive, lastHeartbeats, newestMarks, silenceClock } from '../domain/last-heartbeats.js';
 import type { LastHeartbeat } from '../domain/last-heartbeats.js';
 import type { RecordCache } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
@@ -132,17 +132,17 @@ export class Recovery {
   /** @param asks the tokens have just been looked at, so that edges may be told them */
   async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
-    const { edges, durations } = this.ports;
+    const { edges, clock, durations } = this.ports;
     if (asks && this.#isReportDue()) this.#report();
     if (!(await this.#isWorthReading())) return;
     const heartbeats = lastHeartbeats(await edges.lastHeartbeats());
     this.#read = heartbeats;
-    const storedAt = lastStoredAt(heartbeats);
-    const live = heartbeats.filter((heartbeat) => isLive(heartbeat, storedAt));
+    const now = silenceClock(heartbeats, clock.wall());
+    const live = heartbeats.filter((heartbeat) => isLive(heartbeat, now));
     const ready = [...this.#restoring].filter(
       ([bucket, one]) => this.#hasWaited(one) || live.every((heartbeat) => hasReported(heartbeat, bucket, one.token)),
     );
-    const notGone = heartbeats.filter((heartbeat) => !isGone(heartbeat, storedAt, durations.expiryMs));
+    const notGone = heartbeats.filter((heartbeat) => !isGone(heartbeat, now, durations.expiryMs));
     if (ready.length > 0) await this.#open(new Map(ready), notGone);
   }
 
@@ -151,10 +151,10 @@ export class Recovery {
     if (this.#read === null || [...this.#restoring.values()].some((one) => this.#hasWaited(one))) return true;
     const read = new Map(this.#read.map((heartbeat) => [heartbeat.edge, heartbeat]));
     const newest = newestMarks(await this.ports.edges.heartbeatMarks());
-    const storedAt = lastStoredAt(newest.values());
+    const now = silenceClock(newest.values(), this.ports.clock.wall());
     return [...newest.values()].every((mark) => {
       const known = read.get(mark.edge);
-      if (!isLive(mark, storedAt) || known === undefined || mark.sequence > known.sequence) return true;
+      if (!isLive(mark, now) || known === undefined || mark.sequence > known.sequence) return true;
       return [...this.#restoring].every(([bucket, { token }]) => hasReported(known, bucket, token));
     });
   }

@@ -15,12 +15,21 @@ export interface LedgerState {
   readonly consumers: string;
 }
 
+const LEDGER_STATE = `
+  SELECT ${DATABASE_MARK} AS database, incarnation AS "ledgerEpoch", consumers FROM ledger_state`;
+
 export async function readLedgerState(pool: Pool): Promise<LedgerState> {
-  const row = await onPool(pool).one<{ database: string; incarnation: string; consumers: string }>(
-    `SELECT ${DATABASE_MARK} AS database, incarnation, consumers FROM ledger_state`,
+  const state = await onPool(pool).one<LedgerState>(LEDGER_STATE);
+  if (state === null) throw new Error('the ledger has no incarnation');
+  return state;
+}
+
+/** Of the database whose outbox has the change of the account; null: what answers has it not. */
+export async function readStateWith(pool: Pool, account: string, change: string): Promise<LedgerState | null> {
+  return onPool(pool).one<LedgerState>(
+    `${LEDGER_STATE} WHERE EXISTS (SELECT FROM outbox WHERE key = $1 AND body ->> 'change' = $2)`,
+    [account, change],
   );
-  if (row === null) throw new Error('the ledger has no incarnation');
-  return { database: row.database, ledgerEpoch: row.incarnation, consumers: row.consumers };
 }
 
 export async function readBalances(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<Balance[]> {

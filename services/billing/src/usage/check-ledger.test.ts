@@ -190,3 +190,19 @@ test('a guard lets nobody use a database before it was compared, nor one that is
   await guard.check();
   expect([guard.allows('one'), guard.stopped, errors.length]).toEqual([false, 'superseded', 1]);
 });
+
+test('a restored ledger is settled in and tells its changes; it is loaded from when it has settled what it lacks', async () => {
+  kept = { ...keptOf(LOOK), consumers: 'restore-0', sequence: 6, storedAtMs: T0 + 6 };
+  look = { ...LOOK, database: 'restored', ledgerEpoch: 'epoch-2' };
+  const guard = new LedgerGuard({ ...deps, log: { ...deps.log, error: () => undefined } }, 'epoch-1');
+  const says = () => [guard.isKnown(), guard.isLedger('restored'), guard.allows('restored'), guard.ledgerEpoch];
+  expect(says()).toEqual([false, false, false, 'epoch-1']);
+  await guard.check();
+  expect(guard.stopped).toBe('behind');
+  expect(says()).toEqual([true, true, false, 'epoch-2']);
+  expect(guard.isLedger('one')).toBe(false);
+  look = { ...look, settled: { sequence: 6, storedAtMs: T0 + 6 } };
+  await guard.check();
+  expect(guard.stopped).toBeNull();
+  expect(says()).toEqual([true, true, true, 'epoch-2']);
+});

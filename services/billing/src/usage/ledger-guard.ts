@@ -15,11 +15,13 @@ export interface GuardDeps extends LostCommitsDeps {
 }
 
 /**
- * Lets loads and settlements use the database that was found whole, and no other: a database that
- * was started anew or promoted is compared first (docs/protocol.md#r17).
+ * Lets loads, settlements and what is told of changes use the database that was found whole, and no
+ * other: a database that was started anew or promoted is compared first (docs/protocol.md#r17). One
+ * that was restored is the ledger before it is whole: it settles again what it lacks.
  */
 export class LedgerGuard {
   #checked: string | null = null;
+  #restored: string | null = null;
   /** The database that the last look saw, whatever it found. */
   #seen: string | null = null;
   #ledgerEpoch: string;
@@ -43,7 +45,20 @@ export class LedgerGuard {
     return this.#stopped;
   }
 
-  /** @param database as the connection says which one it sees */
+  /** Whether it is known which database is the ledger. */
+  readonly isKnown = (): boolean => this.#stopped === null || this.#stopped === 'behind';
+
+  /**
+   * Whether it is the ledger, which may have to settle more: to settle in it, and to tell its
+   * changes under its epoch.
+   * @param database as the connection says which one it sees
+   */
+  readonly isLedger = (database: string): boolean => database === this.#restored || this.allows(database);
+
+  /**
+   * Whether it is the ledger, and whole: to load from it.
+   * @param database as the connection says which one it sees
+   */
   readonly allows = (database: string): boolean => {
     if (database === this.#checked) return true;
     if (database !== this.#seen) this.#checking?.wake();
@@ -65,12 +80,15 @@ export class LedgerGuard {
   /** @returns after how many milliseconds to look again */
   async check(): Promise<number> {
     const checked = await checkLedger(this.deps);
-    this.#seen = checked.look.database;
+    const { database, ledgerEpoch } = checked.look;
+    this.#seen = database;
+    this.#checked = checked.kind === 'whole' ? database : null;
+    this.#restored = checked.kind === 'behind' ? database : null;
+    if (checked.kind === 'whole' || checked.kind === 'behind') this.#ledgerEpoch = ledgerEpoch;
     if (checked.kind === 'whole') {
-      [this.#checked, this.#ledgerEpoch, this.#stopped] = [checked.look.database, checked.look.ledgerEpoch, null];
+      this.#stopped = null;
       return CHECK_MS;
     }
-    this.#checked = null;
     this.#tell(checked);
     // What was mended is whole at the next look.
     return checked.kind === 'mended' || checked.kind === 'again' ? 0 : RECHECK_MS;

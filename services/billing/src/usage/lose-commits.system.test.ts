@@ -16,7 +16,9 @@ import { balancesOf, faultsOf } from '../../test/audit.js';
 import { startBillingWorld } from '../../test/billing-world.js';
 import { holdFor, packedMessageOf, settled } from '../../test/events.js';
 import { copyLedger } from '../../test/ledger-copy.js';
+import { restoreLedger } from '../commands/restore-ledger.js';
 import { readLedgerState } from '../ledger/store.js';
+import { createRestoreStore } from './progress-store.js';
 
 const world = duringTests(startBillingWorld);
 type Replica = Awaited<ReturnType<typeof world.start>>;
@@ -145,6 +147,30 @@ test('a lost wallet entry is known by the chains, although the stream knows of n
   await until('loads are answered', () => loads('account-0'));
   expect((await state()).ledgerEpoch).not.toBe(before.ledgerEpoch);
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
+});
+
+test('a restored ledger settles again what was settled since its backup, and then answers loads', async () => {
+  await settleCalls(6);
+  const promote = await copyLedger(world.ledger.admin);
+  await settleCalls(30);
+  // Billing has looked since, and knows more as settled than the backup has.
+  await restartOn(async () => undefined);
+  await until('it has been compared', () => loads('account-0'));
+  const [before, whole] = [await state(), await balances()];
+  const billing = await world.connect('billing');
+  await restartOn(promote, async () => {
+    const stream = await billing.streamState('USAGE');
+    expect(await restoreLedger(createRestoreStore(world.ledger.pool), stream, false)).toMatchObject({ lost: 0 });
+  });
+  await until('loads are answered', () => loads('account-0'));
+  expect(await balances()).toEqual(whole);
+  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+  expect((await state()).consumers).not.toBe(before.consumers);
+  await until('admission was told of every account', () =>
+    ['account-0', 'account-1', 'account-2'].every((account) =>
+      applied.some(({ standing }) => standing?.accounts.some((one) => one.account === account)),
+    ),
+  );
 });
 
 test('usage that is lost and has left the stream stops loads until a person decides, and the log names it', async () => {

@@ -50,7 +50,7 @@ export class BillingHost implements Hosted {
     const name = `billing${place}`;
     const host = new Host(name, world.scenario.skewsMs[name] ?? 0);
     this.host = host;
-    const store = this.#store((database) => this.#guard.allows(database));
+    const store = this.#store((database) => this.#guard.isLedger(database));
     const settling = {
       meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
       isInfrastructureFault: (error: unknown) => error instanceof DatabaseDown,
@@ -76,7 +76,7 @@ export class BillingHost implements Hosted {
   }
 
   /** As one that delivers the outbox asks. */
-  readonly mayUse = (database: string): boolean => this.#guard.allows(database);
+  readonly isLedger = (database: string): boolean => this.#guard.isLedger(database);
 
   async load(question: Question) {
     const loaded = await loadAccount(this.#loading(), question);

@@ -10,7 +10,7 @@ const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
 
 interface OutboxWorld extends RunParts {
-  readonly billings: readonly ((Hosted & { mayUse(database: string): boolean }) | null)[];
+  readonly billings: readonly ((Hosted & { isLedger(database: string): boolean }) | null)[];
 }
 
 /**
@@ -75,15 +75,18 @@ export class Outbox {
     if (row === undefined) return;
     const { ledger } = world;
     const telling = {
-      state: async () => ({ database: ledger.database, ledgerEpoch: ledger.epoch }),
+      stateWith: async () => {
+        const { database, epoch: ledgerEpoch } = ledger;
+        return this.#rows.includes(row) ? { database, ledgerEpoch } : null;
+      },
       // One replica of billing has taken the row.
-      mayUse: (database: string) => anyOf(world, world.billings)?.mayUse(database) === true,
+      isLedger: (database: string) => anyOf(world, world.billings)?.isLedger(database) === true,
       apply: (body: Parameters<AdmissionReplica['admission']['apply']>[0]) => {
         const to = anyOf(world, world.admissions);
         return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
       },
     };
-    tellChange(telling, row.snapshot).then(
+    tellChange(telling, { change: '', standing: row.snapshot }).then(
       () => {
         // A promotion may have given other rows back since.
         this.#rows = this.#rows.filter((one) => one !== row);

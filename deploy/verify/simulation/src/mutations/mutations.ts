@@ -251,7 +251,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what an edge ran that is gone is held again (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
-    from: '!isGone(heartbeat, storedAt, durations.expiryMs)',
+    from: '!isGone(heartbeat, now, durations.expiryMs)',
     to: 'true',
     stage: 'gone',
   },
@@ -397,7 +397,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a promoted ledger tells changes before it is compared (docs/protocol.md#r17)',
     file: 'billing/dist/ledger/tell-change.js',
-    from: 'if (!mayUse(database))',
+    from: 'if (!isLedger(database))',
     to: 'if (false)',
     stage: 'promoted',
   },
