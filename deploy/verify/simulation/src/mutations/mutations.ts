@@ -397,7 +397,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a promoted ledger tells changes before it is compared (docs/protocol.md#r17)',
     file: 'billing/dist/ledger/tell-change.js',
-    from: 'if (!isLedger(database))',
+    from: 'if (!isLedger(state.database))',
     to: 'if (false)',
     stage: 'promoted',
   },
