@@ -74,6 +74,20 @@ test('without the server both say so at once; they work again when it is back, w
   expect(await faultCode(bucket.put('', 'b', WAIT_MS))).toBe('too_large');
 });
 
+test('a server that has lost its data gets the bucket again', async () => {
+  const bucket = one.lookUpBucket(SETTINGS);
+  await bucket.put('a', 'b', WAIT_MS);
+  await world.restart({ emptyState: true });
+  await until('it is there', () =>
+    bucket.get('a', 300).then(
+      (value) => value === null,
+      () => false,
+    ),
+  );
+  await bucket.put('a', 'c', WAIT_MS);
+  expect(await other.lookUpBucket(SETTINGS).get('a', WAIT_MS)).toBe('c');
+});
+
 test('who has no right to a bucket is told so', async () => {
   const admission = await world.connect('admission');
   expect(await faultCode(admission.lookUpBucket(SETTINGS).get('a', WAIT_MS))).toBe('forbidden');

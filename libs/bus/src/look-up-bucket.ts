@@ -9,6 +9,8 @@ import { ensureConfiguration } from './streams.js';
 /** How the server says that it has no such entry. */
 const NOT_FOUND = 404;
 const NO_DATA = new Uint8Array(0);
+/** How a use fails when the server has no such bucket: reading it is not answered at all. */
+const MAY_BE_GONE: ReadonlySet<string> = new Set(['no_responders', 'stream_missing', 'timeout']);
 
 /** KV buckets whose entries are written and read one by one. */
 export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus, 'lookUpBucket'> {
@@ -22,8 +24,15 @@ export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus,
           made = null;
           throw error;
         }));
-      const read = async (key: string, timeoutMs: number): Promise<BucketEntry | null> => {
+      /** A server that has lost its data is asked to make the bucket again, at the next use. */
+      const use = async <T>(work: () => Promise<T>): Promise<T> => {
         await make();
+        return work().catch((error: unknown) => {
+          if (error instanceof BusFault && MAY_BE_GONE.has(error.code)) made = null;
+          throw error;
+        });
+      };
+      const ask = async (key: string, timeoutMs: number): Promise<BucketEntry | null> => {
         const subject = entryQuestion(name, entrySubject(name, key));
         const answer = await inbox.exchange({ subject, timeoutMs }, NO_DATA);
         const code = answer.headers?.code ?? 0;
@@ -32,12 +41,14 @@ export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus,
         const revision = Number(answer.headers?.get('Nats-Sequence'));
         return { value: Buffer.from(answer.data).toString('utf8'), revision };
       };
-      const write = async (key: string, value: string, timeoutMs: number, revision: number | null): Promise<void> => {
-        await make();
+      const store = async (key: string, value: string, timeoutMs: number, revision: number | null): Promise<void> => {
         const expected = revision === null ? undefined : headers();
         expected?.set('Nats-Expected-Last-Subject-Sequence', String(revision));
         await storeBytes(inbox, entrySubject(name, key), Buffer.from(value, 'utf8'), timeoutMs, expected);
       };
+      const read = (key: string, timeoutMs: number): Promise<BucketEntry | null> => use(() => ask(key, timeoutMs));
+      const write = (key: string, value: string, timeoutMs: number, revision: number | null): Promise<void> =>
+        use(() => store(key, value, timeoutMs, revision));
       return {
         put: (key, value, timeoutMs) => write(key, value, timeoutMs, null),
         get: async (key, timeoutMs) => (await read(key, timeoutMs))?.value ?? null,

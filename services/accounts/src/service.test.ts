@@ -8,6 +8,7 @@ import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../test/accounts-world.js';
 import { refused, secretParts, type OperatorClient } from '../test/operator-client.js';
+import { expectVersions } from '../test/versions.js';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
 
@@ -145,9 +146,13 @@ test('accounts are unchanged when they, and all keys and members that are named,
     { account: 'acc_none', keys: [], members: [] },
   ])
     expect(await unchanged(change)).toEqual([other.id]);
+  const askedMs = Date.now();
   await world.client.setState(key.id, 'revoke');
   expect(await unchanged({})).toEqual([other.id]);
-  expect(await unchanged({ keys: [{ id: key.id, version: 2 }] })).toEqual([account.id, other.id]);
+  const [version = 0] = world.admission.versions(key.id);
+  expectVersions(world.admission.versions(key.id), [askedMs]);
+  expect(await unchanged({ keys: [{ id: key.id, version }] })).toEqual([account.id, other.id]);
+  expect(await unchanged({ keys: [{ id: key.id, version: version + 1 }] })).toEqual([other.id]);
 });
 
 test('the key rules: address, funds, maximum, account and member', async () => {

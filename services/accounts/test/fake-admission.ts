@@ -13,6 +13,8 @@ export interface FakeAdmission {
   account(id: string): AccountRecord | undefined;
   key(id: string): KeyRecord | undefined;
   member(id: string): MemberRecord | undefined;
+  /** The different versions of an account, a key or a member, in the order of arrival. */
+  versions(id: string): readonly number[];
   /** Leaves the bus: a change finds nobody who takes it. */
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -23,12 +25,18 @@ export async function startFakeAdmission(connect: () => Promise<Bus>): Promise<F
   const keys: KeyRecord[] = [];
   const newest = { accounts: new Map<string, AccountRecord>(), keys: new Map<string, KeyRecord>() };
   const members = new Map<string, MemberRecord>();
+  const versions = new Map<string, Set<number>>();
+  const keep = <R extends { readonly version: number }>(records: Map<string, R>, id: string, record: R): void => {
+    versions.set(id, (versions.get(id) ?? new Set()).add(record.version));
+    keepNewer(records, id, record);
+  };
   let bus: Bus | null = null;
   const fake: FakeAdmission = {
     keys,
     account: (id) => newest.accounts.get(id),
     key: (id) => newest.keys.get(id),
     member: (id) => members.get(id),
+    versions: (id) => [...(versions.get(id) ?? [])],
     async stop() {
       await bus?.drain(DRAIN_MS);
       bus = null;
@@ -37,9 +45,9 @@ export async function startFakeAdmission(connect: () => Promise<Bus>): Promise<F
       bus = await connect();
       bus.serve(admissionApply, (body) => {
         keys.push(...(body.keys ?? []));
-        for (const record of body.accounts ?? []) keepNewer(newest.accounts, record.account, record);
-        for (const record of body.keys ?? []) keepNewer(newest.keys, record.key, record);
-        for (const record of body.members ?? []) keepNewer(members, record.member, record);
+        for (const record of body.accounts ?? []) keep(newest.accounts, record.account, record);
+        for (const record of body.keys ?? []) keep(newest.keys, record.key, record);
+        for (const record of body.members ?? []) keep(members, record.member, record);
         return Promise.resolve({ applied: true });
       });
     },

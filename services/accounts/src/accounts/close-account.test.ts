@@ -13,6 +13,7 @@ import {
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail, refused, secretParts } from '../../test/operator-client.js';
+import { expectVersions } from '../../test/versions.js';
 import { KEYS_PER_MESSAGE_MAX } from './close-account.js';
 
 const world = duringTests(startAccountsWorld);
@@ -38,10 +39,18 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
   await client.setState(suspended.id, 'suspend');
   const ensure = { account: account.id, member: account.ownerMemberId, digest: secretParts().digest, actor: ACTOR };
   const { key: playground } = accepted(await world.dashboard.request(accountsEnsurePlaygroundKey, ensure));
+  // Written by a clock that was ahead.
+  const ahead = Date.now() + 60_000;
+  await world.sql.execute('UPDATE api_keys SET version = $2 WHERE id = $1', [suspended.id, ahead]);
+  const askedMs = Date.now();
   const answer = accepted(await close(account.id)).account;
   expect(answer).toMatchObject({ id: account.id, state: 'closed', name: 'erased', emailVerified: false });
   expect(answer.email).toMatch(/^erased:usr_[0-9a-f]{32}$/);
-  expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended', version: 2 });
+  expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended' });
+  expectVersions(world.admission.versions(account.id), [askedMs]);
+  expectVersions(world.admission.versions(used.id), [askedMs]);
+  expectVersions(world.admission.versions(playground).slice(1), [askedMs]);
+  expect(world.admission.key(suspended.id)).toMatchObject({ version: ahead + 1 });
   for (const id of [used.id, suspended.id, playground])
     expect(world.admission.key(id)).toMatchObject({ state: 'revoked' });
   expect((await keys(account.id)).map(({ state, name }) => [state, name])).toEqual([

@@ -1,6 +1,6 @@
 import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
-import type { ApiKey } from '../base/rules.js';
+import { type ApiKey, nextVersion } from '../base/rules.js';
 import { toAccountRecord, toAccountView } from './rules.js';
 import { toKeyRecord } from '../keys/rules.js';
 import type { AccountStore, AccountTx } from './store.js';
@@ -43,7 +43,7 @@ async function close(tx: AccountTx, { account: id, actor }: CloseAccount, now: n
   const account = await tx.lockAccount(id);
   if (!account) throw new Error('an account is gone');
   if (account.state === 'closed') return changed(tx, id);
-  const next = { ...account, state: 'closed' as const, version: account.version + 1 };
+  const next = { ...account, state: 'closed' as const, version: nextVersion(account, now) };
   await tx.updateAccount(next);
   const keys = await tx.revokeKeys(id, now);
   const entriesErased = await tx.eraseClosedAccount(id);

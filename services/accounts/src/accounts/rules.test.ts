@@ -1,19 +1,26 @@
 import { expect, test } from '@jest/globals';
 import { withAccountState } from './rules.js';
-import type { Account } from '../base/rules.js';
+import { type Account, nextVersion } from '../base/rules.js';
 
+const NOW = 1_700_000_000_000;
 const ACTIVE: Account = { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 4, createdAt: 1 };
 const SUSPENDED: Account = { ...ACTIVE, state: 'suspended' };
 
 test.each([
-  ['suspend', ACTIVE, { state: 'suspended', version: 5 }],
+  ['suspend', ACTIVE, { state: 'suspended', version: NOW }],
   ['suspend', SUSPENDED, { state: 'suspended', version: 4 }],
   ['reinstate', ACTIVE, { state: 'active', version: 4 }],
-  ['reinstate', SUSPENDED, { state: 'active', version: 5 }],
+  ['reinstate', SUSPENDED, { state: 'active', version: NOW }],
 ] as const)('%s of %o', (verb, account, expected) => {
-  expect(withAccountState(account, verb)).toEqual({ ...account, ...expected });
+  expect(withAccountState(account, verb, NOW)).toEqual({ ...account, ...expected });
 });
 
 test.each(['suspend', 'reinstate'] as const)('%s of a closed account is refused', (verb) => {
-  expect(withAccountState({ ...ACTIVE, state: 'closed' }, verb)).toBeNull();
+  expect(withAccountState({ ...ACTIVE, state: 'closed' }, verb, NOW)).toBeNull();
+});
+
+test('a version is later than the one before it, and than what was lost before now', () => {
+  expect(nextVersion({ version: 4 }, NOW)).toBe(NOW);
+  // The clock has gone back.
+  expect(nextVersion({ version: NOW + 9 }, NOW)).toBe(NOW + 10);
 });

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '@gateway/contracts/messages';
 import type { AccountView } from '@gateway/contracts/operator';
-import { type Account, type OwnedAccount, timeText } from '../base/rules.js';
+import { type Account, nextVersion, type OwnedAccount, timeText } from '../base/rules.js';
 
 export const ACCOUNT_VERBS = ['suspend', 'reinstate'] as const;
 export type AccountVerb = (typeof ACCOUNT_VERBS)[number];
@@ -9,10 +9,10 @@ export type AccountVerb = (typeof ACCOUNT_VERBS)[number];
  * The account after the verb; the same object when its state is reached already; null: it is
  * closed, which is final.
  */
-export function withAccountState(account: Account, verb: AccountVerb): Account | null {
+export function withAccountState(account: Account, verb: AccountVerb, nowMs: number): Account | null {
   if (account.state === 'closed') return null;
   const state = verb === 'suspend' ? 'suspended' : 'active';
-  return state === account.state ? account : { ...account, state, version: account.version + 1 };
+  return state === account.state ? account : { ...account, state, version: nextVersion(account, nowMs) };
 }
 
 /** An account as operators see it. */

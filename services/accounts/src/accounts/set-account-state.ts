@@ -7,6 +7,7 @@ import type { AccountStore, AccountTx } from './store.js';
 export interface ChangeAccountDeps {
   readonly store: Pick<AccountStore, 'change'>;
   readonly inForce: InForce;
+  readonly nowMs: () => number;
 }
 export interface SetAccountState {
   readonly account: string;
@@ -22,22 +23,23 @@ interface Answer {
  * nothing and waits for the change that it finds. Keys keep their own states.
  */
 export async function setAccountState(
-  { store, inForce }: ChangeAccountDeps,
+  { store, inForce, nowMs }: ChangeAccountDeps,
   request: SetAccountState,
 ): Promise<Answer | ManagementRefusal> {
-  return answerInForce(inForce, await store.change((tx) => setState(tx, request)));
+  return answerInForce(inForce, await store.change((tx) => setState(tx, request, nowMs)));
 }
 
 async function setState(
   tx: AccountTx,
   { account: id, verb, actor }: SetAccountState,
+  nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const account = await tx.lockAccount(id);
   if (!account) return refuse('not_found', 'there is no such account');
   const owner = await tx.membership(id, null);
   if (!owner) throw new Error('an account has no owner');
   const view = (of: typeof account) => toAccountView({ account: of, owner: owner.member, user: owner.user });
-  const next = withAccountState(account, verb);
+  const next = withAccountState(account, verb, nowMs());
   if (!next) return accountClosed();
   const after = view(next);
   if (next !== account) {

@@ -18,6 +18,7 @@ import { silentLog, until } from '@gateway/testkit';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
+import { expectVersions } from '../../test/versions.js';
 
 /**
  * Of replicas that find admission away: long enough for a machine under load, short enough for a
@@ -68,9 +69,12 @@ test('a rotated key keeps all but its secret, and admission has the new digest w
   const [old, fresh] = [secretParts(), secretParts()];
   const spec = { name: 'Stays', monthlySpendCapUsd: '3', allowedModels: ['a/b'], expiresAt: '2099-01-01T00:00:00Z' };
   const key = await client.makeKey(account.id, spec, old);
+  const askedMs = Date.now();
   const answer = await client.rotate(key.id, fresh);
   expect(answer).toEqual({ key: { ...key, maskedSecret: fresh.maskedSecret }, repeated: false, inForce: true });
-  expect(world.admission.key(key.id)).toMatchObject({ digest: fresh.digest, version: 2, state: 'active' });
+  const [version] = world.admission.versions(key.id);
+  expect(world.admission.key(key.id)).toMatchObject({ digest: fresh.digest, version, state: 'active' });
+  expectVersions(world.admission.versions(key.id), [askedMs]);
   expect(await find(old.digest)).toBeNull();
   expect(await find(fresh.digest)).toEqual({ account: account.id, key: key.id, digest: fresh.digest });
 });
@@ -89,18 +93,21 @@ test('a command rotates once, whatever happened since', async () => {
   const key = await client.makeKey((await client.makeAccount()).id);
   const command = makeUuidV7(Date.now());
   const first = secretParts();
+  const askedMs = [Date.now()];
   expect(await client.rotate(key.id, first, command)).toMatchObject({ repeated: false });
   expect(await client.rotate(key.id, secretParts(), command)).toMatchObject({
     repeated: true,
     key: { maskedSecret: first.maskedSecret },
   });
+  askedMs.push(Date.now());
   await client.rotate(key.id);
+  askedMs.push(Date.now());
   await client.setState(key.id, 'revoke');
   expect(await client.rotate(key.id, secretParts(), command)).toMatchObject({
     repeated: true,
     key: { state: 'revoked' },
   });
-  expect(world.admission.key(key.id)).toMatchObject({ version: 4 });
+  expectVersions(world.admission.versions(key.id), askedMs);
   const other = await client.makeKey((await client.makeAccount()).id);
   expect(await client.rotate(other.id, secretParts(), command)).toEqual(refused('idempotency_conflict'));
 });
@@ -140,31 +147,39 @@ test.each([
   if (state === 'revoked') await client.setState(key.id, 'revoke');
   if (state === 'expired')
     await world.sql.execute("UPDATE api_keys SET expires_at = now() - interval '1 ms' WHERE id = $1", [key.id]);
-  const versionBefore = world.admission.key(key.id)?.version ?? 1;
+  const before = world.admission.versions(key.id);
+  const askedMs = Date.now();
   const answer = verb === 'rotate' ? await client.rotate(key.id) : await client.setState(key.id, verb);
   if (expected === 'key_not_active') {
     expect(answer).toEqual(refused('key_not_active'));
-    expect(world.admission.key(key.id)?.version ?? 1).toBe(versionBefore);
+    expect(world.admission.versions(key.id)).toEqual(before);
     return;
   }
   const after = verb === 'rotate' ? 'active' : expected;
   expect(answer).toMatchObject({ key: { id: key.id, state: after } });
   const changes = verb === 'rotate' || after !== state;
-  expect(world.admission.key(key.id)?.version ?? 1).toBe(changes ? versionBefore + 1 : versionBefore);
+  const told = world.admission.versions(key.id);
+  expect(told.slice(0, before.length)).toEqual(before);
+  expectVersions(told.slice(before.length), changes ? [askedMs] : [], before.at(-1));
   if (changes) expect(world.admission.key(key.id)).toMatchObject({ state: after });
 });
 
 test('an account is suspended and reinstated; its keys keep their states', async () => {
   const account = await client.makeAccount();
   const key = await client.makeKey(account.id);
+  const askedMs = [Date.now()];
   expect(await setAccount(account.id, 'suspend')).toEqual({ account: { ...account, state: 'suspended' } });
-  expect(world.admission.account(account.id)).toEqual({ account: account.id, state: 'suspended', version: 2 });
+  const [version] = world.admission.versions(account.id);
+  expect(world.admission.account(account.id)).toEqual({ account: account.id, state: 'suspended', version });
   expect(await setAccount(account.id, 'suspend')).toMatchObject({ account: { state: 'suspended' } });
-  expect(world.admission.account(account.id)).toMatchObject({ version: 2 });
+  expect(world.admission.versions(account.id)).toEqual([version]);
   expect(await client.putKey(account.id)).toEqual(refused('state_conflict'));
   expect(await client.rotate(key.id)).toMatchObject({ key: { state: 'active' } });
+  askedMs.push(Date.now());
   expect(await setAccount(account.id, 'reinstate')).toEqual({ account });
-  expect(world.admission.account(account.id)).toEqual({ account: account.id, state: 'active', version: 3 });
+  const told = world.admission.versions(account.id);
+  expect(world.admission.account(account.id)).toEqual({ account: account.id, state: 'active', version: told[1] });
+  expectVersions(told, askedMs);
   expect(await setAccount('acc_none', 'suspend')).toEqual(refused('not_found'));
 });
 
@@ -172,16 +187,21 @@ test("a member's cap is in force with the answer; the role alone tells admission
   const account = await client.makeAccount({ type: 'team' });
   const member = await client.makeMember(account.id);
   const own = { email: member.email };
+  const askedMs = [Date.now()];
   const put = await putMember(account.id, member.id, { ...own, role: 'admin', monthlySpendCapUsd: '4' });
   expect(put).toMatchObject({ member: { role: 'admin', monthlySpendCapUsd: '4.00' } });
-  const record = { account: account.id, member: member.id, capNanoUsd: 4_000_000_000, version: 2 };
+  const [version] = world.admission.versions(member.id);
+  const record = { account: account.id, member: member.id, capNanoUsd: 4_000_000_000, version };
   expect(world.admission.member(member.id)).toEqual(record);
   expect(await putMember(account.id, member.id, { ...own, monthlySpendCapUsd: '4' })).toMatchObject({
     member: { role: 'member' },
   });
   expect(world.admission.member(member.id)).toEqual(record);
+  askedMs.push(Date.now());
   expect(await putMember(account.id, member.id, own)).toMatchObject({ member: { monthlySpendCapUsd: null } });
-  expect(world.admission.member(member.id)).toEqual({ ...record, capNanoUsd: null, version: 3 });
+  const told = world.admission.versions(member.id);
+  expect(world.admission.member(member.id)).toEqual({ ...record, capNanoUsd: null, version: told[1] });
+  expectVersions(told, askedMs);
 });
 
 const ensurePlayground = (account: string, member: string, digest: string) =>
@@ -202,8 +222,12 @@ test('a playground key is made once for each member, given another digest in pla
   });
   const ofOwner = await ensurePlayground(account.id, account.ownerMemberId, secretParts().digest);
   expect(accepted(ofOwner).key).not.toBe(id);
+  const askedMs = Date.now();
   expect(await ensure(two)).toEqual({ key: id });
-  expect(world.admission.key(id)).toMatchObject({ digest: two, version: 2 });
+  const [created, ...changed] = world.admission.versions(id);
+  expect(created).toBe(1);
+  expectVersions(changed, [askedMs]);
+  expect(world.admission.key(id)).toMatchObject({ digest: two, version: changed[0] });
   expect(await find(one)).toBeNull();
   for (let n = 0; n < FUNDED.activeKeysMax; n += 1) await client.makeKey(account.id);
   const listed = accepted(
@@ -269,6 +293,7 @@ test(
       // be told later.
       const key = expect.objectContaining({ id: rotating.id, maskedSecret: fresh.maskedSecret });
       const rotated = { key, repeated: false, inForce: false };
+      const askedMs = Date.now();
       const answers = await Promise.all(Object.values(changes).map((change) => change()));
       expect(answers).toEqual([rotated, overdue, overdue, overdue, overdue]);
       // A repeated command finds its change made, and does not say that it is in force before it
@@ -286,10 +311,12 @@ test(
       const backMs = performance.now();
       await until('all changes are in force', async () => (await world.sql.query('SELECT FROM outbox')).length === 0);
       expect(performance.now() - backMs).toBeLessThan(BACK_MS);
-      expect(world.admission.key(rotating.id)).toMatchObject({ digest: fresh.digest, version: 2 });
-      expect(world.admission.key(revoked.id)).toMatchObject({ state: 'revoked', version: 2 });
-      expect(world.admission.key(suspended.id)).toMatchObject({ state: 'suspended', version: 2 });
-      expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended', version: 2 });
+      expect(world.admission.key(rotating.id)).toMatchObject({ digest: fresh.digest });
+      expect(world.admission.key(revoked.id)).toMatchObject({ state: 'revoked' });
+      expect(world.admission.key(suspended.id)).toMatchObject({ state: 'suspended' });
+      expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended' });
+      for (const { id } of [rotating, revoked, suspended, account, member])
+        expectVersions(world.admission.versions(id), [askedMs]);
       expect(await changes.rotate()).toEqual({ ...again, inForce: true });
       expect(await changes.revoke()).toMatchObject({ key: { state: 'revoked' } });
     }),

@@ -149,6 +149,16 @@ export function readCap(text: string | null | undefined): bigint | null {
 export type Versioned = Pick<Account, 'id' | 'version'>;
 
 /**
+ * The version of a changed object: later than the one before it, and than those that a failover of
+ * the database lost after it, which admission may know (docs/protocol.md#r17), as far as clocks
+ * agree.
+ * @param nowMs read when the object is locked
+ */
+export function nextVersion({ version }: { readonly version: number }, nowMs: number): number {
+  return Math.max(version + 1, nowMs);
+}
+
+/**
  * The name under which a change waits in the outbox. It follows from what is stored, so that a
  * repeated command, which changes nothing, waits for the change that it finds.
  */

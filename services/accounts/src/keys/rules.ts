@@ -1,6 +1,6 @@
 import type { KeyRecord } from '@gateway/contracts/messages';
 import { type KeyView, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { type ApiKey, capText, type StoredKeyState, timeText } from '../base/rules.js';
+import { type ApiKey, capText, nextVersion, type StoredKeyState, timeText } from '../base/rules.js';
 
 /** The states of the specification's table, `expired` among them. */
 export type KeyState = StoredKeyState | 'expired';
@@ -40,14 +40,14 @@ export interface NewSecret {
 /** Replaces the secret; id, name, cap, list and history stay. Null: only an active key rotates. */
 export function rotated(key: ApiKey, secret: NewSecret, nowMs: number): ApiKey | null {
   if (stateAfter('rotate', keyState(key, nowMs)) === null) return null;
-  return { ...key, ...secret, version: key.version + 1 };
+  return { ...key, ...secret, version: nextVersion(key, nowMs) };
 }
 
 /** The key after the verb; the same object when nothing changes; null when the verb is refused. */
 export function withState(key: ApiKey, verb: Exclude<KeyVerb, 'rotate'>, nowMs: number): ApiKey | null {
   const state = stateAfter(verb, keyState(key, nowMs));
   if (state === null) return null;
-  return state === key.state ? key : { ...key, state, version: key.version + 1 };
+  return state === key.state ? key : { ...key, state, version: nextVersion(key, nowMs) };
 }
 
 /**

@@ -138,9 +138,10 @@ export function createKeyWrites(tx: Tx) {
      * playground keys too.
      */
     async revokeKeys(account: string, nowMs: number): Promise<ApiKey[]> {
-      const text = `UPDATE api_keys SET state = 'revoked', version = version + 1 WHERE account = $1 AND ${IN_USE}
+      const text = `UPDATE api_keys SET state = 'revoked', version = greatest(version + 1, $3)
+        WHERE account = $1 AND ${IN_USE}
         RETURNING *`;
-      return (await tx.query<KeyRow>(text, [account, new Date(nowMs)])).map(keyFromRow);
+      return (await tx.query<KeyRow>(text, [account, new Date(nowMs), nowMs])).map(keyFromRow);
     },
     async rotationOf(command: string): Promise<{ readonly key: string; readonly version: number } | null> {
       const text = 'SELECT key, version FROM key_rotations WHERE command = $1';

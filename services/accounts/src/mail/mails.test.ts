@@ -8,6 +8,7 @@ import { temporaryDirectory, until, type TemporaryDirectory } from '@gateway/tes
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
+import { expectVersions } from '../../test/versions.js';
 import type { MailSender } from './sender.js';
 import { sendMail, GIVEN_UP_MS } from './send-mail.js';
 
@@ -156,15 +157,19 @@ test('billing is told the caps of keys and members, and their changes', async ()
       }),
     );
   await put('5');
+  const askedMs = [Date.now()];
   await put('6.000000001');
+  askedMs.push(Date.now());
   await put(null);
   const told = () => world.caps.filter((one) => one.account === account.id).flatMap(({ caps }) => caps);
   await until('all are told', () => told().length === 4);
+  const versions = world.admission.versions(member.id);
+  expectVersions(versions, askedMs);
   expect(told()).toEqual([
     { kind: 'key', id: key.id, capNanoUsd: 12_500_000_000, version: 1 },
     { kind: 'member', id: member.id, capNanoUsd: 5_000_000_000, version: 1 },
-    { kind: 'member', id: member.id, capNanoUsd: 6_000_000_001, version: 2 },
-    { kind: 'member', id: member.id, capNanoUsd: null, version: 3 },
+    { kind: 'member', id: member.id, capNanoUsd: 6_000_000_001, version: versions[0] },
+    { kind: 'member', id: member.id, capNanoUsd: null, version: versions[1] },
   ]);
 });
 

@@ -13,6 +13,7 @@ import type { PeopleStore, PeopleTx } from './store.js';
 export interface PutMemberDeps {
   readonly store: Pick<PeopleStore, 'change'>;
   readonly inForce: InForce;
+  readonly nowMs: () => number;
 }
 export interface PutMember {
   readonly account: string;
@@ -26,21 +27,22 @@ interface Answer {
 
 /** Replaces a member. Answered when admission has the cap; repeating it changes nothing. */
 export async function putMember(
-  { store, inForce }: PutMemberDeps,
+  { store, inForce, nowMs }: PutMemberDeps,
   request: PutMember,
 ): Promise<Answer | ManagementRefusal> {
-  return answerInForce(inForce, await store.change((tx) => put(tx, request)));
+  return answerInForce(inForce, await store.change((tx) => put(tx, request, nowMs)));
 }
 
 async function put(
   tx: PeopleTx,
   { account, member: id, spec, actor }: PutMember,
+  nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const locked = await tx.lockAccount(account);
   if (locked?.state === 'closed') return accountClosed();
   const current = await tx.membership(account, id);
   if (!current) return refuse('not_found', 'the account has no such member');
-  const change = decideMemberPut(spec, current);
+  const change = decideMemberPut(spec, current, nowMs());
   if (isRefusal(change)) return change;
   const { member, verify } = change;
   const user = verify ? { ...current.user, emailVerified: true } : current.user;

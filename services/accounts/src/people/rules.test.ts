@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decideMemberPut, refuseMemberDelete, refuseNewMember } from './rules.js';
 import type { Account, Member, Membership } from '../base/rules.js';
 
+const NOW = 1_700_000_000_000;
 const TEAM: Account = { id: 'acc_1', name: 'A', type: 'team', state: 'active', version: 1, createdAt: 1 };
 const MEMBER: Member = {
   id: 'mem_1',
@@ -37,28 +38,28 @@ describe('a new member', () => {
 
 describe('a replaced member', () => {
   test('as it is: nothing changes', () => {
-    const change = decideMemberPut(SPEC, MEMBERSHIP);
+    const change = decideMemberPut(SPEC, MEMBERSHIP, NOW);
     expect(change).toEqual({ member: MEMBER, verify: false });
     expect(change).toHaveProperty('member', MEMBER);
   });
 
   test('the cap raises the version, the role does not', () => {
-    expect(decideMemberPut({ ...SPEC, monthlySpendCapUsd: '6' }, MEMBERSHIP)).toMatchObject({
-      member: { ...MEMBER, capNanoUsd: 6_000_000_000n, version: 4 },
+    expect(decideMemberPut({ ...SPEC, monthlySpendCapUsd: '6' }, MEMBERSHIP, NOW)).toMatchObject({
+      member: { ...MEMBER, capNanoUsd: 6_000_000_000n, version: NOW },
     });
-    expect(decideMemberPut({ ...SPEC, monthlySpendCapUsd: null }, MEMBERSHIP)).toMatchObject({
-      member: { ...MEMBER, capNanoUsd: null, version: 4 },
+    expect(decideMemberPut({ ...SPEC, monthlySpendCapUsd: null }, MEMBERSHIP, NOW)).toMatchObject({
+      member: { ...MEMBER, capNanoUsd: null, version: NOW },
     });
-    expect(decideMemberPut({ ...SPEC, role: 'admin' }, MEMBERSHIP)).toMatchObject({
+    expect(decideMemberPut({ ...SPEC, role: 'admin' }, MEMBERSHIP, NOW)).toMatchObject({
       member: { ...MEMBER, role: 'admin', version: 3 },
     });
   });
 
   test('an address is verified once and stays so', () => {
     const verified = { ...MEMBERSHIP, user: { ...MEMBERSHIP.user, emailVerified: true } };
-    expect(decideMemberPut({ ...SPEC, emailVerified: true }, MEMBERSHIP)).toMatchObject({ verify: true });
-    expect(decideMemberPut({ ...SPEC, emailVerified: true }, verified)).toMatchObject({ verify: false });
-    expect(decideMemberPut(SPEC, verified)).toMatchObject({ verify: false });
+    expect(decideMemberPut({ ...SPEC, emailVerified: true }, MEMBERSHIP, NOW)).toMatchObject({ verify: true });
+    expect(decideMemberPut({ ...SPEC, emailVerified: true }, verified, NOW)).toMatchObject({ verify: false });
+    expect(decideMemberPut(SPEC, verified, NOW)).toMatchObject({ verify: false });
   });
 
   test.each([
@@ -66,12 +67,12 @@ describe('a replaced member', () => {
     ['a member as owner', { role: 'owner' }, MEMBERSHIP, 'state_conflict', 'role'],
     ['the owner as admin', { role: 'admin' }, OWNER, 'state_conflict', 'role'],
   ] as const)('%s is refused', (_name, more, membership, code, param) => {
-    expect(decideMemberPut({ ...SPEC, ...more }, membership)).toMatchObject({ refused: { code, param } });
+    expect(decideMemberPut({ ...SPEC, ...more }, membership, NOW)).toMatchObject({ refused: { code, param } });
   });
 
   test("the owner's cap can change", () => {
-    const put = decideMemberPut({ ...SPEC, role: 'owner', monthlySpendCapUsd: '7' }, OWNER);
-    expect(put).toMatchObject({ member: { role: 'owner', capNanoUsd: 7_000_000_000n, version: 4 } });
+    const put = decideMemberPut({ ...SPEC, role: 'owner', monthlySpendCapUsd: '7' }, OWNER, NOW);
+    expect(put).toMatchObject({ member: { role: 'owner', capNanoUsd: 7_000_000_000n, version: NOW } });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { MemberRecord } from '@gateway/contracts/messages';
 import { type MemberView, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
 import {
+  nextVersion,
   type Account,
   accountClosed,
   capText,
@@ -41,7 +42,11 @@ export interface MemberChange {
  * What a replaced member is like. Its version grows with its cap, which is all that admission knows
  * of it; a verified address stays verified; ownership is neither given nor taken.
  */
-export function decideMemberPut(spec: MemberPut, { member, user }: Membership): MemberChange | ManagementRefusal {
+export function decideMemberPut(
+  spec: MemberPut,
+  { member, user }: Membership,
+  nowMs: number,
+): MemberChange | ManagementRefusal {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (spec.email.toLowerCase() !== user.email)
     return refuse('state_conflict', 'a member keeps the address; another address is another member', 'email');
@@ -51,7 +56,7 @@ export function decideMemberPut(spec: MemberPut, { member, user }: Membership): 
     return refuse('state_conflict', 'an account has one owner, who came with it', 'role');
   const capChanges = cap !== member.capNanoUsd;
   const changes = capChanges || spec.role !== member.role;
-  const version = capChanges ? member.version + 1 : member.version;
+  const version = capChanges ? nextVersion(member, nowMs) : member.version;
   return {
     member: changes ? { ...member, role: spec.role, capNanoUsd: cap, version } : member,
     verify: spec.emailVerified && !user.emailVerified,

@@ -74,7 +74,7 @@ test('what has left the stream since the backup is told, and a loss has to be ac
   const copy = await world.ledgers.ledger();
   const store = createRestoreStore(copy.pool);
   const before = (await readLedgerState(copy.pool)).ledgerEpoch;
-  const trimmed = { firstSequence: 8, lastSequence: 20, firstAt: Date.UTC(2026, 0) };
+  const trimmed = { firstSequence: 8, lastSequence: 20, firstAt: Date.UTC(2026, 0), lastAt: Date.UTC(2026, 1) };
   expect(await restoreLedger(store, trimmed, false)).toEqual({ kind: 'gap', lost: 7, floor: 0, first: 8 });
   expect((await readLedgerState(copy.pool)).ledgerEpoch).toBe(before);
   expect(await restoreLedger(store, trimmed, true)).toMatchObject({ kind: 'restored', lost: 7, toSettle: 13 });

@@ -1,11 +1,13 @@
+import type { KeptPosition } from '../usage/lost-commits-rules.js';
 import type { RestoreStore } from '../usage/progress-store.js';
 
 export interface StoredMessages {
   /** The oldest message that the stream still has. */
   readonly firstSequence: number;
   readonly lastSequence: number;
-  /** When the oldest was stored, epoch milliseconds; null: there is none. */
+  /** When the oldest and the newest were stored, epoch milliseconds; null: there is none. */
   readonly firstAt: number | null;
+  readonly lastAt: number | null;
 }
 
 export type RestoreOutcome =
@@ -19,6 +21,18 @@ export type RestoreOutcome =
     }
   /** Messages that the backup does not know have left the stream. */
   | { readonly kind: 'gap'; readonly lost: number; readonly floor: number; readonly first: number };
+
+/**
+ * What billing has to settle before it answers a load from the restored ledger: all that is stored
+ * now, whatever was kept of the ledger before it.
+ */
+export function positionToReach(
+  ledgerEpoch: string,
+  { lastSequence, lastAt }: Pick<StoredMessages, 'lastSequence' | 'lastAt'>,
+): KeptPosition {
+  const settled = { sequence: lastSequence, storedAtMs: lastAt ?? 0 };
+  return { ...settled, ledgerEpoch, consumers: '', timeline: 0, logBytes: 0, blocks: 0 };
+}
 
 /**
  * Declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17),

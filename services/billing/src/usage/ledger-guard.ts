@@ -5,6 +5,8 @@ import { type Checked, checkLedger, type LostCommitsDeps } from './check-ledger.
 export const CHECK_MS = 10_000;
 /** How often one that is not. */
 const RECHECK_MS = 1_000;
+/** So many comparisons in a row that fail are told as what stops the ledger. */
+const FAILED_MAX = 10;
 
 /** Why nothing is answered from the ledger. */
 export type Stopped = 'unchecked' | 'superseded' | 'behind' | 'gap' | 'lost';
@@ -26,6 +28,7 @@ export class LedgerGuard {
   #seen: string | null = null;
   #ledgerEpoch: string;
   #stopped: Stopped | null = 'unchecked';
+  #failed = 0;
   #checking: Background | null = null;
 
   constructor(
@@ -42,11 +45,11 @@ export class LedgerGuard {
 
   /** Null: the ledger is whole, as far as is known. */
   get stopped(): Stopped | null {
-    return this.#stopped;
+    return this.#failed < FAILED_MAX ? this.#stopped : 'unchecked';
   }
 
   /** Whether it is known which database is the ledger. */
-  readonly isKnown = (): boolean => this.#stopped === null || this.#stopped === 'behind';
+  readonly isKnown = (): boolean => this.#checked !== null || this.#restored !== null;
 
   /**
    * Whether it is the ledger, which may have to settle more: to settle in it, and to tell its
@@ -69,7 +72,10 @@ export class LedgerGuard {
   start(): void {
     this.#checking = every(RECHECK_MS, () => this.check(), {
       atOnce: true,
-      failed: (err) => this.deps.log.warn({ err }, 'the ledger could not be compared with the stream; trying on'),
+      failed: (err) => {
+        this.#failed += 1;
+        this.deps.log.warn({ err }, 'the ledger could not be compared with the stream; trying on');
+      },
     });
   }
 
@@ -80,6 +86,7 @@ export class LedgerGuard {
   /** @returns after how many milliseconds to look again */
   async check(): Promise<number> {
     const checked = await checkLedger(this.deps);
+    this.#failed = 0;
     const { database, ledgerEpoch } = checked.look;
     this.#seen = database;
     this.#checked = checked.kind === 'whole' ? database : null;
@@ -115,7 +122,8 @@ export class LedgerGuard {
 
 const TEXTS = {
   gap: 'the ledger has lost usage that the stream has no more: nothing is loaded until a person decides',
-  superseded: 'this database was promoted away: it is not the ledger any more, and nothing is loaded from it',
+  superseded:
+    'this database was promoted away, or a restored one has taken its place: it is not the ledger any more, and nothing is loaded from it',
   behind: 'the ledger was restored; nothing is loaded until it has settled again what the stream has',
 };
 

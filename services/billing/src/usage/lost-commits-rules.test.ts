@@ -26,3 +26,15 @@ test.each([
 ] as const)('%s', (_name, kept, wholeness) => {
   expect(wholenessOf(LOOK, kept)).toBe(wholeness);
 });
+
+const epoch = (version: number, n: number) => `0000000${n}-0000-${version}000-8000-000000000000`;
+
+test.each([
+  ['a restored one, whose epoch is later', epoch(7, 2), epoch(7, 1), 'behind'],
+  ['the one that a restored one has replaced', epoch(7, 1), epoch(7, 2), 'superseded'],
+  ['one that was restored in the place of one of a release before', epoch(7, 1), epoch(4, 9), 'behind'],
+  ['one of a release before', epoch(4, 9), epoch(7, 1), 'superseded'],
+] as const)('with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, wholeness) => {
+  const kept = { ...KEPT, consumers: 'restore-0', sequence: 71, ledgerEpoch: ledgerEpochKept };
+  expect(wholenessOf({ ...LOOK, ledgerEpoch }, kept)).toBe(wholeness);
+});

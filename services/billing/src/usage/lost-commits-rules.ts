@@ -50,21 +50,31 @@ export interface LostCommitsStore {
 
 /**
  * - `whole`: nothing is known that the ledger lacks.
- * - `superseded`: a database that was promoted away: another one is the ledger.
+ * - `superseded`: a database that was promoted away, or in whose place a backup was restored:
+ *   another one is the ledger.
  * - `behind`: a ledger that was restored, and has not settled again what the one before it had.
  * - `cut`: commits are lost, or may be: the log was promoted, or stands before what was seen.
  */
 export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
 
+/** Of a UUID: the digit of its version. */
+const VERSION_AT = 14;
+
 /** Compares the ledger with what was kept. Which messages it lost is found out from the stream. */
 export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
   if (kept === null) return 'whole';
   if (kept.consumers !== look.consumers) {
+    if (placeOf(look.ledgerEpoch) < placeOf(kept.ledgerEpoch)) return 'superseded';
     return look.settled.sequence < kept.sequence ? 'behind' : 'whole';
   }
   if (look.timeline < kept.timeline) return 'superseded';
   const isShorter = look.logBytes < kept.logBytes || look.blocks < kept.blocks;
   return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
+}
+
+/** Epochs are UUIDs of version 7, which are in order; those of releases before count as earlier. */
+function placeOf(ledgerEpoch = ''): string {
+  return ledgerEpoch.charAt(VERSION_AT) === '7' ? ledgerEpoch : '';
 }
 
 export function keptOf({ ledgerEpoch, consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {
