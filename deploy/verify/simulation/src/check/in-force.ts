@@ -37,8 +37,8 @@ export function inForce(parts: RunParts, { account, versions }: Told): void {
 
 /** Whether a change may be in force at a superseded limit store instead. */
 function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, tokenKey: string): boolean {
-  // A replica may not know the epochs yet that another one set, to which it compares later ones.
-  if (time.now - server.emptyAt < HEARD_MS) return true;
+  // A replica that began at an empty one may not know what epochs another one set there.
+  if (server.lostAt - server.emptyAt < HEARD_MS) return true;
   if (!server.isOutranked) return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
   if (isMisled) truth.broke('a limit store that is used stays in use', tokenKey);
