@@ -46,6 +46,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'holds.lua',
     from: 'if now < gone_at then',
     to: 'if false then',
+    seedsMax: 2_000,
   },
   {
     name: 'a heartbeat does not create what was lost (docs/protocol.md#r5)',
@@ -126,6 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'call/finish-call.js',
     from: 'if (isCharged)\n        sendRelease',
     to: 'if (true)\n        sendRelease',
+    unseen: 'admission records it when its edge is gone (docs/protocol.md#r12)',
   },
   {
     name: 'the last piece never waits for the release (docs/protocol.md#r4)',
@@ -218,8 +220,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epochs of a superseded limit store stay when it is used again (docs/protocol.md#r12)',
     file: 'replace.lua',
-    from: 'if set_at >= tonumber(ARGV[REPLACE.stale_before]) then',
-    to: 'if set_at > 0 then',
+    from: 'if set_at >= tonumber(',
+    to: 'if set_at > 0 or set_at >= tonumber(',
     stage: 'failover',
   },
   {
@@ -313,12 +315,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'billing/dist/usage/settle-deliveries.js',
     from: 'const isSmall =',
     to: 'for (const { ack } of deliveries) ack();\n    const isSmall =',
+    unseen: 'what was acknowledged and is not settled is settled again (docs/protocol.md#r17)',
   },
   {
     name: 'messages are acknowledged before all shards of them are settled (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
     from: '(await Promise.all(parts)).every(Boolean)',
     to: 'true',
+    unseen: 'what was acknowledged and is not settled is settled again (docs/protocol.md#r17)',
   },
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
