@@ -1,12 +1,12 @@
 import type { MemberRecord } from '@gateway/contracts/messages';
 import { type MemberView, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
 import {
-  nextVersion,
   type Account,
   accountClosed,
   capText,
   type Member,
   type Membership,
+  nextVersion,
   readCap,
   timeText,
 } from '../base/rules.js';

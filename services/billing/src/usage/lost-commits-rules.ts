@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@gateway/contracts/ids';
 import type { SettledPosition } from './progress-rules.js';
 
 /** Which database a connection sees, and where its log stands. */
@@ -57,9 +58,6 @@ export interface LostCommitsStore {
  */
 export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
 
-/** Of a UUID: the digit of its version. */
-const VERSION_AT = 14;
-
 /** Compares the ledger with what was kept. Which messages it lost is found out from the stream. */
 export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
   if (kept === null) return 'whole';
@@ -74,7 +72,7 @@ export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholen
 
 /** Epochs are UUIDs of version 7, which are in order; those of releases before count as earlier. */
 function placeOf(ledgerEpoch = ''): string {
-  return ledgerEpoch.charAt(VERSION_AT) === '7' ? ledgerEpoch : '';
+  return UUID_PATTERN.test(ledgerEpoch) ? ledgerEpoch : '';
 }
 
 export function keptOf({ ledgerEpoch, consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {

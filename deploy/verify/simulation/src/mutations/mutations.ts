@@ -127,7 +127,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'call/finish-call.js',
     from: 'if (isCharged)\n        sendRelease',
     to: 'if (true)\n        sendRelease',
-    unseen: 'admission records it when its edge is gone (docs/protocol.md#r12)',
   },
   {
     name: 'the last piece never waits for the release (docs/protocol.md#r4)',
@@ -315,14 +314,12 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'billing/dist/usage/settle-deliveries.js',
     from: 'const isSmall =',
     to: 'for (const { ack } of deliveries) ack();\n    const isSmall =',
-    unseen: 'what was acknowledged and is not settled is settled again (docs/protocol.md#r17)',
   },
   {
     name: 'messages are acknowledged before all shards of them are settled (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
     from: '(await Promise.all(parts)).every(Boolean)',
     to: 'true',
-    unseen: 'what was acknowledged and is not settled is settled again (docs/protocol.md#r17)',
   },
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
