@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { startTestCluster } from '../../test/model/test-cluster.js';
 import type { RunOfRedis } from '../domain/epoch-history.js';
 import { makeEpoch, runOf, setAtOf } from '../domain/epoch.js';
+import { heldCall } from '../domain/read-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { sweepCall } from '../domain/sweep-script.js';
 import { restoreCall } from '../domain/token-script.js';
@@ -152,6 +153,22 @@ test('a server whose place another one has taken is given up, and not taken agai
   await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
   await until('it is in use', () => limitStore.usable());
   expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
+});
+
+test('a server that began empty is given up by the first answer that says it is superseded, and nothing counts', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const id = runOf(limitStore.newEpoch());
+  limitStore.hear([makeEpoch('f'.repeat(40), 2_000, '00')]);
+  const read = () => limitStore.run([0, 1].map((bucket) => heldCall(bucketKeys(bucket), 'acc_any')));
+  expect((await read()).map((reply) => (reply as readonly string[])[0])).toEqual(['lost', 'lost']);
+  expect(limitStore.usable()).toBe(true);
+  // What another replica does before it leaves: nobody tells this one.
+  await redis.set(bucketKeys(0).token, `${makeEpoch(id, 1_000, '00')} open 0 1`);
+  const fault = { code: 'admission_error', mayHold: true };
+  expect(await read()).toMatchObject([fault, fault]);
+  expect(limitStore.usable()).toBe(false);
 });
 
 test('a superseded server is used again when nobody uses another one, and its epochs are replaced', async () => {

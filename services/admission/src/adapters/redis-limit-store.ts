@@ -40,12 +40,6 @@ const ROUTE_SECONDS = 90 * 86_400;
 /** How long a digest that the owner does not know is not asked for again. */
 const MISS_SECONDS = 10;
 const EPOCH_RANDOM_BYTES = 8;
-/**
- * They answer the token of their bucket; `due`, which each replica runs again and again, the newest
- * of all buckets.
- */
-const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
-
 /** They run on a connection of their own, so that no decision waits behind a long sweep. */
 const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'summary', 'confirm']);
 /** Keys that one step over all accounts looks at: some hundred microseconds of Redis. */
@@ -172,7 +166,7 @@ export class RedisLimitStore implements LimitStore {
     const offsetMs = this.clock.offsetMs();
     const isSweep = calls.every(({ script }) => SWEEP_SCRIPTS.has(script)) && this.#sweepRunId === runId;
     const results = await (isSweep ? this.#sweepBatcher : this.#batcher).run(calls, runId, offsetMs);
-    return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[index]));
+    return calls.map(({ script }, index) => this.#readResult(script, runId, offsetMs, results[index]));
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -347,17 +341,17 @@ export class RedisLimitStore implements LimitStore {
     return this.#runId;
   }
 
-  #readResult(script: ScriptName, offsetMs: number, result: ScriptResult | undefined): ScriptReply | AdmissionFault {
-    const texts = result ?? new Error('no reply');
-    if (texts instanceof Error) {
-      return this.#fault(texts);
-    }
-    this.clock.observe(timeOfReply(texts), offsetMs);
-    if (EPOCH_SCRIPTS.has(script)) {
-      this.hear([texts[2] ?? '']);
-      this.#handshaken();
-    }
-    return texts;
+  #readResult(
+    script: ScriptName,
+    runId: string,
+    offsetMs: number,
+    result: ScriptResult = new Error('no reply'),
+  ): ScriptReply | AdmissionFault {
+    if (result instanceof Error) return this.#fault(result);
+    this.clock.observe(timeOfReply(result), offsetMs);
+    if (this.#runs.answered(script, result)) this.#giveUp();
+    // Not in force: another server decides.
+    return this.#runId === runId ? result : this.#fault(new Error(SUPERSEDED));
   }
 
   /**

@@ -1,7 +1,16 @@
 import { isLater } from '@gateway/contracts/ids';
 import type { RedisRun } from '@gateway/contracts/messages';
 import { EpochHistory, type RunOfRedis } from './epoch-history.js';
+import type { ScriptName, ScriptReply } from './script-call.js';
 import { SupersededRun } from './superseded-run.js';
+
+/**
+ * Scripts that answer the epoch of their bucket; `due`, which each replica runs again and again,
+ * the newest of all buckets. Each of their answers is heard.
+ */
+const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
+/** Where a reply has its bucket's epoch, if it has one. */
+const EPOCH_AT = 2;
 
 /** An edge that knows an earlier run alone is told this often: what is told reaches all edges. */
 const SAY_MS = 1_000;
@@ -71,6 +80,17 @@ export class RunAgreement {
   /** A time for a new epoch, epoch ms: later than that of each known one. */
   nextTime(nowMs: number): number {
     return this.#epochs.nextTime(nowMs);
+  }
+
+  /**
+   * The connected server answers a script. While none of its epochs is known, each reply is heard
+   * that has one: another replica may have set it.
+   * @returns whether the used server is superseded: it is to be given up, and says nothing in force
+   */
+  answered(script: ScriptName, reply: ScriptReply): boolean {
+    const epoch = reply[EPOCH_AT] ?? '';
+    const tells = EPOCH_SCRIPTS.has(script) || (!this.#epochs.areKnown() && this.#epochs.isOwn(epoch));
+    return tells && this.hear([epoch]);
   }
 
   /**

@@ -9,8 +9,6 @@ import type { RunParts } from '../hosts/run-parts.js';
  * (docs/protocol.md#remains).
  */
 const HEARD_MS = 2_500;
-/** So long a replica may not know what epochs another one set at a limit store that began empty. */
-const EPOCHS_KNOWN_MS = 2_500;
 
 /** What a sender has just been told to be in force, with the versions of its parts. */
 interface Told {
@@ -39,7 +37,6 @@ export function inForce(parts: RunParts, { account, versions }: Told): void {
 
 /** Whether a change may be in force at a superseded limit store instead. */
 function isElsewhere({ server, scenario, truth, admissions, time }: RunParts, tokenKey: string): boolean {
-  if (server.lostAt - server.emptyAt < EPOCHS_KNOWN_MS) return true;
   if (!server.isOutranked) return admissions.some((one) => one !== null && time.now - one.host.cutUntil < HEARD_MS);
   const isMisled = scenario.faults.some((fault) => fault.kind === 'failover' && fault.misleads === true);
   if (isMisled) truth.broke('a limit store that is used stays in use', tokenKey);

@@ -69,13 +69,16 @@ export class ReplicaLimitStore implements LimitStore {
       const replies = calls.map((call) => server.run(call, runId));
       return () => {
         clock.observe(Number(replies.at(-1)?.[1]), offsetMs);
-        for (const [index, reply] of replies.entries()) {
-          const script = calls[index]?.script;
-          if ((script === 'due' || script === 'sweep' || script === 'token') && reply[2]) this.hear([reply[2]]);
-        }
-        return replies;
+        return replies.map((reply, index) => this.#heard(calls[index], reply, runId));
       };
     });
+  }
+
+  /** As `RedisLimitStore` does with a result. */
+  #heard(call: ScriptCall | undefined, reply: ScriptReply, runId: string): ScriptReply | AdmissionFault {
+    if (call !== undefined && this.#runs.answered(call.script, reply)) this.#giveUp();
+    if (this.#runId === runId) return reply;
+    return new AdmissionFault('admission_error', 'redis: superseded', { mayHold: true });
   }
 
   routes(digests: readonly string[]): Promise<readonly (string | null)[]> {

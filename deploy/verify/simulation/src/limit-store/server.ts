@@ -20,8 +20,6 @@ export class LimitStoreServer {
   /** When something was last lost, and how often. */
   lostAt = -Infinity;
   losses = 0;
-  /** When it began without any data. */
-  emptyAt: number;
   #run = 1;
   #routes = new Map<string, string>();
   #keptRoutes = new Map<string, string>();
@@ -40,7 +38,6 @@ export class LimitStoreServer {
     private readonly ran: (run: ScriptRun) => void,
   ) {
     redis.beginAnew();
-    this.emptyAt = time.now;
     this.runId = runIdOf(this.#run);
   }
 
@@ -145,7 +142,6 @@ export class LimitStoreServer {
     } else {
       this.redis.flush();
       this.#routes.clear();
-      this.emptyAt = this.time.now;
     }
     if (how === 'flush') return;
     this.#run += 1;
