@@ -128,6 +128,7 @@ export class BillingHost implements Hosted {
       ensureMonth: async () => true,
       async settle(asked) {
         await wait();
+        await world.network.step(host, 'commits');
         const fault = truth.nextTransactionFault(world.network);
         if (fault === 'before') throw new DatabaseDown('before');
         if (!mayUse(ledger.database)) throw new DatabaseDown('not compared with the stream yet');
@@ -135,6 +136,7 @@ export class BillingHost implements Hosted {
         const decision = ledger.settle(asked);
         truth.committed(decision);
         world.outbox.correct(correctionSnapshots(decision));
+        await world.network.step(host, 'committed');
         await wait();
         if (fault === 'after') throw new DatabaseDown('after');
         return decision;

@@ -143,6 +143,7 @@ export class EdgeHost implements Hosted {
       replaceQuota: () => Promise.reject(new Error('not asked')),
       storeUsage: async (subject, message) => {
         truth.frozen(message);
+        await world.network.step(host, 'sends');
         const sent = Buffer.from(message);
         const { hasOldEdge, packedFrom, startMs } = world.scenario;
         const isOld = hasOldEdge && this.place === 1;
@@ -152,6 +153,7 @@ export class EdgeHost implements Hosted {
           for (const [subject, part] of parts) streams.storeUsage(subject, part);
           truth.stored(sent);
         });
+        await world.network.step(host, 'stored');
       },
       storeHeartbeat: async (heartbeat, place) => {
         const text = JSON.stringify(heartbeat);

@@ -1,4 +1,4 @@
-import type { Fault } from '../scenario/scenario.js';
+import type { Fault, Step } from '../scenario/scenario.js';
 import { hashOf } from '../time/random.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -11,6 +11,7 @@ const SLOW_MS_MAX = 60;
 const USUAL_MS_MAX = LATENCY_MS_MAX + SLOW_MS_MAX;
 
 type MessageFault = Extract<Fault, { kind: 'message' }>;
+type StepKill = Extract<Fault, { kind: 'step-killed' }>;
 type Kill = Extract<Fault, { kind: 'kill' }>;
 
 /** What the bus tells a sender; `code` as the services read it. */
@@ -34,6 +35,8 @@ export class Network {
   readonly #parts: NetworkParts;
   readonly #messageFaults = new Map<number, MessageFault>();
   readonly #kills = new Map<number, Kill>();
+  readonly #stepKills = new Map<string, StepKill>();
+  readonly #steps = new Map<Step, number>();
   #sent = 0;
   /** The bus itself: while it is cut nobody reaches anybody but the limit store. */
   readonly bus = new Host('bus');
@@ -49,6 +52,7 @@ export class Network {
     for (const fault of parts.faults) {
       if (fault.kind === 'message') this.#messageFaults.set(fault.n, fault);
       if (fault.kind === 'kill') this.#kills.set(fault.n, fault);
+      if (fault.kind === 'step-killed') this.#stepKills.set(`${fault.step} ${fault.n}`, fault);
     }
   }
 
@@ -91,6 +95,16 @@ export class Network {
   /** The death of a host that a link's message brings. */
   killAt(n: number): Kill | undefined {
     return this.isQuiet ? undefined : this.#kills.get(n);
+  }
+
+  /** A host is about to take a step. Never comes back where the host dies instead. */
+  step(host: Host, step: Step): Promise<void> {
+    const n = (this.#steps.get(step) ?? 0) + 1;
+    this.#steps.set(step, n);
+    const kill = this.isQuiet ? undefined : this.#stepKills.get(`${step} ${n}`);
+    if (kill === undefined) return Promise.resolve();
+    this.#parts.time.in(null, kill.afterMs, () => this.#parts.kill(host, kill.ms));
+    return new Promise(() => undefined);
   }
 
   kill(host: Host, ms: number): void {

@@ -2,6 +2,7 @@ import { Random } from '../time/random.js';
 import { lastingFaults } from './lasting-faults.js';
 import { makeFaults } from './make-faults.js';
 import { makePromotions } from './make-promotions.js';
+import { makeStepKills } from './make-step-kills.js';
 import type { AccountSeed, Act, PlanSeed, ProviderPlan, Scenario } from './scenario.js';
 
 /** Near the ends of a month, of a week and of a day. */
@@ -41,6 +42,7 @@ export function makeScenario(seed: number): Scenario {
     faults: [
       ...makeFaults(random, quietAt),
       ...makePromotions(seed, quietAt),
+      ...makeStepKills(seed),
       ...lastingFaults(new Random(seed ^ LASTING), quietAt),
     ],
     quietAt,

@@ -58,6 +58,13 @@ export interface Failover {
   readonly forgetsAfterMs?: number;
 }
 
+/**
+ * Steps between which money is lost if their order is wrong: an edge sends a usage event, and hears
+ * that it is stored; billing commits, and hears that it has.
+ */
+export const STEPS = ['sends', 'stored', 'commits', 'committed'] as const;
+export type Step = (typeof STEPS)[number];
+
 /** What goes wrong. A run is shrunk by leaving some of it out. */
 export type Fault =
   | {
@@ -75,6 +82,14 @@ export type Fault =
       readonly kind: 'kill';
       readonly n: number;
       readonly who: 'sender' | 'receiver_before' | 'receiver_after';
+      readonly ms: number;
+    }
+  /** Whoever is about to take the nth such step of the run never does, and dies soon after. */
+  | {
+      readonly kind: 'step-killed';
+      readonly step: Step;
+      readonly n: number;
+      readonly afterMs: number;
       readonly ms: number;
     }
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
