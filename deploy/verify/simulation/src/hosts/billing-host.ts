@@ -9,6 +9,7 @@ import {
 } from '@gateway/billing/cores';
 import type { KeptPosition, SettleStore, UsageDelivery } from '@gateway/billing/cores';
 import { USAGE_SUBJECTS, type BalanceSnapshot } from '@gateway/contracts/messages';
+import type { MemoryLedger } from '../ledger/memory-ledger.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
@@ -92,12 +93,11 @@ export class BillingHost implements Hosted {
 
   #loading() {
     const { world } = this;
-    const { ledger } = world;
     return {
       store: {
-        snapshot: async (asked: Parameters<typeof ledger.snapshot>[0]) => ledger.snapshot(asked),
-        settledPosition: async () => ledger.settledPosition(),
-        unchanged: async (asked: Parameters<typeof ledger.unchanged>[0]) => ledger.unchanged(asked),
+        snapshot: async (asked: Parameters<MemoryLedger['snapshot']>[0]) => this.#database().snapshot(asked),
+        settledPosition: async () => this.#database().settledPosition(),
+        unchanged: async (asked: Parameters<MemoryLedger['unchanged']>[0]) => this.#database().unchanged(asked),
       },
       stream: {
         state: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
@@ -130,7 +130,7 @@ export class BillingHost implements Hosted {
         await wait();
         await world.network.step(host, 'commits');
         const fault = truth.nextTransactionFault(world.network);
-        if (fault === 'before') throw new DatabaseDown('before');
+        if (fault === 'before' || ledger.isAway(time.now)) throw new DatabaseDown('before');
         if (!mayUse(ledger.database)) throw new DatabaseDown('not compared with the stream yet');
         world.standby.beforeUsage();
         const decision = ledger.settle(asked);
@@ -144,15 +144,22 @@ export class BillingHost implements Hosted {
     };
   }
 
+  /** @throws DatabaseDown */
+  #database(): MemoryLedger {
+    const { ledger, time } = this.world;
+    if (ledger.isAway(time.now)) throw new DatabaseDown('away');
+    return ledger;
+  }
+
   #lostCommits() {
     const { world, host } = this;
-    const { ledger, streams, outbox } = world;
+    const { streams, outbox } = world;
     const ask = <T>(answer: () => T): Promise<T> => request(world, host, streams.host, FACTS_MS, async () => answer());
     return {
       store: {
-        look: async (upTo: number) => ledger.look(upTo),
+        look: async (upTo: number) => this.#database().look(upTo),
         beginEpochAfter: async (former: string) => {
-          const begun = ledger.beginEpochAfter(former);
+          const begun = this.#database().beginEpochAfter(former);
           const accounts = world.scenario.accounts.map(({ name }) => ({ account: name, rows: [], closed: [] }));
           if (begun !== null) outbox.correct(accounts);
           return begun;

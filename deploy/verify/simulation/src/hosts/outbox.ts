@@ -14,7 +14,7 @@ interface OutboxWorld extends RunParts {
 }
 
 /**
- * Billing's commands, and corrections: money and terms. What they change goes to admission until it
+ * Billing's commands, which are refused while its database is away, and corrections: money and terms. What they change goes to admission until it
  * has it, in the order of the changes.
  */
 export class Outbox {
@@ -37,6 +37,7 @@ export class Outbox {
 
   addToWallet(account: string, amountNanoUsd: number): void {
     const { ledger, standby, truth, time } = this.world();
+    if (ledger.isAway(time.now)) return;
     this.#entries += 1;
     const id = `entry-${this.#entries}`;
     const snapshot = ledger.addEntry(account, BigInt(amountNanoUsd), id);
@@ -48,6 +49,7 @@ export class Outbox {
 
   setTerms(account: string, subscription: Subscription | null): void {
     const { ledger, standby, time } = this.world();
+    if (ledger.isAway(time.now)) return;
     ledger.setSubscription(account, subscription);
     standby.afterCommand();
     const { published, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
@@ -73,9 +75,10 @@ export class Outbox {
     const [row] = this.#rows;
     this.#isTelling = row !== undefined;
     if (row === undefined) return;
-    const { ledger } = world;
+    const { ledger, time } = world;
     const telling = {
       stateWith: async () => {
+        if (ledger.isAway(time.now)) throw new Error('the database is away');
         const { database, epoch: ledgerEpoch } = ledger;
         return this.#rows.includes(row) ? { database, ledgerEpoch } : null;
       },
@@ -94,7 +97,7 @@ export class Outbox {
         inForce(world, toldOfSnapshot(row.snapshot));
         this.#tellNext();
       },
-      () => void world.time.in(this.host, REPEAT_MS, () => this.#tellNext()),
+      () => void time.in(this.host, REPEAT_MS, () => this.#tellNext()),
     );
   }
 }

@@ -15,6 +15,7 @@ import type {
 } from '@gateway/billing/cores';
 import { WALLET_ROW } from '@gateway/metering';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import { Host } from '../time/host.js';
 
 type UnchangedAccounts = Awaited<ReturnType<UnchangedStore['unchanged']>>;
 type SettleRequest = Parameters<SettleStore['settle']>[0];
@@ -28,6 +29,7 @@ interface AccountRow {
 
 /** The ledger's tables, with what the database itself refuses. A transaction is one call. */
 export class MemoryLedger {
+  readonly host = new Host('postgres');
   epoch = epochOf(1);
   /** Grows with each promotion; no copy has it. */
   timeline = 1;
@@ -39,6 +41,11 @@ export class MemoryLedger {
   #accounts = new Map<string, AccountRow>();
   #applied = new Map<number, number>();
   #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
+
+  /** Whether nobody reaches it. */
+  isAway(now: number): boolean {
+    return this.host.cutUntil > now;
+  }
 
   settle({ accounts, ids, rowsOf, decide, applied }: SettleRequest): BatchDecision {
     const known = new Map(ids.flatMap((id) => pairOf(id, this.records.get(id))));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { LoadHookContext } from 'node:module';
-import type { Mutation } from './mutations.js';
+import type { Mutation, Replacement } from './mutations.js';
 
 type Loaded = { format: string; source?: string | undefined; shortCircuit?: boolean };
 
@@ -18,13 +18,19 @@ export async function load(
   context: LoadHookContext,
   next: (url: string, context: LoadHookContext) => Promise<Loaded>,
 ): Promise<Loaded> {
-  if (mutation === null || mutation.file.endsWith('.lua') || !url.endsWith(mutation.file)) return next(url, context);
-  return { format: 'module', source: plant(mutation, readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true };
+  const replacement = mutation === null ? undefined : partsOf(mutation).find(({ file }) => url.endsWith(file));
+  if (replacement === undefined) return next(url, context);
+  return { format: 'module', source: plant(replacement, readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true };
+}
+
+/** What is replaced: in files that differ. */
+export function partsOf({ also, ...mutation }: Mutation): Replacement[] {
+  return also === undefined ? [mutation] : [mutation, also];
 }
 
 /** @throws Error unless the text to be replaced is there once */
-export function plant({ name, from, to }: Mutation, text: string): string {
+export function plant({ file, from, to }: Replacement, text: string): string {
   const parts = text.split(from);
-  if (parts.length !== 2) throw new Error(`${name}: the text is there ${parts.length - 1} times`);
+  if (parts.length !== 2) throw new Error(`${file}: ${from} is there ${parts.length - 1} times`);
   return parts.join(to);
 }

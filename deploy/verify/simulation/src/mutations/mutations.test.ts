@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { plant } from './mutating-loader.js';
+import { partsOf, plant } from './mutating-loader.js';
 import { MUTATIONS } from './mutations.js';
 
 /** What mistakes are planted into: scripts, and compiled modules. */
@@ -21,11 +21,13 @@ function filesOf(folder: string): string[] {
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
   '%s: it can be planted',
   (_name, mutation) => {
-    const isLua = mutation.file.endsWith('.lua');
-    const texts = FILES.filter((file) => file.endsWith(isLua ? `/${mutation.file}` : mutation.file))
-      .map((file) => readFileSync(file, 'utf8'))
-      .filter((text) => text.includes(mutation.from));
-    expect(texts).toHaveLength(1);
-    expect(plant(mutation, texts[0]!)).not.toBe(texts[0]);
+    for (const part of partsOf(mutation)) {
+      const isLua = part.file.endsWith('.lua');
+      const texts = FILES.filter((file) => file.endsWith(isLua ? `/${part.file}` : part.file))
+        .map((file) => readFileSync(file, 'utf8'))
+        .filter((text) => text.includes(part.from));
+      expect(texts).toHaveLength(1);
+      expect(plant(part, texts[0]!)).not.toBe(texts[0]);
+    }
   },
 );

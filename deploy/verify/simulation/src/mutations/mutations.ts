@@ -3,16 +3,21 @@ import type { Company } from '../scenario/make-series.js';
 /** Where a mistake is looked for that ordinary runs do not meet. */
 export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted';
 
-/**
- * A mistake planted into the services: a text of a script, or of a compiled module, that is
- * replaced.
- */
-export interface Mutation {
-  readonly name: string;
+export interface Replacement {
   /** End of the file's path; a script is named by its file. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
+}
+
+/**
+ * A mistake planted into the services: a text of a script, or of a compiled module, that is
+ * replaced.
+ */
+export interface Mutation extends Replacement {
+  readonly name: string;
+  /** What makes up for the mistake, and is taken away too. */
+  readonly also?: Replacement;
   /** It is looked for among these runs. */
   readonly stage?: Stage;
   /** Within how many seeds it has to be found, if not within {@link SEEDS_MAX}. */
@@ -25,6 +30,13 @@ export interface Mutation {
 }
 
 export const SEEDS_MAX = 500;
+
+/** Else the ledger's guard settles again what was acknowledged and is not there. */
+const LOST_ONES_STAY: Replacement = {
+  file: 'billing/dist/usage/check-ledger.js',
+  from: "wholeness === 'whole' && lost === 0",
+  to: "wholeness === 'whole'",
+};
 
 /** Each takes one rule of docs/protocol.md#rules away. */
 export const MUTATIONS: readonly Mutation[] = [
@@ -310,16 +322,18 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'rows: []',
   },
   {
-    name: 'messages are acknowledged before they are settled (docs/protocol.md#r7)',
+    name: 'messages are acknowledged before they are settled, and nobody looks for lost ones (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
     from: 'const isSmall =',
     to: 'for (const { ack } of deliveries) ack();\n    const isSmall =',
+    also: LOST_ONES_STAY,
   },
   {
-    name: 'messages are acknowledged before all shards of them are settled (docs/protocol.md#r7)',
+    name: 'messages are acknowledged before all shards of them are settled, and nobody looks for lost ones (docs/protocol.md#r7)',
     file: 'billing/dist/usage/settle-deliveries.js',
     from: '(await Promise.all(parts)).every(Boolean)',
     to: 'true',
+    also: LOST_ONES_STAY,
   },
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',

@@ -26,9 +26,9 @@ export class Places {
 
   /** All that live, and the servers that can be cut off. */
   hosts(): Host[] {
-    const { admissions, billings, edges, accounts, streams, server, network } = this.world;
+    const { admissions, billings, edges, accounts, ledger, streams, server, network } = this.world;
     const hosted = [...admissions, ...billings, ...edges].flatMap((one) => (one === null ? [] : [one.host]));
-    return [...hosted, accounts.host, streams.host, server.host, network.bus, network.heartbeats];
+    return [...hosted, accounts.host, ledger.host, streams.host, server.host, network.bus, network.heartbeats];
   }
 
   /** Nothing of the process happens any more; another one is started in its place. */

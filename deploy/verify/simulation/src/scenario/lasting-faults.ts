@@ -19,5 +19,5 @@ export function lastingFaults(random: Random, lengthMs: number): Fault[] {
   }
   const ms = random.pick(SILENCES_MS);
   if (random.chance(0.3)) return [{ kind: 'away', at, ms }];
-  return [{ kind: 'cut', host: random.pick(['redis', 'bus']), at, ms }];
+  return [{ kind: 'cut', host: random.pick(['redis', 'bus', 'postgres']), at, ms }];
 }
