@@ -128,10 +128,10 @@ export class BillingHost implements Hosted {
       ensureMonth: async () => true,
       async settle(asked) {
         await wait();
-        await world.network.step(host, 'commits');
         const fault = truth.nextTransactionFault(world.network);
         if (fault === 'before' || ledger.isAway(time.now)) throw new DatabaseDown('before');
         if (!mayUse(ledger.database)) throw new DatabaseDown('not compared with the stream yet');
+        await world.network.step(host, 'commits');
         world.standby.beforeUsage();
         const decision = ledger.settle(asked);
         truth.committed(decision);

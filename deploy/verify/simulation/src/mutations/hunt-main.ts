@@ -26,6 +26,8 @@ const { makeSilence } = await import('../scenario/make-silence.js');
 const { makeGone } = await import('../scenario/make-gone.js');
 const { makeNearEnd } = await import('../scenario/make-near-end.js');
 const { makeKept } = await import('../scenario/make-kept.js');
+const { makeLate } = await import('../scenario/make-late.js');
+const { makeOutage } = await import('../scenario/make-outage.js');
 const { makePromoted } = await import('../scenario/make-promoted.js');
 const { makeFailover } = await import('../scenario/make-failover.js');
 const { play } = await import('../run/play.js');
@@ -61,6 +63,10 @@ function scenarioOf(ofSeed: number, stage: Stage | undefined): Scenario {
       return makeKept(ofSeed);
     case 'windows':
       return makeNearEnd(ofSeed);
+    case 'late':
+      return makeLate(ofSeed);
+    case 'outage':
+      return makeOutage(ofSeed);
     case 'promoted':
       return makePromoted(ofSeed);
     default:

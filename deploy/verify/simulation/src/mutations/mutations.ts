@@ -1,7 +1,7 @@
 import type { Company } from '../scenario/make-series.js';
 
 /** Where a mistake is looked for that ordinary runs do not meet. */
-export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted';
+export type Stage = Company | 'gone' | 'silence' | 'failover' | 'kept' | 'windows' | 'promoted' | 'outage' | 'late';
 
 export interface Replacement {
   /** End of the file's path; a script is named by its file. */
@@ -119,6 +119,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'apply.lua',
     from: "if versions['t'] ~= mark then",
     to: 'if false then',
+    stage: 'late',
     seedsMax: 2_000,
   },
   {
@@ -334,6 +335,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: '(await Promise.all(parts)).every(Boolean)',
     to: 'true',
     also: LOST_ONES_STAY,
+    stage: 'outage',
   },
   {
     name: 'answers under a superseded epoch count (docs/protocol.md#r3)',

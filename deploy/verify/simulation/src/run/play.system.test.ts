@@ -3,6 +3,8 @@ import { makeGone } from '../scenario/make-gone.js';
 import { makeNearEnd } from '../scenario/make-near-end.js';
 import { makeFailover } from '../scenario/make-failover.js';
 import { makeKept } from '../scenario/make-kept.js';
+import { makeLate } from '../scenario/make-late.js';
+import { makeOutage } from '../scenario/make-outage.js';
 import { makePromoted } from '../scenario/make-promoted.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
@@ -35,6 +37,10 @@ const KEPT = 40;
 const WINDOWS = 30;
 /** Runs in which a wallet is used up while standbys of the ledger are promoted. */
 const PROMOTED = 100;
+/** Runs in which billing's database is away while calls end. */
+const OUTAGES = 100;
+/** Runs in which balances come late to a limit store that was emptied. */
+const LATE = 100;
 
 function* seedsFrom(from: number, count: number): Generator<number> {
   for (let seed = from; seed < from + count; seed += 1) yield seed;
@@ -121,6 +127,26 @@ test(
     expect(failure?.text ?? '').toBe('');
     expect(totals.lostCommits).toBeGreaterThan(PROMOTED);
     expect(totals.admitted).toBeGreaterThan(10 * PROMOTED);
+  },
+  TEST_MS,
+);
+
+test(
+  'what is settled in parts while the database comes back is acknowledged when all of it is',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, OUTAGES), makeOutage);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.records).toBe(totals.admitted);
+  },
+  TEST_MS,
+);
+
+test(
+  'what comes late to a limit store that was emptied replaces nothing that was settled since',
+  async () => {
+    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, LATE), makeLate);
+    expect(failure?.text ?? '').toBe('');
+    expect(totals.admitted).toBeGreaterThan(10 * LATE);
   },
   TEST_MS,
 );
