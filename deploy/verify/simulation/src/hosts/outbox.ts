@@ -14,8 +14,8 @@ interface OutboxWorld extends RunParts {
 }
 
 /**
- * Billing's commands, which are refused while its database is away, and corrections: money and terms. What they change goes to admission until it
- * has it, in the order of the changes.
+ * Billing's commands, which are refused while its database is away, and corrections: money and
+ * terms. What they change goes to admission until it has it, in the order of the changes.
  */
 export class Outbox {
   readonly host = new Host('outbox');

@@ -18,7 +18,8 @@ const BURST_WITHIN_MS = 200;
 
 /**
  * Billing's database is away while many calls end at once, and one of its replicas is killed: the
- * messages are delivered again, and none is acknowledged before all of it is settled (docs/protocol.md#r7).
+ * messages are delivered again, and none is acknowledged before all of it is settled
+ * (docs/protocol.md#r7).
  */
 export function makeOutage(seed: number): Scenario {
   const random = new Random(seed);
