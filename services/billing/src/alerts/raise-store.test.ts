@@ -82,6 +82,20 @@ const toHooks = () =>
 
 const km = (threshold: number, account = 'a') => `km:key-${account} 2026-11 ${threshold}`;
 
+test('what raises an alert again, in a ledger that was restored, gives it the same id; others have others', async () => {
+  const ids = async (): Promise<string[]> => {
+    await cap('a', 100n);
+    await settle([settled(holdFor('a'), 80)], createSettleStore(ledger.pool));
+    const rows = await onPool(ledger.pool).query<{ id: string }>('SELECT id FROM alerts ORDER BY number');
+    return rows.map(({ id }) => id);
+  };
+  const before = await ids();
+  await ledger.empty();
+  expect(await ids()).toEqual(before);
+  expect(new Set(before).size).toBe(2);
+  for (const id of before) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
 test('the cap of a key: each threshold once, in the order of the charges', async () => {
   await cap('a', 100n);
   for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([settled(holdFor('a'), amount)]);

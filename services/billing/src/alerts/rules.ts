@@ -7,6 +7,7 @@ import { formatUsd } from '@gateway/metering';
  * requests.
  */
 export interface Alert {
+  /** Of account, subject, period and threshold: one that is raised again has the same. */
   readonly id: string;
   readonly account: string;
   readonly subject: AlertSubject;
