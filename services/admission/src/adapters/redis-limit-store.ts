@@ -341,6 +341,7 @@ export class RedisLimitStore implements LimitStore {
     return this.#runId;
   }
 
+  /** @throws AdmissionFault when the server was given up and the answer does not count */
   #readResult(
     script: ScriptName,
     runId: string,
@@ -350,8 +351,9 @@ export class RedisLimitStore implements LimitStore {
     if (result instanceof Error) return this.#fault(result);
     this.clock.observe(timeOfReply(result), offsetMs);
     if (this.#runs.answered(script, result)) this.#giveUp();
-    // Not in force: another server decides.
-    return this.#runId === runId ? result : this.#fault(new Error(SUPERSEDED));
+    if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
+      throw this.#fault(new Error('its answer came when this server was not used any more'));
+    return result;
   }
 
   /**

@@ -9,6 +9,11 @@ import { SupersededRun } from './superseded-run.js';
  * the newest of all buckets. Each of their answers is heard.
  */
 const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
+/**
+ * What these answer counts while their server is used: whatever else one says that was given up
+ * meanwhile, edges void it by its epoch.
+ */
+const WHILE_USED: ReadonlySet<ScriptName> = new Set([...EPOCH_SCRIPTS, 'apply']);
 /** Where a reply has its bucket's epoch, if it has one. */
 const EPOCH_AT = 2;
 
@@ -85,12 +90,17 @@ export class RunAgreement {
   /**
    * The connected server answers a script. While none of its epochs is known, each reply is heard
    * that has one: another replica may have set it.
-   * @returns whether the used server is superseded: it is to be given up, and says nothing in force
+   * @returns whether the used server is superseded: it is to be given up
    */
   answered(script: ScriptName, reply: ScriptReply): boolean {
     const epoch = reply[EPOCH_AT] ?? '';
     const tells = EPOCH_SCRIPTS.has(script) || (!this.#epochs.areKnown() && this.#epochs.isOwn(epoch));
     return tells && this.hear([epoch]);
+  }
+
+  /** Whether what a server answers counts also when it has been given up meanwhile. */
+  countsAfterwards(script: ScriptName): boolean {
+    return !WHILE_USED.has(script);
   }
 
   /**

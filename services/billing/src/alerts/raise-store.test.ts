@@ -96,6 +96,31 @@ test('what raises an alert again, in a ledger that was restored, gives it the sa
   for (const id of before) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
+test('a database that lost the alert, and was promoted while billing runs, has it raised again', async () => {
+  const raiser = createAlertRaiser();
+  const row = { account: 'a', name: 'km:key-a:2026-11', value: 60n, version: 1n };
+  const raise = async (database: string): Promise<string[]> => {
+    const batch = {
+      decision: { records: [], changedRows: [row] },
+      before: [],
+      limits: new Map([['a', '1']]),
+      database,
+    };
+    raiser.committed(await inTransaction(ledger.pool, (tx) => raiser.raise(tx, batch)));
+    return raised();
+  };
+  const begin = async (): Promise<void> => {
+    await onPool(ledger.admin).execute('INSERT INTO accounts (account) VALUES ($1)', ['a']);
+    await cap('a', 100n);
+  };
+  await begin();
+  expect(await raise('of timeline 1')).toEqual([km(50)]);
+  await ledger.empty();
+  await begin();
+  expect(await raise('of timeline 1')).toEqual([]);
+  expect(await raise('of timeline 2')).toEqual([km(50)]);
+});
+
 test('the cap of a key: each threshold once, in the order of the charges', async () => {
   await cap('a', 100n);
   for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([settled(holdFor('a'), amount)]);
@@ -216,6 +241,7 @@ test('a charge that reaches nothing asks the database for nothing once its limit
   const batch = (value: bigint) => ({
     decision: { records: [], changedRows: [{ account: 'a', name: 'km:key-a:2026-11', value, version: 1n }] },
     before: [],
+    database: '',
     limits: new Map([['a', '0.1']]),
   });
   let statements = 0;

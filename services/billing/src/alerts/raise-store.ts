@@ -30,6 +30,8 @@ export interface ChargedBatch {
   readonly before: readonly Balance[];
   /** Names the state of each account's limits: another text, other limits. */
   readonly limits: ReadonlyMap<string, string>;
+  /** Names the database: another text, one that may lack commits (docs/protocol.md#r17). */
+  readonly database: string;
 }
 
 /** What was reached in a transaction that is not committed yet. */
@@ -44,7 +46,8 @@ interface Watched {
 }
 
 interface WatchedAccount {
-  readonly limits: string | undefined;
+  /** Of a database. */
+  readonly limits: string;
   /**
    * The subscription period that sessions and weeks are charged under; null: no such charge was
    * seen.
@@ -66,14 +69,14 @@ export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
  * A charge that reaches nothing must cost next to nothing. So each process remembers of the rows
  * that it charges at what use the next threshold is reached, and asks the database only for limits
  * that it does not know. The memory cannot be wrong: it belongs to a state of the account's limits,
- * which is read under the account's lock; and alerts are never taken back. What it has forgotten
- * costs a statement that finds the alerts there.
+ * which is read under the account's lock, and to a database, where alerts are never taken back.
+ * What it has forgotten costs a statement that finds the alerts there.
  */
 export function createAlertRaiser() {
   const accounts = new Map<string, WatchedAccount>();
   const raisedTotal = counter('gateway_billing_alerts_total', 'Alerts that were raised');
 
-  const accountOf = (name: string, limits: string | undefined, period: string | null): WatchedAccount => {
+  const accountOf = (name: string, limits: string, period: string | null): WatchedAccount => {
     const known = accounts.get(name);
     if (known !== undefined && known.limits === limits && (period === null || known.period === period)) {
       if (known.rows.size > ROWS_MAX) known.rows.clear();
@@ -90,12 +93,16 @@ export function createAlertRaiser() {
 
   return {
     /** In the transaction of the charge: alerts that are new are written and begin their ways. */
-    async raise(tx: Tx, { decision, before, limits }: ChargedBatch): Promise<Reached> {
+    async raise(tx: Tx, { decision, before, limits, database }: ChargedBatch): Promise<Reached> {
       const periods = chargedPeriods(decision.records);
       const reaching: Reaching[] = [];
       const unknown: UnknownRow[] = [];
       for (const row of decision.changedRows) {
-        const account = accountOf(row.account, limits.get(row.account), periods.get(row.account) ?? null);
+        const account = accountOf(
+          row.account,
+          `${database} ${limits.get(row.account)}`,
+          periods.get(row.account) ?? null,
+        );
         const watched = account.rows.get(row.name);
         if (watched === undefined) unknown.push({ row, account });
         else if (watched !== null && isReached(watched, row)) reaching.push({ row, watched });

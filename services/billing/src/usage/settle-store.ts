@@ -122,7 +122,7 @@ export async function settleIn(
   const { versions, limits } = locked;
   const rows = await readBalances(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });
-  const reached = await memory.alerts.raise(tx, { decision, before: rows, limits });
+  const reached = await memory.alerts.raise(tx, { decision, before: rows, limits, database });
   const wanted = decision.records.flatMap(({ record }) => namesOf(record));
   const { numbers, unknown } = memory.names.recall(wanted, database);
   const found = await findNames(tx, unknown, pipeline);

@@ -81,6 +81,7 @@ class Playing implements SourceExchange {
       }
       this.#in(at, () => {
         if (piece.includes('"usage"')) this.world.truth.reported(this.call, plan.usage);
+        if (index === pieces.length - 1) this.world.truth.lastPiece(this.call);
         this.#data(piece);
       });
       at += plan.gapMs;

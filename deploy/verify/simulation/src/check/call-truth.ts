@@ -27,6 +27,8 @@ export interface CallTruth {
   isStored: boolean;
   /** Tokens that a provider has told of. */
   reported: Tokens;
+  /** When a provider sent the last piece of its answer, or null; as `dispatchedAt`. */
+  lastPieceAt: number | null;
   /** It was recorded as expired and settled after that. */
   settledLate: boolean;
   /**

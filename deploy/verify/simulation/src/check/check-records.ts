@@ -14,6 +14,9 @@ const figures: PriceFigures = {
   extras: null,
 };
 
+/** So long a last piece waits for the stream's word (docs/protocol.md#remains). */
+const RECORD_WAIT_MS = 2_000;
+
 /** Each call against its record (docs/protocol.md#invariants). */
 export function checkRecords(world: World): void {
   const seen = new Set<string>();
@@ -48,7 +51,7 @@ function checkDispatched(world: World, call: CallTruth, record: UsageRecord | un
   } else if (record.outcome !== 'expired') truth.broke('what was not stored expires', `${id} is ${record.outcome}`);
   const { status, isComplete, hasLeft } = client.seen;
   const wholeAnswer = status === 200 && isComplete;
-  if (wholeAnswer && record.outcome !== 'settled' && !mayBeUnrecorded(call)) {
+  if (wholeAnswer && record.outcome !== 'settled' && !mayBeUnrecorded(world, call)) {
     truth.broke('every complete answer is settled', `${id} is ${record.outcome}`);
   }
   if (!wholeAnswer && !hasLeft && record.chargedNanoUsd !== 0n && call.edge.host.isAlive) {
@@ -98,6 +101,7 @@ function mayBeLost({ server, streams }: World, { id, edge, hold, epoch, isStored
  * What remains: the last piece went out after two seconds without the stream's answer, and then the
  * edge was killed.
  */
-function mayBeUnrecorded({ edge, isStored }: CallTruth): boolean {
-  return !edge.host.isAlive && !isStored;
+function mayBeUnrecorded({ time }: World, { edge, isStored, lastPieceAt, client }: CallTruth): boolean {
+  const waitedMs = (client.seen.endedAt ?? 0) - time.startedAt - (lastPieceAt ?? Infinity);
+  return !edge.host.isAlive && !isStored && waitedMs >= RECORD_WAIT_MS;
 }

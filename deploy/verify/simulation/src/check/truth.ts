@@ -77,6 +77,7 @@ export class Truth {
       eventText: null,
       isStored: false,
       reported: null,
+      lastPieceAt: null,
       settledLate: false,
       isUnguarded: false,
     };
@@ -135,6 +136,11 @@ export class Truth {
   reported(number: number, usage: Tokens): void {
     const call = this.calls[number];
     if (call !== undefined) call.reported = usage;
+  }
+
+  lastPiece(number: number): void {
+    const call = this.calls[number];
+    if (call !== undefined) call.lastPieceAt = this.now();
   }
 
   releasing(releases: readonly ReleaseEntry[]): void {

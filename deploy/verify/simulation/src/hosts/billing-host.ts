@@ -138,7 +138,7 @@ export class BillingHost implements Hosted {
         world.outbox.correct(correctionSnapshots(decision));
         await world.network.step(host, 'committed');
         await wait();
-        if (fault === 'after') throw new DatabaseDown('after');
+        if (fault === 'after' || ledger.isAway(time.now)) throw new DatabaseDown('after');
         return decision;
       },
     };

@@ -89,7 +89,11 @@ export class Outbox {
         return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
       },
     };
-    tellChange(telling, { change: '', standing: row.snapshot }).then(
+    const told = tellChange(telling, { change: '', standing: row.snapshot }).then(() => {
+      // The row stays: it is told again.
+      if (ledger.isAway(time.now)) throw new Error('the database is away');
+    });
+    told.then(
       () => {
         // A promotion may have given other rows back since.
         this.#rows = this.#rows.filter((one) => one !== row);

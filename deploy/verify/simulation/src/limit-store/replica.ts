@@ -5,6 +5,7 @@ import type {
   RedisClock,
   RunOfRedis,
   ScriptCall,
+  ScriptName,
   ScriptReply,
 } from '@gateway/admission/cores';
 import type { RedisRun } from '@gateway/contracts/messages';
@@ -66,19 +67,20 @@ export class ReplicaLimitStore implements LimitStore {
     const { server, clock } = this.#parts;
     const offsetMs = clock.offsetMs();
     return this.#exchange((runId) => {
-      const replies = calls.map((call) => server.run(call, runId));
+      const replies = calls.map((call) => ({ script: call.script, reply: server.run(call, runId) }));
       return () => {
-        clock.observe(Number(replies.at(-1)?.[1]), offsetMs);
-        return replies.map((reply, index) => this.#heard(calls[index], reply, runId));
+        clock.observe(Number(replies.at(-1)?.reply[1]), offsetMs);
+        return replies.map(({ script, reply }) => this.#heard(script, reply, runId));
       };
     });
   }
 
   /** As `RedisLimitStore` does with a result. */
-  #heard(call: ScriptCall | undefined, reply: ScriptReply, runId: string): ScriptReply | AdmissionFault {
-    if (call !== undefined && this.#runs.answered(call.script, reply)) this.#giveUp();
-    if (this.#runId === runId) return reply;
-    return new AdmissionFault('admission_error', 'redis: superseded', { mayHold: true });
+  #heard(script: ScriptName, reply: ScriptReply, runId: string): ScriptReply {
+    if (this.#runs.answered(script, reply)) this.#giveUp();
+    if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
+      throw new AdmissionFault('admission_error', 'redis: not used any more', { mayHold: true });
+    return reply;
   }
 
   routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -148,7 +150,7 @@ export class ReplicaLimitStore implements LimitStore {
 
   /**
    * Sends work to the server and gives what it makes of the reply. Rejects when the connection ends
-   * before.
+   * before, or that throws.
    */
   #exchange<T>(work: (runId: string) => () => T): Promise<T> {
     const { time, network, server, host } = this.#parts;
@@ -174,7 +176,12 @@ export class ReplicaLimitStore implements LimitStore {
         if (back.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
         this.#returnsAt = Math.max(this.#returnsAt, time.now + network.latencyMs(back.n) + linkDelay(back));
         time.at(host, this.#returnsAt, () => {
-          if (this.#pending.delete(pending)) resolve(finish());
+          if (!this.#pending.delete(pending)) return;
+          try {
+            resolve(finish());
+          } catch (error) {
+            reject(error);
+          }
         });
       });
     });

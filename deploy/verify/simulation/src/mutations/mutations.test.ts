@@ -21,7 +21,10 @@ function filesOf(folder: string): string[] {
 test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
   '%s: it can be planted',
   (_name, mutation) => {
-    for (const part of partsOf(mutation)) {
+    const parts = partsOf(mutation);
+    const planted = new Set(parts.map(({ file }) => file));
+    expect([planted.size, mutation.also?.file.endsWith('.lua') ?? false]).toEqual([parts.length, false]);
+    for (const part of parts) {
       const isLua = part.file.endsWith('.lua');
       const texts = FILES.filter((file) => file.endsWith(isLua ? `/${part.file}` : part.file))
         .map((file) => readFileSync(file, 'utf8'))

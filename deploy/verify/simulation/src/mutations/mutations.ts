@@ -156,6 +156,12 @@ export const MUTATIONS: readonly Mutation[] = [
     stage: 'together',
   },
   {
+    name: 'the last piece never waits for the record (docs/protocol.md#r4)',
+    file: 'edge-proxy/dist/call/end-answer.js',
+    from: 'await settlement.recorded;',
+    to: '',
+  },
+  {
     name: 'room is counted in slots alone (docs/protocol.md#r4)',
     file: 'admit.lua',
     from: 'if wallet_hold > 0 then',

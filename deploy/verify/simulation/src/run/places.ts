@@ -49,12 +49,14 @@ export class Places {
 
   /** An outage may outlast what people do: it ends in its own time. */
   disturb(kind: 'cut' | 'hang', name: string, ms: number): void {
-    const { time, edges, admissions, server, network } = this.world;
+    const { time, edges, admissions, accounts, ledger, server, network } = this.world;
     const host = this.hosts().find((one) => one.name === name);
     if (host === undefined) return;
     if (kind === 'hang') host.hungUntil = time.now + ms;
     else {
       host.cutUntil = time.now + ms;
+      // Its tables are there too, and nobody gets an answer of it.
+      if (host === ledger.host) accounts.host.cutUntil = Math.max(accounts.host.cutUntil, host.cutUntil);
       if (host === server.host) server.endConnections();
       time.in(null, ms, () => {
         for (const one of [...edges, ...admissions]) if (one?.host === host || host === network.bus) one?.reconnected();

@@ -9,7 +9,7 @@ const DOWN_MS = [80, 700, 3_000];
 /** Drawn apart from other faults, so that these are the same with and without them. */
 export function makeStepKills(seed: number): Fault[] {
   const random = new Random(seed ^ 0x57e9);
-  const count = random.chance(0.6) ? 0 : random.between(1, 3);
+  const count = random.chance(0.85) ? 0 : random.between(1, 3);
   return Array.from({ length: count }, () => ({
     kind: 'step-killed' as const,
     step: random.pick(STEPS),
