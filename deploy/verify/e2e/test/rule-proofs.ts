@@ -211,8 +211,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'r12',
       'Redis has two primaries after a failover',
     ],
-    'a server that began empty is given up by the first answer that says it is superseded; no change is in force there':
-      ['r12'],
+    'a server that began empty is given up by the first change that is applied there, and none is in force': ['r12'],
     'a run is as late as the newest of its epochs, whichever bucket has it': ['r12'],
     'a handshake that waited for the others does nothing when its connection has ended meanwhile': ['r12'],
   },

@@ -53,16 +53,6 @@ export class EpochHistory {
     return own.setAt > 0 && [...this.#newest].some(([id, setAt]) => isLater({ id, setAt }, own));
   }
 
-  /** Whether an epoch of the connected run is known. It has none while it has just lost all. */
-  areKnown(): boolean {
-    return this.#newest.has(this.#runId);
-  }
-
-  /** Whether the connected run keeps this epoch. */
-  isOwn(epoch: string): boolean {
-    return runOf(epoch) === this.#runId;
-  }
-
   /** The connected run; `setAt` 0: none of its epochs is known. */
   connected(): RedisRun {
     return { id: this.#runId, setAt: this.#newest.get(this.#runId) ?? 0 };

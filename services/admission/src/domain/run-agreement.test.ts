@@ -39,21 +39,13 @@ test('who uses a later run says so, and the used server is given up', () => {
   expect(runs.hearRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
 });
 
-test('a server that began empty is superseded as soon as any of its replies has an epoch; texts are none', () => {
+test('a server that began empty is superseded as soon as a change is applied under an epoch of it', () => {
   use('');
   expect(runs.hear([epoch(LATER, 6)])).toBe(false);
   expect(runs.answered('admit', ['know', '1', `{"a":"${epoch(LATER, 7)}"}`])).toBe(false);
   expect(runs.answered('apply', ['lost', '1'])).toBe(false);
   expect(runs.nextTime(0)).toBe(7);
   expect(runs.answered('apply', ['applied', '1', epoch(OWN, 5)])).toBe(true);
-});
-
-test('once an epoch of the server is known, the replies that are heard are those of the scripts of epochs', () => {
-  use(epoch(OWN, 5));
-  expect(runs.answered('apply', ['applied', '1', epoch(OWN, 9)])).toBe(false);
-  expect(runs.nextTime(0)).toBe(6);
-  expect(runs.answered('sweep', ['open', '1', epoch(OWN, 9)])).toBe(false);
-  expect(runs.nextTime(0)).toBe(10);
 });
 
 test('who is at an earlier run is told: at once if it uses that, else each 200 ms; not once this one is lost', () => {

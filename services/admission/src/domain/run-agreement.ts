@@ -5,15 +5,10 @@ import type { ScriptName, ScriptReply } from './script-call.js';
 import { SupersededRun } from './superseded-run.js';
 
 /**
- * Scripts that answer the epoch of their bucket; `due`, which each replica runs again and again,
- * the newest of all buckets. Each of their answers is heard.
+ * Scripts whose answers are heard, and count only while their server is used: they answer the epoch
+ * of their bucket, or `due` the newest of all. What others answer edges void by its epoch.
  */
-const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
-/**
- * What these answer counts while their server is used: whatever else one says that was given up
- * meanwhile, edges void it by its epoch.
- */
-const WHILE_USED: ReadonlySet<ScriptName> = new Set([...EPOCH_SCRIPTS, 'apply']);
+const HEARD_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token', 'apply']);
 /** Where a reply has its bucket's epoch, if it has one. */
 const EPOCH_AT = 2;
 
@@ -88,19 +83,16 @@ export class RunAgreement {
   }
 
   /**
-   * The connected server answers a script. While none of its epochs is known, each reply is heard
-   * that has one: another replica may have set it.
+   * The connected server answers a script.
    * @returns whether the used server is superseded: it is to be given up
    */
   answered(script: ScriptName, reply: ScriptReply): boolean {
-    const epoch = reply[EPOCH_AT] ?? '';
-    const tells = EPOCH_SCRIPTS.has(script) || (!this.#epochs.areKnown() && this.#epochs.isOwn(epoch));
-    return tells && this.hear([epoch]);
+    return HEARD_SCRIPTS.has(script) && this.hear([reply[EPOCH_AT] ?? '']);
   }
 
   /** Whether what a server answers counts also when it has been given up meanwhile. */
   countsAfterwards(script: ScriptName): boolean {
-    return !WHILE_USED.has(script);
+    return !HEARD_SCRIPTS.has(script);
   }
 
   /**

@@ -154,7 +154,8 @@ export class ReplicaLimitStore implements LimitStore {
    */
   #exchange<T>(work: (runId: string) => () => T): Promise<T> {
     const { time, network, server, host } = this.#parts;
-    const runId = this.#handshaken();
+    const runId = this.#runId;
+    if (runId === null) return Promise.reject(notConnected());
     const there = network.nextLinkFault();
     const back = network.nextLinkFault();
     return new Promise((resolve, reject) => {
@@ -242,9 +243,13 @@ export class ReplicaLimitStore implements LimitStore {
   }
 
   #handshaken(): string {
-    if (this.#runId === null) throw new AdmissionFault('admission_error', 'redis is not connected');
+    if (this.#runId === null) throw notConnected();
     return this.#runId;
   }
+}
+
+function notConnected(): AdmissionFault {
+  return new AdmissionFault('admission_error', 'redis is not connected');
 }
 
 function linkDelay({ how, ms }: { readonly how: string | null; readonly ms: number }): number {
