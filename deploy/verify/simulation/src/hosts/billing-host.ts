@@ -9,7 +9,7 @@ import {
 } from '@gateway/billing/cores';
 import type { KeptPosition, SettleStore, UsageDelivery } from '@gateway/billing/cores';
 import { USAGE_SUBJECTS, type BalanceSnapshot } from '@gateway/contracts/messages';
-import type { MemoryLedger } from '../ledger/memory-ledger.js';
+import { DatabaseDown, type MemoryLedger } from '../ledger/memory-ledger.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
@@ -25,11 +25,6 @@ const BATCH_EVENTS_MAX = 3;
 /** How often a consumer looks for what is to be delivered again. */
 const LOOK_MS = 1_000;
 const RETRY_MS = 200;
-
-/** The database could not work; nobody knows whether the transaction is there. */
-class DatabaseDown extends Error {
-  override readonly name = 'DatabaseDown';
-}
 
 type Question = Parameters<typeof loadAccount>[1];
 
@@ -144,11 +139,9 @@ export class BillingHost implements Hosted {
     };
   }
 
-  /** @throws DatabaseDown */
   #database(): MemoryLedger {
     const { ledger, time } = this.world;
-    if (ledger.isAway(time.now)) throw new DatabaseDown('away');
-    return ledger;
+    return ledger.reached(time.now);
   }
 
   #lostCommits() {

@@ -78,8 +78,7 @@ export class Outbox {
     const { ledger, time } = world;
     const telling = {
       stateWith: async () => {
-        if (ledger.isAway(time.now)) throw new Error('the database is away');
-        const { database, epoch: ledgerEpoch } = ledger;
+        const { database, epoch: ledgerEpoch } = ledger.reached(time.now);
         return this.#rows.includes(row) ? { database, ledgerEpoch } : null;
       },
       // One replica of billing has taken the row.
@@ -89,11 +88,10 @@ export class Outbox {
         return request(world, this.host, to?.host ?? null, APPLY_MS, async () => to?.admission.apply(body));
       },
     };
-    const told = tellChange(telling, { change: '', standing: row.snapshot }).then(() => {
-      // The row stays: it is told again.
-      if (ledger.isAway(time.now)) throw new Error('the database is away');
-    });
-    told.then(
+    const told = tellChange(telling, { change: '', standing: row.snapshot });
+    // While it cannot be reached the row stays: it is told again.
+    const taken = told.then(() => ledger.reached(time.now));
+    taken.then(
       () => {
         // A promotion may have given other rows back since.
         this.#rows = this.#rows.filter((one) => one !== row);

@@ -27,6 +27,11 @@ interface AccountRow {
   subscription: Subscription | null;
 }
 
+/** The database could not work; nobody knows whether the transaction is there. */
+export class DatabaseDown extends Error {
+  override readonly name = 'DatabaseDown';
+}
+
 /** The ledger's tables, with what the database itself refuses. A transaction is one call. */
 export class MemoryLedger {
   readonly host = new Host('postgres');
@@ -45,6 +50,12 @@ export class MemoryLedger {
   /** Whether nobody reaches it. */
   isAway(now: number): boolean {
     return this.host.cutUntil > now;
+  }
+
+  /** What asks it. @throws DatabaseDown while nobody reaches it */
+  reached(now: number): this {
+    if (this.isAway(now)) throw new DatabaseDown('away');
+    return this;
   }
 
   settle({ accounts, ids, rowsOf, decide, applied }: SettleRequest): BatchDecision {

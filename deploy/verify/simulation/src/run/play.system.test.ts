@@ -9,9 +9,10 @@ import { makePromoted } from '../scenario/make-promoted.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { makeSeries } from '../scenario/make-series.js';
 import { makeSilence } from '../scenario/make-silence.js';
+import type { Scenario } from '../scenario/scenario.js';
 import { openRedis } from './open-redis.js';
 import { play } from './play.js';
-import { runSeeds } from './run-seeds.js';
+import { runSeeds, type Totals } from './run-seeds.js';
 
 const SEEDS = Number(process.env['GATEWAY_SIM_SEEDS'] ?? 500);
 const REPLAYED = process.env['GATEWAY_SIM_SEED'];
@@ -44,6 +45,13 @@ const LATE = 100;
 
 function* seedsFrom(from: number, count: number): Generator<number> {
   for (let seed = from; seed < from + count; seed += 1) yield seed;
+}
+
+/** No seed breaks a rule. @returns what happened in them */
+async function playAll(seeds: number, make: (seed: number) => Scenario): Promise<Totals> {
+  const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, seeds), make);
+  expect(failure?.text ?? '').toBe('');
+  return totals;
 }
 
 test(
@@ -92,8 +100,7 @@ test(
 test(
   'while nobody listens no call that runs loses its slot or its hold',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, SILENCES), makeSilence);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(SILENCES, makeSilence);
     expect(totals.admitted).toBeGreaterThan(2 * SILENCES);
   },
   TEST_MS,
@@ -102,8 +109,7 @@ test(
 test(
   'what an edge ran that is gone refuses nobody after a loss of the limit store, and is recorded',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, GONE), makeGone);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(GONE, makeGone);
     expect(totals.expired).toBe(2 * GONE);
   },
   TEST_MS,
@@ -112,8 +118,7 @@ test(
 test(
   'what is confirmed after a loss of the limit store is what its owners have',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, KEPT), makeKept);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(KEPT, makeKept);
     expect(totals.limitStoreLosses).toBe(KEPT);
     expect(totals.confirmed).toBeGreaterThan(KEPT);
   },
@@ -123,8 +128,7 @@ test(
 test(
   'what an earlier epoch of the ledger said spends no wallet a second time',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, PROMOTED), makePromoted);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(PROMOTED, makePromoted);
     expect(totals.lostCommits).toBeGreaterThan(PROMOTED);
     expect(totals.admitted).toBeGreaterThan(10 * PROMOTED);
   },
@@ -134,8 +138,7 @@ test(
 test(
   'what is settled in parts while the database comes back is acknowledged when all of it is',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, OUTAGES), makeOutage);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(OUTAGES, makeOutage);
     expect(totals.records).toBe(totals.admitted);
   },
   TEST_MS,
@@ -144,8 +147,7 @@ test(
 test(
   'what comes late to a limit store that was emptied replaces nothing that was settled since',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, LATE), makeLate);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(LATE, makeLate);
     expect(totals.admitted).toBeGreaterThan(10 * LATE);
   },
   TEST_MS,
@@ -154,8 +156,7 @@ test(
 test(
   'near the end of a USD window one call begins that may pass it',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, WINDOWS), makeNearEnd);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(WINDOWS, makeNearEnd);
     expect(totals.refused).toBeGreaterThan(WINDOWS);
   },
   TEST_MS,
@@ -164,8 +165,7 @@ test(
 test(
   'what is told to be in force is in force where calls are admitted, though a superseded limit store answers too',
   async () => {
-    const { totals, failure } = await runSeeds(await openRedis(), seedsFrom(1, FAILOVERS), makeFailover);
-    expect(failure?.text ?? '').toBe('');
+    const totals = await playAll(FAILOVERS, makeFailover);
     expect(totals.limitStoreLosses).toBe(FAILOVERS);
   },
   TEST_MS,

@@ -43,6 +43,11 @@ export function makeLate(seed: number): Scenario {
 
 function callOf(random: Random, at: number, key: number): CallAct {
   const usage = { input: 2, output: random.between(10, 40) };
-  const answer = { kind: 'answer' as const, delayMs: 3, gapMs: 1, chunks: 2, usage };
-  return { ...PLAIN_CALL, at, key, edge: random.below(2), provider: [{ ...answer, breaksAfter: null }] };
+  return {
+    ...PLAIN_CALL,
+    at,
+    key,
+    edge: random.below(2),
+    provider: [{ kind: 'answer', delayMs: 3, gapMs: 1, chunks: 2, usage, breaksAfter: null }],
+  };
 }
