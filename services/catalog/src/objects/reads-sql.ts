@@ -68,7 +68,7 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
       const rows = await tx.query<Pick<SourceRow, 'id' | 'model'>>(text, [ids]);
       return new Map(rows.map(({ id, model }) => [id, model]));
     },
-    /** Those that `shownVersions` needs: in force or to come. */
+    /** Those that `publishedVersions` needs. */
     async versions(priced: Priced): Promise<readonly DatedFigures[]> {
       const { of, owner } = placeOf(priced);
       return (await readVersions(tx, of, nowMs, [owner])).get(owner) ?? [];

@@ -29,7 +29,10 @@ export function newVersion(of: 'prices' | 'costs', figures: NewFigures): DatedFi
   return { version: `${TABLES[of].prefix}_${randomUUID().replaceAll('-', '')}`, ...figures };
 }
 
-/** All versions in force or to come, of every model or every source, or of these. */
+/**
+ * The versions that `publishedVersions` needs: in force, to come, and those of the time before the
+ * one in force. Of every model or every source, or of these.
+ */
 export async function readVersions(
   tx: Tx,
   of: 'prices' | 'costs',
@@ -45,15 +48,13 @@ export async function readVersions(
   return versionsByOwner(rows);
 }
 
-/**
- * `$1` is now. One index look-up per owner finds the version in force, however long its history is.
- */
+/** `$1` is now. Two index look-ups per owner find where to begin, however long its history is. */
 function shownText({ table, owner, owners }: VersionTable, condition = ''): string {
+  const latest = (alias: string, until: string): string => `(
+    SELECT max(${alias}.effective_from) FROM ${table} ${alias}
+     WHERE ${alias}.${owner} = o.id AND ${alias}.ordinal > o.versions_after AND ${alias}.effective_from ${until})`;
   return `SELECT v.${owner} AS owner, v.version, v.effective_from, v.figures
     FROM ${table} v JOIN ${owners} o ON o.id = v.${owner} AND v.ordinal > o.versions_after
-   WHERE (v.effective_from > $1 OR v.ordinal = (
-           SELECT w.ordinal FROM ${table} w
-            WHERE w.${owner} = v.${owner} AND w.effective_from <= $1 AND w.ordinal > o.versions_after
-            ORDER BY w.effective_from DESC, w.ordinal DESC LIMIT 1)) ${condition}
+   WHERE v.effective_from >= coalesce(${latest('b', `< ${latest('w', '<= $1')}`)}, '-infinity') ${condition}
    ORDER BY v.${owner}, v.effective_from, v.ordinal`;
 }
