@@ -207,6 +207,7 @@ describe('billing.load', () => {
       planActive: true,
       activeKeysMax: 5,
       defaultKeyCapNanoUsd: 7,
+      inLedger: true,
     });
     await world.ledger.admin.query('DELETE FROM billing.standing_rows WHERE account = $1', [account]);
   });

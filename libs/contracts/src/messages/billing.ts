@@ -133,6 +133,11 @@ export const billingFunding = request({
     planActive: z.boolean(),
     activeKeysMax: count,
     defaultKeyCapNanoUsd: nanoUsdPositive.nullable(),
+    /**
+     * Whether the ledger has the account: it has or had money, a plan, limits, a webhook or usage.
+     * Absent from a billing of the version before.
+     */
+    inLedger: z.boolean().optional(),
   }),
 });
 

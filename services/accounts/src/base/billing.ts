@@ -15,6 +15,7 @@ export function createBillingClient(bus: Bus) {
         planActive: answer.planActive,
         activeKeysMax: answer.activeKeysMax,
         defaultKeyCapNanoUsd: answer.defaultKeyCapNanoUsd === null ? null : BigInt(answer.defaultKeyCapNanoUsd),
+        inLedger: answer.inLedger ?? (answer.walletNanoUsd !== null || answer.planActive),
       };
     },
     /** Ends an account's subscription, unless its wallet is not zero. */

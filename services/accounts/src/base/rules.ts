@@ -102,6 +102,8 @@ export interface Funding {
   readonly planActive: boolean;
   readonly activeKeysMax: number;
   readonly defaultKeyCapNanoUsd: bigint | null;
+  /** It has or had money, a plan, limits, a webhook or usage. */
+  readonly inLedger: boolean;
 }
 
 export interface Page<T> {

@@ -10,12 +10,18 @@ const world = duringTests(() => startPeopleWorld('forgotten-mails'));
 const people = onceUsed(() => world.people);
 const pool = onceUsed(() => world.database.pool);
 
-const NO_FUNDS: Funding = { walletNanoUsd: null, planActive: false, activeKeysMax: 3, defaultKeyCapNanoUsd: null };
-const deleteOld = (funded: readonly string[] = []) =>
+const NO_FUNDS: Funding = {
+  walletNanoUsd: null,
+  planActive: false,
+  activeKeysMax: 3,
+  defaultKeyCapNanoUsd: null,
+  inLedger: false,
+};
+const deleteOld = (inLedger: readonly string[] = []) =>
   deleteSignUps({
     store: createCleanupStore(pool),
     billing: {
-      fundingOf: (account) => Promise.resolve(funded.includes(account) ? { ...NO_FUNDS, walletNanoUsd: 0n } : NO_FUNDS),
+      fundingOf: (account) => Promise.resolve({ ...NO_FUNDS, inLedger: inLedger.includes(account) }),
     },
     nowMs: () => Date.now(),
   });

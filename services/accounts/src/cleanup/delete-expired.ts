@@ -56,14 +56,15 @@ export async function deleteExpired({ store, nowMs }: Pick<CleanupDeps, 'store' 
 }
 
 /**
- * Deletes sign-ups that nobody verified, a bounded number of them. One whose account has or had
- * money or a plan stays: somebody cares for it. Returns how many went.
+ * Deletes sign-ups that nobody verified, a bounded number of them. One whose account the ledger has
+ * stays: somebody gave it money, a plan or limits, be they for a time to come. Returns how many
+ * went.
  */
 export async function deleteSignUps({ store, billing, nowMs }: Omit<CleanupDeps, 'log'>): Promise<number> {
   let deleted = 0;
   for (const { user, account } of await store.unverifiedSignUps(nowMs() - SIGN_UP_KEPT_MS, SIGN_UPS_MAX)) {
-    const { walletNanoUsd, planActive } = await billing.fundingOf(account);
-    if (walletNanoUsd !== null || planActive) await store.keepSignUp(user);
+    const { inLedger } = await billing.fundingOf(account);
+    if (inLedger) await store.keepSignUp(user);
     else if (await store.deleteSignUp(user)) deleted += 1;
   }
   return deleted;

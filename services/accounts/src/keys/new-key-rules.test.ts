@@ -18,7 +18,7 @@ const FACTS: KeyInput = {
     user: { id: 'usr_1', email: 'a@example.com', emailVerified: true },
   },
   activeKeys: 2,
-  funding: { walletNanoUsd: null, planActive: true, activeKeysMax: 3, defaultKeyCapNanoUsd: null },
+  funding: { walletNanoUsd: null, planActive: true, activeKeysMax: 3, defaultKeyCapNanoUsd: null, inLedger: true },
 };
 const UNVERIFIED: Partial<KeyInput> = {
   membership: FACTS.membership && { ...FACTS.membership, user: { ...FACTS.membership.user, emailVerified: false } },

@@ -41,19 +41,20 @@ export async function closeAccount(
   return (await inForce.awaitDelivered(account, outcome.change)) ? { closed: true } : notInForce();
 }
 
-/** What the key rules ask of an account's money. */
+/** What the rules of keys and of forgotten sign-ups ask of an account's money. */
 export async function showFunding(
   store: Pick<AccountStore, 'funding'>,
   account: string,
   now: number,
 ): Promise<AnswerBodyOf<typeof billingFunding>> {
-  const { walletNanoUsd, subscription, limits } = await store.funding(account, now);
+  const { walletNanoUsd, subscription, limits, inLedger } = await store.funding(account, now);
   const cap = subscription?.plan.defaultKeyCapNanoUsd ?? null;
   return {
     walletNanoUsd: walletNanoUsd === null ? null : Number(walletNanoUsd),
     planActive: subscription !== null,
     activeKeysMax: activeKeysMaxOf(subscription, limits),
     defaultKeyCapNanoUsd: cap === null ? null : Number(cap),
+    inLedger,
   };
 }
 

@@ -16,8 +16,8 @@ export type AccountStore = ReturnType<typeof createAccountStore>;
 export function createAccountStore(pool: Pool) {
   return {
     /**
-     * The wallet, the subscription that runs at `now` (epoch milliseconds) and the overrides, as of
-     * one moment.
+     * The wallet, the subscription that runs at `now` (epoch milliseconds), the overrides, and
+     * whether the ledger has the account at all, as of one moment.
      */
     funding: (account: string, now: number) =>
       inTransaction(
@@ -26,6 +26,7 @@ export function createAccountStore(pool: Pool) {
           walletNanoUsd: (await readWallet(tx, account))?.value ?? null,
           subscription: await readSubscription(tx, account, now),
           limits: await readLimits(tx, account),
+          inLedger: (await tx.one('SELECT 1 AS found FROM accounts WHERE account = $1', [account])) !== null,
         }),
         { isolation: 'repeatable read', readOnly: true },
       ),

@@ -123,7 +123,10 @@ describe('a subscription', () => {
   test('to come is told ahead without a running one, and can be ended before it begins', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan);
+    const funding = () => world.dashboard.request(billingFunding, { account });
+    expect(await funding()).toMatchObject({ planActive: false, inLedger: false });
     await world.putPeriod(account, plan, world.now + HOUR, world.now + 2 * HOUR);
+    expect(await funding()).toMatchObject({ planActive: false, inLedger: true });
     expect(world.lastPublished(account)).toMatchObject({ plan: null, concurrency: 3, next: { plan: { id: plan } } });
     expect(await world.deletePeriod(account)).toEqual({ deleted: true });
     expect(world.lastPublished(account)).not.toHaveProperty('next');
