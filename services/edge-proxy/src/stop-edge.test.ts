@@ -1,13 +1,18 @@
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
-import { begin, chat } from '../test/client.js';
+import { begin, bytesOf, chat } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
+import { FORMATS, type Format } from '../test/formats.js';
+import { publishOwnModel } from '../test/own-models.js';
 
 const TIMEOUT_MS = 60_000;
 const FIRST = 'data: {"choices":[{"index":0,"delta":{"content":"one"},"finish_reason":null}]}\n\n';
+const RESPONSES = FORMATS.find(({ path }) => path === '/v1/responses') as Format;
 const DONE = 'data: [DONE]\n\n';
 
 let directory: string;
@@ -77,6 +82,31 @@ test(
     await stopped;
     expect(readdirSync(directory)).toEqual([]);
     for (const { id } of [ends, runs]) expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled' });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'an answer whose call has ended is sent to its last byte, though idle connections are closed meanwhile',
+  async () => {
+    const model = await publishOwnModel(world, { url: world.provider.urls[0] });
+    const output = [{ type: 'image_generation_call', result: 'x'.repeat(7_000_000) }];
+    const usage = { input_tokens: 1, output_tokens: 2 };
+    const last = { type: 'response.completed', response: { id: 'r', status: 'completed', output, usage } };
+    const events = `${RESPONSES.first}event: response.completed\ndata: ${JSON.stringify(last)}\n\n`;
+    world.provider.script({ model: model.upstreamModel, steps: [{ chunk: events }] });
+    const idle = connect(world.edge.port, '127.0.0.1');
+    await once(idle, 'connect');
+    // Nothing of it is read: what the kernel does not take waits in the edge.
+    const answer = await begin(world.edge.url, RESPONSES.path, RESPONSES.request({ model: model.model, stream: true }));
+    const id = String(answer.headers['x-gateway-request-id']);
+    await world.eventOf(id);
+    const closed = once(idle, 'close');
+    const stopped = world.edge.stop();
+    await closed;
+    const bytes = await bytesOf(answer);
+    expect([bytes.length, answer.complete]).toEqual([events.length, true]);
+    await stopped;
   },
   TIMEOUT_MS,
 );

@@ -25,7 +25,7 @@ const IDLE_CONNECTIONS_MS = 2_000;
 const IDLE_POLL_MS = 20;
 
 /**
- * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events,
+ * Lets running calls end, and their answers be sent, for `drainMs`, cuts the rest, and gives away what is owed: events,
  * releases, the last heartbeat. Events that the stream does not take are waited for until `drainMs`
  * is over, and then left where the next edge or a person finds them; the spool has them meanwhile.
  * A call whose request is served runs no more, though heartbeats list it until its event is stored.
@@ -44,9 +44,10 @@ export async function stopEdge(
   http.beginDrain();
   await waitUntil(() => http.connectionsOpen() === 0, Math.min(IDLE_CONNECTIONS_MS, drainMs));
   http.closeIdle();
-  const isIdle = (): boolean => http.requestsOpen() === 0;
+  const isIdle = (): boolean => http.requestsOpen() === 0 && http.answersOpen() === 0;
   if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
-    log.warn({ requests: http.requestsOpen() }, 'the grace is over: running calls are cut');
+    const open = { requests: http.requestsOpen(), answers: http.answersOpen() };
+    log.warn(open, 'the grace is over: running calls are cut');
     running.abortAll('drain');
     await waitUntil(isIdle, STOP_STEP_MS.cutCalls);
   }

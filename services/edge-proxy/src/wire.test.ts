@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { Agent, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Agent, createServer, request, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { edgeResyncRequest } from '@gateway/contracts/messages';
 import { startTelemetry, type Telemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { begin, bytesOf, chat, send } from '../test/client.js';
-import { startEdgeWorld, type EdgeWorld, type EdgeWorldOptions } from '../test/edge-world.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld, type EdgeWorldOptions } from '../test/edge-world.js';
 import { sendResyncRequest } from '../test/fake-admission.js';
 
 const PATH = '/v1/chat/completions';
@@ -224,6 +224,37 @@ test(
     await until('both records', () => events.length === 2);
     expect(outcomeOf(finishes.headers['x-gateway-request-id'])).toBe('settled');
     expect(outcomeOf(stalls.headers['x-gateway-request-id'])).toBe('voided');
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a call whose body is complete when the grace is over is ended at once, and gives its slot back',
+  async () => {
+    const { edge, provider, admission } = await start({ env: { GATEWAY_DRAIN_MS: '300' } });
+    provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { end: 'stall' }] });
+    const { headers, body } = chat({ stream: true });
+    const options = { method: 'POST', headers: { ...headers, authorization: `Bearer ${TEST_KEY}` } };
+    const late = request(new URL(PATH, edge.url), { ...options, agent: false });
+    const answered = once(late, 'response') as Promise<[IncomingMessage]>;
+    late.setHeader('content-length', Buffer.byteLength(body));
+    late.write(body.slice(0, -1));
+    await once(late, 'socket').then(([socket]: Socket[]) => once(socket as Socket, 'connect'));
+    // Its head has come before this one's.
+    const stalls = await begin(edge.url, PATH, chat({ stream: true }));
+    const cut = once(stalls.resume(), 'error');
+    const stopped = edge.stop();
+    await cut;
+    late.end(body.slice(-1));
+    const [answer] = await answered;
+    expect([answer.statusCode, (await bytesOf(answer)).toString()]).toEqual([
+      500,
+      expect.stringContaining('admission_error'),
+    ]);
+    const id = String(answer.headers['x-gateway-request-id']);
+    await stopped;
+    expect(admission.releases.find((release) => release.id === id)).toMatchObject({ outcome: 'void' });
+    expect(admission.heartbeats.at(-1)).toMatchObject({ calls: [], releases: [], last: true });
   },
   TIMEOUT_MS,
 );

@@ -22,6 +22,8 @@ export type AbortReason = 'admission' | 'drain';
 /** The calls of this edge that have a hold. */
 export class RunningCalls {
   readonly #calls = new EphemeralMap<string, HeldCall>();
+  /** Why no call runs any more; null: calls run. */
+  #abortedAll: AbortReason | null = null;
 
   get size(): number {
     return this.#calls.size;
@@ -29,6 +31,7 @@ export class RunningCalls {
 
   add(call: HeldCall): void {
     this.#calls.set(call.id, call);
+    if (this.#abortedAll !== null) call.abort(this.#abortedAll);
   }
 
   remove(id: string): void {
@@ -43,7 +46,9 @@ export class RunningCalls {
     this.#calls.get(id)?.abort(why);
   }
 
+  /** Ends those that run, and each that is added from now on. */
   abortAll(why: AbortReason): void {
+    this.#abortedAll = why;
     for (const call of this.all()) call.abort(why);
   }
 }

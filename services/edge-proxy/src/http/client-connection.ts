@@ -19,6 +19,8 @@ export class ClientConnection {
    */
   #answers: HttpAnswer[] = [];
   #last: HttpAnswer | null = null;
+  /** Bytes that had come when its last answer was complete. */
+  #bytesAnswered = 0;
   /** Of the request whose body was coming at the last look. */
   #pace: BodyPace | null = null;
 
@@ -34,9 +36,14 @@ export class ClientConnection {
     });
   }
 
-  /** Requests without a complete answer. */
+  /** Requests whose answers are not sent to their last byte. */
   get open(): number {
     return this.#answers.length;
+  }
+
+  /** No request is open, and none is coming in. */
+  get isIdle(): boolean {
+    return this.open === 0 && this.socket.bytesRead === this.#bytesAnswered;
   }
 
   /** Whose answer has not ended: the last request whose head has come; null when there is none. */
@@ -50,6 +57,7 @@ export class ClientConnection {
     answer.onClosed(() => {
       const at = this.#answers.indexOf(answer);
       if (at >= 0) this.#answers.splice(at, 1);
+      this.#bytesAnswered = this.socket.bytesRead;
     });
   }
 

@@ -43,6 +43,21 @@ export class ClientConnections {
     return this.#all.size;
   }
 
+  /** Answers that are not sent to their last byte. */
+  get answersOpen(): number {
+    let open = 0;
+    for (const connection of this.#all.values()) open += connection.open;
+    return open;
+  }
+
+  /**
+   * Closes connections on which no request is open. (node's own way takes one for idle that has
+   * bytes of an ended answer to send.)
+   */
+  closeIdle(): void {
+    for (const { socket, isIdle } of this.#all.values()) if (isIdle) socket.destroy();
+  }
+
   /** A connection was made; one above what its client may have is closed at once. */
   add(socket: Socket): void {
     const connection = new ClientConnection(socket);

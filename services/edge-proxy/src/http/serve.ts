@@ -39,6 +39,8 @@ export interface HttpServer {
   readonly server: Server;
   /** Requests whose route has not ended. */
   requestsOpen(): number;
+  /** Answers that are not sent to their last byte: some of them of routes that have ended. */
+  answersOpen(): number;
   connectionsOpen(): number;
   /**
    * Takes no new connections. Requests on those that are open are still served: their answers end
@@ -123,6 +125,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   return {
     server,
     requestsOpen: () => requestsOpen,
+    answersOpen: () => connections.answersOpen,
     connectionsOpen: () => connections.size,
     beginDrain: () => {
       answering.isDraining = true;
@@ -130,8 +133,11 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
       // requests.
       NetServer.prototype.close.call(server);
     },
-    closeIdle: () => server.closeIdleConnections(),
-    close: (timeoutMs) => closeServer(server, timeoutMs),
+    closeIdle: () => connections.closeIdle(),
+    close: (timeoutMs) => {
+      connections.closeIdle();
+      return closeServer(server, timeoutMs);
+    },
   };
 }
 
