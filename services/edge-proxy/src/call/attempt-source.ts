@@ -434,9 +434,12 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   #abandon(): void {
-    if (this.#relay !== null) return this.#relay.stop('client_left', null);
     // What is cancelled before an answer began costs nothing where the cancel stops the billing.
-    const sent = this.#isSent && !this.#opened.source.cancelStopsBilling;
+    const { cancelStopsBilling } = this.#opened.source;
+    const relay = this.#relay;
+    if (relay !== null && (relay.hasBegun || relay.hasText || !cancelStopsBilling))
+      return relay.stop('client_left', null);
+    const sent = this.#isSent && !cancelStopsBilling;
     this.#conclude(this.#judge.result({ kind: 'abandoned', sent }), null);
     this.#hangUp();
   }

@@ -186,3 +186,17 @@ test.each<[string, Steps]>([
   },
   20_000,
 );
+
+test('where a cancel stops the billing, a stream that has shown nothing of an answer costs nothing', async () => {
+  const { id } = await leave(
+    [{ chunk: ': wait\n\n' }, { end: 'stall' }],
+    { stream: true },
+    { more: { cancelStopsBilling: true } },
+  );
+  expect(await world.eventOf(id)).toMatchObject({
+    outcome: 'voided',
+    amountNanoUsd: 0,
+    usage: null,
+    attempts: [{ outcome: 'abandoned', possiblyPaid: false }],
+  });
+});

@@ -16,6 +16,8 @@ function relay(format: keyof typeof READERS = 'response') {
   const deliveries: Delivery[] = [];
   const failures: BodyFailure[] = [];
   const commits: (() => void)[] = [];
+  /** The deadline that is last set, in milliseconds: undefined is the default, null none. */
+  let deadlineMs: number | undefined | null = null;
   const said: (string | undefined)[] = [];
   const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
@@ -25,9 +27,12 @@ function relay(format: keyof typeof READERS = 'response') {
     metering: { dropUsageChunk: false, choices: 1 },
     requestId: 'id',
     events: {
-      begun: () => undefined,
+      begun: () => void (deadlineMs = null),
       event: () => undefined,
-      keptBack: (commit) => void commits.push(commit),
+      keptBack: (commit, msMax) => {
+        deadlineMs = msMax;
+        commits.push(commit);
+      },
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
       incomplete: (result) => void failures.push(result),
@@ -39,6 +44,7 @@ function relay(format: keyof typeof READERS = 'response') {
     stream,
     failures,
     commits,
+    deadlineMs: () => deadlineMs,
     said,
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
     sent: () => Buffer.concat(written).toString(),
@@ -190,6 +196,18 @@ test.each<[string, string[], string]>([
   push(...chunks);
   stream.end(false);
   expect([sent(), said]).toEqual([wanted, ['contentpolicyviolation']]);
+});
+
+test.each<[string, string[]]>([
+  ['alone', [UNEXPLAINED]],
+  ['behind its beginning', [CREATED, UNEXPLAINED]],
+  ['in the same packet as its beginning', [CREATED + UNEXPLAINED]],
+  ['in the same packet as what begins the answer', [RESPONSES.first + UNEXPLAINED]],
+  ['before a comment', [CREATED + UNEXPLAINED, ': wait\n\n']],
+])('for a reason that did not come with its failure, %s, two seconds are waited', (_name, chunks) => {
+  const { push, deadlineMs, said } = relay();
+  push(...chunks);
+  expect([deadlineMs(), said]).toEqual([2_000, []]);
 });
 
 test.each<[string, (relayed: ReturnType<typeof relay>) => void]>([

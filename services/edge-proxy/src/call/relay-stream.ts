@@ -124,6 +124,7 @@ export class StreamRelay implements AnswerRelay {
   /** @param isRest the stream has ended inside this event */
   #relay(sseEvents: readonly SseEvent[], isRest = false): void {
     const passing: Buffer[] = [];
+    const wasUnexplained = this.#unexplained !== null;
     for (const [index, sseEvent] of sseEvents.entries()) {
       const { pass, final, early, failure } = sseEvent.isPiece ? PASS : this.#meter.see(sseEvent);
       if (!this.#hasToken && this.#meter.hasText()) {
@@ -136,7 +137,7 @@ export class StreamRelay implements AnswerRelay {
         return this.#fail(passing, explained(this.#unexplained, failure));
       }
       if (failure?.isUnexplained === true) {
-        this.#awaitReason(failure);
+        this.#unexplained = failure;
         continue;
       }
       if (failure !== null) return this.#fail(passing, failure);
@@ -153,6 +154,8 @@ export class StreamRelay implements AnswerRelay {
       if (bytes.length > 0) passing.push(bytes);
     }
     this.#send(passing);
+    // After what came before it: its beginning, sent or kept back, has other bounds.
+    if (this.#unexplained !== null && !wasUnexplained) this.#awaitReason(this.#unexplained);
   }
 
   #hear(early: boolean): void {
@@ -162,7 +165,6 @@ export class StreamRelay implements AnswerRelay {
   }
 
   #awaitReason(failure: ProviderFailure): void {
-    this.#unexplained = failure;
     this.#parts.events.keptBack(() => {
       if (!this.#isOver) this.#fail([], failure);
     }, REASON_MS_MAX);
