@@ -102,6 +102,21 @@ test('many wait for their own change of one key, each until its own is delivered
   expect(got).toEqual(changes);
 });
 
+test('what is waited for is delivered before all that was queued earlier', async () => {
+  const queued = Array.from({ length: 100 }, (_, at) => `queued-${at}`);
+  await inTransaction(pool, async (tx) => {
+    for (const key of queued) await enqueue(tx, { topic: 'changed', key, body: {} });
+    await enqueue(tx, { topic: 'changed', key: 'queued-99', body: { change: 'c1' } });
+  });
+  const got: string[] = [];
+  const outbox = startOutbox({ pool, log: recordingLog(), keysMax: 2, deliver: async ({ key }) => void got.push(key) });
+  expect(await outbox.awaitDelivered('queued-99', 'c1')).toBe(true);
+  // The row of its key that is before it comes first; whatever was taken already is ahead of both.
+  expect(got.length).toBeLessThan(50);
+  await until('all is delivered', () => got.length === queued.length + 1);
+  await outbox.stop();
+});
+
 test('a receiver that is away: false after the time given, and soon delivered when it is back', async () => {
   let away = true;
   let attempts = 0;

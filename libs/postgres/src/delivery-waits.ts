@@ -18,6 +18,8 @@ export interface DeliveryWaits {
    * have passed.
    */
   wait(key: string, change: string, waitMs: number): Promise<boolean>;
+  /** The keys of the rows that are waited for. */
+  keys(): string[];
 }
 
 /** Waits on the rows of one outbox table. */
@@ -35,6 +37,7 @@ export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
   };
 
   return {
+    keys: () => [...new Set(Array.from(waiting.keys(), (name) => name.slice(0, name.indexOf('\0'))))],
     tell({ key, body }) {
       const change = changeOf(body);
       if (change !== null) for (const go of waiting.get(nameOf(key, change)) ?? []) go();

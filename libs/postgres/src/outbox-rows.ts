@@ -28,7 +28,8 @@ export interface RunResult {
 
 /** The statements on an outbox table; each is one short transaction of its own. */
 export interface OutboxRows {
-  claim(keysMax: number, rowsMax: number, leaseMs: number): Promise<ClaimedRun[]>;
+  /** @param ofKeys no others are taken; null: any */
+  claim(keysMax: number, rowsMax: number, leaseMs: number, ofKeys: readonly string[] | null): Promise<ClaimedRun[]>;
   /**
    * Deletes what was delivered and gives back the rest. Rows that another replica has claimed since
    * are left alone.
@@ -40,9 +41,13 @@ export function outboxRows(pool: Pool, table: string): OutboxRows {
   const name = qualifiedIdentifier(table, 'the name of an outbox table');
   const queries = onPool(pool);
   return {
-    async claim(keysMax, rowsMax, leaseMs) {
+    async claim(keysMax, rowsMax, leaseMs, ofKeys) {
       const claim = randomUUID();
-      const rows = await queries.query<OutboxRow>(claimText(name), [keysMax, rowsMax, leaseMs, claim]);
+      const values = [keysMax, rowsMax, leaseMs, claim];
+      const rows =
+        ofKeys === null
+          ? await queries.query<OutboxRow>(claimText(name), values)
+          : await queries.query<OutboxRow>(claimText(name, 'AND o.key = ANY ($5::text[])'), [...values, ofKeys]);
       rows.sort((a, b) => (a.id < b.id ? -1 : 1));
       return [...groupBy(rows, ({ key }) => key).values()].map((run) => ({ claim, rows: run }));
     },
@@ -72,11 +77,11 @@ export function outboxRows(pool: Pool, table: string): OutboxRows {
  * failed before, only that row is taken: a receiver that is away then does not cost writes for all
  * that waits behind it.
  */
-function claimText(name: string): string {
+function claimText(name: string, condition = ''): string {
   return `WITH head AS (
       SELECT o.id, o.key, o.attempts
         FROM ${name} o
-       WHERE o.due_at <= now()
+       WHERE o.due_at <= now() ${condition}
          AND NOT EXISTS (SELECT FROM ${name} earlier WHERE earlier.key = o.key AND earlier.id < o.id)
        ORDER BY o.id
        LIMIT $1

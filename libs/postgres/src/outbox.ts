@@ -40,8 +40,8 @@ export interface Outbox {
   /** Looks at the table now; for the moment after a commit that wrote to it. Never throws. */
   nudge(): void;
   /**
-   * For a command whose change must have arrived before it is answered: delivers now, and waits
-   * until the row of this key whose body has this `change` (a text that names one change of the
+   * For a command whose change must have arrived before it is answered: delivers its key before all
+   * others, and waits until the row of this key whose body has this `change` (a text that names one change of the
    * key) is delivered, by this replica or another. Call it after the commit. True at once when
    * there is no such row any more, so a repeated command can wait again; false after `waitMs`
    * (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
@@ -81,8 +81,16 @@ export function startOutbox(options: OutboxOptions): Outbox {
     const keys = settings.keysMax - underWay.size;
     if (keys <= 0 || options.mayClaim?.() === false) return;
     const begunMs = performance.now();
-    const runs = await rows.claim(keys, settings.batchMax, settings.leaseMs);
-    for (const run of runs) follow(deliverRun(run, begunMs));
+    const take = async (keysMax: number, ofKeys: readonly string[] | null): Promise<number> => {
+      if (keysMax <= 0) return 0;
+      const runs = await rows.claim(keysMax, settings.batchMax, settings.leaseMs, ofKeys);
+      for (const run of runs) follow(deliverRun(run, begunMs));
+      return runs.length;
+    };
+    // A command that somebody waits for does not queue behind a row of every account.
+    const awaited = waits.keys();
+    const taken = awaited.length > 0 ? await take(keys, awaited) : 0;
+    await take(keys - taken, null);
   };
 
   const deliver = async (row: OutboxRow): Promise<void> => {

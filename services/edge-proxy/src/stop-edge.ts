@@ -25,11 +25,11 @@ const IDLE_CONNECTIONS_MS = 2_000;
 const IDLE_POLL_MS = 20;
 
 /**
- * Lets running calls end, and their answers be sent, for `drainMs`, cuts the rest, and gives away what is owed: events,
- * releases, the last heartbeat. Events that the stream does not take are waited for until `drainMs`
- * is over, and then left where the next edge or a person finds them; the spool has them meanwhile.
- * A call whose request is served runs no more, though heartbeats list it until its event is stored.
- * What the verbs work with is left to be closed.
+ * Lets running calls end, and their answers be sent, for `drainMs`, cuts the rest, and gives away
+ * what is owed: events, releases, the last heartbeat. Events that the stream does not take are
+ * waited for until `drainMs` is over, and then left where the next edge or a person finds them; the
+ * spool has them meanwhile. A call whose request is served runs no more, though heartbeats list it
+ * until its event is stored. What the verbs work with is left to be closed.
  */
 export async function stopEdge(
   http: HttpServer,

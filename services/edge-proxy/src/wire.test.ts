@@ -234,18 +234,19 @@ test(
     const { edge, provider, admission } = await start({ env: { GATEWAY_DRAIN_MS: '300' } });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { end: 'stall' }] });
     const { headers, body } = chat({ stream: true });
+    const text = String(body);
     const options = { method: 'POST', headers: { ...headers, authorization: `Bearer ${TEST_KEY}` } };
     const late = request(new URL(PATH, edge.url), { ...options, agent: false });
     const answered = once(late, 'response') as Promise<[IncomingMessage]>;
-    late.setHeader('content-length', Buffer.byteLength(body));
-    late.write(body.slice(0, -1));
+    late.setHeader('content-length', Buffer.byteLength(text));
+    late.write(text.slice(0, -1));
     await once(late, 'socket').then(([socket]: Socket[]) => once(socket as Socket, 'connect'));
     // Its head has come before this one's.
     const stalls = await begin(edge.url, PATH, chat({ stream: true }));
     const cut = once(stalls.resume(), 'error');
     const stopped = edge.stop();
     await cut;
-    late.end(body.slice(-1));
+    late.end(text.slice(-1));
     const [answer] = await answered;
     expect([answer.statusCode, (await bytesOf(answer)).toString()]).toEqual([
       500,
