@@ -1,7 +1,8 @@
 // `npm run compose:secrets`: the secret files that docker-compose.yml mounts, made once and kept.
+// Only configuration of servers is written anew, from the passwords in the kept files.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { composeSecrets, GIVEN_SECRETS, makeRoot } from './compose-secrets.js';
+import { composeSecrets, GIVEN_SECRETS, makeRoot, SERVER_FILES } from './compose-secrets.js';
 
 /**
  * Only its owner may enter the directory. The files are mounted one by one, and read by the users
@@ -20,27 +21,30 @@ const directory = given ?? fileURLToPath(new URL('../../../.compose', import.met
 mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
 chmodSync(directory, DIRECTORY_MODE);
 const rootFile = `${directory}/root`;
-const isNew = !existsSync(rootFile);
-if (isNew) makeWhole('root', makeRoot(), ROOT_MODE);
-const files = Object.entries(composeSecrets(readFileSync(rootFile, 'utf8').trim()));
-for (const [name, text] of files) writeInPlace(name, text);
+if (!existsSync(rootFile)) makeWhole('root', makeRoot(), ROOT_MODE);
+const root = readFileSync(rootFile, 'utf8').trim();
+const derived = composeSecrets(root);
+const kept: Record<string, string> = {};
+for (const name of Object.keys(derived)) {
+  if (existsSync(`${directory}/${name}`)) kept[name] = readFileSync(`${directory}/${name}`, 'utf8');
+}
+const files = Object.entries(composeSecrets(root, kept));
+const missing = files.filter(([name]) => kept[name] === undefined);
+for (const [name, text] of missing) makeWhole(name, text, FILE_MODE);
+// In place: a container has that file mounted, and would not see another one.
+const outdated = files.filter(([name, text]) => kept[name] !== undefined && kept[name] !== text);
+for (const [name, text] of outdated) writeFileSync(`${directory}/${name}`, text);
 // Compose mounts a file that must be there.
-for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) writeInPlace(name, '');
-console.log(`${files.length} secret files ${isNew ? 'made' : 'written again from the kept root'} in ${directory}`);
+for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) makeWhole(name, '', FILE_MODE);
+console.log(`${missing.length} secret files made, ${files.length - missing.length} kept in ${directory}`);
+const changed = Object.keys(kept).filter((name) => !SERVER_FILES.includes(name) && kept[name] !== derived[name]);
+if (changed.length > 0) console.log(`kept, though the root gives another text: ${changed.join(', ')}`);
+if (outdated.length > 0) console.log(`written anew: ${outdated.map(([name]) => name).join(', ')}`);
 console.log(`the operator's token is in ${directory}/operator-token`);
 
 /**
- * Writes into the existing file: a container has that one mounted, and would not see another one.
- * A crash may leave half a text, which the next run mends. An equal file is not touched.
- */
-function writeInPlace(name: string, text: string): void {
-  const file = `${directory}/${name}`;
-  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: FILE_MODE });
-}
-
-/**
- * Writes a new file and renames it: nothing can derive the root, so a crash must leave none of it
- * or all.
+ * Writes a new file and renames it: a file that is there is kept as it is, so a crash must leave
+ * none of it or all.
  */
 function makeWhole(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,14 +46,50 @@ test('the servers are told the passwords that the services are given, Redis as h
 test('the command makes the files once, for their owner’s directory, and keeps them', () => {
   const { directory, run } = startCommand();
   try {
-    expect(run().stdout).toContain('made in');
+    expect(run().stdout).toMatch(/^[1-9]\d* secret files made, 0 kept in /);
     const token = readFileSync(`${directory}/operator-token`, 'utf8');
     expect([statSync(directory).mode & 0o777, statSync(`${directory}/root`).mode & 0o777]).toEqual([0o700, 0o600]);
     expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('');
     writeFileSync(`${directory}/smtp-url`, 'smtps://mail.example.com');
-    expect(run().stdout).toContain('written again');
+    expect(run().stdout).toMatch(/^0 secret files made, [1-9]\d* kept in .*\nthe operator's token is in .*\n$/);
     expect(readFileSync(`${directory}/operator-token`, 'utf8')).toBe(token);
     expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('smtps://mail.example.com');
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test('a secret that was changed by hand stays and is named; the servers are told its password, and only what is missing is made', () => {
+  const { directory, run } = startCommand();
+  const read = (name: string) => readFileSync(`${directory}/${name}`, 'utf8');
+  try {
+    run();
+    const { 'webhook-public-key': publicKey = '', 'webhook-private-key': privateKey = '' } = composeSecrets('other');
+    const inBase64 = Buffer.from(privateKey, 'hex').toString('base64');
+    const changed = {
+      'operator-token': 'b0b1b2b3b4b5b6b7b8b9babbbcbdbebf\n',
+      'billing-nats-url': 'nats://billing:p%2Bw@nats:4222\n',
+      'redis-url': 'redis://admission:p+w@redis:6379',
+      'redis-password': 'default-p+w\n',
+      'webhook-private-key': inBase64,
+    };
+    const session = read('session-secret');
+    for (const [name, text] of Object.entries(changed)) writeFileSync(`${directory}/${name}`, text);
+    for (const name of ['session-secret', 'webhook-public-key']) rmSync(`${directory}/${name}`);
+    const { stdout } = run();
+    expect(stdout).toMatch(/^2 secret files made/);
+    const named = /^kept, though the root gives another text: (.*)$/m.exec(stdout)?.[1]?.split(', ') ?? [];
+    expect(named.sort()).toEqual(Object.keys(changed).sort());
+    expect(stdout).toContain('written anew: nats-authorization.conf, redis-users.acl\n');
+    for (const [name, text] of Object.entries(changed)) {
+      expect([name, read(name), stdout.includes(text.trim())]).toEqual([name, text, false]);
+    }
+    expect([read('session-secret'), read('webhook-public-key')]).toEqual([session, publicKey]);
+    expect(read('nats-authorization.conf')).toContain('password: "p+w"');
+    const hash = (password: string) => `#${createHash('sha256').update(password).digest('hex')} `;
+    expect(read('redis-users.acl')).toContain(`user default on ${hash('default-p+w')}`);
+    expect(read('redis-users.acl')).toContain(`user admission on ${hash('p+w')}`);
+    expect(run().stdout).not.toContain('written anew');
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -14,20 +14,20 @@ const KEY_BYTES = 32;
 /** Secret files that are yours to fill: made empty, and never written again. */
 export const GIVEN_SECRETS: readonly string[] = ['smtp-url'];
 
+/** Configuration of servers, made of passwords in other files and of the rights of this release. */
+export const SERVER_FILES: readonly string[] = ['nats-authorization.conf', 'redis-users.acl'];
+
 /**
  * The text of each secret file of the compose file, by name. Everything is derived from `root`, the
  * one secret that must be kept: the same root gives the same files, also when a release adds one.
+ * @param kept texts of files that are there; they stay, and {@link SERVER_FILES} follow from them
  */
-export function composeSecrets(root: string): Record<string, string> {
+export function composeSecrets(root: string, kept: Readonly<Record<string, string>> = {}): Record<string, string> {
   const of = (purpose: string, bytes = PASSWORD_BYTES) => derive(root, purpose, bytes);
-  const busPasswords = Object.fromEntries(SERVICE_NAMES.map((name) => [name, of(`bus ${name}`)])) as Record<
-    ServiceName,
-    string
-  >;
-  const [sourceKey, webhookKey] = [of('source private key', KEY_BYTES), of('webhook private key', KEY_BYTES)];
+  const busPasswords = passwordsOf((service) => of(`bus ${service}`));
   const postgresPassword = of('postgres superuser');
   const redisPasswords = { default: of('redis default'), admission: of('redis admission') };
-  return {
+  const secrets = {
     'postgres-password': postgresPassword,
     'migration-url': postgresUrl('postgres', postgresPassword),
     'finance-password': of('postgres finance'),
@@ -37,21 +37,41 @@ export function composeSecrets(root: string): Record<string, string> {
     ...Object.fromEntries(
       SERVICE_NAMES.map((name) => [`${name}-nats-url`, `nats://${name}:${busPasswords[name]}@${HOSTS.nats}`]),
     ),
-    'nats-authorization.conf': natsAuthorization(busPasswords, MESSAGES),
-    'redis-users.acl': redisUsers(redisPasswords)
-      .map((words) => `${words.join(' ')}\n`)
-      .join(''),
     'redis-password': redisPasswords.default,
     'redis-url': `redis://${ADMISSION_USER}:${redisPasswords.admission}@${HOSTS.redis}`,
     'key-pepper': of('key pepper', KEY_BYTES),
-    'source-private-key': sourceKey,
-    'source-public-key': publicKeyOf(sourceKey),
-    'webhook-private-key': webhookKey,
-    'webhook-public-key': publicKeyOf(webhookKey),
+    'source-private-key': of('source private key', KEY_BYTES),
+    'webhook-private-key': of('webhook private key', KEY_BYTES),
     'session-secret': of('session secret', KEY_BYTES),
     'operator-token': of('operator token', KEY_BYTES),
     'grafana-password': of('grafana'),
+    ...kept,
   };
+  const inUrl = (name: string, otherwise: string) => passwordIn(kept[name] ?? '') ?? otherwise;
+  const users = redisUsers({
+    default: secrets['redis-password'].trimEnd(),
+    admission: inUrl('redis-url', redisPasswords.admission),
+  });
+  return {
+    ...secrets,
+    'source-public-key': kept['source-public-key'] ?? publicKeyOf(secrets['source-private-key']),
+    'webhook-public-key': kept['webhook-public-key'] ?? publicKeyOf(secrets['webhook-private-key']),
+    'nats-authorization.conf': natsAuthorization(
+      passwordsOf((service) => inUrl(`${service}-nats-url`, busPasswords[service])),
+      MESSAGES,
+    ),
+    'redis-users.acl': users.map((words) => `${words.join(' ')}\n`).join(''),
+  };
+}
+
+function passwordsOf(passwordOf: (service: ServiceName) => string): Record<ServiceName, string> {
+  return Object.fromEntries(SERVICE_NAMES.map((name) => [name, passwordOf(name)])) as Record<ServiceName, string>;
+}
+
+/** Null for a text that is no URL with a password: it is no address of a server of compose. */
+function passwordIn(url: string): string | null {
+  const [, password] = /^[a-z+]+:\/\/[^:@/]*:([^@/]+)@/.exec(url) ?? [];
+  return password === undefined ? null : decodeURIComponent(password);
 }
 
 /** A new root secret. */
@@ -66,9 +86,10 @@ function derive(root: string, purpose: string, bytes: number): string {
     .slice(0, bytes * 2);
 }
 
-/** Any 32 bytes are a private key of X25519. */
+/** Any 32 bytes are a private key of X25519. `npm run sealing-keys` prints them in base64. */
 function publicKeyOf(privateKey: string): string {
-  return publicHalfOf(new Secret(Buffer.from(privateKey, 'hex')))
+  const encoding = /^[0-9a-f]{64}\s*$/i.test(privateKey) ? 'hex' : 'base64';
+  return publicHalfOf(new Secret(Buffer.from(privateKey, encoding)))
     .reveal()
     .toString('hex');
 }
