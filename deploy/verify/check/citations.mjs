@@ -1,5 +1,6 @@
 // Whether what documents and comments cite is there: `npm run rules` runs it. A citation is
-// `docs/<page>.md`, with or without an anchor; a link of a document is relative to it.
+// `docs/<page>.md`, with or without an anchor, or `docs/decisions/<number>`; a link of a document
+// is relative to it.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -14,6 +15,7 @@ const NOT_OURS =
   /(?:^|\/)(?:generated|goldens)\/|^services\/catalog\/profiles\/|^services\/edge-proxy\/test\/providers\/shapes\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
 /** Pages that are cited from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
+const NUMBERED = /(?<![\w./-])docs\/decisions\/\d{4}(?![\w-])/g;
 const LINK = /\]\(([^()\s]+)\)/g;
 /**
  * Numbers that mean nothing without the page that gave them. Rows of the specification have their
@@ -44,11 +46,13 @@ export function brokenCitations(files, paths) {
     if (!anchors.has(path)) anchors.set(path, anchorsOf(files.get(path) ?? ''));
     return anchors.get(path).has(anchor) ? null : 'has no such anchor';
   };
+  const numbered = new Set([...paths].map((path) => path.replace(/-.*/, '')));
   const broken = [];
   for (const [file, text] of files) {
     if (NOT_OURS.test(file)) continue;
     const note = (cited, problem) => problem !== null && broken.push(`${file}: ${cited} ${problem}`);
     for (const [cited, path, anchor] of text.matchAll(CITATION)) note(cited, problemOf(path, anchor));
+    for (const [cited] of text.matchAll(NUMBERED)) note(cited, numbered.has(cited) ? null : 'is not there');
     if (file.endsWith('.md')) {
       for (const [, link] of prose(text).matchAll(LINK)) {
         if (/^[a-z]+:/.test(link)) continue;

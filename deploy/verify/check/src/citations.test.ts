@@ -9,6 +9,7 @@ const PAGE =
 function found(file: string, text: string): string[] {
   const files = new Map([
     ['docs/page.md', PAGE],
+    ['docs/decisions/0007-a-record.md', '# 0007 A record\n'],
     ['services/a/picture.svg', ''],
     [file, text],
   ]);
@@ -26,6 +27,10 @@ test.each([
   ['// see docs/page.md#r2', ['docs/page.md#r2 has no such anchor']],
   ['/** Twice (docs/nowhere.md#r1). */', ['docs/nowhere.md#r1 is not there']],
   ['// docs/page.md#no-heading', ['docs/page.md#no-heading has no such anchor']],
+  [
+    '// (docs/decisions/0008), docs/decisions/0007-a-racord.md',
+    ['docs/decisions/0007-a-racord.md is not there', 'docs/decisions/0008 is not there'],
+  ],
   ['// (rule 7)', ['rule 7 is no link']],
   ['/**\n * It must (money\n * and failure).\n */', ['money and failure is no link']],
   ['-- (behaviour §3)', ['behaviour §3 is no link']],
@@ -36,6 +41,7 @@ test.each([
 
 test.each([
   '// docs/page.md, docs/page.md#r1. docs/page.md#1-first-and-code (docs/page.md#twice-1)',
+  '-- (docs/decisions/0007): docs/decisions/0007. docs/decisions/0007-a-record.md',
   "covers: ['limits: rule 4 request body', 'api key: rule 2']; test('key rule 4: rotation');",
 ])('a comment %j is lawful', (text) => {
   expect(found('services/a/src/b.ts', text)).toEqual([]);
