@@ -38,7 +38,10 @@ function render({ asked: { from }, totals, seconds }: Results): string {
     ['seeds', `${count(totals.seeds)} (${from} to ${from + totals.seeds - 1})`],
     ['rules broken', '0'],
     ['calls', count(totals.calls)],
-    ['admitted, refused, faults', [totals.admitted, totals.refused, totals.faults].map(count).join(', ')],
+    [
+      'answers of admission: admitted, refused, faults',
+      [totals.admitted, totals.refused, totals.faults].map(count).join(', '),
+    ],
     ['records', count(totals.records)],
     ['of them expired, settled after they had expired', [totals.expired, totals.settledLate].map(count).join(', ')],
     ['losses of the limit store', count(totals.limitStoreLosses)],
