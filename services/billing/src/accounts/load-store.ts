@@ -127,7 +127,7 @@ async function rowsOf(
   return [...found.map(toBalanceMessage), ...never.map(neverWritten)];
 }
 
-/** A wallet without an entry is no wallet of zero (specification, Usage). */
+/** A wallet without an entry is no wallet of zero (specification, Usage object). */
 function neverWritten(name: string): VersionedBalance {
   return { name, value: parseRowName(name)?.kind === 'wallet' ? null : 0, version: 0 };
 }

@@ -49,7 +49,7 @@ function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Shares of a limit in percent, ascending (specification, Usage alerts). */
+/** Shares of a limit in percent, ascending (specification, Events). */
 export const THRESHOLDS = [50, 75, 90, 100] as const satisfies readonly AlertThreshold[];
 
 /**

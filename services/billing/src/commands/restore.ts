@@ -32,7 +32,7 @@ await runCommand(async ({ restore }) => {
     }
     await createKeptPosition(bucket).write(positionToReach(outcome.ledgerEpoch, stored));
     console.log(
-      `incarnation ${outcome.ledgerEpoch}: ${outcome.toSettle} messages will be settled again once billing runs`,
+      `ledger epoch ${outcome.ledgerEpoch}: ${outcome.toSettle} messages will be settled again once billing runs`,
     );
     console.log(`${outcome.accounts} accounts will be loaded again by admission; ${outcome.lost} messages are lost`);
     console.log('wallet entries made since the backup are not in the stream: repeat them under their references');
