@@ -41,10 +41,10 @@ export interface Outbox {
   nudge(): void;
   /**
    * For a command whose change must have arrived before it is answered: delivers its key before all
-   * others, and waits until the row of this key whose body has this `change` (a text that names one change of the
-   * key) is delivered, by this replica or another. Call it after the commit. True at once when
-   * there is no such row any more, so a repeated command can wait again; false after `waitMs`
-   * (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
+   * others, and waits until the row of this key whose body has this `change` (a text that names one
+   * change of the key) is delivered, by this replica or another. Call it after the commit. True at
+   * once when there is no such row any more, so a repeated command can wait again; false after
+   * `waitMs` (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
    */
   awaitDelivered(key: string, change: string, waitMs?: number): Promise<boolean>;
   /** Takes no more rows and waits for the deliveries under way, each within its bound. */
