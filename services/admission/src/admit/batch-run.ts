@@ -11,6 +11,18 @@ export type BatchReply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;
 /** Each entry is answered within this time; the edge gives up after 2 s. */
 export const ENTRY_DEADLINE_MS = 1_800;
 
+/** Below what the bus takes as one message (1 MB). */
+const REPLY_BYTES_MAX = 800_000;
+/** So many answers fit into a message whatever they say. */
+const ANSWERS_THAT_FIT = 8;
+/** Of one answer at most: its ids and amounts, and each name of a list. */
+const FIXED_BYTES = 1_500;
+const MODEL_BYTES = 196;
+const SOURCE_BYTES = 131;
+/** Of a price version: the prices of one tier; and those of classes, kinds and units. */
+const PRICES_BYTES = 250;
+const EXTRAS_BYTES = 12_000;
+
 /** One batch on its way: what ends an entry, and how much time is left. */
 export class BatchRun {
   readonly #deadline: number;
@@ -34,8 +46,13 @@ export class BatchRun {
     return this.remainingMs() === 0;
   }
 
+  /** One reply, or several where one would be too large a message for the bus. */
   reply(answers: BatchAnswer[], released: string[]): void {
-    this.send({ replica: this.ports.replica, now: this.ports.clock.now(), answers, released });
+    const { replica, clock } = this.ports;
+    const parts = answers.length <= ANSWERS_THAT_FIT ? [answers] : inParts(answers);
+    for (const [index, part] of parts.entries()) {
+      this.send({ replica, now: clock.now(), answers: part, released: index === 0 ? released : [] });
+    }
   }
 
   /** Counts the answer and ends the entry's span. */
@@ -106,6 +123,31 @@ export class BatchRun {
       clearTimeout(timer);
     }
   }
+}
+
+function inParts(answers: readonly BatchAnswer[]): BatchAnswer[][] {
+  const parts: BatchAnswer[][] = [];
+  let bytes = Infinity;
+  for (const answer of answers) {
+    const most = bytesAtMost(answer);
+    if (bytes + most > REPLY_BYTES_MAX) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(answer);
+    bytes += most;
+  }
+  return parts;
+}
+
+/** No answer takes more than this in a message; counted, not written, for it is counted often. */
+function bytesAtMost(answer: BatchAnswer): number {
+  if (answer.kind === 'refused') return FIXED_BYTES + (answer.facts.allowedModels?.length ?? 0) * MODEL_BYTES;
+  if (answer.kind !== 'admitted') return FIXED_BYTES;
+  const { price, sources } = answer;
+  const extras = price?.figures.extras === undefined ? 0 : EXTRAS_BYTES;
+  const rows = price === null ? 0 : 1 + price.figures.tiers.length;
+  return FIXED_BYTES + sources.length * SOURCE_BYTES + rows * PRICES_BYTES + extras;
 }
 
 function outcomeOf(answer: BatchAnswer) {

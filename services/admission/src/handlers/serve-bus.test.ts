@@ -108,6 +108,21 @@ test('a retry reaches the replica that it names, and what that one knows comes i
   expect(warm[0]?.answers.map(({ kind }) => kind)).toEqual(Array<string>(20).fill('admitted'));
 });
 
+test('long answers to one account do not keep those of others from coming', async () => {
+  const allowedModels = Array.from({ length: 500 }, (_, at) => `p${'x'.repeat(63)}/${'m'.repeat(124)}${at + 1_000}`);
+  const long = makeAccount({ owners }, { wallet: PRICE, key: { allowedModels } });
+  const other = makeAccount({ owners }, { wallet: 100 * PRICE });
+  const entriesOf = ({ digest }: { digest: string }, count: number) =>
+    Array.from({ length: count }, () => admitEntry(one.clock, [digest]));
+  await ask({ admits: [...entriesOf(long, 1), ...entriesOf(other, 1)] }, 'one');
+  const answers = await ask({ admits: [...entriesOf(long, 16), ...entriesOf(other, 2)] }, 'one');
+  const refused = { kind: 'refused', row: REFUSAL.model_not_allowed_on_key, facts: { allowedModels } };
+  expect(answers.filter(({ kind }) => kind === 'refused')).toEqual(
+    Array(16).fill(expect.objectContaining({ ...refused, facts: expect.objectContaining(refused.facts) as unknown })),
+  );
+  expect(answers.filter(({ kind }) => kind === 'admitted')).toHaveLength(2);
+});
+
 test('an entry that waits for its owner holds no other entry up, and is a fault in time', async () => {
   const ready = makeAccount({ owners }, { wallet: 1_000 * PRICE });
   await ask({ admits: [admitEntry(one.clock, [ready.digest])] }, 'one');
