@@ -434,11 +434,12 @@ export class Attempt implements SourceReader, RelayEvents {
   }
 
   #abandon(): void {
-    // What is cancelled before an answer began costs nothing where the cancel stops the billing.
+    // What is cancelled before an answer began costs nothing where the cancel stops the billing; a
+    // plain answer was made before its head.
     const { cancelStopsBilling } = this.#opened.source;
     const relay = this.#relay;
-    if (relay !== null && (relay.hasBegun || relay.hasText || !cancelStopsBilling))
-      return relay.stop('client_left', null);
+    const hasAnswer = relay !== null && (relay.hasBegun || relay.hasText || !this.#call.parsed.stream);
+    if (relay !== null && (hasAnswer || !cancelStopsBilling)) return relay.stop('client_left', null);
     const sent = this.#isSent && !cancelStopsBilling;
     this.#conclude(this.#judge.result({ kind: 'abandoned', sent }), null);
     this.#hangUp();

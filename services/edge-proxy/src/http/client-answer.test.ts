@@ -26,7 +26,7 @@ async function exchange(
   const pieces: string[] = [];
   let requests = 0;
   const server = createServer((request, response) => {
-    const answering = { isDraining: false };
+    const answering = { isDraining: false, stalledMs: 60_000 };
     const options = { ids: ['x-id', '1'], style: 'chat', answering, hasBody: false, awaitsContinue: false } as const;
     serve(new HttpAnswer(request, response, options), (requests += 1));
   });
@@ -160,4 +160,21 @@ test.each([60_000, 1_000])('who does not read %d bytes is told so, and told when
   });
   expect(drained).toBeGreaterThan(0);
   expect(bodyOf(wire).length).toBe(pieces * (piece.length + size.toString(16).length + 4) + '0\r\n\r\n'.length);
+});
+
+test('an ended answer that its client does not read is given up after the longest pause', async () => {
+  const server = createServer((request, response) => {
+    const answering = { isDraining: false, stalledMs: 20 };
+    const options = { ids: [], style: 'chat', answering, hasBody: false, awaitsContinue: false } as const;
+    const answer = new HttpAnswer(request, response, options);
+    answer.begin(200, ['content-length', '50000000']);
+    answer.end(Buffer.alloc(50_000_000));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const closed = new Promise((resolve) => server.on('connection', (socket) => socket.once('close', resolve)));
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1', () => client.write(GET));
+  await closed;
+  client.destroy();
+  server.close();
 });

@@ -9,6 +9,8 @@ import { closeAfterDraining } from './drain-rest.js';
 export interface Answering {
   /** The edge stops: connections are not kept. */
   isDraining: boolean;
+  /** Longest time in which a client takes no byte of an ended answer, milliseconds. */
+  readonly stalledMs: number;
 }
 
 export interface HttpAnswerOptions {
@@ -143,6 +145,7 @@ export class HttpAnswer implements ClientAnswer {
       this.#endDraining = closeAfterDraining(this.#request, this.#response, ending);
     } else if (ending === null) this.#response.end();
     else this.#response.end(ending);
+    this.#boundUnread();
   }
 
   /**
@@ -154,6 +157,7 @@ export class HttpAnswer implements ClientAnswer {
     this.closeConnection();
     this.begin(status, ['content-type', 'application/json', 'content-length', String(body.length)]);
     this.#response.end(body);
+    this.#boundUnread();
     // To whoever serves the request its client has gone: nothing more is written, and none of its
     // body comes. node tells so only of requests that are not answered yet.
     this.isGone = true;
@@ -229,6 +233,11 @@ export class HttpAnswer implements ClientAnswer {
     if (bytes.length <= FRAMED_BYTES_MAX) return chunkOf(bytes, LAST_CHUNK);
     this.write(bytes);
     return LAST_CHUNK;
+  }
+
+  /** What the kernel has not taken of an ended answer waits for a client that reads. */
+  #boundUnread(): void {
+    if (this.#response.writableLength > 0) this.watchReading(this.#answering.stalledMs, () => this.destroy());
   }
 
   /** Some of the request's body has not come: the answer is early. */

@@ -41,7 +41,10 @@ export class ClientConnection {
     return this.#answers.length;
   }
 
-  /** No request is open, and none is coming in. */
+  /**
+   * No request is open, and none is coming in; one of which some came before the last answer ended
+   * is not seen.
+   */
   get isIdle(): boolean {
     return this.open === 0 && this.socket.bytesRead === this.#bytesAnswered;
   }

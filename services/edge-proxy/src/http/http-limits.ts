@@ -71,6 +71,8 @@ export interface HttpLimits extends HttpBounds {
   /** Longest time without a byte of a body. */
   readonly bodyIdleMsMax: number;
   readonly bodyBytesPerSecondMin: number;
+  /** Longest time in which a client takes no byte of an ended answer. */
+  readonly stalledMs: number;
   /** Of one client network; not behind proxies. */
   readonly clientConnectionsMax: number;
   /** Requests of one connection without a complete answer. */
@@ -87,6 +89,7 @@ export function httpLimitsOf(config: ConfigOf<typeof HTTP_FIELDS>): HttpLimits {
     requestMsMax: Math.max(config.GATEWAY_HTTP_REQUEST_MS, config.GATEWAY_HTTP_HEAD_MS),
     bodyIdleMsMax: config.GATEWAY_HTTP_BODY_IDLE_MS,
     bodyBytesPerSecondMin: config.GATEWAY_HTTP_BODY_RATE,
+    stalledMs: config.GATEWAY_HTTP_STALLED_MS,
     keepAliveMs: config.GATEWAY_HTTP_KEEP_ALIVE_MS,
     connectionsMax: config.GATEWAY_HTTP_CONNECTIONS,
     clientConnectionsMax: config.GATEWAY_HTTP_CONNECTIONS_PER_CLIENT,

@@ -59,7 +59,7 @@ export interface HttpServer {
  */
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
-  const answering: Answering = { isDraining: false };
+  const answering: Answering = { isDraining: false, stalledMs: limits.stalledMs };
   const noEndpoint = refusalError(REFUSAL.unsupported_endpoint, {}, errorContext);
   const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
   const connections = new ClientConnections({
