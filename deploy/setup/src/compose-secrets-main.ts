@@ -26,7 +26,9 @@ const root = readFileSync(rootFile, 'utf8').trim();
 const derived = composeSecrets(root);
 const kept: Record<string, string> = {};
 for (const name of Object.keys(derived)) {
-  if (existsSync(`${directory}/${name}`)) kept[name] = readFileSync(`${directory}/${name}`, 'utf8');
+  const text = existsSync(`${directory}/${name}`) ? readFileSync(`${directory}/${name}`, 'utf8') : '';
+  // An empty one was never written whole.
+  if (text.trim() !== '') kept[name] = text;
 }
 const files = Object.entries(composeSecrets(root, kept));
 const missing = files.filter(([name]) => kept[name] === undefined);

@@ -95,6 +95,44 @@ test('a secret that was changed by hand stays and is named; the servers are told
   }
 });
 
+test.each([
+  ['an empty file is made again', '', null],
+  ['the password is what the service reads in it', '\n redis://admission:p@w@redis:6379\n', 'p@w'],
+])('of a secret file that is there %s', (_name, text, password) => {
+  const { directory, run } = startCommand();
+  try {
+    run();
+    const before = readFileSync(`${directory}/redis-url`, 'utf8');
+    writeFileSync(`${directory}/redis-url`, text);
+    run();
+    expect(readFileSync(`${directory}/redis-url`, 'utf8')).toBe(password === null ? before : text);
+    const hash = createHash('sha256')
+      .update(password ?? new URL(before).password)
+      .digest('hex');
+    expect(readFileSync(`${directory}/redis-users.acl`, 'utf8')).toContain(`user admission on #${hash} `);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test.each(['redis://admission:50%off@redis:6379', 'redis://redis:6379', 'something'])(
+  'a file that is no URL with a password, %s, is named, and nothing is written',
+  (text) => {
+    const { directory, run } = startCommand();
+    try {
+      run();
+      const before = readFileSync(`${directory}/redis-users.acl`, 'utf8');
+      writeFileSync(`${directory}/redis-url`, text);
+      const { stderr, status } = run();
+      expect([status, stderr]).toEqual([1, expect.stringContaining('the file redis-url is no URL with a password')]);
+      expect(stderr).not.toContain('50%');
+      expect(readFileSync(`${directory}/redis-users.acl`, 'utf8')).toBe(before);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+);
+
 test('what a release changes is written into the file that containers have mounted, also after a crash in the middle of it', () => {
   const { directory, run } = startCommand();
   try {

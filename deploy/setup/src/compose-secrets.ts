@@ -47,7 +47,10 @@ export function composeSecrets(root: string, kept: Readonly<Record<string, strin
     'grafana-password': of('grafana'),
     ...kept,
   };
-  const inUrl = (name: string, otherwise: string) => passwordIn(kept[name] ?? '') ?? otherwise;
+  const inUrl = (name: string, otherwise: string) => {
+    const text = kept[name];
+    return text === undefined ? otherwise : passwordIn(name, text);
+  };
   const users = redisUsers({
     default: secrets['redis-password'].trimEnd(),
     admission: inUrl('redis-url', redisPasswords.admission),
@@ -68,10 +71,16 @@ function passwordsOf(passwordOf: (service: ServiceName) => string): Record<Servi
   return Object.fromEntries(SERVICE_NAMES.map((name) => [name, passwordOf(name)])) as Record<ServiceName, string>;
 }
 
-/** Null for a text that is no URL with a password: it is no address of a server of compose. */
-function passwordIn(url: string): string | null {
-  const [, password] = /^[a-z+]+:\/\/[^:@/]*:([^@/]+)@/.exec(url) ?? [];
-  return password === undefined ? null : decodeURIComponent(password);
+/** As the service reads it. @throws Error for a text that is no URL with a password */
+function passwordIn(name: string, text: string): string {
+  const url = text.trim();
+  const password = URL.canParse(url) ? new URL(url).password : '';
+  try {
+    if (password !== '') return decodeURIComponent(password);
+  } catch {
+    // It is not encoded as a URL demands.
+  }
+  throw new Error(`the file ${name} is no URL with a password: mend it, or delete it to have it made again`);
 }
 
 /** A new root secret. */
