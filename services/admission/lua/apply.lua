@@ -36,7 +36,7 @@ end
 -- What is known of everything that is named, in one call, and what is newer, written together: a row costs no calls of its
 -- own. Nothing below reads these fields again before write_news.
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'ss', 'x', 'lt' }
+local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'tt', 'ss', 'x', 'lt' }
 local function ask_known(prefix, from, count)
   for at = from, from + (count - 1) * RECORD.size, RECORD.size do
     known_fields[#known_fields + 1] = prefix .. ARGV[at + RECORD.name]
@@ -127,8 +127,10 @@ local function put_record(record_key, is_newer, is_same, text)
 end
 if terms_version ~= '' then
   local is_newer = newer('tv', terms_version)
-  put_record(texts_prefix .. text_id, is_newer, terms_version == versions['tv'], terms_text)
-  if is_newer then
+  local is_same = terms_version == versions['tv']
+  put_record(texts_prefix .. text_id, is_newer, is_same, terms_text)
+  -- Another release writes the same terms in another form: the text of the form before may have expired.
+  if is_newer or (loading and is_same and text_id ~= versions['tt']) then
     put('tv', terms_version)
     put('tt', text_id)
     -- Each in a field of its own: one value of an account is at most 64 bytes long.

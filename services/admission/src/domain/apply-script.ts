@@ -46,6 +46,25 @@ export function ledgerEpochMark(ledgerEpoch: string): string {
   return shortHash(ledgerEpoch).slice(0, OTHER_EPOCH_CHARS);
 }
 
+/** Two epochs are taken for one by chance in one of so many cases. */
+const EPOCH_PARTS = 1_000_003;
+
+/**
+ * Processes compare the versions of the terms that they know as texts: another epoch of the ledger
+ * may count a version again that was lost with other terms (docs/protocol.md#r17). As a number it
+ * is the version still, and a little more. That of no terms is the same in every epoch.
+ */
+function termsVersionMark(version: number, ledgerEpoch: string | undefined): string {
+  if (version === 0 || ledgerEpoch === undefined) return String(version);
+  const bytes = Buffer.from(ledgerEpochMark(ledgerEpoch));
+  return `${version}.0${bytes.reduce((sum, byte) => (sum * 31 + byte) % EPOCH_PARTS, 0)}`;
+}
+
+/** The version in what {@link termsVersionMark} made. */
+export function versionOfTermsMark(mark: string): number {
+  return Math.floor(Number(mark));
+}
+
 /** Writes what is newer, then ends the holds of closed ids. */
 export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
   const { standing: snapshot, record, members = [], keyRecords = [] } = update;
@@ -66,7 +85,7 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
         accountVersion: load?.version ?? '',
         accountState: record?.state ?? '',
         stateVersion: record?.version ?? '',
-        termsVersion: snapshot?.terms?.version ?? '',
+        termsVersion: snapshot?.terms ? termsVersionMark(snapshot.terms.version, update.incarnation) : '',
         textId: terms?.id ?? '',
         text: terms?.text ?? '',
         periods: terms?.period ?? '',

@@ -1,5 +1,5 @@
 import type { BodyOf, billingUnchanged } from '@gateway/contracts/messages';
-import { ledgerEpochMark } from './apply-script.js';
+import { ledgerEpochMark, versionOfTermsMark } from './apply-script.js';
 import { keptRecords, type KeptRecords } from './kept-records.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
@@ -63,7 +63,7 @@ function readSummary(account: string, summary: string): KeptAccount {
     summary,
     balances: {
       account,
-      termsVersion: Number(termsVersion),
+      termsVersion: versionOfTermsMark(termsVersion ?? ''),
       rows: rows.map(([field, version]) => ({ name: field.slice(2), version: Number(version) })),
     },
     records: keptRecords(account, Number(stateVersion), fields),

@@ -31,6 +31,12 @@ test('a record comes back as it was stored, whatever of it is usual', () => {
   }
 });
 
+test('of a revoked key no models are stored: their list may be long', () => {
+  const record: KeyRecord = { ...usual, state: 'revoked', allowedModels: Array<string>(500).fill('acme/fixed') };
+  expect(storeKey(record).length).toBeLessThan(200);
+  expect(readStoredKey(storeKey(record), 'a', 'k')).toEqual({ ...record, allowedModels: null });
+});
+
 test('of a usual key only what tells it apart is stored', () => {
   expect(JSON.parse(storeKey(usual))).toEqual(['m', Buffer.from(usual.digest, 'hex').toString('base64url'), 7]);
 });

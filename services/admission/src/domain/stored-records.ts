@@ -68,11 +68,15 @@ type KeyFacts = [
 /** What most keys are: at the end of a text it is left out. */
 const USUAL: readonly unknown[] = [undefined, undefined, undefined, 'api', 'active', null, null, null];
 
-/** A key's record without what its name says, and without what most keys have alike. */
+/**
+ * A key's record without what its name says, without what most keys have alike, and of one that is
+ * revoked for good without its models: their list may be long, and nobody asks for it.
+ */
 export function storeKey(record: KeyRecord): string {
   const { member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version } = record;
   const shortDigest = Buffer.from(digest, 'hex').toString('base64url');
-  const facts: KeyFacts = [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, allowedModels];
+  const models = state === 'revoked' ? null : allowedModels;
+  const facts: KeyFacts = [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, models];
   const unusual = facts.findLastIndex((fact, at) => fact !== USUAL[at]);
   return JSON.stringify(facts.slice(0, unusual + 1));
 }

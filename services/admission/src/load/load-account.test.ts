@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
+import { Redis } from 'ioredis';
 import { applyCall } from '../domain/apply-script.js';
-import { bucketKeys } from '../domain/store-keys.js';
-import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
+import { accountKeys, bucketKeys } from '../domain/store-keys.js';
+import { NO_PLAN, PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
 let world: World;
@@ -180,6 +181,37 @@ test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 2 * PRICE, version: 3 });
   account.state.incarnation = 'ledger-1';
+});
+
+test('terms that the ledger had and lost decide at no replica, though their version was counted again', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  const two = await world.replica();
+  const three = await world.replica();
+  account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 1_000 }, version: 2 };
+  for (const replica of [one, two]) await mustAdmit(replica, admitEntry(replica.clock, [account.digest]));
+  account.state.incarnation = 'ledger-3';
+  account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 0 }, version: 2 };
+  const snapshot = { account: account.account, rows: [], closed: [] };
+  await one.admission.applySnapshots({ incarnation: 'ledger-3', accounts: [snapshot] });
+  for (const replica of [three, two, one]) {
+    expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
+      row: REFUSAL.rate_limited,
+    });
+  }
+});
+
+test('terms whose text another release has written, and which has expired, are known again by a load', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 1_000 }, version: 2 };
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const keys = bucketKeys(bucketOfAccount(account.account));
+  const [accountKey = ''] = accountKeys(keys, account.account).filter((key) => key.includes('a:'));
+  const redis = new Redis(world.server.url);
+  expect(await redis.hexists(accountKey, 'tt')).toBe(1);
+  await redis.hset(accountKey, 'tt', 'another-form');
+  await redis.quit();
+  const two = await world.replica();
+  await mustAdmit(two, admitEntry(two.clock, [account.digest]));
 });
 
 test('a digest that accounts does not know is asked for once by all replicas, until that is forgotten', async () => {
