@@ -2,7 +2,10 @@ import { BusFault } from '@gateway/bus';
 import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { ReadyChecks, Secret, publicHalfOf, type OpeningKeys } from '@gateway/service-kit';
-import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
+import { recordingLog, startTestBus, until, type RecordingLog, type TestBus } from '@gateway/testkit';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import type { TokenAttempts } from '../src/operator-api/token-attempts.js';
 import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/service.js';
 
@@ -200,6 +203,35 @@ export async function send(url: string, method: string, options: SendOptions = {
   };
 }
 
-export function errorOf(answer: Answer): { code: string; message: string; param: string | null; request_id: string } {
+/**
+ * One HTTP request whose body comes in two pieces; `between` runs while the second one is awaited.
+ */
+export async function sendInPieces(
+  dashboard: Pick<RunningDashboard, 'bodyBytesHeld'>,
+  url: string,
+  { method = 'POST', body, headers }: { method?: string; body: object; headers: Record<string, string> },
+  between: () => void,
+): Promise<Pick<Answer, 'status' | 'body'>> {
+  const sent = JSON.stringify(body);
+  const length = String(Buffer.byteLength(sent));
+  const asked = request(url, {
+    method,
+    headers: { 'content-type': 'application/json', 'content-length': length, ...headers },
+  });
+  const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
+  asked.write(sent.slice(0, 1));
+  await until('the rest of the body is awaited', () => dashboard.bodyBytesHeld() > 0);
+  between();
+  asked.end(sent.slice(1));
+  const [response] = await answered;
+  return { status: response.statusCode ?? 0, body: JSON.parse(await textOf(response)) as Record<string, unknown> };
+}
+
+export function errorOf(answer: Pick<Answer, 'body'>): {
+  code: string;
+  message: string;
+  param: string | null;
+  request_id: string;
+} {
   return answer.body['error'] as never;
 }

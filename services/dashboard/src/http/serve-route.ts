@@ -32,7 +32,10 @@ export interface Api<R extends Route, C extends Caller> {
   readonly access: AccessLog;
   /** There is no place for the request now. */
   busy(): Refusal;
-  /** Who asks, or why they may not use the route. */
+  /**
+   * Who asks, or why they may not use the route. Asked again when the body came later than its
+   * head: nothing may be kept from the first time.
+   */
   identify(route: R, request: Request, response: Response): Promise<C | Refusal>;
   /** Why somebody who is known may not use the route all the same; null: they may. */
   authorize?(route: R, caller: C, origin: RequestOrigin): Refusal | null;
@@ -120,6 +123,22 @@ interface Outcome<C> {
   readonly handled: Handled | 'aborted';
 }
 
+/** Who asks, and why they may not use the route. */
+type Asking<C> =
+  { readonly caller: C; readonly refusal: null } | { readonly caller: C | null; readonly refusal: Refusal };
+
+async function whoMay<R extends Route, C extends Caller>(
+  api: Api<R, C>,
+  route: R,
+  request: Request,
+  response: Response,
+  origin: RequestOrigin,
+): Promise<Asking<C>> {
+  const caller = await api.identify(route, request, response);
+  if (isRefused(caller)) return { caller: null, refusal: caller };
+  return { caller, refusal: api.authorize?.(route, caller, origin) ?? null };
+}
+
 async function outcomeOf<R extends Route, C extends Caller>(
   api: Api<R, C>,
   route: R,
@@ -134,24 +153,29 @@ async function outcomeOf<R extends Route, C extends Caller>(
     // Who asks is looked up at a place; a body is awaited at none.
     const early = route.access === 'anyone' ? true : await place.take();
     if (early !== true) return ended(early === 'gone' ? 'aborted' : api.busy());
-    const found = await api.identify(route, request, response);
-    if (isRefused(found)) return ended(found);
-    caller = found;
-    const forbidden = api.authorize?.(route, caller, origin) ?? null;
-    if (forbidden !== null) return ended(forbidden);
-    if (route.method !== 'GET') place.release();
+    let asking = await whoMay(api, route, request, response, origin);
+    ({ caller } = asking);
+    if (asking.refusal !== null) return ended(asking.refusal);
+    const bodyComesLater = route.method !== 'GET' && !request.complete;
+    if (bodyComesLater) place.release();
     const raw = { request, params: paramsOf(route, request), query: request.query };
     const input = await readInput(route, raw, api.bodyBoundsOf(route));
     if (input === 'aborted' || isRefused(input)) return ended(input);
     const taken = await place.take();
     if (taken !== true) return ended(taken === 'gone' ? 'aborted' : api.busy());
-    const handled = await api.run(route, caller, input, request);
+    if (bodyComesLater) {
+      // A right that was taken away while the body was awaited is none.
+      asking = await whoMay(api, route, request, response, origin);
+      caller = asking.caller ?? caller;
+      if (asking.refusal !== null) return ended(asking.refusal);
+    }
+    const handled = await api.run(route, asking.caller, input, request);
     if (isRefused(handled)) return ended(handled);
     const { file, stream } = handled;
     const lasting = file ? 'files' : stream ? 'streams' : null;
     if (lasting !== null && !place.moveTo(lasting)) return ended(api.busy());
     if (file) {
-      const { actor = STRANGER, account } = caller;
+      const { actor = STRANGER, account } = asking.caller;
       await api.access.noted({ action: 'export', actor, account: account?.id ?? null, objectId: route.id, origin });
     }
     return ended(handled);

@@ -1,10 +1,17 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { UUID_PATTERN } from '@gateway/contracts/ids';
+import { secretFrom, UUID_PATTERN } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
-import { ACCOUNT, KEY, MODEL } from '../../test/examples.js';
-import { errorOf, ROOT_TOKEN, send, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import { ACCOUNT, KEY, MODEL, OPERATOR } from '../../test/examples.js';
+import {
+  errorOf,
+  ROOT_TOKEN,
+  send,
+  sendInPieces,
+  startOperatorWorld,
+  type OperatorWorld,
+} from '../../test/operator-world.js';
 import { REQUESTS_OPEN_MAX } from '../http/listener.js';
 import { ROUTE_TABLE } from './routes.js';
 import { BODY_BYTES_MAX } from './app.js';
@@ -228,6 +235,33 @@ test('no secret, token or credential is in a log, and none but the new one in an
   const told = JSON.stringify([world.log.lines, answers.map(({ text: answered }) => answered)]);
   expect(told).not.toContain('canary');
   for (const secret of [ROOT_TOKEN, made.body['secret'] as string]) expect(told).not.toContain(secret);
+});
+
+test.each([
+  ['was deleted', null, 401, 'invalid_operator_token'],
+  ['has a lesser role', { ...OPERATOR, role: 'readonly' }, 403, 'operator_forbidden'],
+])('an operator who %s while their body was awaited changes nothing', async (_what, later, status, code) => {
+  let operator: object | null = { ...OPERATOR, role: 'admin' };
+  world.scriptByName('accounts.find-operator', () => ({ operator }));
+  const answer = await sendInPieces(
+    world.dashboard,
+    `${world.dashboard.operatorUrl}/operator/v1/accounts`,
+    {
+      body: { name: 'Ada', email: 'ada@example.com' },
+      headers: { authorization: `Bearer ${secretFrom('mgo_', 'd'.repeat(40))}` },
+    },
+    () => (operator = later),
+  );
+  expect([answer.status, errorOf(answer).code]).toEqual([status, code]);
+  expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator', 'accounts.find-operator']);
+});
+
+test('an operator whose body comes with its head is looked up once', async () => {
+  world.scriptByName('accounts.find-operator', () => ({ operator: { ...OPERATOR, role: 'admin' } }));
+  const body = { name: 'Ada', email: 'ada@example.com' };
+  const token = secretFrom('mgo_', 'd'.repeat(40));
+  expect((await world.send('POST', '/accounts', { body, token })).status).toBe(201);
+  expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator', 'accounts.create-account']);
 });
 
 /** What a connection answers to these bytes: an answer with a body. */

@@ -10,18 +10,30 @@ import type { Context } from './route.js';
 type Known = Pick<Context, 'secrets' | 'services' | 'attempts'>;
 
 const AGAIN_SECONDS = 10;
-/** Where in `response.locals` the operator of a session stands. */
+/** Where in `response.locals` stands what finds the operator of a session. */
 const SIGNED_IN = 'signedInOperator';
+type FindSignedIn = () => Promise<Operator | null>;
 
-/** Says that a session of the pages has named who asks: no token is looked at any more. */
-export function setSignedIn(response: Response, operator: Operator): void {
-  response.locals[SIGNED_IN] = operator;
+/**
+ * Says that a session of the pages names who asks: no token is looked at any more.
+ * @param operator whom it has just named; the first question is answered with that
+ * @param findAgain whom it names now, for each later question; null: it has ended
+ */
+export function setSignedIn(response: Response, operator: Operator, findAgain: FindSignedIn): void {
+  let known: Operator | null = operator;
+  const find: FindSignedIn = () => {
+    const named = known === null ? findAgain() : Promise.resolve(known);
+    known = null;
+    return named;
+  };
+  response.locals[SIGNED_IN] = find;
 }
 
-/** Who asks: the operator of a session, else whoever holds the token in the header. */
+/** Who asks now: the operator of a session, else whoever holds the token in the header. */
 export async function whoAsks(context: Known, request: Request, response: Response): Promise<Operator | Refusal> {
-  const signedIn = response.locals[SIGNED_IN] as Operator | undefined;
-  return signedIn ?? authenticate(context, request.headers.authorization, placeOf(request).client);
+  const find = response.locals[SIGNED_IN] as FindSignedIn | undefined;
+  if (find === undefined) return authenticate(context, request.headers.authorization, placeOf(request).client);
+  return (await find()) ?? refuse('invalid_operator_token', "the operator's session has ended; sign in again");
 }
 
 /**

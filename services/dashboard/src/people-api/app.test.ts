@@ -5,7 +5,15 @@ import { MESSAGES } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
 import { until } from '@gateway/testkit';
 import { EXAMPLES, exportPage, KEY, OPERATOR, RECORD, REQUEST_ID } from '../../test/examples.js';
-import { errorOf, OLD_PEPPER, OLD_ROOT_TOKEN, PEPPER, ROOT_TOKEN, type Answer } from '../../test/operator-world.js';
+import {
+  errorOf,
+  OLD_PEPPER,
+  OLD_ROOT_TOKEN,
+  PEPPER,
+  ROOT_TOKEN,
+  sendInPieces,
+  type Answer,
+} from '../../test/operator-world.js';
 import { NO_RECORD, PAGE_EXAMPLES, PASSWORD, TOKEN, type PageExample } from '../../test/page-examples.js';
 import {
   DASHBOARD_ORIGIN,
@@ -508,6 +516,54 @@ test("an operator's sign-out ends the session: the cookie of before opens nothin
     expectError(await list(), 'not_signed_in');
     expectError(await world.send('GET', '/api/session', { who: null, headers }), 'not_signed_in');
   }
+});
+
+const { session: owned } = PEOPLE.owner;
+test.each([
+  ['whose session has ended', null, 401, 'not_signed_in'],
+  ['who was removed from the account', { ...owned, accounts: [] }, 404, 'not_found'],
+  [
+    'who is a member only',
+    { ...owned, accounts: owned.accounts.map((account) => ({ ...account, role: 'member' })) },
+    403,
+    'forbidden',
+  ],
+])('somebody %s while their body was awaited changes nothing', async (_who, later, status, code) => {
+  let session: object | null = owned;
+  world.scriptByName('accounts.find-session', () => ({ session }));
+  const { body, path } = exampleOfId('putMember');
+  const answer = await sendInPieces(
+    world.dashboard,
+    `${world.dashboard.pagesUrl}/api${path.replace('{account}', 'acc_1')}`,
+    {
+      method: 'PUT',
+      body: body as object,
+      headers: {
+        cookie: `gw_session=${PEOPLE.owner.cookie}`,
+        'x-csrf-token': world.secrets.csrfTokenOf(PEOPLE.owner.cookie),
+      },
+    },
+    () => (session = later),
+  );
+  expect([answer.status, errorOf(answer).code]).toEqual([status, code]);
+  expect(world.askedNames()).toEqual([]);
+});
+
+test('an operator whose session has ended while their body was awaited changes nothing', async () => {
+  const answer = await sendInPieces(
+    world.dashboard,
+    `${world.dashboard.pagesUrl}/api/operator/v1/accounts`,
+    {
+      body: { name: 'Ada', email: 'ada@example.com' },
+      headers: {
+        cookie: `gw_operator=${ROOT_COOKIE}`,
+        'x-csrf-token': world.secrets.csrfTokenOf(ROOT_COOKIE),
+      },
+    },
+    () => world.operatorSessions.clear(),
+  );
+  expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_operator_token']);
+  expect(world.askedNames()).toEqual([]);
 });
 
 test("a session of an operator is asked for with the tokens that are root's now, and made without any", async () => {

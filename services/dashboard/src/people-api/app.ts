@@ -110,7 +110,7 @@ function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: Page
     const operator = await findOperator(asked);
     const refusal = refuseNoOperator(asked, operator, request);
     if (refusal !== null) return void (await sendHandled(api, request, response, refusal));
-    if (operator !== null) setSignedIn(response, operator);
+    if (operator !== null) setSignedIn(response, operator, () => findOperator(asked));
     // Below the mount the path is without its prefix; the operator API knows it with its own.
     request.url = `${OPERATOR_PREFIX}${request.url}`;
     operatorApp(request, response);
