@@ -12,8 +12,10 @@ import {
   accountsKeyCreation,
   accountsListKeys,
   accountsNames,
+  accountsNoteAccess,
   accountsRequestReset,
   accountsResendVerification,
+  accountsSignUp,
   accountsUseMailToken,
   type MailTokenKind,
 } from '@gateway/contracts/messages';
@@ -32,6 +34,7 @@ const people = onceUsed(() => world.people);
 const pool = onceUsed(() => world.database.pool);
 afterEach(() => world.fund(FUNDED));
 
+const REQUEST_ID = '0193a1b2-0000-7000-8000-000000000001';
 const hash = (name = 'first') => hashOf(name);
 const digest = () => randomBytes(32).toString('hex');
 const mails = async () => Promise.all((await world.mailbox.mails()).map(readMail));
@@ -328,6 +331,45 @@ test('closing an account takes password, sessions and tokens of whoever has no o
   expect(await beginSignIn(email, newClient())).toEqual({ kind: 'proceed', user: null });
   expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
   expect(await signUp(email)).toEqual({ kind: 'accepted' });
+});
+
+test('closing an account leaves no network and no user agent of whoever has no other: of sign-ups and files neither', async () => {
+  const signUpFrom = {
+    name: 'Ann',
+    email: randomEmail(),
+    client: newClient(),
+    agent: 'Browser of Ann',
+    requestId: REQUEST_ID,
+  };
+  await world.dashboard.request(accountsSignUp, signUpFrom);
+  const { text } = await mailTo(signUpFrom.email, 'Verify');
+  await use(tokenIn(text), 'verify');
+  const begun = await beginSignIn(signUpFrom.email, newClient());
+  const id = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
+  const account = (await open(id, 'second')).session?.accounts[0]?.id ?? '';
+  const origin = { client: '192.0.2.7', agent: 'Browser of Ann', requestId: REQUEST_ID };
+  const exported = { kind: 'access', action: 'export', account, objectId: 'exportUsageRecords', origin } as const;
+  const entries = [
+    { ...exported, actor: `user:${id}` },
+    { ...exported, actor: ACTOR },
+  ];
+  await world.dashboard.request(accountsNoteAccess, { entries });
+  const where = (actor: string) =>
+    world.sql.query<{ action: string; origin: string }>(
+      'SELECT action, concat(client, agent) AS origin FROM audit_log WHERE actor = $1 AND account = $2 ORDER BY id',
+      [actor, account],
+    );
+  expect((await where(`user:${id}`)).map(({ action, origin: from }) => [action, from !== ''])).toEqual([
+    ['sign_up', true],
+    ['export', true],
+  ]);
+  world.answerClosing({ closed: true });
+  accepted(await world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR }));
+  const left =
+    'SELECT action FROM audit_log WHERE (actor = $1 OR object_id = $2) AND (client, agent) IS DISTINCT FROM (NULL, NULL)';
+  expect(await world.sql.query(left, [`user:${id}`, id])).toEqual([]);
+  expect((await where(`user:${id}`)).map(({ action }) => action)).toEqual(['sign_up', 'export']);
+  expect((await where(ACTOR))[0]).toEqual({ action: 'export', origin: '192.0.2.7Browser of Ann' });
 });
 
 test('what is over is deleted, and nothing else', async () => {
