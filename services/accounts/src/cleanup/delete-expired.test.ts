@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { accountsResendVerification } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { randomEmail } from '../../test/operator-client.js';
-import { startPeopleWorld, tokenIn } from '../../test/people-client.js';
+import { newClient, startPeopleWorld, tokenIn } from '../../test/people-client.js';
 import type { Funding } from '../base/rules.js';
 import { SIGN_UP_KEPT_MS, deleteSignUps } from './delete-expired.js';
 import { createCleanupStore } from './store.js';
@@ -25,8 +27,13 @@ const deleteOld = (inLedger: readonly string[] = []) =>
     },
     nowMs: () => Date.now(),
   });
-const age = (email: string, ms: number) =>
-  world.sql.execute("UPDATE users SET signed_up_at = now() - $2 * interval '1 ms' WHERE email = $1", [email, ms]);
+/** The sign-up, and with it the links that were mailed, as if they were made so much earlier. */
+const age = async (email: string, ms: number) => {
+  await world.sql.execute("UPDATE users SET signed_up_at = now() - $2 * interval '1 ms' WHERE email = $1", [email, ms]);
+  const links = `UPDATE mail_tokens SET expires_at = expires_at - $2 * interval '1 ms'
+    WHERE user_id = (SELECT id FROM users WHERE email = $1)`;
+  await world.sql.execute(links, [email, ms]);
+};
 const signUp = async (ms: number) => {
   const email = randomEmail();
   await people.signUp(email);
@@ -53,6 +60,29 @@ test('a sign-up that nobody verified for seven days is gone with all that was ma
   expect(await people.useToken(old.token, 'verify')).toEqual({ kind: 'token_invalid' });
   await people.signUp(old.email);
   await people.mailTo(old.email, 'Verify');
+});
+
+test('nobody is deleted under a link that was just mailed, nor who has just signed up again', async () => {
+  const [resent, again] = [await signUp(OLD), await signUp(OLD)];
+  const client = newClient();
+  await world.dashboard.request(accountsResendVerification, { email: resent.email, client });
+  const link = await until('another link', async () => {
+    const token = tokenIn((await people.mailTo(resent.email, 'Verify')).text);
+    return token !== resent.token && token;
+  });
+  await people.signUp(again.email);
+  // Its link alone does not keep it: the mail may be late.
+  await until('the sign-up is taken', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
+  await world.sql.execute('DELETE FROM mail_tokens WHERE user_id = $1', [again.id]);
+  expect(await deleteOld()).toBe(0);
+  const store = createCleanupStore(pool);
+  // Nor do they stand before others: billing is not asked about them.
+  expect(await store.unverifiedSignUps(Date.now() - SIGN_UP_KEPT_MS, 100)).toEqual([]);
+  expect(await store.deleteSignUp(resent.id)).toBe(false);
+  expect(await people.useToken(link, 'verify')).toEqual({ kind: 'used', email: resent.email });
+  // When the link is over, everything is as before.
+  await age(again.email, OLD);
+  expect(await deleteOld()).toBe(1);
 });
 
 test('who verified, who was given something, or whose account somebody cares for, stays', async () => {

@@ -39,14 +39,15 @@ export function createCleanupStore(pool: Pool) {
       );
     },
     /**
-     * People who signed up before this time (epoch milliseconds) and never verified their address,
-     * oldest first.
+     * People who signed up before this time (epoch milliseconds), never verified their address and
+     * have no link that can still be used, oldest first.
      */
     unverifiedSignUps: (before: number, limit: number) =>
       onPool(pool).query<{ readonly user: string; readonly account: string }>(UNVERIFIED, [new Date(before), limit]),
     /**
-     * Deletes person and account of a sign-up. False: they stay, because something refers to them
-     * or the address was verified meanwhile. A function of the database decides that.
+     * Deletes person and account of a sign-up. False: they stay, because something refers to them,
+     * or because the address was verified or a link mailed meanwhile. A function of the database
+     * decides that.
      */
     deleteSignUp: (user: string): Promise<boolean> =>
       inTransaction(pool, async (tx) => {
@@ -78,4 +79,6 @@ const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (
 const REFUSED = 'SELECT forget_refused_attempts($1) AS gone';
 /** Everybody who signed up has their own account. */
 const UNVERIFIED = `SELECT u.id AS user, (SELECT min(m.account) FROM members m WHERE m.user_id = u.id) AS account
-  FROM users u WHERE u.signed_up_at < $1 AND NOT u.email_verified ORDER BY u.signed_up_at LIMIT $2`;
+  FROM users u WHERE u.signed_up_at < $1 AND NOT u.email_verified
+   AND NOT EXISTS (SELECT FROM mail_tokens t WHERE t.user_id = u.id AND t.expires_at > now())
+  ORDER BY u.signed_up_at LIMIT $2`;

@@ -42,12 +42,15 @@ export function createPeopleWrites(tx: Tx) {
   };
   /**
    * The user of an address in lower case, locked; created without a verified address if there is
-   * none.
+   * none. A sign-up that nobody verified, made again, counts as made now.
    */
   const ensureUser = async ({ id, email, signedUpAt }: NewUser): Promise<User> => {
     // Written even when nothing changes: the row is locked, and a user created meanwhile is seen.
     const text = `INSERT INTO users (id, email, email_verified, signed_up_at) VALUES ($1, $2, false, $3)
-        ON CONFLICT (email) DO UPDATE SET email_verified = users.email_verified RETURNING *`;
+        ON CONFLICT (email) DO UPDATE SET email_verified = users.email_verified,
+          signed_up_at = CASE WHEN users.signed_up_at IS NULL OR users.email_verified THEN users.signed_up_at
+                              ELSE coalesce(excluded.signed_up_at, users.signed_up_at) END
+        RETURNING *`;
     const values = [id, email, signedUpAt === undefined ? null : new Date(signedUpAt)];
     return userFromRow(await written(tx.one<UserRow>(text, values)));
   };
