@@ -661,15 +661,46 @@ test("the gateway's refusals pass as they are; its ignorance of the key makes th
   expect(errorOf(limited)).toMatchObject({ code: 'rate_limited', request_id: REQUEST_ID });
   let keys = 0;
   world.scriptByName('accounts.ensure-playground-key', () => ({ key: `key_${(keys += 1)}` }));
-  world.edge.answer((response) => void response.writeHead(keys === 0 ? 401 : 200).end('data: [DONE]\n\n'));
+  const unknown = JSON.stringify({ error: { code: 'invalid_api_key' } });
+  world.edge.answer((response) =>
+    keys === 0 ? response.writeHead(401).end(unknown) : response.end('data: [DONE]\n\n'),
+  );
   expect((await turn()).status).toBe(200);
   expect(keys).toBe(1);
-  world.edge.answer((response) => void response.writeHead(401).end('{}'));
+  world.edge.answer((response) => void response.writeHead(401).end(unknown));
   expectError(await turn(), 'dependency_unavailable');
   world.refuseByName('accounts.ensure-playground-key', 'not_in_force');
   expectError(await turn(), 'not_in_force');
   world.edge.answer((response) => void response.destroy());
   expectError(await turn(), 'dependency_unavailable');
+});
+
+test.each([
+  ['a provider that refused', JSON.stringify({ error: { code: 'upstream_auth_error', message: 'tell the operator' } })],
+  ['no text that can be read', '<html>'],
+  ['nothing', ''],
+  [
+    'more than is read for a code',
+    JSON.stringify({ error: { code: 'invalid_api_key', message: 'x'.repeat(200_000) } }),
+  ],
+])('a 401 of the gateway with %s passes as it is, and makes no key', async (_what, text) => {
+  world.edge.answer((response) => {
+    response.writeHead(401, { 'content-type': 'application/json', 'x-gateway-request-id': REQUEST_ID });
+    response.end(text);
+  });
+  const response = await fetch(`${world.dashboard.pagesUrl}/api/accounts/acc_1/playground`, {
+    method: 'POST',
+    headers: {
+      cookie: `gw_session=${PEOPLE.owner.cookie}`,
+      'x-csrf-token': world.secrets.csrfTokenOf(PEOPLE.owner.cookie),
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(exampleOfId('playground').body),
+  });
+  expect([response.status, response.headers.get('x-gateway-request-id')]).toEqual([401, REQUEST_ID]);
+  expect(await response.text()).toBe(text);
+  expect(world.edge.asked).toHaveLength(1);
+  expect(world.askedNames()).toEqual([]);
 });
 
 test('a service that is away is 503, and never a person who is not signed in', async () => {

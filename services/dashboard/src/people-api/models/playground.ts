@@ -1,5 +1,6 @@
 import { PAGE_ERRORS, playgroundRequest, type PageError } from '@gateway/contracts/pages';
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { z } from 'zod';
 import { refusePage } from '../refusals.js';
@@ -14,6 +15,8 @@ const BODY_BYTES_MAX = 1024 * 1024;
 /** Headers of the gateway's answer that the page gets. */
 const PASSED_HEADERS = ['content-type', 'retry-after', REQUEST_ID_HEADER];
 const UNAUTHORIZED = 401;
+/** Of a refusal of the edge, in which its code is looked for. */
+const REFUSAL_BYTES_MAX = 64 * 1024;
 
 type Request = AccountRequest & { readonly body: z.output<typeof playgroundRequest> };
 
@@ -66,19 +69,43 @@ async function callEdge(request: Request, signal: AbortSignal) {
   const owner = playgroundOwner(account);
   const { secret } = sessions.playgroundKey(owner);
   const call = { ...body, stream: true, stream_options: { include_usage: true } };
-  const first = await edge.chat(secret, call, signal);
-  if (first.status !== UNAUTHORIZED) return first;
-  discard(first);
+  const first = await knownAnswer(await edge.chat(secret, call, signal));
+  if (first !== null) return first;
   const refusal = await ensurePlaygroundKey(request, owner, actor);
   if (refusal !== null) return refusal;
-  const second = await edge.chat(secret, call, signal);
-  if (second.status !== UNAUTHORIZED) return second;
-  discard(second);
-  return refusePage('dependency_unavailable', 'the key of the playground is not in force yet; try again');
+  const second = await knownAnswer(await edge.chat(secret, call, signal));
+  return second ?? refusePage('dependency_unavailable', 'the key of the playground is not in force yet; try again');
 }
 
-function discard({ body }: EdgeAnswer): void {
-  body.on('error', () => undefined).resume();
+/**
+ * The answer as it came; null: the edge does not know the key. A 401 may as well say that a
+ * provider refused the gateway's own credential, which no other key mends.
+ */
+async function knownAnswer(answer: EdgeAnswer): Promise<EdgeAnswer | null> {
+  if (answer.status !== UNAUTHORIZED) return answer;
+  const read: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of answer.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    read.push(piece);
+    bytes += piece.length;
+    if (bytes > REFUSAL_BYTES_MAX) break;
+  }
+  if (isUnknownKey(Buffer.concat(read).toString())) return null;
+  return { ...answer, body: Readable.from(again(read, answer.body)) };
+}
+
+function isUnknownKey(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { error?: { code?: unknown } } | null)?.error?.code === 'invalid_api_key';
+  } catch {
+    return false;
+  }
+}
+
+/** What was read of a body, and then its rest. */
+async function* again(read: readonly Buffer[], rest: Readable): AsyncGenerator<Buffer> {
+  yield* read;
+  yield* rest as AsyncIterable<Buffer>;
 }
 
 function sendRefusal(
