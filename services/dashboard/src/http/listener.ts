@@ -8,6 +8,7 @@ import {
 } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { breakOff } from './break-off.js';
 import { HeldBytes, Places } from './places.js';
 import { RequestPlace, type ListenerPlaces } from './request-place.js';
 
@@ -162,7 +163,7 @@ function boundConnections(server: Server, max: number): void {
  */
 function endWhenStalled(response: ServerResponse, stalledMsMax: number): void {
   response.setTimeout(stalledMsMax, () => {
-    if (response.writableLength > 0) response.destroy();
+    if (response.writableLength > 0) breakOff(response);
     else response.socket?.setTimeout(stalledMsMax);
   });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { breakOff } from './break-off.js';
 
 /** A text of any length, page by page. */
 export interface TextFile {
@@ -49,7 +50,7 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
     return null;
   } catch (error) {
     if (gone.signal.aborted) return null;
-    response.destroy();
+    breakOff(response);
     return error;
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { BusFault } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
@@ -104,6 +105,51 @@ test.each<[string, () => unknown]>([
   const response = await open(PATH);
   await expect(bodyOf(response)).rejects.toThrow('aborted');
   expect(response.trailers).toEqual({});
+});
+
+/**
+ * A connection that has asked for the file over HTTP/1.0; nothing is read of it yet. It reads by
+ * single bytes: a reset that comes with a read that is not full would be an end for libuv.
+ */
+async function openHttp10(at: OperatorWorld): Promise<Socket> {
+  const onread = { buffer: Buffer.alloc(1), callback: () => true };
+  const socket = connect({ port: at.dashboard.operatorPort, host: '127.0.0.1', onread }).pause();
+  await once(socket, 'connect');
+  socket.write(`GET /operator/v1${PATH} HTTP/1.0\r\nauthorization: Bearer ${ROOT_TOKEN}\r\n\r\n`);
+  return socket;
+}
+
+/** How a connection ends that is read to its end: `end`, or the code of its error. */
+async function endOf(socket: Socket): Promise<string | undefined> {
+  const end = new Promise<string | undefined>((resolve) => {
+    socket.once('end', () => resolve('end'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+  });
+  socket.resume();
+  return end;
+}
+
+test('over HTTP/1.0 a whole file ends with its connection, and one that cannot be finished with a reset', async () => {
+  scriptPages(1);
+  expect(await endOf(await openHttp10(world))).toBe('end');
+  world.scriptByName(EXPORT, (body) => {
+    if ((body as Asked).after === null) return exportPage('first', IDS[0] as string, true);
+    throw new BusFault('disconnected', 'billing is away');
+  });
+  expect(await endOf(await openHttp10(world))).toBe('ECONNRESET');
+});
+
+test('over HTTP/1.0 a file that its client has not taken for too long ends with a reset', async () => {
+  const impatient = await startOperatorWorld(undefined, { options: { stalledMsMax: 200 } });
+  try {
+    impatient.scriptByName(EXPORT, () => exportPage('x'.repeat(500_000), IDS[0] as string, true));
+    const socket = await openHttp10(impatient);
+    await until('it is asked for', () => impatient.asked.length > 0);
+    await until('it is given up', () => impatient.dashboard.requestsOpen() === 0);
+    expect(await endOf(socket)).toBe('ECONNRESET');
+  } finally {
+    await impatient.stop();
+  }
 });
 
 test('pages are asked for as the client takes them, and no more when it has gone', async () => {
