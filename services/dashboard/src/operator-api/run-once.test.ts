@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7, secretFrom } from '@gateway/contracts/ids';
 import { BusFault } from '@gateway/bus';
-import { ACCOUNT, KEY, OPERATOR } from '../../test/examples.js';
+import { ACCOUNT, EXAMPLES, KEY, OPERATOR, type Example } from '../../test/examples.js';
 import { errorOf, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 
 const COMMAND = makeUuidV7(Date.UTC(2026, 10, 20));
@@ -113,6 +113,19 @@ test('what is not in force, and faults, are not kept: the repetition does it aga
   expect(new Set(asked('accounts.rotate-key').map((body) => (body as { command: string }).command))).toEqual(
     new Set([COMMAND]),
   );
+});
+
+test('what may be tried later is not kept: the repetition is told again how long to wait, or it is done', async () => {
+  const example = EXAMPLES['testSource'] as Example;
+  for (const [name, answer] of Object.entries(example.answers)) world.scriptByName(name, () => answer);
+  world.refuseByName('edge.test-source', 'too_many_attempts');
+  for (const _again of [1, 2]) {
+    const refused = await world.send('POST', example.path, { headers });
+    expect([refused.status, refused.headers.get('idempotent-replayed')]).toEqual([429, null]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  world.scriptByName('edge.test-source', () => example.answers['edge.test-source']);
+  expect((await world.send('POST', example.path, { headers })).status).toBe(200);
 });
 
 test('the secret beside a refusal is not kept', async () => {

@@ -9,6 +9,7 @@ import type { Context } from './route.js';
 
 /** A longer answer is not kept: its request is then done again, under the same command. */
 const KEPT_CHARS_MAX = 200_000;
+const TOO_MANY = PAGE_ERRORS.too_many_attempts;
 /** Shown once; a repeated request answers null. */
 const SHOWN_ONCE = ['secret', 'token'];
 
@@ -22,7 +23,7 @@ export interface OnceRequest {
 /**
  * Does what a request with an idempotency key asks once: begin, the verb under the stored command,
  * end. A dashboard that dies in between repeats the verb under the same command, and the verbs make
- * nothing twice. Faults and 503 are not kept.
+ * nothing twice. Faults, 503 and 429 are not kept: they say that it was not done now.
  */
 export async function runOnce(
   { secrets, services, log }: Pick<Context, 'secrets' | 'services' | 'log'>,
@@ -57,7 +58,8 @@ async function keep(
   // What stands beside a refusal may hold a secret, so only the refusal itself is kept.
   const kept = isRefused(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
   const body = JSON.stringify(kept);
-  if (status >= 500 || body.length > KEPT_CHARS_MAX) return;
+  const isForNow = status >= 500 || status === TOO_MANY;
+  if (isForNow || body.length > KEPT_CHARS_MAX) return;
   try {
     await services.request(accountsEndIdempotent, { ...name, status, body });
   } catch (err) {
