@@ -25,6 +25,17 @@ test('roles and passwords are those of the services’ own URLs', () => {
   });
 });
 
+test('the role of a URL that names several servers is that of all of them', () => {
+  const hosts = 'a:5432,b:5432,c:5432';
+  const config = readConfig(MIGRATE_FIELDS, {
+    ...URLS,
+    GATEWAY_BILLING_POSTGRES_URL: `postgres://gateway_billing:b%2Fb@${hosts}/gateway`,
+  });
+  expect(rolesOf(config, 'x').roles.billing).toEqual({ name: 'gateway_billing', password: 'b/b' });
+  const without = readConfig(MIGRATE_FIELDS, { ...URLS, GATEWAY_CATALOG_POSTGRES_URL: `postgres://${hosts}/gateway` });
+  expect(() => rolesOf(without, 'x')).toThrow(/^GATEWAY_CATALOG_POSTGRES_URL must name a user and a password$/);
+});
+
 test('a URL without a password is refused by the name of its variable', () => {
   const config = readConfig(MIGRATE_FIELDS, {
     ...URLS,

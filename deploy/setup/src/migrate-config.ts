@@ -1,4 +1,4 @@
-import { COMMON_FIELDS, field, type ConfigOf } from '@gateway/service-kit';
+import { COMMON_FIELDS, field, urlsOf, type ConfigOf } from '@gateway/service-kit';
 import type { LedgerService, MigrateServicesOptions } from './migrate-services.js';
 
 const POSTGRES = ['postgres', 'postgresql'] as const;
@@ -59,7 +59,8 @@ export function rolesOf(
 type RoleVariable = 'GATEWAY_BILLING_POSTGRES_URL' | 'GATEWAY_ACCOUNTS_POSTGRES_URL' | 'GATEWAY_CATALOG_POSTGRES_URL';
 
 function roleOf(variable: RoleVariable, config: MigrateConfig): { name: string; password: string } {
-  const { username, password } = new URL(config[variable].reveal());
+  // Several servers share one user.
+  const { username, password } = new URL(urlsOf(config[variable].reveal())[0] ?? '');
   if (username === '' || password === '') throw new Error(`${variable} must name a user and a password`);
   return { name: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
