@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { MIGRATION_WAIT_MS_MAX } from '@gateway/postgres';
 import { readConfig } from '@gateway/service-kit';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
+import { LEDGER_SERVICES } from './migrate-services.js';
 
 const URLS = {
   GATEWAY_MIGRATION_URL: 'postgres://admin:a@db/gateway',
@@ -49,4 +52,10 @@ test('the command without its configuration names all that is missing and exits 
   const { status, stderr } = spawnSync(process.execPath, [program], { env: {}, encoding: 'utf8' });
   expect(status).toBe(78);
   for (const name of Object.keys(URLS)) expect(stderr).toContain(name);
+});
+
+test('a run that others keep waiting ends by itself before the chart ends it', () => {
+  const values = readFileSync(new URL('../../helm/model-gateway/values.yaml', import.meta.url), 'utf8');
+  const deadlineSeconds = Number(/^  deadlineSeconds: (\d+)$/m.exec(values)?.[1]);
+  expect(LEDGER_SERVICES.length * MIGRATION_WAIT_MS_MAX).toBeLessThan(deadlineSeconds * 1000);
 });

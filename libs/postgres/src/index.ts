@@ -4,7 +4,7 @@ export { IN_FORCE_MS } from './delivery-waits.js';
 export { dumpSchema } from './dump-schema.js';
 export { faultOf, isConnectionFault, isDataFault, isValueFault, sqlStateOf } from './faults.js';
 export { type Log } from './log.js';
-export { migrate, type MigrateOptions } from './migrate.js';
+export { migrate, MIGRATION_WAIT_MS_MAX, type MigrateOptions, type MigrationWaits } from './migrate.js';
 export { MigrationHistoryError } from './migration-files.js';
 export { startOutbox, type Outbox, type OutboxOptions } from './outbox.js';
 export { outboxAges } from './outbox-ages.js';

@@ -1,9 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { migrationDirectory, recordingLog, startPostgres, testPool, type TestServer } from '../test/database.js';
+import { migrationDirectory, recordingLog, startPostgres, testPool, until, type TestServer } from '../test/database.js';
 import {
   createDatabaseFromTemplate,
+  createPool,
   databaseUrl,
   dropDatabase,
   migrate,
@@ -140,6 +141,56 @@ test('goes on after a migrator that was killed while it held the lock', async ()
   await attempt(url, 'UPDATE shop.migrations_lock SET is_locked = 1');
   writeFileSync(join(directory, '0002_more.sql'), 'CREATE TABLE more (id int);');
   expect((await run(directory)).applied).toEqual(['0002_more.sql']);
+});
+
+test('a reader of hours stops no service: the migration gives way, names it, and goes on after it', async () => {
+  const directory = migrationDirectory({ '0001_start.sql': START });
+  await run(directory);
+  writeFileSync(join(directory, '0002_more.sql'), 'ALTER TABLE item ADD COLUMN n int;');
+  const report = createPool(roleUrl(ROLE), { applicationName: 'report', log: recordingLog() });
+  // A read that is kept longer than this is ended by the server.
+  const service = createPool(roleUrl(ROLE), {
+    applicationName: 'shop',
+    statementTimeoutMs: 5_000,
+    log: recordingLog(),
+  });
+  const log = recordingLog();
+  const reader = await report.connect();
+  try {
+    await reader.query('BEGIN');
+    await reader.query('SELECT FROM item');
+    const migrated = run(directory, { log, waits: { lockMs: 400, blockedMs: 60_000, pauseMs: 50 } });
+    await until('the migration waits for the table', async () => {
+      const waiting = `SELECT FROM pg_locks WHERE relation = 'shop.item'::regclass AND NOT granted`;
+      return ((await attempt(url, waiting)) as unknown[]).length > 0;
+    });
+    expect(await onPool(service).query('SELECT FROM item')).toEqual([]);
+    const told = `"user":"${ROLE.name}","application":"report"`;
+    await until('the log names the reader', () => log.lines.some(({ facts }) => JSON.stringify(facts).includes(told)));
+    await reader.query('COMMIT');
+    expect(await migrated).toEqual({ applied: ['0002_more.sql'] });
+  } finally {
+    reader.release();
+    await Promise.all([report.end(), service.end()]);
+  }
+}, 30_000);
+
+test('a migration that others never let through ends, and leaves nothing behind', async () => {
+  const directory = migrationDirectory({ '0001_start.sql': START });
+  await run(directory);
+  writeFileSync(join(directory, '0002_more.sql'), 'CREATE TABLE more (id int); ALTER TABLE item ADD COLUMN n int;');
+  const report = testPool(url);
+  const reader = await report.connect();
+  try {
+    await reader.query('BEGIN');
+    await reader.query('SELECT FROM shop.item');
+    const waits = { lockMs: 50, blockedMs: 1, pauseMs: 1 };
+    await expect(run(directory, { waits })).rejects.toMatchObject({ code: '55P03' });
+    expect(await attempt(url, "SELECT to_regclass('shop.more') AS more")).toEqual([{ more: null }]);
+  } finally {
+    reader.release(true);
+    await report.end();
+  }
 });
 
 test('different databases of one server can be migrated at the same time', async () => {

@@ -1,7 +1,10 @@
+import { every, retry } from '@gateway/service-kit';
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { ensureDatabaseRights } from './database-rights.js';
+import { sqlStateOf } from './faults.js';
 import { identifier } from './identifier.js';
+import { blockersOf, type Blocker } from './lock-blockers.js';
 import type { Log } from './log.js';
 import { checkHistory, readMigrationFiles, type AppliedMigration, type MigrationFile } from './migration-files.js';
 import { ensureRole, ensureRoleSetting, requireRole, type RoleSpec } from './roles.js';
@@ -32,19 +35,46 @@ export interface MigrateOptions {
   readonly readers?: Readonly<Record<string, RoleSpec>>;
   /** True: the roles are there, with their passwords, and only checked. */
   readonly rolesByOthers?: boolean;
+  /** How long locks are waited for; WAITS when absent. */
+  readonly waits?: MigrationWaits;
   readonly log: Log;
+}
+
+/** In milliseconds. */
+export interface MigrationWaits {
+  /**
+   * How long a statement waits for a lock. What services ask of that table meanwhile waits behind
+   * it.
+   */
+  readonly lockMs: number;
+  /** For how long the new files are tried again while others hold a lock that they need. */
+  readonly blockedMs: number;
+  /** Longest pause between two tries, in which services have the table. */
+  readonly pauseMs: number;
 }
 
 const HISTORY_TABLE = 'migrations';
 const CONNECT_MS = 5_000;
-/** How long a migration waits for another one of the same schema. */
-const LOCK_MS = 120_000;
+const WAITS: MigrationWaits = { lockMs: 3_000, blockedMs: 240_000, pauseMs: 10_000 };
+/**
+ * How long a migration waits for another one of the same schema, which may be trying for
+ * `blockedMs`.
+ */
+const LOCK_MS = 300_000;
+/** How long one schema may wait for others, in milliseconds; its own work comes on top. */
+export const MIGRATION_WAIT_MS_MAX = LOCK_MS + WAITS.blockedMs;
+/** Of the longest pause: the first one. */
+const FIRST_PAUSE_SHARE = 0.2;
+/** Of the wait for a lock: how often it is asked who holds it. */
+const LOOK_SHARE = 0.25;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Brings one schema up to date: creates the schema and the roles, then applies the new files, all
  * in one transaction, so that a file that fails leaves nothing behind. Only one migration of a
- * schema runs at a time; a second one waits and then finds nothing to do. Refuses when an applied
- * file was changed or removed. Services never call this.
+ * schema runs at a time; a second one waits and then finds nothing to do. While others hold a lock
+ * that the files need, it gives way to services and tries again, for minutes, naming who it is.
+ * Refuses when an applied file was changed or removed. Services never call this.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const schema = identifier(options.schema, 'the name of a schema');
@@ -54,7 +84,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     await lock(client, schema);
     await prepare(client, schema, options);
     checkHistory(files, await readApplied(client, schema));
-    const applied = await applyNew(options, schema, files);
+    const applied = await applyPatiently(client, options, schema, files);
     options.log.info({ schema, applied }, applied.length === 0 ? 'schema is up to date' : 'schema migrated');
     return { applied };
   } finally {
@@ -121,8 +151,60 @@ async function readApplied(client: pg.Client, schema: string): Promise<AppliedMi
   return applied.rows;
 }
 
-async function applyNew(options: MigrateOptions, schema: string, files: readonly MigrationFile[]): Promise<string[]> {
-  const { readers = {}, role } = options;
+/**
+ * Repeats what failed only because others hold a lock: a reader of hours (a backup, a report) would
+ * else stop each service that reads the table, since a statement that waits lets nobody by.
+ */
+async function applyPatiently(
+  client: pg.Client,
+  options: MigrateOptions,
+  schema: string,
+  files: readonly MigrationFile[],
+): Promise<string[]> {
+  const { log, waits = WAITS } = options;
+  let pid: number | null = null;
+  let blockers: readonly Blocker[] = [];
+  // Asked during the wait: afterwards the server no longer knows who was in the way.
+  const looks = every(waits.lockMs * LOOK_SHARE, async () => {
+    const found = pid === null ? [] : await blockersOf(client, pid);
+    if (found.length > 0) blockers = found;
+  });
+  const attempt = async (): Promise<string[]> => {
+    blockers = [];
+    try {
+      return await applyNew(options, schema, files, (connected) => (pid = connected));
+    } catch (err) {
+      if (isLockFault(err)) log.warn({ schema, blockers }, 'others hold a lock that the migration needs');
+      throw err;
+    } finally {
+      pid = null;
+    }
+  };
+  try {
+    return await retry(attempt, {
+      baseMs: waits.pauseMs * FIRST_PAUSE_SHARE,
+      maxMs: waits.pauseMs,
+      random: Math.random,
+      signal: AbortSignal.timeout(waits.blockedMs),
+      mayPass: isLockFault,
+    });
+  } finally {
+    await looks.stop();
+  }
+}
+
+function isLockFault(error: unknown): boolean {
+  return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
+}
+
+/** `connected` is told the server process of each connection, before it is used. */
+async function applyNew(
+  options: MigrateOptions,
+  schema: string,
+  files: readonly MigrationFile[],
+  connected: (pid: number) => void,
+): Promise<string[]> {
+  const { readers = {}, role, waits = WAITS } = options;
   const values = {
     schema,
     role: role.name,
@@ -134,7 +216,23 @@ async function applyNew(options: MigrateOptions, schema: string, files: readonly
     client: 'pg',
     connection: { connectionString: options.migrationUrl, application_name: 'migrate' },
     searchPath: [schema],
-    pool: { min: 0, max: 1 },
+    pool: {
+      min: 0,
+      max: 1,
+      afterCreate(connection: pg.Client, done: (err: unknown, connection: pg.Client) => void) {
+        connection
+          .query<{ pid: number }>(`SELECT set_config('lock_timeout', $1, false), pg_backend_pid() AS pid`, [
+            String(waits.lockMs),
+          ])
+          .then(
+            ({ rows: [row] }) => {
+              if (row !== undefined) connected(row.pid);
+              done(null, connection);
+            },
+            (err: unknown) => done(err, connection),
+          );
+      },
+    },
     acquireConnectionTimeout: CONNECT_MS,
     asyncStackTraces: false,
     log: { warn: (warning) => options.log.warn({ schema, warning }, 'migration'), deprecate: () => undefined },
