@@ -217,6 +217,17 @@ test('the network is closed for every pod, and each opening is one that its comp
   }
 });
 
+test('admission reaches the Sentinels where the values name their ports', () => {
+  const outOf = (name: string) =>
+    portsOf(
+      readGolden(name).filter(({ kind }) => kind === 'NetworkPolicy'),
+      'admission',
+      'egress',
+    );
+  expect(outOf('production')).toEqual(expect.arrayContaining([6380, 26_379]));
+  expect(outOf('minimal')).not.toContain(26_379);
+});
+
 test('migrations run before the new code, and the hook may be repeated', () => {
   const job = readGolden('production').find(({ kind }) => kind === 'Job');
   expect(job?.metadata.annotations).toMatchObject({
