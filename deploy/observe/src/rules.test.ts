@@ -49,7 +49,7 @@ test('each alert has a story in which it fires, one in which it does not, and a 
   const stories = tests.flatMap((story) => story.alert_rule_test);
   for (const { alert, labels, annotations } of rules) {
     const fired = stories.filter(({ alertname }) => alertname === alert).map(({ exp_alerts }) => exp_alerts.length);
-    expect([alert, ...fired.sort()]).toEqual([alert, 0, 1]);
+    expect([alert, ...new Set(fired.sort())]).toEqual([alert, 0, 1]);
     expect(annotations.runbook_url).toBe(`deploy/observe/runbooks/${alert}.md`);
     const page = readFileSync(`${OBSERVE}runbooks/${alert}.md`, 'utf8');
     expect([...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading)).toEqual([alert, 'Meaning', 'Check', 'Do']);
