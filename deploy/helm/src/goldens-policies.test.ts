@@ -256,6 +256,16 @@ test('the network of the migration is open before it runs, wherever a namespace 
   }
 });
 
+test('the alert of a migration that failed asks for the Job by its name', () => {
+  const manifests = readGolden('production');
+  const job = manifests.find(({ kind }) => kind === 'Job')?.metadata.name;
+  const { groups } = manifests.find(({ kind }) => kind === 'PrometheusRule')?.spec as {
+    groups: { rules: { alert: string; expr: string }[] }[];
+  };
+  const rule = groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === 'GatewayMigrationFailed');
+  expect(rule?.expr).toContain(`{job_name="${job}", condition="true"}`);
+});
+
 test('the migration is told the role of finance, and who makes roles', () => {
   const toldIn = (name: string) => {
     const job = workloadsOf(readGolden(name)).find(({ manifest }) => manifest.kind === 'Job');
