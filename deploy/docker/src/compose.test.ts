@@ -53,6 +53,8 @@ const TOLD_BY_COMPOSE = [
   'GATEWAY_TEAMS_ENABLED',
   'GATEWAY_USAGE_STREAM_BYTES',
 ];
+/** What an edge does after its calls have ended: as in the chart's grace. */
+const AFTER_DRAIN_SECONDS = 35;
 const OURS = [
   'migrate',
   'edge-proxy',
@@ -169,6 +171,13 @@ test('our containers own nothing: read-only, no capability; the edge may finish 
     expect([name, service.read_only, service.cap_drop]).toEqual([name, true, ['ALL']]);
   }
   expect(Number.parseInt(compose.services['edge-proxy']?.stop_grace_period ?? '0', 10)).toBeGreaterThan(660);
+});
+
+test('no variable lets an edge finish its calls for longer than the engine waits for it', () => {
+  const { environment = {}, stop_grace_period: grace = '0s' } = compose.services['edge-proxy'] as Service;
+  const byItself = PROGRAM_FIELDS['edge-proxy']?.find(({ name }) => name === 'GATEWAY_DRAIN_MS')?.default;
+  const drainMs = Number(environment['GATEWAY_DRAIN_MS'] ?? byItself);
+  expect(drainMs).toBeLessThan((Number.parseInt(grace, 10) - AFTER_DRAIN_SECONDS) * 1000);
 });
 
 test('each server is reached by those that need it, and reaches nothing outside', () => {
