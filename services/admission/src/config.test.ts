@@ -24,6 +24,24 @@ test('a shifted clock needs test controls', () => {
   expect(checkConfig(configOf({ GATEWAY_CLOCK_OFFSET_MS: '1', GATEWAY_TEST_CONTROLS: 'on' }))).toEqual([]);
 });
 
+test('a lease that a lost heartbeat or two would end is a problem, measured by the beat of the edges', () => {
+  const shortest = { GATEWAY_LEASE_MS: '6000' };
+  expect(checkConfig(configOf(shortest))).toEqual([]);
+  expect(checkConfig(configOf({ GATEWAY_LEASE_MS: '5999' }))).toEqual([
+    expect.stringMatching(/^GATEWAY_LEASE_MS .* three times GATEWAY_BEAT_MS/),
+  ]);
+  expect(checkConfig(configOf({ ...shortest, GATEWAY_BEAT_MS: '2001' }))).toHaveLength(1);
+  const short = { GATEWAY_LEASE_MS: '2500', GATEWAY_BEAT_MS: '300', GATEWAY_SWEEP_MS: '300' };
+  expect(checkConfig(configOf(short))).toEqual([]);
+});
+
+test('sweeps so rare that they would hide a silence are a problem', () => {
+  expect(checkConfig(configOf({ GATEWAY_SWEEP_MS: '9999' }))).toEqual([]);
+  expect(checkConfig(configOf({ GATEWAY_SWEEP_MS: '10000' }))).toEqual([
+    expect.stringMatching(/^GATEWAY_SWEEP_MS .* third of GATEWAY_LEASE_MS/),
+  ]);
+});
+
 test('an expiry shorter than the lease, and several Redis servers, are problems', () => {
   expect(checkConfig(configOf({ GATEWAY_EXPIRY_MS: '29999' }))).toHaveLength(1);
   const nodes = 'redis://127.0.0.1:1,redis://127.0.0.1:2';

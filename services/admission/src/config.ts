@@ -3,12 +3,18 @@ import type { ServiceConfig } from '@gateway/service-kit';
 
 /** More than a year: every period can be passed. */
 const CLOCK_OFFSET_MAX_MS = 400 * 86_400_000;
+/** So many heartbeats at least fall into a lease: one that is lost or late ends none. */
+const HEARTBEATS_PER_LEASE_MIN = 3;
+/** A gap of so many pauses is a silence (docs/protocol.md#r9), which a lease has to outlast. */
+const SWEEPS_PER_LEASE_MIN = 3;
 
 export const ADMISSION_FIELDS = {
   GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
   GATEWAY_REDIS_URL: COMMON_FIELDS.GATEWAY_REDIS_URL,
   GATEWAY_LEASE_MS: COMMON_FIELDS.GATEWAY_LEASE_MS,
   GATEWAY_EXPIRY_MS: COMMON_FIELDS.GATEWAY_EXPIRY_MS,
+  // Only to be held against the lease.
+  GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
   GATEWAY_SWEEP_MS: COMMON_FIELDS.GATEWAY_SWEEP_MS,
   GATEWAY_USAGE_STREAM_BYTES: COMMON_FIELDS.GATEWAY_USAGE_STREAM_BYTES,
   GATEWAY_STREAM_REPLICAS: COMMON_FIELDS.GATEWAY_STREAM_REPLICAS,
@@ -37,6 +43,16 @@ export function checkConfig(config: AdmissionConfig): string[] {
   if (config.GATEWAY_EXPIRY_MS < config.GATEWAY_LEASE_MS) {
     problems.push(
       'GATEWAY_EXPIRY_MS must not be shorter than GATEWAY_LEASE_MS: a call would expire with its slot taken',
+    );
+  }
+  if (config.GATEWAY_LEASE_MS < HEARTBEATS_PER_LEASE_MIN * config.GATEWAY_BEAT_MS) {
+    problems.push(
+      'GATEWAY_LEASE_MS must be at least three times GATEWAY_BEAT_MS, as it is set for the edges: slots of running calls would fall free',
+    );
+  }
+  if (config.GATEWAY_LEASE_MS <= SWEEPS_PER_LEASE_MIN * config.GATEWAY_SWEEP_MS) {
+    problems.push(
+      'GATEWAY_SWEEP_MS must be below a third of GATEWAY_LEASE_MS: a time in which nobody listened would not be noticed',
     );
   }
   return problems;

@@ -1,4 +1,12 @@
-import { COMMON_FIELDS, field, portField, type ConfigOf, type OpeningKeys } from '@gateway/service-kit';
+import {
+  COMMON_FIELDS,
+  field,
+  isLoopback,
+  portField,
+  type ConfigOf,
+  type OpeningKeys,
+  type ServiceConfig,
+} from '@gateway/service-kit';
 import type { UpstreamProxy } from './adapters/proxy-connector.js';
 import { UNKNOWN_KEY_FIELDS } from './call/unknown-keys.js';
 import { CREDENTIAL_FIELDS } from './credentials/credential-fields.js';
@@ -59,6 +67,23 @@ export const EDGE_FIELDS = {
 } as const;
 
 export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;
+
+/** A third of the lease that admission gives by default (docs/protocol.md#r5). */
+const HEARTBEAT_MS_MAX = 10_000;
+
+/** Problems between fields and with their bounds, each beginning with the name of a variable. */
+export function checkConfig(
+  config: Pick<ServiceConfig<typeof EDGE_FIELDS>, 'GATEWAY_BEAT_MS' | 'GATEWAY_HOST' | 'GATEWAY_TEST_CONTROLS'>,
+): string[] {
+  const problems: string[] = [];
+  if (config.GATEWAY_TEST_CONTROLS && !isLoopback(config.GATEWAY_HOST)) {
+    problems.push('GATEWAY_TEST_CONTROLS can be on only while GATEWAY_HOST is a loopback address');
+  }
+  if (config.GATEWAY_BEAT_MS > HEARTBEAT_MS_MAX) {
+    problems.push(`GATEWAY_BEAT_MS must not be above ${HEARTBEAT_MS_MAX}: slots of running calls would fall free`);
+  }
+  return problems;
+}
 
 /** What opens the credentials of sources. */
 export function openingKeysOf(config: EdgeConfig): OpeningKeys {

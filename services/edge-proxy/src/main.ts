@@ -1,5 +1,5 @@
-import { isLoopback, runService } from '@gateway/service-kit';
-import { EDGE_FIELDS } from './config.js';
+import { runService } from '@gateway/service-kit';
+import { checkConfig, EDGE_FIELDS } from './config.js';
 import { STOP_STEP_MS } from './stop-edge.js';
 import { startEdge } from './wire.js';
 
@@ -12,10 +12,7 @@ const STOP_ROOM_MS = 5_000;
 await runService({
   name: 'edge-proxy',
   fields: EDGE_FIELDS,
-  check: (config) =>
-    config.GATEWAY_TEST_CONTROLS && !isLoopback(config.GATEWAY_HOST)
-      ? ['GATEWAY_TEST_CONTROLS can be on only while GATEWAY_HOST is a loopback address']
-      : [],
+  check: checkConfig,
   stopMs: (config) =>
     config.GATEWAY_DRAIN_MS + Object.values(STOP_STEP_MS).reduce((sum, ms) => sum + ms, 0) + STOP_ROOM_MS,
   start: startEdge,
