@@ -166,6 +166,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
     'the calls of an unloaded account share one load': ['r11'],
     'a load is written only under the token it was made under, and within five seconds of its start': ['r11'],
     'a restored ledger, told by its ledger epoch, is asked anew': ['r17'],
+    'terms that the ledger had and lost decide at no replica, though their version was counted again': ['r17'],
     'a silent accounts is lookup_failed, a silent billing admission_error, and neither for a loaded account': [
       'billing is down',
       'accounts is down',
