@@ -317,6 +317,7 @@ export interface ClientAnswer {
   begin(status: number, headers: readonly string[]): void;
   /** False: the client reads slower than this; wait for `onDrain`. */
   write(bytes: Buffer): boolean;
+  /** What its client does not read is given up after the longest pause; also after `cut`. */
   end(bytes: Buffer | null): void;
   /**
    * Writes `ending`, then destroys the connection without its last chunk, so that it never looks

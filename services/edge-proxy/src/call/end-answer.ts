@@ -71,5 +71,4 @@ function destroyUnread(edge: Edge, answer: ClientAnswer, ms: number): void {
   let deadline: Deadline | null = null;
   if (answer.isSent(() => deadline?.cancel())) return;
   deadline = edge.deadlines.in(ms, () => answer.destroy());
-  answer.watchReading(edge.settings.stalledMs, () => answer.destroy());
 }

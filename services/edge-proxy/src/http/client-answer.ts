@@ -178,6 +178,7 @@ export class HttpAnswer implements ClientAnswer {
     const destroy = (): void => void this.#response.socket?.destroy();
     if (ending !== null) this.write(ending);
     this.#response.write('', destroy);
+    this.#boundUnread();
   }
 
   destroy(): void {
