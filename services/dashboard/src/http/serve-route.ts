@@ -123,22 +123,6 @@ interface Outcome<C> {
   readonly handled: Handled | 'aborted';
 }
 
-/** Who asks, and why they may not use the route. */
-type Asking<C> =
-  { readonly caller: C; readonly refusal: null } | { readonly caller: C | null; readonly refusal: Refusal };
-
-async function whoMay<R extends Route, C extends Caller>(
-  api: Api<R, C>,
-  route: R,
-  request: Request,
-  response: Response,
-  origin: RequestOrigin,
-): Promise<Asking<C>> {
-  const caller = await api.identify(route, request, response);
-  if (isRefused(caller)) return { caller: null, refusal: caller };
-  return { caller, refusal: api.authorize?.(route, caller, origin) ?? null };
-}
-
 async function outcomeOf<R extends Route, C extends Caller>(
   api: Api<R, C>,
   route: R,
@@ -148,14 +132,19 @@ async function outcomeOf<R extends Route, C extends Caller>(
 ): Promise<Outcome<C>> {
   let caller: C | null = null;
   const ended = (handled: Handled | 'aborted'): Outcome<C> => ({ caller, handled });
+  const whoMay = async (): Promise<C | Refusal> => {
+    const found = await api.identify(route, request, response);
+    if (isRefused(found)) return found;
+    caller = found;
+    return api.authorize?.(route, found, origin) ?? found;
+  };
   try {
     const place = placeOf(request);
     // Who asks is looked up at a place; a body is awaited at none.
     const early = route.access === 'anyone' ? true : await place.take();
     if (early !== true) return ended(early === 'gone' ? 'aborted' : api.busy());
-    let asking = await whoMay(api, route, request, response, origin);
-    ({ caller } = asking);
-    if (asking.refusal !== null) return ended(asking.refusal);
+    let asking = await whoMay();
+    if (isRefused(asking)) return ended(asking);
     const bodyComesLater = route.method !== 'GET' && !request.complete;
     if (bodyComesLater) place.release();
     const raw = { request, params: paramsOf(route, request), query: request.query };
@@ -165,17 +154,16 @@ async function outcomeOf<R extends Route, C extends Caller>(
     if (taken !== true) return ended(taken === 'gone' ? 'aborted' : api.busy());
     if (bodyComesLater) {
       // A right that was taken away while the body was awaited is none.
-      asking = await whoMay(api, route, request, response, origin);
-      caller = asking.caller ?? caller;
-      if (asking.refusal !== null) return ended(asking.refusal);
+      asking = await whoMay();
+      if (isRefused(asking)) return ended(asking);
     }
-    const handled = await api.run(route, asking.caller, input, request);
+    const handled = await api.run(route, asking, input, request);
     if (isRefused(handled)) return ended(handled);
     const { file, stream } = handled;
     const lasting = file ? 'files' : stream ? 'streams' : null;
     if (lasting !== null && !place.moveTo(lasting)) return ended(api.busy());
     if (file) {
-      const { actor = STRANGER, account } = asking.caller;
+      const { actor = STRANGER, account } = asking;
       await api.access.noted({ action: 'export', actor, account: account?.id ?? null, objectId: route.id, origin });
     }
     return ended(handled);

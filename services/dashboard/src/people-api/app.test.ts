@@ -596,6 +596,20 @@ test('an operator signs in nowhere on the pages where that is not switched on', 
   }
 }, 60_000);
 
+/** A turn of the playground, whose answer the test reads itself. */
+function fetchTurn(who: Who, signal: AbortSignal | null = null): Promise<Response> {
+  return fetch(`${world.dashboard.pagesUrl}/api/accounts/acc_1/playground`, {
+    method: 'POST',
+    headers: {
+      cookie: `gw_session=${PEOPLE[who].cookie}`,
+      'x-csrf-token': world.secrets.csrfTokenOf(PEOPLE[who].cookie),
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(exampleOfId('playground').body),
+    signal,
+  });
+}
+
 test('a turn of the playground streams as it comes, with the id of the call', async () => {
   // Of the member who makes it, so that their cap binds and the call is theirs.
   const { secret } = world.secrets.playgroundKey({ account: 'acc_1', member: 'mem_3' });
@@ -606,15 +620,7 @@ test('a turn of the playground streams as it comes, with the id of the call', as
     more = () => response.end('data: [DONE]\n\n');
   });
   const { body } = exampleOfId('playground');
-  const response = await fetch(`${world.dashboard.pagesUrl}/api/accounts/acc_1/playground`, {
-    method: 'POST',
-    headers: {
-      cookie: `gw_session=${PEOPLE.member.cookie}`,
-      'x-csrf-token': world.secrets.csrfTokenOf(PEOPLE.member.cookie),
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(body),
-  });
+  const response = await fetchTurn('member');
   expect([response.status, response.headers.get('x-gateway-request-id')]).toEqual([200, REQUEST_ID]);
   const reader = response.body!.getReader();
   expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('data: one\n\n');
@@ -629,17 +635,7 @@ test('a turn of the playground streams as it comes, with the id of the call', as
 test('a page that leaves ends its turn', async () => {
   world.edge.answer((response) => void response.writeHead(200).write('data: one\n\n'));
   const leaving = new AbortController();
-  const { body } = exampleOfId('playground');
-  const response = await fetch(`${world.dashboard.pagesUrl}/api/accounts/acc_1/playground`, {
-    method: 'POST',
-    headers: {
-      cookie: `gw_session=${PEOPLE.owner.cookie}`,
-      'x-csrf-token': world.secrets.csrfTokenOf(PEOPLE.owner.cookie),
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(body),
-    signal: leaving.signal,
-  });
+  const response = await fetchTurn('owner', leaving.signal);
   await response.body!.getReader().read();
   leaving.abort();
   await until('the edge sees it', () => world.edge.asked[0]?.gone === true);
@@ -688,15 +684,7 @@ test.each([
     response.writeHead(401, { 'content-type': 'application/json', 'x-gateway-request-id': REQUEST_ID });
     response.end(text);
   });
-  const response = await fetch(`${world.dashboard.pagesUrl}/api/accounts/acc_1/playground`, {
-    method: 'POST',
-    headers: {
-      cookie: `gw_session=${PEOPLE.owner.cookie}`,
-      'x-csrf-token': world.secrets.csrfTokenOf(PEOPLE.owner.cookie),
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(exampleOfId('playground').body),
-  });
+  const response = await fetchTurn('owner');
   expect([response.status, response.headers.get('x-gateway-request-id')]).toEqual([401, REQUEST_ID]);
   expect(await response.text()).toBe(text);
   expect(world.edge.asked).toHaveLength(1);
