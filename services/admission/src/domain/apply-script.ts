@@ -54,10 +54,9 @@ const EPOCH_PARTS = 1_000_003;
  * may count a version again that was lost with other terms (docs/protocol.md#r17). As a number it
  * is the version still, and a little more. That of no terms is the same in every epoch.
  */
-function termsVersionMark(version: number, ledgerEpoch: string | undefined): string {
-  if (version === 0 || ledgerEpoch === undefined) return String(version);
-  const bytes = Buffer.from(ledgerEpochMark(ledgerEpoch));
-  return `${version}.0${bytes.reduce((sum, byte) => (sum * 31 + byte) % EPOCH_PARTS, 0)}`;
+function termsVersionMark(version: number, epochMark: string): string {
+  if (version === 0 || epochMark === '') return String(version);
+  return `${version}.0${Buffer.from(epochMark).reduce((sum, byte) => (sum * 31 + byte) % EPOCH_PARTS, 0)}`;
 }
 
 /** The version in what {@link termsVersionMark} made. */
@@ -71,13 +70,14 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
   const rows = snapshot?.rows ?? [];
   const closed = snapshot?.closed ?? [];
   const terms = snapshot?.terms && storeTerms(snapshot.terms.value);
+  const ledgerEpoch = update.incarnation === undefined ? '' : ledgerEpochMark(update.incarnation);
   return {
     script: 'apply',
     keys: [...accountKeys(keys, update.account), keys.keyRecords, keys.texts],
     args: [
       ...inOrder('APPLY', {
         account: update.account,
-        ledgerEpoch: update.incarnation === undefined ? '' : ledgerEpochMark(update.incarnation),
+        ledgerEpoch,
         loadToken: load?.token ?? '',
         loadStart: load?.startedAt ?? 0,
         isComplete: load?.complete ? '1' : '0',
@@ -85,7 +85,7 @@ export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadSta
         accountVersion: load?.version ?? '',
         accountState: record?.state ?? '',
         stateVersion: record?.version ?? '',
-        termsVersion: snapshot?.terms ? termsVersionMark(snapshot.terms.version, update.incarnation) : '',
+        termsVersion: snapshot?.terms ? termsVersionMark(snapshot.terms.version, ledgerEpoch) : '',
         textId: terms?.id ?? '',
         text: terms?.text ?? '',
         periods: terms?.period ?? '',
