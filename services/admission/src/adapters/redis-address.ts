@@ -11,6 +11,12 @@ const CONNECT_MS = 500;
 /** A Sentinel that is away is looked for so often. */
 const RETRY_MS = 200;
 
+/** How to connect; replies are as RESP2 has them. */
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** RESP3 would change nothing that is read here, and a proxy in front may not know its `HELLO`. */
+const PROTOCOL: ConnectionOptions = { protocol: 2 };
+
 /** Where a connection leads, as its socket tells. */
 export interface Place {
   readonly remoteAddress?: string | undefined;
@@ -19,7 +25,7 @@ export interface Place {
 
 /** Where Redis is: at one address, or wherever Sentinels say. */
 export interface RedisAddress {
-  readonly options: RedisOptions;
+  readonly options: ConnectionOptions;
   /** Whether it may change, so that it has to be confirmed again and again. */
   readonly moves: boolean;
   /**
@@ -46,7 +52,14 @@ export function redisAddressOf(text: string): RedisAddress {
   const login = password === null ? {} : { sentinelPassword: password };
   const sentinels = places.map((place) => connectSentinel({ ...place, ...(password === null ? {} : { password }) }));
   return {
-    options: { ...credentialsOf(first), ...login, sentinels: places, name, sentinelRetryStrategy: () => RETRY_MS },
+    options: {
+      ...PROTOCOL,
+      ...credentialsOf(first),
+      ...login,
+      sentinels: places,
+      name,
+      sentinelRetryStrategy: () => RETRY_MS,
+    },
     moves: true,
     async problem(place) {
       const answers = await Promise.all(sentinels.map((sentinel) => isNamed(sentinel, name, place)));
@@ -66,20 +79,21 @@ export function redisAddressOf(text: string): RedisAddress {
 function fixedAddress(url: URL): RedisAddress {
   const tls = url.protocol === 'rediss:' ? { tls: {} } : {};
   const place = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) || REDIS_PORT };
-  const options = { ...place, db: Number(url.pathname.slice(1)) || 0, ...credentialsOf(url), ...tls };
+  const options = { ...PROTOCOL, ...place, db: Number(url.pathname.slice(1)) || 0, ...credentialsOf(url), ...tls };
   return { options, moves: false, problem: () => Promise.resolve(null), close: () => undefined };
 }
 
-function credentialsOf({ username, password }: URL): RedisOptions {
+function credentialsOf({ username, password }: URL): ConnectionOptions {
   return {
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
   };
 }
 
-function connectSentinel(options: RedisOptions): Redis {
+function connectSentinel(options: ConnectionOptions): Redis {
   const sentinel = new Redis({
     ...options,
+    ...PROTOCOL,
     connectTimeout: CONNECT_MS,
     commandTimeout: CONFIRM_MS,
     maxRetriesPerRequest: null,

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import { recordingLog, startTestRedis, until } from '@gateway/testkit';
 import type { TestServer, RecordingLog } from '@gateway/testkit';
@@ -13,7 +13,7 @@ import { sweepCall } from '../domain/sweep-script.js';
 import { restoreCall } from '../domain/token-script.js';
 import { AdmissionFault } from '../ports.js';
 import { RedisClock } from './redis-clock.js';
-import { RedisLimitStore } from './redis-limit-store.js';
+import { RedisLimitStore, SILENCE_MAX_MS } from './redis-limit-store.js';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -136,6 +136,24 @@ test('a server that is killed under a script leaves open whether it ran', async 
   expect((reply as AdmissionFault).mayHold).toBe(true);
 });
 
+test('a call that a killed server left without an answer does not end the connection to the next one', async () => {
+  jest.useFakeTimers({ advanceTimers: true, doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+  cleanUps.push(() => jest.useRealTimers());
+  const { server } = await startRedis();
+  const { limitStore, log } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  process.kill(server.pid!, 'SIGSTOP');
+  const asked = sweepOf(limitStore);
+  process.kill(server.pid!, 'SIGKILL');
+  await asked;
+  await server.restart?.({ kill: true });
+  await until('the next one is in use', () => limitStore.usable());
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+  jest.advanceTimersByTime(SILENCE_MAX_MS);
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+  expect(log.lines.filter(({ text }) => text === 'redis connection lost')).toHaveLength(1);
+});
+
 test('a server whose place another one has taken is given up, and not taken again while it has its epochs', async () => {
   const { server, redis } = await startRedis();
   const { limitStore, log } = openLimitStore(server.url);
@@ -251,7 +269,7 @@ test('a handshake that waited for the others does nothing when its connection ha
   });
   limitStore.hear([makeEpoch('f'.repeat(40), setAtOf(token) + 60_000, '00')]);
   await until('a handshake waits, and could begin anew', () => waiting.length > 0);
-  await redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await until('the next one waits', () => waiting.length > 1);
   waiting[0]?.(true);
   await new Promise((resolve) => setImmediate(resolve));

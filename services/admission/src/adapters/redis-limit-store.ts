@@ -21,7 +21,7 @@ import type { ScriptResult } from './script-batcher.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that is connected and silent is given up; callers have had their fault before. */
-const SILENCE_MAX_MS = 5_000;
+export const SILENCE_MAX_MS = 5_000;
 /** Calls are answered 500 until the server is found again: it is looked for often. */
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 200;
