@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { nextDelayMs, pause, retry } from './index.js';
+import { nextDelayMs, pause, retry, within } from './index.js';
 
 const lowest = { baseMs: 100, maxMs: 1_000, random: () => 0 };
 const highest = { ...lowest, random: () => 0.999_999 };
@@ -45,4 +47,22 @@ test('an aborted signal ends the pause at once, and there is no further attempt'
   await expect(retry(failing(9), { ...quick, signal: stop.signal })).rejects.toThrow('attempt 1');
   expect(await pause(60_000, stop.signal)).toBe(false);
   expect(await pause(0)).toBe(true);
+});
+
+test('work has so much time, and what arrived while the event loop was held up is in time', async () => {
+  const never = new Promise<never>(() => undefined);
+  await expect(within(never, 1)).rejects.toThrow('not done within 1 ms');
+  await expect(within(never, 1, () => new RangeError('late'))).rejects.toThrow(RangeError);
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [typeof client];
+  await once(client, 'ready');
+  const answered = within(once(client, 'data'), 20);
+  socket.write('an answer');
+  const heldUpTo = performance.now() + 60;
+  while (performance.now() < heldUpTo);
+  await expect(answered).resolves.toEqual([Buffer.from('an answer')]);
+  client.destroy();
+  server.close();
 });

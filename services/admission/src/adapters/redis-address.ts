@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { urlsOf } from '@gateway/service-kit';
+import { urlsOf, within } from '@gateway/service-kit';
 import { Redis, type RedisOptions } from 'ioredis';
 
 const SCHEME = 'redis+sentinel:';
@@ -95,7 +95,6 @@ function connectSentinel(options: ConnectionOptions): Redis {
     ...options,
     ...PROTOCOL,
     connectTimeout: CONNECT_MS,
-    commandTimeout: CONFIRM_MS,
     maxRetriesPerRequest: null,
     enableReadyCheck: false,
     lazyConnect: true,
@@ -108,7 +107,8 @@ function connectSentinel(options: ConnectionOptions): Redis {
 
 async function isNamed(sentinel: Redis, name: string, { remoteAddress, remotePort }: Place): Promise<boolean> {
   try {
-    const [host = '', port] = ((await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)) ?? []) as string[];
+    const asked = sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name);
+    const [host = '', port] = ((await within(asked, CONFIRM_MS)) ?? []) as string[];
     if (Number(port) !== remotePort || remoteAddress === undefined) return false;
     const addresses = await lookup(host, { all: true });
     return addresses.some(({ address }) => address === remoteAddress.replace(/^::ffff:/, ''));

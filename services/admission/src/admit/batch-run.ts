@@ -1,5 +1,5 @@
 import type { AnswerBodyOf, BatchAnswer, admissionBatch } from '@gateway/contracts/messages';
-import { startSpan } from '@gateway/service-kit';
+import { startSpan, within } from '@gateway/service-kit';
 import type { Span, ThrottledLog } from '@gateway/service-kit';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -111,17 +111,9 @@ export class BatchRun {
    * Rejects when the work takes longer than the turn has left; what it does later is not waited
    * for.
    */
-  async within<T>(work: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const overdue = new Promise<never>((_resolve, reject) => {
-      const late = () => reject(new AdmissionFault('admission_error', 'not decided in time', { mayHold: true }));
-      timer = setTimeout(late, this.remainingMs());
-    });
-    try {
-      return await Promise.race([work, overdue]);
-    } finally {
-      clearTimeout(timer);
-    }
+  within<T>(work: Promise<T>): Promise<T> {
+    const late = () => new AdmissionFault('admission_error', 'not decided in time', { mayHold: true });
+    return within(work, this.remainingMs(), late);
   }
 }
 

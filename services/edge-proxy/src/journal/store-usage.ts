@@ -10,7 +10,7 @@ import {
   usageRecorded,
   type UsageEvent,
 } from '@gateway/contracts/messages';
-import { nextDelayMs, pause } from '@gateway/service-kit';
+import { nextDelayMs, OnDemandTimer, pause } from '@gateway/service-kit';
 import type { TickEnd } from '../admission/tick-end.js';
 import type { BusClient } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
@@ -19,6 +19,8 @@ import type { UnstoredEvent } from './unstored-line.js';
  * An event that is older and not stored stops admissions until none is left (docs/protocol.md#r3).
  */
 const UNSTORED_AGE_MS_MAX = 2_000;
+/** Milliseconds between two checks of that age, and so its precision. */
+const AGE_CHECK_MS = 100;
 /** Bytes and events that wait in one edge; above, it admits nothing more. */
 const UNSTORED_BYTES_MAX = 64 * 1024 * 1024;
 const UNSTORED_EVENTS_MAX = 20_000;
@@ -78,6 +80,11 @@ export class UsageJournal {
   #events = 0;
   #bytes = 0;
   #isLate = false;
+  readonly #ageChecks = new OnDemandTimer(
+    AGE_CHECK_MS,
+    () => this.#events > 0,
+    () => (this.#isLate ||= this.oldestAgeMs() > UNSTORED_AGE_MS_MAX),
+  );
   /** Aborted and replaced when no group shall wait longer for its next attempt. */
   #retries = new AbortController();
   readonly #idlers = new Set<() => void>();
@@ -121,6 +128,7 @@ export class UsageJournal {
     this.#events += 1;
     this.#bytes += json.length;
     group.waiting.push(event);
+    this.#ageChecks.begin();
     this.#storeSoon(group);
   }
 
@@ -129,8 +137,6 @@ export class UsageJournal {
    * limits of memory.
    */
   mayAdmit(): boolean {
-    if (this.#events === 0) this.#isLate = false;
-    else if (this.oldestAgeMs() > UNSTORED_AGE_MS_MAX) this.#isLate = true;
     return !this.#isLate && this.#events < UNSTORED_EVENTS_MAX && this.#bytes < this.#bytesMax;
   }
 
@@ -214,6 +220,7 @@ export class UsageJournal {
   #forget(batch: readonly FrozenEvent[]): void {
     this.#events -= batch.length;
     for (const { json } of batch) this.#bytes -= json.length;
+    if (this.#events === 0) this.#isLate = false;
   }
 }
 
