@@ -3,6 +3,7 @@ import {
   accountsNoteAccess,
   type AccessAction,
   type BodyOf,
+  type NotedChange,
   type RefusedAction,
   type RequestOrigin,
 } from '@gateway/contracts/messages';
@@ -15,7 +16,7 @@ interface About {
   /** {@link STRANGER}, `operator:<name>` or `user:<id>`. */
   readonly actor: string;
   readonly account?: string | null;
-  /** The person, operator or route that it was about; `unknown` for none. */
+  /** The person, operator, route, source or call that it was about; `unknown` for none. */
   readonly objectId: string;
   readonly origin: RequestOrigin;
 }
@@ -36,7 +37,7 @@ export const OTHER_NETWORKS = 'other';
 /** What it was about, when that is nobody whom the gateway knows. */
 export const UNKNOWN = 'unknown';
 
-/** What the audit log has beside changes. */
+/** What the audit log has beside the changes that services write down themselves. */
 export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, log: Pick<Logger, 'warn'>) {
   const [known, strangers] = [new Counts(KNOWN_MAX), new Counts(STRANGERS_MAX)];
   const count = (attempt: Counted): void =>
@@ -48,6 +49,13 @@ export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, lo
      */
     async noted({ account = null, ...access }: About & { readonly action: AccessAction }): Promise<void> {
       await write([{ kind: 'access', account, ...access }]);
+    },
+    /**
+     * The same of a change that no service writes down: before it is made, so that none is made
+     * without an entry. Its entry may be of one that was refused then.
+     */
+    async changing({ account = null, ...change }: About & { readonly action: NotedChange }): Promise<void> {
+      await write([{ kind: 'change', account, ...change }]);
     },
     /**
      * Counts a refused attempt; counts are written each minute, as one entry for each action,

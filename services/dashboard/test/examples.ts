@@ -177,7 +177,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   releaseSlot: {
     path: `/slots/${REQUEST_ID}`,
-    answers: { 'admission.release-slot': { released: true, account: 'acc_1' } },
+    answers: {
+      'admission.slots': { slots: [SLOT], ...last },
+      'admission.release-slot': { released: true, account: 'acc_1' },
+    },
     status: 204,
   },
   listSourceHealth: {

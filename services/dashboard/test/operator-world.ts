@@ -66,7 +66,7 @@ export interface OperatorWorld {
   readonly ready: ReadyChecks;
   /** What the services were asked, in order. */
   readonly asked: Asked[];
-  /** Entries of the audit log beside changes, in order. */
+  /** Entries of the audit log that the dashboard wrote, in order. */
   readonly noted: Record<string, unknown>[];
   readonly env: Record<string, string>;
   /** How a message is answered from now on. */

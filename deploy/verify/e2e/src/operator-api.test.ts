@@ -318,6 +318,9 @@ test('a slot that an operator takes back is free at once and its stream ends; wh
     return slots.length === 2 && slots;
   });
   expect((await operator.request('DELETE', `/slots/${victim?.requestId}`)).status).toBe(204);
+  expect(await operator.all<AuditEntryView>(`/audit?kind=change&objectId=${victim?.requestId}`)).toMatchObject([
+    { action: 'end_call', accountId: account, actor: 'operator:root', origin: { client: '127.0.0.1' } },
+  ]);
   expect((await slotsOf()).filter(({ takesSlot }) => takesSlot)).toHaveLength(1);
   const ended = await Promise.race(streams);
   expect([ended.requestId, ended.cut]).toEqual([victim?.requestId, true]);

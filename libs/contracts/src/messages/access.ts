@@ -25,10 +25,13 @@ export type RequestOrigin = z.infer<typeof requestOrigin>;
 export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeconds: z.int().min(1).max(86_400) });
 
 /** Uses of a right that change nothing, as the audit log names them. */
-export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export'] as const;
+export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export', 'test_source'] as const;
+/** Changes of what lies in no database, which no service writes down with the change itself. */
+export const NOTED_CHANGES = ['end_call'] as const;
 /** Attempts that were refused. They are counted, by minute. */
 export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
+export type NotedChange = (typeof NOTED_CHANGES)[number];
 export type RefusedAction = (typeof REFUSED_ACTIONS)[number];
 
 const about = {
@@ -41,8 +44,9 @@ const about = {
 };
 
 /**
- * Writes into the audit log what the dashboard answered without a change. Each entry is written
- * once: none is repeated.
+ * Writes into the audit log what no service writes with a change of its own: uses of a right,
+ * refused attempts, and calls that are about to be ended. Each entry is written once: none is
+ * repeated.
  */
 export const accountsNoteAccess = request({
   name: 'accounts.note-access',
@@ -58,6 +62,7 @@ export const accountsNoteAccess = request({
       .array(
         z.discriminatedUnion('kind', [
           z.object({ kind: z.literal('access'), action: z.enum(ACCESS_ACTIONS), ...about }),
+          z.object({ kind: z.literal('change'), action: z.enum(NOTED_CHANGES), ...about }),
           z.object({
             kind: z.literal('refused'),
             action: z.enum(REFUSED_ACTIONS),

@@ -314,6 +314,8 @@ export const admissionSlots = request({
   timeoutMs: 5_000,
   body: z.object({
     account: objectId.nullable(),
+    /** Only the call of this id. A release before answers all calls. */
+    requestId: requestId.optional(),
     cursor: cursor.nullable(),
     limit: z.int().min(1).max(PAGE_LIMIT_MAX),
   }),

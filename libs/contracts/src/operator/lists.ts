@@ -27,8 +27,8 @@ export function pageOf<T extends z.ZodType>(entry: T) {
 }
 
 /**
- * `change`; `access`: a sign-in, a sign-out, a file that was read; `refused`: refused attempts,
- * counted by minute.
+ * `change`; `access`: a sign-in, a sign-out, a file that was read, a source that was tested;
+ * `refused`: refused attempts, counted by minute.
  */
 export const AUDIT_KINDS = ['change', 'access', 'refused'] as const;
 export const auditKind = z.enum(AUDIT_KINDS);

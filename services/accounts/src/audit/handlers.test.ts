@@ -15,7 +15,7 @@ const people = onceUsed(() => world.people);
 const pool = onceUsed(() => world.database.pool);
 
 const origin = { client: '192.0.2.7', agent: 'a browser', requestId: 'r-1' };
-const list = async (more: { object?: string; kind?: 'change' | 'access' | 'refused' }) => {
+const list = async (more: { account?: string; object?: string; kind?: 'change' | 'access' | 'refused' }) => {
   const page = { account: null, object: null, cursor: null, limit: 50, ...more };
   return accepted(await world.dashboard.request(accountsAudit, page)).entries;
 };
@@ -26,10 +26,14 @@ const counted = { kind: 'refused', action: 'sign_in_refused', actor: 'stranger',
 test('what was noted is listed by its kind, with where it came from', async () => {
   await note([
     { kind: 'access', action: 'operator_sign_in', actor: 'operator:ann', account: null, objectId: 'opr_1', origin },
+    { kind: 'change', action: 'end_call', actor: 'operator:ann', account: 'acc_called', objectId: 'call_1', origin },
     { ...counted, objectId: 'unknown', origin: { ...origin, agent: null }, attempts: 17, since: 60_000 },
   ]);
   expect(await list({ kind: 'access', object: 'opr_1' })).toMatchObject([
     { action: 'operator_sign_in', actor: 'operator:ann', before: null, after: null, origin },
+  ]);
+  expect(await list({ kind: 'change', account: 'acc_called' })).toMatchObject([
+    { action: 'end_call', objectId: 'call_1', actor: 'operator:ann', before: null, after: null, origin },
   ]);
   expect(await list({ kind: 'refused' })).toMatchObject([
     { action: 'sign_in_refused', after: { attempts: 17, since: '1970-01-01T00:01:00.000Z' }, origin: { agent: null } },

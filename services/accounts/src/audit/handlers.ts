@@ -31,7 +31,8 @@ export async function listAudit(
 }
 
 /**
- * Writes what was answered without a change, and refused attempts as their counts, all or nothing.
+ * Writes what no service writes with a change of its own, and refused attempts as their counts, all
+ * or nothing.
  */
 export async function recordAccess(
   store: Pick<AuditStore, 'change'>,
@@ -40,7 +41,7 @@ export async function recordAccess(
   await store.change(async (tx) => {
     for (const entry of entries) {
       const { kind, actor, action, account, objectId, origin } = entry;
-      const after = entry.kind === 'access' ? null : { attempts: entry.attempts, since: timeText(entry.since) };
+      const after = entry.kind === 'refused' ? { attempts: entry.attempts, since: timeText(entry.since) } : null;
       await tx.audit({ kind, actor, action, account, objectId, origin, before: null, after });
     }
   });

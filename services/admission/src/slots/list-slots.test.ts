@@ -76,6 +76,20 @@ test('a running call is shown with all that it holds, an ended one is not', asyn
   expect(await one.admission.held({ account: account.account })).toEqual({ walletNanoUsd: PRICE + 5, slots: 0 });
 });
 
+test('one call is found by its id among all others', async () => {
+  const accounts = [1, 2, 3].map(() => makeAccount(world, { wallet: 10 * PRICE }));
+  const calls = await Promise.all(accounts.map(({ digest }) => mustAdmit(one, admitEntry(one.clock, [digest]))));
+  const ask = (requestId: string, account: string | null = null) =>
+    one.admission.slots({ account, requestId, cursor: null, limit: 10 });
+  expect(await ask(calls[1]!.id)).toMatchObject({
+    slots: [{ requestId: calls[1]!.id, accountId: accounts[1]!.account }],
+    nextCursor: null,
+  });
+  expect(await ask(calls[1]!.id, accounts[0]!.account)).toEqual({ slots: [], nextCursor: null });
+  await batch(one, { releases: calls.map((call) => release(call, 'void')) });
+  expect(await ask(calls[1]!.id)).toEqual({ slots: [], nextCursor: null });
+});
+
 test('an account that was never seen has no slots and holds nothing', async () => {
   expect(await all('acc-unseen', 10)).toEqual([]);
   const held = await one.admission.held({ account: 'acc-unseen' });

@@ -38,13 +38,13 @@ export async function listSlots(
   question: SlotsQuestion,
   noticeLoss: (bucket: number) => void,
 ): Promise<SlotsAnswer> {
-  const { account, limit } = question;
+  const { account, requestId, limit } = question;
   const [first, last] =
     account === null ? [0, BUCKETS_TOTAL - 1] : [bucketOfAccount(account), bucketOfAccount(account)];
   const begin: Place = { bucket: first, scan: SCAN_BEGIN, after: null };
   let place = question.cursor === null ? begin : readPlace(question.cursor);
   if (place === null || place.bucket < first || place.bucket > last) return refuseCursor();
-  const pattern = `${account ?? '*'}|*`;
+  const pattern = `${account ?? '*'}|${requestId ?? '*'}`;
   const page: RunningHold[] = [];
   for (let round = 0; round < ATTEMPTS_MAX && place.bucket <= last; round += 1) {
     const places = windowFrom(place, last);

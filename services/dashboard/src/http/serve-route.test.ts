@@ -68,16 +68,18 @@ test.each(rows)('%s: who may, and who may not', async (_name, route, example) =>
   for (const role of OPERATOR_ROLES) {
     asOperator(role);
     world.asked.length = 0;
+    world.noted.length = 0;
     const answer = await world.send(route.method, example.path, { token: TOKEN, body: example.body });
     if (route.id === 'apply' && role === 'finance') {
       // The document of the example changes more than prices and plans, which a dry run tells.
       expectError(answer, 'operator_forbidden');
     } else if (ROLES_BY_ACCESS[route.access].includes(role)) {
       expect([role, answer.status]).toEqual([role, example.status]);
-      const actors = world.asked.flatMap(({ body }) => ('actor' in body ? [body['actor']] : []));
+      const named = [...world.asked.map(({ body }) => body), ...world.noted];
+      const actors = named.flatMap((one) => ('actor' in one ? [one['actor']] : []));
       expect(actors.every((actor) => actor === 'operator:someone')).toBe(true);
-      // A test of a source changes nothing that an audit would name somebody for.
-      expect(actors.length > 0).toBe(route.method !== 'GET' && route.id !== 'testSource');
+      // Somebody is named for each file, too.
+      expect(actors.length > 0).toBe(route.method !== 'GET' || route.id.startsWith('export'));
     } else {
       expectError(answer, 'operator_forbidden');
       expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator']);

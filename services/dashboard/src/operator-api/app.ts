@@ -1,3 +1,4 @@
+import type { RequestOrigin } from '@gateway/contracts/messages';
 import { canonicalJson } from '../http/idempotency.js';
 import { OPERATOR_ERRORS, refuse, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { counter } from '@gateway/service-kit';
@@ -23,6 +24,7 @@ const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MA
 interface Caller {
   readonly operator: Operator;
   readonly actor: string;
+  readonly origin: RequestOrigin;
   readonly may: May;
 }
 
@@ -52,7 +54,9 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
     busy: refuseForNow,
     async identify(_route, request, response) {
       const operator = await identify(context, request, response);
-      return isRefused(operator) ? operator : { operator, actor: actorOf(operator), may: rightsOf(operator) };
+      if (isRefused(operator)) return operator;
+      const origin = originOf(request, response);
+      return { operator, actor: actorOf(operator), origin, may: rightsOf(operator) };
     },
     authorize(route, { operator, actor }, origin) {
       const roles = ROLES_BY_ACCESS[route.access];
@@ -61,13 +65,13 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
       return refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`);
     },
     bodyBoundsOf: () => BODY_BOUNDS,
-    run(route, { operator, actor, may }, input, request) {
+    run(route, { operator, ...caller }, input, request) {
       const once = {
         operator,
         idempotencyKey: keepsAnswers(route) ? request.get('idempotency-key') : undefined,
         content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
       };
-      return runOnce(context, once, (command) => route.handle({ ...context, actor, may, ...input, command }));
+      return runOnce(context, once, (command) => route.handle({ ...context, ...caller, ...input, command }));
     },
     factsOf: (caller, request, { replayed = false }) => ({
       operator: caller?.operator.name ?? null,

@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { accountsGetAccount } from '@gateway/contracts/messages';
+import { accountsGetAccount, type RequestOrigin } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gateway/contracts/operator';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { z } from 'zod';
@@ -27,6 +27,8 @@ export interface Context {
 export interface OperatorRequest extends Context {
   /** The operator in audit entries. */
   readonly actor: string;
+  /** Where the request comes from, as the audit log has it. */
+  readonly origin: RequestOrigin;
   /** For routes in which the right follows from the change. */
   readonly may: May;
   /** Comes with an idempotency key: the same one again makes nothing twice. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { ACCOUNT, EXAMPLES, KEY, MODEL } from '../../test/examples.js';
+import { ACCOUNT, EXAMPLES, KEY, MODEL, REQUEST_ID } from '../../test/examples.js';
 import { ROOT_TOKEN, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import { runOperatorCommand } from './run.js';
 
@@ -49,7 +49,7 @@ test.each([
   ['sources health', 'catalog.source-health'],
   ['sources get src', 'catalog.get-source'],
   ['wallet acc_1', 'admission.held'],
-  ['slots delete 01936a7e-3c00-7000-8000-000000000000', 'admission.release-slot'],
+  [`slots delete ${REQUEST_ID}`, 'admission.release-slot'],
   ['operators list', 'accounts.list-operators'],
 ])('%s asks %s', async (line, message) => {
   const { code, error } = await run(...line.split(' '));

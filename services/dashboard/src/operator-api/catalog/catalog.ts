@@ -240,9 +240,10 @@ export const SOURCE_ROUTES = [
     params: byId,
     answers: { 200: sourceTestView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, params }) {
+    async handle({ services, access, params, actor, origin }) {
       const known = await services.request(catalogGetSource, params);
       if (isRefusal(known)) return known;
+      await access.noted({ action: 'test_source', actor, objectId: params.id, origin });
       const answer = await services.request(edgeTestSource, { source: params.id });
       if (isRefusal(answer) && answer.refused.code === 'too_many_attempts')
         return { ...answer, retryAfterSeconds: TESTED_AGAIN_S };

@@ -1,12 +1,30 @@
-import { admissionReleaseSlot, admissionSlots, catalogSourceHealth } from '@gateway/contracts/messages';
-import { auditEntryView, auditKind, pageOf, slotView, sourceHealthView } from '@gateway/contracts/operator';
+import {
+  admissionReleaseSlot,
+  admissionSlots,
+  catalogSourceHealth,
+  type AnswerBodyOf,
+} from '@gateway/contracts/messages';
+import {
+  auditEntryView,
+  auditKind,
+  isRefusal,
+  PAGE_LIMIT_MAX,
+  pageOf,
+  refuse,
+  slotView,
+  sourceHealthView,
+  type ManagementRefusal,
+  type SlotView,
+} from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { listAudit } from './list-audit.js';
 import { AUDIT_CURSOR_CHARS_MAX } from './audit-cursor.js';
-import { answerGone, answerPage, defineRoute } from '../route.js';
+import { answerGone, answerPage, defineRoute, type Services } from '../route.js';
 import { byRequestId, objectId, pageOfQuery, pageQuery } from '../parameters.js';
 
 const OBJECT_ID_CHARS_MAX = 200;
+/** Pages of running calls in which one is looked for: one is enough below a million calls. */
+const CALL_PAGES_MAX = 200;
 
 export const OPERATION_ROUTES = [
   defineRoute({
@@ -31,8 +49,12 @@ export const OPERATION_ROUTES = [
     params: byRequestId,
     answers: { 204: null },
     refusals: ['state_conflict'],
-    handle: async ({ services, params, actor }) =>
-      answerGone(await services.request(admissionReleaseSlot, { requestId: params.requestId, actor })),
+    async handle({ services, access, params: { requestId }, actor, origin }) {
+      const call = await findCall(services, requestId);
+      if (isRefusal(call)) return call;
+      await access.changing({ action: 'end_call', actor, account: call.accountId, objectId: requestId, origin });
+      return answerGone(await services.request(admissionReleaseSlot, { requestId, actor }));
+    },
   }),
   defineRoute({
     id: 'listSourceHealth',
@@ -49,7 +71,7 @@ export const OPERATION_ROUTES = [
     id: 'listAudit',
     method: 'GET',
     path: '/audit',
-    summary: 'Who changed what, signed in, read files or was refused, newest first',
+    summary: 'Who changed what, signed in, read files, tested sources or was refused, newest first',
     access: 'read',
     query: pageQuery.extend({
       cursor: z.string().min(1).max(AUDIT_CURSOR_CHARS_MAX).optional(),
@@ -67,3 +89,23 @@ export const OPERATION_ROUTES = [
       }),
   }),
 ];
+
+/** The running call of an id: only admission knows whose it is. */
+async function findCall(services: Services, requestId: string): Promise<SlotView | ManagementRefusal> {
+  let cursor: string | null = null;
+  for (let pages = 0; pages < CALL_PAGES_MAX; pages += 1) {
+    const answer: AnswerBodyOf<typeof admissionSlots> = await services.request(admissionSlots, {
+      account: null,
+      requestId,
+      cursor,
+      limit: PAGE_LIMIT_MAX,
+    });
+    if (isRefusal(answer)) return answer;
+    // An admission of the release before answers other calls too.
+    const call = answer.slots.find((slot) => slot.requestId === requestId);
+    if (call !== undefined) return call;
+    if (answer.nextCursor === null) return refuse('not_found', 'no call with this id is running', 'requestId');
+    cursor = answer.nextCursor;
+  }
+  return refuse('dependency_unavailable', 'too many calls run to find this one');
+}

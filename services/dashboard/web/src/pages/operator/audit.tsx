@@ -20,12 +20,12 @@ const KINDS: { value: AuditKind | 'all'; label: string }[] = [
 const EMPTY: Record<AuditKind | 'all', string> = {
   all: 'Nothing was recorded',
   change: 'Nothing was changed',
-  access: 'Nobody signed in, asked for a link or exported a file',
+  access: 'Nobody signed in, asked for a link, exported a file or tested a source',
   refused: 'Nobody was refused',
 };
 
 /**
- * Who changed what, who signed in and exported, and who was refused. The filters are in the
+ * Who changed what, who signed in, exported and tested, and who was refused. The filters are in the
  * address.
  */
 export function Component() {
@@ -47,7 +47,7 @@ export function Component() {
   return (
     <Page
       title="Audit log"
-      about="Changes, sign-ins, exports and refused attempts of operators, people and the gateway itself."
+      about="Changes, sign-ins, exports, tests of sources and refused attempts of operators, people and the gateway itself."
     >
       <ListCard
         title="Newest first"

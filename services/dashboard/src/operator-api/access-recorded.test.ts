@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { EXAMPLES } from '../../test/examples.js';
+import { errorOf, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import { secretFrom } from '@gateway/contracts/ids';
+
+let world: OperatorWorld;
+beforeAll(async () => {
+  world = await startOperatorWorld();
+});
+afterAll(() => world.stop());
+beforeEach(() => world.reset());
+
+const TOKEN = secretFrom('mgo_', 'a'.repeat(40));
+const ADA = {
+  id: 'opr_2',
+  name: 'ada',
+  role: 'operator',
+  createdAt: '2026-11-20T12:00:00.000Z',
+  createdBy: 'operator:root',
+};
+const CALL = EXAMPLES['releaseSlot']?.path.split('/').at(-1) ?? '';
+const ENDED = { kind: 'change', action: 'end_call', account: 'acc_1', objectId: CALL };
+const TESTED = { kind: 'access', action: 'test_source', account: null, objectId: 'src' };
+
+/** How often a message was asked until now. */
+const askedOf = (verb: string) => world.asked.filter(({ name }) => name === verb).length;
+const answering = (route: string, answers: Readonly<Record<string, unknown>> = {}) => {
+  for (const [name, answer] of Object.entries({ ...EXAMPLES[route]?.answers, ...answers }))
+    world.scriptByName(name, () => answer);
+};
+
+const ACTIONS: readonly (readonly [what: string, id: string, method: string, verb: string, entry: object])[] = [
+  ['a call is ended', 'releaseSlot', 'DELETE', 'admission.release-slot', ENDED],
+  ['a source is tested', 'testSource', 'POST', 'edge.test-source', TESTED],
+];
+
+test.each(ACTIONS)(
+  'before %s it is written down who does it, and from where',
+  async (_what, id, method, verb, entry) => {
+    answering(id, { 'accounts.find-operator': { operator: ADA } });
+    const notedBefore: unknown[] = [];
+    world.scriptByName(verb, () => {
+      notedBefore.push(...world.noted);
+      return EXAMPLES[id]?.answers[verb];
+    });
+    const headers = { 'user-agent': 'a program' };
+    const answer = await world.send(method, EXAMPLES[id]?.path ?? '', { token: TOKEN, headers });
+    expect(answer.status).toBe(EXAMPLES[id]?.status);
+    const requestId = answer.headers.get('x-gateway-request-id');
+    const origin = { client: '127.0.0.1', agent: 'a program', requestId };
+    expect(notedBefore).toEqual([{ ...entry, actor: 'operator:ada', origin }]);
+    expect(world.noted).toHaveLength(1);
+  },
+);
+
+test.each(ACTIONS)('while nothing can be written down, it is not that %s', async (_what, id, method, verb) => {
+  answering(id);
+  world.away('accounts');
+  const answer = await world.send(method, EXAMPLES[id]?.path ?? '');
+  expect([answer.status, errorOf(answer).code]).toEqual([503, 'dependency_unavailable']);
+  expect(askedOf(verb)).toBe(0);
+});
+
+test('what is not there is not written down', async () => {
+  answering('releaseSlot', { 'admission.slots': { slots: [], nextCursor: null } });
+  world.refuseByName('catalog.get-source', 'not_found');
+  for (const [, id, method, verb] of ACTIONS) {
+    const answer = await world.send(method, EXAMPLES[id]?.path ?? '');
+    expect([answer.status, askedOf(verb)]).toEqual([404, 0]);
+  }
+  expect(world.noted).toEqual([]);
+});
+
+test('a call is found behind others that an admission of the release before answers', async () => {
+  answering('releaseSlot');
+  const { slots } = EXAMPLES['releaseSlot']?.answers['admission.slots'] as { slots: object[] };
+  const other = { ...slots[0], requestId: '01936a7e-3c00-7000-8000-000000000001', accountId: 'acc_2' };
+  world.scriptByName('admission.slots', (body) => {
+    expect(body).toMatchObject({ account: null, requestId: CALL });
+    const { cursor } = body as { cursor: string | null };
+    return cursor === null ? { slots: [other], nextCursor: '1.0.' } : { slots, nextCursor: null };
+  });
+  expect((await world.send('DELETE', `/slots/${CALL}`)).status).toBe(204);
+  expect(world.noted).toMatchObject([ENDED]);
+});
