@@ -267,24 +267,26 @@ describe('webhooks', () => {
     expect(await put(account, { enabled: false })).toMatchObject({ refused: { code: 'state_conflict' } });
   });
 
-  test('a rotated secret signs from then on; the same command rotates once', async () => {
+  test('a rotated secret signs from then on; the same command rotates once, also after another one', async () => {
     const account = fresh();
     await capped(account);
     await put(account);
-    const command = '0193a1b2-0000-7000-8000-000000000001';
-    const rotate = (secret: string) =>
+    const [first, second] = ['0193a1b2-0000-7000-8000-000000000001', '0193a1b2-0000-7000-8000-000000000002'] as const;
+    const rotate = (command: string, secret: string) =>
       dashboard.request(billingRotateWebhookSecret, {
         account,
         sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
         actor: ACTOR,
         command,
       });
-    expect(await rotate('whsec_second')).toMatchObject({ repeated: false });
-    expect(await rotate('whsec_third')).toMatchObject({ repeated: true });
-    await put(account, { url: `${receiver.url}&changed=1` }, 'whsec_fourth');
+    expect(await rotate(first, 'whsec_second')).toMatchObject({ repeated: false });
+    expect(await rotate(first, 'whsec_third')).toMatchObject({ repeated: true });
+    expect(await rotate(second, 'whsec_fourth')).toMatchObject({ repeated: false });
+    expect(await rotate(first, 'whsec_fifth')).toMatchObject({ repeated: true });
+    await put(account, { url: `${receiver.url}&changed=1` }, 'whsec_sixth');
     await charge(account, 50);
     const posted = await until('the event is posted', () => receiver.received[0]);
-    const hmac = createHmac('sha256', 'whsec_second')
+    const hmac = createHmac('sha256', 'whsec_fourth')
       .update(`${String(posted.headers['x-gateway-timestamp'])}.${posted.body}`)
       .digest('hex');
     expect(posted.headers['x-gateway-signature']).toBe(`v1=${hmac}`);

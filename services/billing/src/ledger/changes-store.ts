@@ -23,9 +23,11 @@ export interface Change {
   readonly objectId: string;
   readonly before: object | null;
   readonly after: object | null;
+  /** Of a request that must happen once; see {@link isMade}. */
+  readonly command?: string | null;
 }
 
-export interface WrittenChange extends Omit<Change, 'action'> {
+export interface WrittenChange extends Omit<Change, 'action' | 'command'> {
   readonly number: bigint;
   readonly at: Date;
   readonly action: string;
@@ -40,12 +42,25 @@ export interface ChangesQuery {
 }
 
 /** Writes who changed what, in the transaction of the change itself. */
-export async function insertChange(tx: Tx, { actor, action, account, objectId, before, after }: Change): Promise<void> {
+export async function insertChange(
+  tx: Tx,
+  { actor, action, account, objectId, before, after, command = null }: Change,
+): Promise<void> {
   await tx.execute(
-    'INSERT INTO changes (actor, action, account, object_id, before, after) VALUES ($1, $2, $3, $4, $5, $6)',
-    [actor, action, account, objectId, jsonOrNull(before), jsonOrNull(after)],
+    `INSERT INTO changes (actor, action, account, object_id, before, after, command)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [actor, action, account, objectId, jsonOrNull(before), jsonOrNull(after), command],
     { name: 'insert_change' },
   );
+}
+
+/** Whether a command has made its change. The caller holds the lock under which it is made. */
+export async function isMade(
+  tx: Tx,
+  { action, objectId, command }: Pick<Change, 'action' | 'objectId'> & { readonly command: string },
+): Promise<boolean> {
+  const text = 'SELECT id FROM changes WHERE object_id = $1 AND action = $2 AND command = $3';
+  return (await tx.one(text, [objectId, action, command])) !== null;
 }
 
 function jsonOrNull(view: object | null): string | null {

@@ -1,6 +1,6 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
-import { insertChange } from '../ledger/changes-store.js';
+import { insertChange, isMade } from '../ledger/changes-store.js';
 
 export const WEBHOOK_OUTBOX = 'webhook_outbox';
 
@@ -131,7 +131,10 @@ async function rotateSecret(
   const { account, sealedSecret, actor, command } = request;
   const before = await lockWebhook(tx, account);
   if (before === null) return null;
-  if (command !== null && before.rotated_by === command) return { webhook: webhookFromRow(before), repeated: true };
+  const change = { action: 'rotate_webhook_secret', objectId: account } as const;
+  // Of a rotation by the release before there is only the last command.
+  const repeated = command !== null && (before.rotated_by === command || (await isMade(tx, { ...change, command })));
+  if (repeated) return { webhook: webhookFromRow(before), repeated };
   const after = await written(
     tx,
     `UPDATE webhooks SET sealed_secret = $2, rotated_by = $3, changed_at = now() WHERE account = $1
@@ -140,14 +143,14 @@ async function rotateSecret(
   );
   const webhook = webhookFromRow(after);
   await insertChange(tx, {
+    ...change,
     actor,
     account,
-    objectId: account,
-    action: 'rotate_webhook_secret',
+    command,
     before: content(webhookFromRow(before)),
     after: content(webhook),
   });
-  return { webhook, repeated: false };
+  return { webhook, repeated };
 }
 
 function readWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
