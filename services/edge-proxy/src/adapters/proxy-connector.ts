@@ -39,7 +39,8 @@ export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.conn
         if (isSecure) secure({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
       },
-      (error: Error) => callback(error, null),
+      // Not with the error's own code: the client would connect again at once, for ever.
+      (cause: Error) => callback(new Error(cause.message, { cause }), null),
     );
   };
 }

@@ -290,3 +290,50 @@ test('a source that the proxy does not reach is unreachable', async () => {
   stops.pop();
   expect((await exchange(connections, 'https://provider.example')).failure?.kind).toBe('unreachable');
 });
+
+test('a proxy that closes the connection is asked once, and the source is unreachable', async () => {
+  const proxy = await provider((socket) => socket.once('data', () => socket.end()).resume());
+  const connections = connectionsWith({ privateAllowed: false, proxy: { url: new URL(proxy.url), exceptions: [] } });
+  expect((await exchange(connections, 'https://provider.example')).failure?.kind).toBe('unreachable');
+  expect(proxy.connections()).toBe(1);
+});
+
+const CHUNKED = 'transfer-encoding: chunked\r\n';
+const CLOSE = 'connection: close\r\n';
+const LENGTH = 100_000;
+
+test.each([
+  ['a length', `content-length: ${LENGTH}\r\n`],
+  ['a length, and says that it closes', `content-length: ${LENGTH}\r\n${CLOSE}`],
+  ['chunks', CHUNKED],
+  ['chunks, and says that it closes', `${CHUNKED}${CLOSE}`],
+  ['no length', CLOSE],
+])('an answer of %s is complete when its provider closes while it is held back', async (_name, headers) => {
+  const answer = 'x'.repeat(LENGTH);
+  const isChunked = headers.includes('chunked');
+  const body = isChunked ? `${LENGTH.toString(16)}\r\n${answer}\r\n0\r\n\r\n` : answer;
+  const server = await provider((socket) =>
+    onRequest(socket, () => socket.end(`HTTP/1.1 200 OK\r\n${headers}\r\n${body}`)),
+  );
+  const connections = connectionsWith({ privateAllowed: true });
+  let [bytes, ending] = [0, ''];
+  const request = { origin: server.url, path: '/', headers: [], body: [Buffer.from('{}')] };
+  const sent = connections.send(
+    { ...request, streamed: false, freshConnection: false },
+    {
+      sent: () => undefined,
+      bodyTaken: () => undefined,
+      head: () => undefined,
+      data: (chunk) => {
+        bytes += chunk.length;
+        sent.pause();
+        // A client that reads slowly: what came meanwhile, and the end, lie in the socket.
+        setTimeout(() => sent.resume(), 20);
+      },
+      end: () => (ending = 'complete'),
+      failed: ({ kind, reason }) => (ending = `${kind} ${reason}`),
+    },
+  );
+  await until('it has ended', () => ending !== '');
+  expect([ending, bytes]).toEqual(['complete', LENGTH]);
+});

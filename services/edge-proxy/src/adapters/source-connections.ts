@@ -114,8 +114,9 @@ class OriginConnections implements ConnectionOwner {
     const client = new Client(this.#origin, {
       connect: (options, callback) =>
         this.#connect(options, (...result) => {
-          // This listener runs before the client's own.
+          // These listeners run before the client's own.
           result[1]?.once('error', () => (connection.wasReset = true));
+          result[1]?.once('end', () => connection.onEnd());
           callback(...result);
         }),
       pipelining: 1,
@@ -130,7 +131,7 @@ class OriginConnections implements ConnectionOwner {
       strictContentLength: true,
       allowH2: false,
     });
-    const connection: SourceConnection = { client, answers: 0, wasReset: false, isIdle: false };
+    const connection: SourceConnection = { client, answers: 0, wasReset: false, isIdle: false, onEnd: () => undefined };
     client.on('disconnect', () => {
       connection.answers = 0;
       connection.wasReset = false;

@@ -21,6 +21,8 @@ export interface SourceConnection {
   /** The present connection was reset, so a body that ends with it is not complete. */
   wasReset: boolean;
   isIdle: boolean;
+  /** Called when the provider has closed its side and all that came before is read. */
+  onEnd: () => void;
 }
 
 /** Takes a connection back when its request is over. */
@@ -40,12 +42,15 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   #hasHead = false;
   /** Only the end of the connection ends the body. */
   #isOpenEnded = false;
+  /** The provider has closed its side: nothing more comes that a pause could hold up. */
+  #hasEnded = false;
   #isOver = false;
 
   constructor(owner: ConnectionOwner, connection: SourceConnection, request: SourceRequest, reader: SourceReader) {
     this.#owner = owner;
     this.#connection = connection;
     this.#reader = reader;
+    connection.onEnd = () => this.#sourceEnded();
     const { path, body } = request;
     const bytes = body.reduce((sum, { length }) => sum + length, 0);
     const isWhole = bytes <= WHOLE_BODY_BYTES_MAX && !request.streamed;
@@ -63,7 +68,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   }
 
   pause(): void {
-    this.#controller?.pause();
+    if (!this.#hasEnded) this.#controller?.pause();
   }
 
   resume(): void {
@@ -74,6 +79,15 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#owner.drop(this.#connection);
+  }
+
+  /**
+   * undici reads the end of the connection also while it is paused: an answer that was complete is
+   * taken for a broken one then, or an assertion ends the process.
+   */
+  #sourceEnded(): void {
+    this.#hasEnded = true;
+    this.resume();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
