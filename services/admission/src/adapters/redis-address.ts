@@ -5,8 +5,13 @@ import { Redis, type RedisOptions } from 'ioredis';
 const SCHEME = 'redis+sentinel:';
 const DEFAULT_PORT = 26_379;
 const REDIS_PORT = 6_379;
-/** A Sentinel that does not answer in this time counts as one that does not confirm. */
-const CONFIRM_MS = 800;
+/**
+ * A Sentinel that does not answer in this time counts as one that does not confirm, and another one
+ * is asked where the primary is.
+ */
+const ANSWER_MS = 800;
+/** A connection to a Sentinel on which nothing comes for so long is made anew. */
+const SILENCE_MS = 2_000;
 const CONNECT_MS = 500;
 /** A Sentinel that is away is looked for so often. */
 const RETRY_MS = 200;
@@ -58,6 +63,7 @@ export function redisAddressOf(text: string): RedisAddress {
       ...login,
       sentinels: places,
       name,
+      sentinelCommandTimeout: ANSWER_MS,
       sentinelRetryStrategy: () => RETRY_MS,
     },
     moves: true,
@@ -95,6 +101,7 @@ function connectSentinel(options: ConnectionOptions): Redis {
     ...options,
     ...PROTOCOL,
     connectTimeout: CONNECT_MS,
+    socketTimeout: SILENCE_MS,
     maxRetriesPerRequest: null,
     enableReadyCheck: false,
     lazyConnect: true,
@@ -108,7 +115,7 @@ function connectSentinel(options: ConnectionOptions): Redis {
 async function isNamed(sentinel: Redis, name: string, { remoteAddress, remotePort }: Place): Promise<boolean> {
   try {
     const asked = sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name);
-    const [host = '', port] = ((await within(asked, CONFIRM_MS)) ?? []) as string[];
+    const [host = '', port] = ((await within(asked, ANSWER_MS)) ?? []) as string[];
     if (Number(port) !== remotePort || remoteAddress === undefined) return false;
     const addresses = await lookup(host, { all: true });
     return addresses.some(({ address }) => address === remoteAddress.replace(/^::ffff:/, ''));

@@ -295,6 +295,7 @@ export class RedisLimitStore implements LimitStore {
     const facts = await this.#sweepRedis.info('server').catch(() => '');
     const isOpen = this.#sweepRedis.status === 'ready';
     this.#sweepRunId = isOpen ? runIdOf(facts) : null;
+    if (isOpen && this.#runId !== null && this.#sweepRunId !== this.#runId) this.#sweepRedis.disconnect(true);
   }
 
   /** A primary that was replaced is given up, also where nobody has told it yet. */
@@ -321,7 +322,8 @@ export class RedisLimitStore implements LimitStore {
   #reconnect(): void {
     this.#lose();
     this.#redis.disconnect(true);
-    this.#sweepRedis.disconnect(true);
+    // A client that is told so while it asks where to connect to would never connect again.
+    if (this.#sweepRedis.status === 'ready') this.#sweepRedis.disconnect(true);
   }
 
   #lose(): void {
