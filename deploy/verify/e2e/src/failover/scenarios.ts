@@ -77,7 +77,7 @@ const same = (
 ): Scenario => ({ name, plain: calls, streamed: calls, health: expected, ...more });
 
 const failing = (status: number): Scenario => same(`${status}`, [passedOver(answers(status))], health('rejected', 1));
-const LIMITED = { 'retry-after': '3' };
+const LIMITED = { 'retry-after': '5' };
 const STALLED: Act = steps({ end: 'stall' });
 const RESET: Act = steps({ end: 'reset' });
 
@@ -88,8 +88,8 @@ const RESET: Act = steps({ end: 'reset' });
 export const SCENARIOS: readonly Scenario[] = [
   same(
     '429 with Retry-After',
-    [passedOver(answers(429, { 'retry-after': '7' }))],
-    health('rejected', 0, { state: 'cooling', ms: 7_000 }),
+    [passedOver(answers(429, { 'retry-after': '30' }))],
+    health('rejected', 0, { state: 'cooling', ms: 30_000 }),
   ),
   same(
     '429 without Retry-After',
@@ -111,11 +111,11 @@ export const SCENARIOS: readonly Scenario[] = [
     health: health('broken', 1),
   },
   same('stall before the head', [passedOver(STALLED)], health('timed_out', 1), {
-    limits: { headersTimeoutMs: STALL_MS },
+    limits: { a: { headersTimeoutMs: STALL_MS } },
   }),
   {
     name: 'stall after the first event',
-    limits: { silenceTimeoutMs: STALL_MS },
+    limits: { a: { silenceTimeoutMs: STALL_MS } },
     // The call's deadline ends a plain one, after ten minutes.
     plain: null,
     streamed: [brokenOff(() => ({ end: 'stall' }))],
@@ -207,7 +207,7 @@ export const SCENARIOS: readonly Scenario[] = [
     'both dead: 500, then a stall before the head',
     [bothDead(answers(500), STALLED, TIMEOUT)],
     health('rejected', 1),
-    { limits: { headersTimeoutMs: STALL_MS } },
+    { limits: { b: { headersTimeoutMs: STALL_MS } } },
   ),
   same('both dead: reset, then a refused connection', [bothDead(RESET, 'is away', TIMEOUT)], health('broken', 1)),
   same(
@@ -222,7 +222,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ),
   same(
     'a source that rests after 429 and comes back',
-    [passedOver(answers(429, LIMITED)), ASKS_B, { ...WELL, afterMs: 3_000 }],
+    [passedOver(answers(429, LIMITED)), ASKS_B, { ...WELL, afterMs: 5_000 }],
     health('completed', 0),
   ),
   same(

@@ -1,4 +1,5 @@
-import type { SourceHealthView, UsageRecordView } from '@gateway/contracts/operator';
+import type { UsageRecordView } from '@gateway/contracts/operator';
+import type { ReadHealth } from './health-watch.js';
 import type { Play } from './plays.js';
 import type { SourceName } from './scenario.js';
 
@@ -28,5 +29,5 @@ export interface SeenPlay {
   readonly play: Play;
   readonly calls: readonly SeenCall[];
   /** Of source `a` after the last call. */
-  readonly health: SourceHealthView;
+  readonly health: ReadHealth;
 }

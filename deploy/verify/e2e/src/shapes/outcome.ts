@@ -1,6 +1,8 @@
-import type { SourceHealthView, UsageRecordView } from '@gateway/contracts/operator';
+import type { UsageRecordView } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import type { Answer } from '../../test/call.js';
+import { hasRested } from '../failover/health-watch.js';
+import type { ReadHealth } from '../failover/health-watch.js';
 import { expectedOfError, retryAfterOf } from './expected-of-error.js';
 import { chargeOfShape } from './shape-prices.js';
 import type { Charged, TokenKind } from './shape-prices.js';
@@ -13,22 +15,26 @@ export interface Outcome {
   /** Null: there is none. */
   readonly record: object | null;
   /** Null: the source was not asked. */
-  readonly health: object | null;
+  readonly health: ShownHealth | null;
   /** Class and words of the provider in the log of the edge. */
   readonly log: string | null;
+}
+
+interface ShownHealth {
+  readonly state: string;
+  readonly failuresInARow: number;
+  readonly restMs: number | null;
 }
 
 export interface Seen {
   readonly answer: Answer;
   readonly record: UsageRecordView | undefined;
-  readonly health: SourceHealthView | undefined;
+  readonly health: ReadHealth | undefined;
   /** The line about a refused request. */
   readonly logged: { readonly class: string; readonly providerText: string | null } | undefined;
 }
 
 const COUNT_TOKENS = '/v1/messages/count_tokens';
-/** A rest that is shorter may be over when it is told. */
-const TOLD_MS = 2_500;
 /** So many characters in a row are no chance; in the log parts are taken out of a short text. */
 const QUOTED_CHARS = 20;
 const LOGGED_CHARS = 8;
@@ -41,7 +47,8 @@ export function expectedOutcome(shape: Shape): Outcome {
   }
   if (shape.kind !== 'error' && expected.errorClass == null && expected.unusable !== true) {
     const client = isStream ? '200, its events' : '200, its bytes';
-    return { client, retryAfter: null, record: recordOf(shape), health: healthOf('healthy', 0, null), log: null };
+    const health = { state: 'healthy', failuresInARow: 0, restMs: null };
+    return { client, retryAfter: null, record: recordOf(shape), health, log: null };
   }
   const error = expectedOfError(shape);
   const words = error.repeats || expected.repeats === true ? "the provider's words" : 'our words';
@@ -50,14 +57,9 @@ export function expectedOutcome(shape: Shape): Outcome {
     client: expected.begun === true ? begun(shape) : `${error.status} ${error.code}, ${words}`,
     retryAfter: expected.begun === true ? null : retryAfterOf(shape),
     record: endpoint === COUNT_TOKENS ? null : { outcome: 'voided', evidence: 'none', tokens: null, charge: 0n },
-    health: healthOf(restMs === null ? 'healthy' : 'cooling', failuresInARow, restMs),
+    health: { state: restMs === null ? 'healthy' : 'cooling', failuresInARow, restMs },
     log: error.isLogged ? `${expected.errorClass}, the provider's words` : null,
   };
-}
-
-function healthOf(state: string, failuresInARow: number, restMs: number | null): object {
-  const isOver = restMs === null || restMs < TOLD_MS;
-  return { state: isOver && state === 'cooling' ? 'healthy' : state, failuresInARow, restMs: isOver ? null : restMs };
 }
 
 /** A plain answer of a response that has failed is passed on where no source is left. */
@@ -100,18 +102,24 @@ const allKinds = (kinds: Charged['kinds']): object => Object.fromEntries(KINDS.m
 
 export function seenOutcome(shape: Shape, { answer, record, health, logged }: Seen): Outcome {
   const retryAfter = answer.headers['retry-after'];
-  const restsUntil = health?.restsUntil ?? null;
-  const restMs = restsUntil === null ? null : Date.parse(restsUntil) - Date.parse(health?.lastAttemptAt ?? '');
   return {
     client: clientOf(shape, answer),
     retryAfter: retryAfter === undefined ? null : String(retryAfter),
     record: record === undefined ? null : seenRecord(record),
-    health: health === undefined ? null : healthOf(health.state, health.failuresInARow, restMs),
+    health: health === undefined ? null : seenHealth(shape, health),
     log:
       logged === undefined
         ? null
         : `${logged.class}, ${quotes(shape.text, logged.providerText ?? '', LOGGED_CHARS) ? "the provider's words" : 'nothing of it'}`,
   };
+}
+
+function seenHealth(shape: Shape, health: ReadHealth): ShownHealth {
+  const { state, failuresInARow, restsUntil, lastAttemptAt } = health;
+  const expected = expectedOutcome(shape).health;
+  if (expected !== null && hasRested(health, expected.restMs)) return { ...expected, failuresInARow };
+  const restMs = restsUntil === null ? null : Date.parse(restsUntil) - Date.parse(lastAttemptAt ?? '');
+  return { state, failuresInARow, restMs };
 }
 
 function seenRecord({ outcome, evidence, tokens, chargedUsd, ...extras }: UsageRecordView): object {
