@@ -13,13 +13,13 @@ export interface OwnSystem {
 }
 
 /**
- * Durations of systems that lose something: the minutes of the invariants shrink with them. The
- * expiry is several leases long, so that on a busy machine too a slot is seen free while its hold
- * still stands.
+ * Durations of systems that lose something: the minutes of the invariants shrink with them. A lease
+ * outlives seconds in which a busy machine stands still: a slot that lapsed never comes back. The
+ * expiry is so much longer that a slot is seen free while its hold still stands.
  */
 export const SHORT_DURATIONS = {
-  GATEWAY_LEASE_MS: '2500',
-  GATEWAY_EXPIRY_MS: '9000',
+  GATEWAY_LEASE_MS: '5000',
+  GATEWAY_EXPIRY_MS: '14000',
   GATEWAY_BEAT_MS: '300',
   GATEWAY_SWEEP_MS: '300',
 };
