@@ -4,6 +4,7 @@ import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { HELLO, chat, get } from '../test/call.js';
+import { decided } from '../test/decided.js';
 import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { PRICES } from '../test/prices.js';
 import { FAULTS_MIX } from './faults/call-plan.js';
@@ -22,7 +23,7 @@ const STOP_MS = 10_000;
 let run: FaultRun;
 beforeAll(async () => {
   run = await FaultRun.begin('faults', CALLS);
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   await run?.end();
 }, 60_000);
@@ -49,7 +50,8 @@ test('while catalog is away calls go on, and an edge and an admission that start
   const model = await operator.model(PRICES, providerUrls);
   const callEveryEdge = async (): Promise<void> => {
     for (const url of edgeUrls) {
-      const answer = await chat(`${url}/v1/chat/completions`, secret, { model: model.id, messages: HELLO });
+      const body = { model: model.id, messages: HELLO };
+      const answer = await decided(() => chat(`${url}/v1/chat/completions`, secret, body));
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
       const { record } = await operator.record(answer.requestId);
       expect([record.outcome, record.evidence]).toEqual(['settled', 'reported']);

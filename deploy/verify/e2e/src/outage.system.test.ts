@@ -14,7 +14,7 @@ const OPTIONS = { outageMs: SECONDS * 1_000, callsPerSecond: 20, seed: SEED, log
 let run: FaultRun;
 beforeAll(async () => {
   run = await FaultRun.begin('outage', callsOf(OPTIONS), { isLinked: false });
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   await run?.end();
 }, 60_000);

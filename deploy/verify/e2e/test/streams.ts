@@ -1,6 +1,9 @@
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { HELLO } from './call.js';
+import { decided, isUndecided } from './decided.js';
+import type { Decidable } from './decided.js';
 import type { Caller } from './load.js';
 
 /** A stream whose first words have arrived. */
@@ -39,18 +42,45 @@ export function scriptHeldStreams(simulator: ProviderSimulator, upstream: string
   simulator.script({ model: upstream, times, steps });
 }
 
-/** Opens `count` streams at an edge; resolves when each has its first words. */
-export function openStreams(count: number, edgeUrl: string, caller: Caller, model: string): Promise<OpenStream[]> {
-  return Promise.all(Array.from({ length: count }, () => openStream(edgeUrl, caller, model)));
+/** Opens `count` streams at these edges in turn; resolves when each has its first words. */
+export function openStreams(
+  count: number,
+  edgeUrls: readonly string[],
+  caller: Caller,
+  model: string,
+): Promise<OpenStream[]> {
+  // What an undecided call may hold is given back later: until then the wallet lacks it.
+  let wasUndecided = false;
+  const open = async (_: unknown, n: number): Promise<OpenStream> => {
+    const { status, text, answer } = await decided(
+      async () => {
+        const opened = await callFor(edgeUrls[n % edgeUrls.length] ?? '', caller, model);
+        wasUndecided ||= isUndecided(opened);
+        return opened;
+      },
+      (opened) => wasUndecided && opened.status === 402,
+    );
+    if (status !== 200) throw new Error(`a stream was refused: ${text}`);
+    return beginStream(answer);
+  };
+  return Promise.all(Array.from({ length: count }, open));
 }
 
-async function openStream(edgeUrl: string, caller: Caller, model: string): Promise<OpenStream> {
+async function callFor(
+  edgeUrl: string,
+  caller: Caller,
+  model: string,
+): Promise<Decidable & { readonly answer: Dispatcher.ResponseData }> {
   const answer = await request(`${edgeUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, messages: HELLO, stream: true }),
   });
-  if (answer.statusCode !== 200) throw new Error(`a stream was refused: ${await answer.body.text()}`);
+  const status = answer.statusCode;
+  return { status, text: status === 200 ? '' : await answer.body.text(), answer };
+}
+
+async function beginStream(answer: Dispatcher.ResponseData): Promise<OpenStream> {
   let onWords: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => {
     onWords = resolve;

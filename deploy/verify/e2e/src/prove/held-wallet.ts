@@ -1,5 +1,6 @@
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { HELLO, chat } from '../../test/call.js';
+import { decided } from '../../test/decided.js';
 import { startLoad } from '../../test/load.js';
 import type { Caller, Load, Seen } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
@@ -40,12 +41,8 @@ export class HeldWallet {
   ): Promise<HeldWallet> {
     scriptHeldStreams(simulator, upstreamOf(model), HELD_STREAMS);
     const { edgeUrls } = system.local.running();
-    const streams = await Promise.all(
-      Array.from({ length: HELD_STREAMS }, (_, n) =>
-        openStreams(1, edgeUrls[n % edgeUrls.length] ?? '', caller, model.id),
-      ),
-    );
-    return new HeldWallet(system, simulator, model, caller, streams.flat());
+    const streams = await openStreams(HELD_STREAMS, edgeUrls, caller, model.id);
+    return new HeldWallet(system, simulator, model, caller, streams);
   }
 
   get account(): string {
@@ -67,7 +64,7 @@ export class HeldWallet {
     }
     for (const url of this.system.local.running().edgeUrls) {
       const body = { model: this.model.id, messages: HELLO };
-      const { status, text } = await chat(`${url}/v1/chat/completions`, this.caller.secret, body);
+      const { status, text } = await decided(() => chat(`${url}/v1/chat/completions`, this.caller.secret, body));
       if (status !== 402) differences.push(`the spent wallet was answered ${status}: ${text}`);
     }
     return differences;
