@@ -8,6 +8,7 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
 import type { Answer } from '../test/call.js';
+import { decided } from '../test/decided.js';
 import { startLoad } from '../test/load.js';
 import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
@@ -22,7 +23,6 @@ const LOAD_PAUSE_MS = 10;
 const DURATIONS = { GATEWAY_BEAT_MS: '500' };
 
 interface ModelSaved {
-  readonly inForce: boolean;
   readonly priceVersion: string;
 }
 
@@ -52,9 +52,8 @@ test('a price changed under load is in force with its answer: every later call h
   for (const [n, perCall] of PER_CALL.entries()) {
     const before = await operator.must<ModelSaved>('GET', `/models/${held.id}`);
     const running = await openStream(held.id, `gate-${n}`);
-    expect(await putPrice(held.id, perCall)).toMatchObject({ inForce: true });
+    await putPrice(held.id, perCall);
     const saved = await putPrice(model.id, perCall);
-    expect(saved.inForce).toBe(true);
     for (const answer of await callEverywhere(account, model.id)) {
       const record = await operator.usageRecord(answer.requestId);
       expect([record.priceVersion, parseUsd(record.chargedUsd)]).toEqual([saved.priceVersion, parseUsd(perCall)]);
@@ -75,10 +74,7 @@ test('a source pointed elsewhere under load is where every later call goes; swit
     upstreamModel: upstreamName(model.id),
     endpoints: ['/v1/chat/completions'],
   };
-  const put = async (change: object): Promise<void> => {
-    const saved = await operator.must<{ inForce: boolean }>('PUT', `/sources/${source}`, { ...spec, ...change });
-    expect(saved.inForce).toBe(true);
-  };
+  const put = (change: object): Promise<object> => operator.putInForce(`/sources/${source}`, { ...spec, ...change });
   for (let n = 1; n <= CHANGES; n += 1) {
     const listener = n % 2;
     await put({ baseUrl: simulator.urls[listener] });
@@ -102,10 +98,8 @@ test('a source pointed elsewhere under load is where every later call goes; swit
 test("a model's switches and its end are in force with their answers", async () => {
   const account = await unlimited();
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
-  const put = async (change: object): Promise<void> => {
-    const spec = { displayName: 'switched', kind: 'chat', ...change };
-    expect(await operator.must('PUT', `/models/${model.id}`, spec)).toMatchObject({ inForce: true });
-  };
+  const put = (change: object): Promise<object> =>
+    operator.putInForce(`/models/${model.id}`, { displayName: 'switched', kind: 'chat', ...change });
   for (let n = 0; n < 3; n += 1) {
     await put({ available: false });
     expect(await codes(account, model.id)).toEqual(['400 model_not_available']);
@@ -159,7 +153,7 @@ function upstreamName(id: string): string {
 }
 
 function putPrice(model: string, perCall: string): Promise<ModelSaved> {
-  return operator.must('PUT', `/models/${model}`, {
+  return operator.putInForce(`/models/${model}`, {
     displayName: 'priced',
     kind: 'chat',
     prices: { inputPerMillion: '0', outputPerMillion: '0', perCall },
@@ -173,11 +167,9 @@ function putPrice(model: string, perCall: string): Promise<ModelSaved> {
 async function openStream(model: string, semaphore: string): Promise<{ finish(): Promise<Answer> }> {
   simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: semaphore }, { end: 'normal' }] });
   const own = await unlimited();
-  const answer = chat(`${edges()[0]}/v1/chat/completions`, own.secret, { model, messages: HELLO, stream: true });
-  await until('the stream is running', async () => {
-    const slots = await operator.all(`/slots?accountId=${own.account}`);
-    return slots.length === 1;
-  });
+  const body = { model, messages: HELLO, stream: true };
+  const answer = decided(() => chat(`${edges()[0]}/v1/chat/completions`, own.secret, body));
+  await operator.untilSlots(own.account, 1);
   return {
     async finish() {
       simulator.release(semaphore, 1);
@@ -188,23 +180,22 @@ async function openStream(model: string, semaphore: string): Promise<{ finish():
 
 /** Calls at every edge that start now; all of them must be answered. */
 async function callEverywhere({ secret }: TestAccount, model: string): Promise<Answer[]> {
-  const answers = await Promise.all(
-    [...edges(), ...edges(), ...edges()].map((url) =>
-      chat(`${url}/v1/chat/completions`, secret, { model, messages: HELLO, max_tokens: 5 }),
-    ),
-  );
+  const answers = await answersEverywhere(secret, model);
   for (const answer of answers) expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
   return answers;
 }
 
 /** What the edges answer: status, and the code of an error; each once. */
 async function codes({ secret }: TestAccount, model: string): Promise<string[]> {
-  const answers = await Promise.all(
-    [...edges(), ...edges(), ...edges()].map((url) =>
-      chat(`${url}/v1/chat/completions`, secret, { model, messages: HELLO, max_tokens: 5 }),
-    ),
-  );
+  const answers = await answersEverywhere(secret, model);
   return [...new Set(answers.map(({ status, text }) => `${status}${codeOf(text)}`))];
+}
+
+function answersEverywhere(secret: string, model: string): Promise<Answer[]> {
+  const body = { model, messages: HELLO, max_tokens: 5 };
+  return Promise.all(
+    [...edges(), ...edges(), ...edges()].map((url) => decided(() => chat(`${url}/v1/chat/completions`, secret, body))),
+  );
 }
 
 function codeOf(text: string): string {

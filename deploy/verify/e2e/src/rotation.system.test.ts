@@ -9,6 +9,8 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
+import type { Answer } from '../test/call.js';
+import { decided } from '../test/decided.js';
 import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
 import { startOwnSystem } from '../test/own-system.js';
@@ -142,14 +144,24 @@ test.concurrent(
   },
 );
 
-test.concurrent('a key expires at its time, at every edge', async () => {
-  const { account } = await unlimitedCaller();
-  const expiresAtMs = Date.now() + 3_000;
-  const { secret } = await operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
-  expect(await everywhere(secret)).toEqual([200]);
-  await until('the key has expired', () => Date.now() > expiresAtMs, 10_000);
-  expect(await everywhere(secret)).toEqual(['403 key_expired']);
-});
+test.concurrent(
+  'a key expires at its time, at every edge',
+  async () => {
+    const { account } = await unlimitedCaller();
+    for (let lifeMs = 3_000; ; lifeMs *= 3) {
+      const expiresAtMs = Date.now() + lifeMs;
+      const { secret } = await operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
+      const before = await everywhere(secret);
+      // A busy machine took longer than its life: those calls say nothing.
+      if (Date.now() >= expiresAtMs) continue;
+      expect(before).toEqual([200]);
+      await until('the key has expired', () => Date.now() > expiresAtMs, lifeMs + 1_000);
+      expect(await everywhere(secret)).toEqual(['403 key_expired']);
+      return;
+    }
+  },
+  60_000,
+);
 
 test.concurrent(
   'suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker',
@@ -166,22 +178,24 @@ test.concurrent(
     ];
     simulator.script({ model: scripted, times: 2, steps });
     const open = (): ReturnType<typeof chat> =>
-      chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true });
+      decided(() =>
+        chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true }),
+      );
 
     const first = open();
-    await untilSlots(caller.account, 1);
+    await operator.untilSlots(caller.account, 1);
     await operator.setKey(caller.key, 'suspend');
     simulator.release(scripted, 1);
     expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
     await operator.setKey(caller.key, 'reinstate');
 
     const second = open();
-    await untilSlots(caller.account, 1);
+    await operator.untilSlots(caller.account, 1);
     await operator.setAccount(caller.account, 'suspend');
     const cut = await second;
     expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
     expect(cut.text).not.toContain('[DONE]');
-    await untilSlots(caller.account, 0);
+    await operator.untilSlots(caller.account, 0);
     const { record } = await operator.record(cut.requestId);
     expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
     simulator.release(scripted, 1);
@@ -195,9 +209,13 @@ test('with admission stopped a change answers not_in_force, and is in force once
   await Promise.all(admissions.map((child) => child.stop(10_000)));
   const answer = await operator.request('POST', `/keys/${caller.key}/revoke`);
   expect([answer.status, answer.body]).toMatchObject([503, { error: { code: 'not_in_force' } }]);
-  expect(await everywhere(caller.secret)).toEqual(['500 admission_error']);
+  expect(await everywhere(caller.secret, (call) => call())).toEqual(['500 admission_error']);
   await Promise.all(admissions.map((child) => child.start()));
-  await until('the key is refused', async () => (await everywhere(caller.secret))[0] === '403 key_inactive', 20_000);
+  await until(
+    'the key is refused',
+    async () => (await everywhere(caller.secret)).join() === '403 key_inactive',
+    20_000,
+  );
   expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
 }, 60_000);
 
@@ -213,22 +231,30 @@ async function unlimitedCaller(): Promise<Caller> {
 
 async function statusOf(n: number, secret: string): Promise<number> {
   const urls = edges();
-  const answer = await request(`${urls[n % urls.length]}/v1/chat/completions`, {
-    method: 'POST',
-    dispatcher: agent,
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: HELLO, max_tokens: 5 }),
+  const { status } = await decided(async () => {
+    const answer = await request(`${urls[n % urls.length]}/v1/chat/completions`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: HELLO, max_tokens: 5 }),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
   });
-  await answer.body.dump();
-  return answer.statusCode;
+  return status;
 }
 
-/** What each edge answers, five calls each: 200 or status and code, each once. */
-async function everywhere(secret: string): Promise<(number | string)[]> {
+/**
+ * What each edge answers, five calls each: 200 or status and code, each once.
+ * @param how a call is made; as clients do, unless stated otherwise
+ */
+async function everywhere(
+  secret: string,
+  how: (call: () => Promise<Answer>) => Promise<Answer> = decided,
+): Promise<(number | string)[]> {
   const calls = edges().flatMap((url) => Array.from({ length: 5 }, () => `${url}/v1/chat/completions`));
   const answers = await Promise.all(
     calls.map(async (url) => {
-      const { status, text } = await chat(url, secret, { model, messages: HELLO, max_tokens: 5 });
+      const { status, text } = await how(() => chat(url, secret, { model, messages: HELLO, max_tokens: 5 }));
       return status === 200 ? status : `${status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
     }),
   );
@@ -238,13 +264,6 @@ async function everywhere(secret: string): Promise<(number | string)[]> {
 /** The upstream name of a model of {@link TestOperator.model}. */
 function simulatorModel(id: string): string {
   return `up-${id.slice('test/'.length)}`;
-}
-
-async function untilSlots(account: string, wanted: number): Promise<void> {
-  await until(`${account} has ${wanted} slots taken`, async () => {
-    const slots = await operator.all(`/slots?accountId=${account}`);
-    return slots.length === wanted;
-  });
 }
 
 function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figures, seconds: number): string {

@@ -2,7 +2,6 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import type { RefusalCode, RefusalRank } from '@gateway/contracts/errors';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import type { AccountView } from '@gateway/contracts/operator';
-import { until } from '@gateway/testkit';
 import type { Style } from './contract-call.js';
 import type { orderPlans } from './contract-order-plans.js';
 import { CENT } from './contract-world.js';
@@ -118,7 +117,7 @@ function slotStep({ world, team, held }: Actors): OrderStep {
   return step('concurrency_limit', async () => {
     world.simulator.release(team.id);
     await held;
-    await until('the slot is free', async () => (await world.operator.all(`/slots?accountId=${team.id}`)).length === 0);
+    await world.operator.untilSlots(team.id, 0);
   });
 }
 

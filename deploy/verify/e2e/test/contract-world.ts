@@ -9,7 +9,6 @@ import type { SharedSystem } from './system.js';
 import type { TestAccount, TestOperator } from './operator.js';
 
 /** Each answer waits for up to three seconds. */
-const PUTS_MAX = 5;
 
 /** A model whose sources are the simulator's listeners. */
 export interface ContractModel {
@@ -163,23 +162,11 @@ async function newModel(
   const name = randomBytes(6).toString('hex');
   const made = { id: `contract/${name}`, upstream: `up-${name}` };
   const spec = { displayName: name, kind: 'chat', prices: CENT, ...model };
-  await putInForce(operator, `/models/${made.id}`, spec);
+  await operator.putInForce(`/models/${made.id}`, spec);
   for (const [priority, baseUrl] of baseUrls.entries()) {
-    await putInForce(operator, `/sources/${sourceIdOf(made, priority)}`, sourceSpecOf(made, baseUrl, priority, source));
+    await operator.putInForce(`/sources/${sourceIdOf(made, priority)}`, sourceSpecOf(made, baseUrl, priority, source));
   }
   return made;
-}
-
-/**
- * Until it is in force everywhere: on a busy machine that may take longer than the three seconds of
- * one answer.
- */
-async function putInForce(operator: TestOperator, path: string, spec: object): Promise<void> {
-  for (let tried = 0; tried < PUTS_MAX; tried += 1) {
-    const { inForce } = await operator.must<{ inForce: boolean }>('PUT', path, spec);
-    if (inForce) return;
-  }
-  throw new Error(`${path} is not in force`);
 }
 
 function sourceIdOf({ upstream }: ContractModel, priority: number): string {

@@ -6,6 +6,7 @@ import type {
   LedgerTransactionView,
   PlanSpec,
   PricesSpec,
+  SlotView,
   SourcePut,
   UsageRecordView,
 } from '@gateway/contracts/operator';
@@ -185,11 +186,11 @@ export class TestOperator {
     const name = randomBytes(6).toString('hex');
     const id = `test/${name}`;
     await this.must('PUT', '/providers/e2e', { name: 'e2e', format: 'openai' });
-    await this.must('PUT', `/models/${id}`, { displayName: name, kind: 'chat', prices });
+    await this.putInForce(`/models/${id}`, { displayName: name, kind: 'chat', prices });
     const sources: string[] = [];
     for (const [index, baseUrl] of baseUrls.entries()) {
       const sourceId = `${name}-${index}`;
-      await this.must('PUT', `/sources/${sourceId}`, {
+      await this.putInForce(`/sources/${sourceId}`, {
         modelId: id,
         providerId: 'e2e',
         baseUrl,
@@ -202,6 +203,25 @@ export class TestOperator {
       sources.push(sourceId);
     }
     return { id, sources };
+  }
+
+  /**
+   * Puts a part of the catalog until it is in force everywhere, 20 s at most: one answer waits for
+   * three.
+   */
+  putInForce<T extends object>(path: string, spec: object): Promise<T> {
+    return until(`${path} is in force`, async () => {
+      const saved = await this.must<T & { readonly inForce: boolean }>('PUT', path, spec);
+      return saved.inForce ? saved : null;
+    });
+  }
+
+  /** Waits until an account has so many slots taken; admission may not answer every time. */
+  async untilSlots(account: string, wanted: number): Promise<void> {
+    await until(`${account} has ${wanted} slots taken`, async () => {
+      const { status, body } = await this.request('GET', `/slots?accountId=${account}`);
+      return status === 200 && (body as Page<SlotView>).data.length === wanted;
+    });
   }
 
   async walletUsd(account: string): Promise<string | null> {
