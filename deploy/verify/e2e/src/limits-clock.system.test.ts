@@ -9,6 +9,7 @@ import { until } from '@gateway/testkit';
 import { readSettled } from '../test/limit-store.js';
 import { startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
+import { faultsOf } from './prove/judge-limit.js';
 import { CENT_NANO_USD, limitCalled } from './prove/limit-cases.js';
 import type { LimitedAccount } from './prove/limit-cases.js';
 import { DURATIONS, LimitVerification, REPLICAS } from './prove/limit-verification.js';
@@ -30,31 +31,29 @@ const SKEWS = {
   'catalog-1': 2_000,
 };
 /**
- * From the start of the services to the end of the periods: their start and the limits under skewed
- * clocks fit before it. A machine that is too busy for the first gets the next.
+ * From the start of the services to the end of the periods. On a machine that is too busy to use
+ * everything up before it, all begins again with the next.
  */
 const LEADS_MS = [28_000, 60_000, 150_000];
 /** Everything is used up for the first time so long before it. */
 const USED_UP_MS = 8_000;
-/** Longest time that pressing a limit takes. */
-const PRESS_MS_MAX = 12_000;
 /** Calls go on for so long after it. */
 const AFTER_MS = 3_000;
 const BOUNDARY_MS = nextMonthOnMonday(Date.now());
-/** The rest of a lead in which everything has its time. */
-const LEFT_MS_MIN = 17_000;
 
 let system: OwnSystem;
 let verification: LimitVerification;
 let leadMs = 0;
+let scenes: Scenes;
 beforeAll(async () => {
   for (leadMs of LEADS_MS) {
     await startBefore(leadMs);
-    if (verification.clients.nowMs() < BOUNDARY_MS - LEFT_MS_MIN || leadMs === LEADS_MS.at(-1)) break;
+    await expectSkew();
+    scenes = await useUp();
+    if (verification.clients.nowMs() < BOUNDARY_MS || leadMs === LEADS_MS.at(-1)) break;
     await end();
   }
-  await expectSkew();
-}, 300_000);
+}, 500_000);
 afterAll(() => end(), 60_000);
 
 async function startBefore(lead: number): Promise<void> {
@@ -105,39 +104,59 @@ async function loadTime(): Promise<void> {
   });
 }
 
+interface Scenes {
+  readonly minute: Arranged;
+  readonly week: Arranged;
+  readonly month: Arranged;
+  readonly paid: Arranged;
+  /** In this order. */
+  readonly seen: readonly PressedCall[][];
+  /** So many calls of each. */
+  pressAll(calls: number): Promise<unknown>;
+}
+
+type Arranged = Awaited<ReturnType<LimitVerification['arrange']>>;
+
+/** Accounts with a limit each, which is used up in the last seconds of its period. */
+async function useUp(): Promise<Scenes> {
+  const minute = await verification.arrange(limitCalled('requests per minute'), FIT);
+  const week = await verification.arrange(limitCalled('weekly in requests'), FIT);
+  const month = await verification.arrange(limitCalled('cap of a key'), FIT);
+  const paid = await verification.arrange(limitCalled('monthly in requests'), FIT);
+  await endsAtBoundary(paid.account);
+  const all = [minute, week, month, paid];
+  const seen = all.map((): PressedCall[] => []);
+  const pressAll = (calls: number): Promise<unknown> =>
+    Promise.all(
+      all.map(async ({ account, model }, index) => {
+        const press = { secret: account.secret, model, calls, inFlight: 20, backOff: null };
+        seen[index]?.push(...(await verification.clients.press(press)));
+      }),
+    );
+  await until('the last seconds of the periods', () => verification.clients.nowMs() > BOUNDARY_MS - USED_UP_MS, leadMs);
+  await pressAll(3 * FIT);
+  return { minute, week, month, paid, seen, pressAll };
+}
+
 test.concurrent(
   'a minute, a week, a month and a paid period end in the midst of calls: each period has exactly what fits',
   async () => {
-    const minute = await verification.arrange(limitCalled('requests per minute'), FIT);
-    const week = await verification.arrange(limitCalled('weekly in requests'), FIT);
-    const month = await verification.arrange(limitCalled('cap of a key'), FIT);
-    const paid = await verification.arrange(limitCalled('monthly in requests'), FIT);
-    await endsAtBoundary(paid.account);
-    const scenes = [minute, week, month, paid];
-    const seen = scenes.map((): PressedCall[] => []);
-    const pressAll = (calls: number): Promise<unknown> =>
-      Promise.all(
-        scenes.map(async ({ account, model }, index) => {
-          const press = { secret: account.secret, model, calls, inFlight: 20, backOff: null };
-          seen[index]?.push(...(await verification.clients.press(press)));
-        }),
-      );
-    // Or the system took so long to start that there is nothing left to see.
-    expect(verification.clients.nowMs()).toBeLessThan(BOUNDARY_MS - USED_UP_MS / 2);
-    await until(
-      'the last seconds of the periods',
-      () => verification.clients.nowMs() > BOUNDARY_MS - USED_UP_MS,
-      leadMs,
-    );
-    await pressAll(3 * FIT);
+    const { minute, pressAll, seen } = scenes;
     await until('the last second of the periods', () => verification.clients.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
     while (verification.clients.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
     await pressAll(2 * FIT);
-    for (const { account } of scenes) await verification.limitStoreIsEmpty(account.account);
+    const { week, month, paid } = scenes;
+    for (const { account } of [minute, week, month, paid]) await verification.limitStoreIsEmpty(account.account);
 
-    const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
+    const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen.map((calls) =>
+      calls.filter((call) => faultsOf([call]) === 0),
+    );
     const minutes = await verification.minutes(minute.account.account, BOUNDARY_MS - leadMs);
-    expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
+    const fits = minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0);
+    // One that nobody decided may have its place.
+    const undecided = faultsOf(seen[0] ?? []);
+    expect(answered(ofMinute)).toBeLessThanOrEqual(fits);
+    expect(answered(ofMinute)).toBeGreaterThanOrEqual(fits - undecided);
     // Each call has its place; one that was refused and whose answer took long was asked for again,
     // and has two.
     expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
@@ -168,7 +187,7 @@ test.concurrent(
   120_000,
 );
 
-// They are done before the periods end, or begin after it.
+// They begin after the end of the periods.
 test.concurrent.each([
   'requests per minute',
   'session_5h in requests',
@@ -178,7 +197,7 @@ test.concurrent.each([
 ])(
   '%s, with all clocks wrong by two seconds: exactly those that fit, with the right Retry-After',
   async (name) => {
-    await clearOfBoundary();
+    await until('the periods have ended', () => verification.clients.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
     const { differences } = await verification.press(limitCalled(name), CALLS, FIT);
     expect(differences).toEqual([]);
   },
@@ -186,12 +205,6 @@ test.concurrent.each([
 );
 
 const FAILED = '500 upstream_error';
-
-/** Nothing ends while a limit is pressed. */
-async function clearOfBoundary(): Promise<void> {
-  if (verification.clients.nowMs() < BOUNDARY_MS - PRESS_MS_MAX) return;
-  await until('the periods have ended', () => verification.clients.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
-}
 
 /** The account's plan goes on, its period ends with all the others. */
 async function endsAtBoundary({ account, period }: LimitedAccount): Promise<void> {

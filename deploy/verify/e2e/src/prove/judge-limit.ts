@@ -4,6 +4,7 @@ import type { UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { get } from '../../test/call.js';
+import { decided } from '../../test/decided.js';
 import type { ProviderCount } from '../../test/counting-provider.js';
 import type { TestOperator } from '../../test/operator.js';
 import { CENT_NANO_USD } from './limit-cases.js';
@@ -21,7 +22,10 @@ export interface PressedLimit {
   readonly provider: ProviderCount;
   /** Calls by clock minute, as the limit store counted them; filled for the limit per minute. */
   readonly minutes: readonly number[];
-  /** Whether a replica was killed: then some calls may be answered 500. */
+  /**
+   * Whether a replica was killed, or a call was answered 500, as on a machine that stood still:
+   * what that took is given back later.
+   */
   readonly mayFault: boolean;
 }
 
@@ -204,7 +208,7 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
 
 /** GET /v1/gateway/usage, checked against its schema. */
 export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
-  const { status, text } = await get(`${edgeUrl}/v1/gateway/usage`, secret);
+  const { status, text } = await decided(() => get(`${edgeUrl}/v1/gateway/usage`, secret));
   if (status !== 200) throw new Error(`the usage endpoint answered ${status}: ${text}`);
   return usageObject.parse(JSON.parse(text));
 }

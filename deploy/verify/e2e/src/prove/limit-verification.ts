@@ -135,7 +135,9 @@ export class LimitVerification {
     }
     const minutes = limit.promise === 'per_minute' ? await this.minutes(account.account, startedAt) : [];
     const provider = this.#provider.count(upstream);
-    const pressed = { limit, account, fit, seen, provider, minutes, mayFault: harm !== undefined };
+    const faults = faultsOf(seen);
+    const mayFault = harm !== undefined || faults > 0;
+    const pressed = { limit, account, fit, seen, provider, minutes, mayFault };
     const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
     const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
     return {
@@ -147,7 +149,7 @@ export class LimitVerification {
       slots: account.slots,
       ...admittedOf(pressed),
       atOnce: provider.most,
-      faults: faultsOf(seen),
+      faults,
       expired,
       differences: [...left, ...differences],
     };

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { HELLO } from '../../test/call.js';
+import { decided } from '../../test/decided.js';
+import type { Decidable } from '../../test/decided.js';
 
 /** What a client read of one call. */
 export interface PressedCall {
@@ -51,8 +53,8 @@ export class Clients {
   }
 
   /**
-   * So many calls, so many in flight, over the edges in turn; gives every answer, those not counted
-   * too.
+   * So many calls, so many in flight, over the edges in turn; a call that nobody decided is made
+   * again. Gives every answer, those not counted and undecided too.
    */
   async press({ secret, model, calls, inFlight, backOff }: PressOptions): Promise<PressedCall[]> {
     const seen: PressedCall[] = [];
@@ -62,8 +64,11 @@ export class Clients {
       while (begun < calls) {
         begun += 1;
         for (;;) {
-          const call = await this.#call(secret, body);
-          seen.push(call);
+          const { call } = await decided(async () => {
+            const made = await this.#call(secret, body);
+            seen.push(made.call);
+            return made;
+          });
           if (call.answer !== backOff || seen.length > calls + BACK_OFFS_MAX) break;
           await delay(BACK_OFF_MS);
         }
@@ -82,7 +87,7 @@ export class Clients {
     await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 
-  async #call(secret: string, body: string): Promise<PressedCall> {
+  async #call(secret: string, body: string): Promise<Decidable & { readonly call: PressedCall }> {
     const pool = this.#pools[(this.#next += 1) % this.#pools.length];
     if (pool === undefined) throw new Error('there is no edge');
     const begunAtMs = this.nowMs();
@@ -98,13 +103,14 @@ export class Clients {
     });
     const text = await answer.text();
     const retryAfter = headers['retry-after'];
-    return {
+    const call = {
       requestId: String(headers['x-gateway-request-id']),
       answer: statusCode === 200 ? '200' : `${statusCode} ${codeOf(text)}`,
       retryAfter: retryAfter === undefined ? null : Number(retryAfter),
       begunAtMs,
       endedAtMs: this.nowMs(),
     };
+    return { status: statusCode, text, call };
   }
 }
 

@@ -1,4 +1,4 @@
-import { connectBus } from '@gateway/bus';
+import { BusFault, connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
 import { BATCH_ENTRIES_MAX, admissionBatch } from '@gateway/contracts/messages';
 import type { AdmitEntry, AdmittedAnswer, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
@@ -17,7 +17,14 @@ export interface StraightAnswers {
   readonly replicas: ReadonlySet<string>;
 }
 
+interface StraightBatch {
+  readonly admits: AdmitEntry[];
+  readonly releases: ReleaseEntry[];
+}
+
 const EDGE = 'straight-edge';
+/** What a sender without heartbeats got is held for so long (docs/protocol.md#r2). */
+export const STRAIGHT_HELD_MS = 10_000;
 /**
  * Messages under way: each replica has several, and none waits as long as the time of its entries.
  */
@@ -105,11 +112,20 @@ export class StraightSender {
     while (releases.length > 0) await this.#request({ admits: [], releases: releases.splice(0, BATCH_ENTRIES_MAX) });
   }
 
-  /** One message, until each of its entries has an answer. */
-  async #request(
-    batch: { admits: AdmitEntry[]; releases: ReleaseEntry[] },
-    replicas = new Set<string>(),
-  ): Promise<BatchAnswer[]> {
+  /** One message, until each of its entries has an answer; again when the bus was lost. */
+  async #request(batch: StraightBatch, replicas = new Set<string>()): Promise<BatchAnswer[]> {
+    for (let again = 0; ; again += 1) {
+      await until('the bus is connected', () => this.#bus.connected());
+      try {
+        return await this.#requestOnce(batch, replicas);
+      } catch (error) {
+        const isLost = error instanceof BusFault && error.code === 'disconnected';
+        if (!isLost || again === REPEATS_MAX) throw error;
+      }
+    }
+  }
+
+  async #requestOnce(batch: StraightBatch, replicas: Set<string>): Promise<BatchAnswer[]> {
     const answers: BatchAnswer[] = [];
     let released = 0;
     let fault: Error | null = null;
