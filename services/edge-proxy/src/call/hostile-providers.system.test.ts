@@ -15,7 +15,11 @@ import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } fro
 
 const PATH = '/v1/chat/completions';
 const MIB = 1024 * 1024;
-const DEADLINE_MS = 2_000;
+/**
+ * Where the deadline of the call is proven, and where it is not: edge, provider and client are this
+ * process, and what one of them does for a second stops all.
+ */
+const DEADLINE_MS = { proven: 2_000, far: 20_000 };
 /**
  * What lies in buffers of the kernel and of connections between a provider and the edge's decision.
  */
@@ -30,13 +34,19 @@ const HOLD_NANO_USD = 50_000_000;
 const CHAT = FORMATS[0] as Format;
 
 let world: EdgeWorld;
+/** Its deadline is near. */
+let hasty: EdgeWorld;
 const raw: RawProvider[] = [];
 beforeAll(async () => {
-  world = await startEdgeWorld({
-    env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(DEADLINE_MS), GATEWAY_READ_ON_MS: '300' },
-  });
+  const start = (deadlineMs: number): Promise<EdgeWorld> =>
+    startEdgeWorld({ env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(deadlineMs), GATEWAY_READ_ON_MS: '300' } });
+  world = await start(DEADLINE_MS.far);
+  hasty = await start(DEADLINE_MS.proven);
 }, 60_000);
-afterAll(() => world.stop(), 60_000);
+afterAll(async () => {
+  await hasty?.stop();
+  await world?.stop();
+}, 60_000);
 afterEach(async () => {
   await Promise.all(raw.splice(0).map((provider) => provider.stop()));
   for (const held of [HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES]) {
@@ -88,12 +98,12 @@ async function hostileProvider({ once, again }: Hostile): Promise<{ provider: Ra
 }
 
 /** One call to it, to the end of the connection. */
-async function play(hostile: Hostile, format: Format = CHAT, stream = true): Promise<Played> {
+async function play(hostile: Hostile, format: Format = CHAT, stream = true, at = world): Promise<Played> {
   const { provider, sentBytes } = await hostileProvider(hostile);
-  const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
+  const model = await publishOwnModel(at, { url: provider.url, more: { streamUsage: false } });
   const { body } = format.request({ model: model.model, stream });
-  const answer = await answerTo(requestOf(format.path, body));
-  const event = await world.eventOf(answer.headers.get('x-gateway-request-id') ?? '');
+  const answer = await answerTo(requestOf(format.path, body), at);
+  const event = await at.eventOf(answer.headers.get('x-gateway-request-id') ?? '');
   return { answer, event, sentBytes: sentBytes(), connections: provider.connections() };
 }
 
@@ -101,9 +111,9 @@ async function play(hostile: Hostile, format: Format = CHAT, stream = true): Pro
  * A call that the edge does not admit, because its events wait for a slow machine, is made again as
  * clients do.
  */
-async function answerTo(request: string): Promise<RawAnswer> {
+async function answerTo(request: string, at = world): Promise<RawAnswer> {
   return until('a call is admitted', async () => {
-    const client = rawClient(world.edge.port, request);
+    const client = rawClient(at.edge.port, request);
     await client.closed;
     const answers = readAnswers(client.wire());
     expect(answers).toHaveLength(1);
@@ -180,7 +190,7 @@ describe('without an end', () => {
     ];
     let played: Played[] = [];
     const growth = await growthOf(async () => {
-      played = await Promise.all(endless.map((hostile) => play(hostile, CHAT, hostile.once !== plain)));
+      played = await Promise.all(endless.map((hostile) => play(hostile, CHAT, hostile.once !== plain, hasty)));
     });
     expect(played.map(({ answer }) => [answer.status, answer.isComplete])).toEqual([
       [504, true],
@@ -426,7 +436,7 @@ describe('values nested deeper than JSON can be written', () => {
     ['breaks off', Buffer.from('no chunk\r\n')],
   ])('of a response that %s: its ending is written all the same', async (_name, again) => {
     const once = `${STREAM_HEAD}${chunkOf(`data: ${created}\n\n${shown}`)}`;
-    const { answer, event } = await play(again === undefined ? { once } : { once, again }, RESPONSES);
+    const { answer, event } = await play(again === undefined ? { once } : { once, again }, RESPONSES, true, hasty);
     expect(answer).toMatchObject({ status: 200, isComplete: true });
     expect(answer.body.slice(answer.body.lastIndexOf(shown) + shown.length)).toMatch(RESPONSES.cutEnding);
     expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
