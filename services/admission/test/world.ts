@@ -437,8 +437,19 @@ export async function admit(replica: Pick<Replica, 'admission'>, entry: AdmitEnt
 
 export type Admitted = Extract<BatchAnswer, { kind: 'admitted' }> & { hold: HoldFields };
 
+/** Sent until it is decided, as by an edge: an id is decided once, however often it is sent. */
+export function decide(
+  replica: Pick<Replica, 'admission'>,
+  entry: AdmitEntry,
+): Promise<Exclude<BatchAnswer, { kind: 'fault' }>> {
+  return until('a call is decided', async () => {
+    const answer = await admit(replica, entry);
+    return answer.kind === 'fault' ? null : answer;
+  });
+}
+
 export async function mustAdmit(replica: Pick<Replica, 'admission'>, entry: AdmitEntry): Promise<Admitted> {
-  const answer = await admit(replica, entry);
+  const answer = await decide(replica, entry);
   if (answer.kind !== 'admitted' || answer.hold === null) throw new Error(`not admitted: ${JSON.stringify(answer)}`);
   return answer as Admitted;
 }

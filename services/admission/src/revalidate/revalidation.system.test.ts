@@ -13,6 +13,7 @@ import {
   admit,
   admitEntry,
   batch,
+  decide,
   makeAccount,
   makeOwners,
   mustAdmit,
@@ -76,7 +77,7 @@ async function settle({ account, key, state }: TestAccount, id: string): Promise
 /** How many more calls of one price an account may make, until it is refused for want of money. */
 async function callsLeft({ admission, clock }: StartedAdmission, account: TestAccount): Promise<number> {
   for (let calls = 0; ; calls += 1) {
-    const answer = await admit({ admission }, admitEntry(clock, [account.digest]));
+    const answer = await decide({ admission }, admitEntry(clock, [account.digest]));
     if (answer.kind === 'admitted') continue;
     expect(answer).toMatchObject({ row: REFUSAL.insufficient_credits });
     return calls;
@@ -113,7 +114,7 @@ test(
       expect((await admission.readAccount(account)).rows).toEqual(Object.fromEntries(state.rows));
 
     expect(await callsLeft(replicas[1]!, charged)).toBe(3);
-    expect(await admit({ admission }, admitEntry(clock, [revoked.digest]))).toMatchObject({
+    expect(await decide({ admission }, admitEntry(clock, [revoked.digest]))).toMatchObject({
       row: REFUSAL.key_inactive,
     });
     const loads = asksOf().loads.slice(before.loads.length);
