@@ -2,7 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { HEARTBEATS_SETTINGS, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import {
+  HEARTBEATS_SETTINGS,
+  faultCode,
+  startBusWorld,
+  TEST_TIMEOUT_MS,
+  until,
+  type BusWorld,
+} from '../test/bus-world.js';
 import { pulse } from '../test/messages.js';
 import type { Bus } from './index.js';
 
@@ -18,16 +25,22 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
+/** Stored until it is acknowledged, as a busy server may not do in time. */
+function stored(name: string, n: number): Promise<unknown> {
+  return until(`${name} is stored`, () =>
+    edge.store(pulse, { edge: name }, { n }).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
 test('the last message of each subject is read, over more than one batch', async () => {
   expect(await faultCode(admission.lastPerSubject('BEATS', 'test.pulse.*'))).toBe('stream_missing');
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   expect(await admission.lastPerSubject('BEATS', 'test.pulse.*')).toEqual([]);
   for (const n of [1, 2]) {
-    await Promise.all(
-      Array.from({ length: 600 }, (_, edgeNumber) =>
-        edge.store(pulse, { edge: `e${edgeNumber}` }, { n: n * edgeNumber }),
-      ),
-    );
+    await Promise.all(Array.from({ length: 600 }, (_, edgeNumber) => stored(`e${edgeNumber}`, n * edgeNumber)));
   }
   const last = await admission.lastPerSubject('BEATS', 'test.pulse.*');
   const bodies = last.map(({ subject, data }) => [subject, admission.decode(pulse, data)]);
@@ -42,7 +55,7 @@ test('the last message of each subject is read, over more than one batch', async
 
 test('with headers only bodies are left out, and what is removed of a subject takes nothing newer or of others along', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
-  await Promise.all(['h1', 'h2'].map((name) => edge.store(pulse, { edge: name }, { n: 1 })));
+  await Promise.all(['h1', 'h2'].map((name) => stored(name, 1)));
   const marks = await admission.lastPerSubject('BEATS', 'test.pulse.*', { headersOnly: true });
   const own = marks.filter(({ subject }) => subject.startsWith('test.pulse.h'));
   expect(own.map(({ data }) => data.length)).toEqual([0, 0]);
@@ -52,7 +65,7 @@ test('with headers only bodies are left out, and what is removed of a subject ta
   const names = async (): Promise<string[]> =>
     (await admission.lastPerSubject('BEATS', 'test.pulse.*')).map(({ subject }) => subject);
   const [first] = own.map(({ sequence }) => sequence);
-  await edge.store(pulse, { edge: 'h1' }, { n: 2 });
+  await stored('h1', 2);
   await admission.purgeStream('BEATS', first!, 'test.pulse.h1');
   expect(await names()).toEqual(expect.arrayContaining(['test.pulse.h1', 'test.pulse.h2']));
   await admission.purgeStream('BEATS', first! + 100, 'test.pulse.h1');
@@ -62,7 +75,7 @@ test('with headers only bodies are left out, and what is removed of a subject ta
 
 test('what was read stays with nobody', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
-  await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `g${n}` }, { n })));
+  await Promise.all(Array.from({ length: 600 }, (_, n) => stored(`g${n}`, n)));
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const heapAfter = async (reads: number): Promise<number> => {
@@ -79,7 +92,7 @@ test('what was read stays with nobody', async () => {
 
 test('reading ends when the bus is closed meanwhile', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
-  await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `c${n}` }, { n })));
+  await Promise.all(Array.from({ length: 600 }, (_, n) => stored(`c${n}`, n)));
   const closing = await world.connect('admission');
   const begun = performance.now();
   const reading = Promise.all(
@@ -95,11 +108,11 @@ test('reading ends when the bus is closed meanwhile', async () => {
 test('reading ends, with every subject, while the messages are being replaced', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   const subjects = Array.from({ length: 2 }, (_, n) => `busy${n}`);
-  await Promise.all(subjects.map((edgeName) => edge.store(pulse, { edge: edgeName }, { n: 0 })));
+  await Promise.all(subjects.map((edgeName) => stored(edgeName, 0)));
   let reading = true;
   const replacing = subjects.map(async (edgeName) => {
     for (let n = 1; reading; n += 1) {
-      await edge.store(pulse, { edge: edgeName }, { n });
+      await stored(edgeName, n);
       await setImmediate();
     }
   });

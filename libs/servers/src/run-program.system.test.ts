@@ -1,6 +1,6 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { freePort } from './free-port.js';
@@ -95,13 +95,15 @@ test('a restart of what has ended never starts a second one, and starts nothing 
 });
 
 test('a stop does not wait for a restart that does not come up', async () => {
-  const { redis: cache } = await startServers(['redis'], options(await state.make()));
+  const directory = await state.make();
+  const { redis: cache } = await startServers(['redis'], options(directory));
   process.kill(cache.pid ?? NaN, 'SIGKILL');
   expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
   exits.splice(0);
   const stranger = createServer().listen(Number(new URL(cache.url).port), '127.0.0.1');
   const restarting = expect(cache.restart?.({ ifEnded: true })).rejects.toThrow(/address already in use/i);
-  await delay(500);
+  const logged = (): Promise<string> => readFile(`${directory}/logs/redis.log`, 'utf8');
+  expect(await waitUntil(20_000, async () => /address already in use/i.test(await logged()))).toBe(true);
   const askedAt = performance.now();
   await cache.stop();
   expect(performance.now() - askedAt).toBeLessThan(5_000);

@@ -7,6 +7,7 @@ import {
   billingBalanceSnapshots,
   billingLoad,
   type ReceivedOf,
+  type UsageEvent,
   usageEvents,
 } from '@gateway/contracts/messages';
 import { systemClock } from '@gateway/service-kit';
@@ -62,7 +63,13 @@ async function start(): Promise<void> {
 /** Calls of three accounts, one in a message, settled and acknowledged. */
 async function settleCalls(count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => settled(holdFor(`account-${index % 3}`), 100 + index));
-  for (const event of events) await edge.store(usageEvents, { group: 0 }, packedMessageOf([event]));
+  const store = (event: UsageEvent): Promise<boolean> =>
+    edge.store(usageEvents, { group: 0 }, packedMessageOf([event])).then(
+      () => true,
+      () => false,
+    );
+  // Again as an edge does it: an event is settled once.
+  for (const event of events) await until('an event is stored', () => store(event));
   await until('every call is settled', () => events.every(({ id }) => closed.has(id)));
   await isAcknowledged();
 }

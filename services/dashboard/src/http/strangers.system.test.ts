@@ -119,7 +119,8 @@ test('requests of one client beyond its places wait for their turn, and others d
 });
 
 test('an answer of which nobody takes a byte is given up with its connection', async () => {
-  for (let n = 0; n < 8; n += 1) await open(world, ATTACKER, get('/assets/large-1234.js'), false);
+  // At once: the first is given up a second after it came.
+  await Promise.all(Array.from({ length: 8 }, () => open(world, ATTACKER, get('/assets/large-1234.js'), false)));
   await until('they are open', () => world.dashboard.requestsOpen() === 8);
   await until('they are given up', () => world.dashboard.requestsOpen() === 0);
   expect(await statusFrom(world, ATTACKER, get('/api/config'))).toBe(200);
