@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Answers that a client repeats: nothing was decided (docs/protocol.md#failures). */
-const UNDECIDED = /"(admission_error|lookup_failed|usage_unavailable)"/;
+const UNDECIDED = /\b(admission_error|lookup_failed|usage_unavailable)\b/;
 const REPEATED_FOR_MS = 20_000;
 const PAUSE_MS = 50;
 
 /** What is looked at of an answer. */
 export interface Decidable {
-  readonly status: number;
+  readonly status: number | null;
   /** Read where the status is not 200. */
   readonly text: string;
 }

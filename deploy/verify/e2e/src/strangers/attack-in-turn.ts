@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { StallWitness } from '../../test/stall-witness.js';
 import type { AttackFigures } from './attack.js';
 import { startGoodLoad } from './good-load.js';
 import type { AttackKind } from './kinds.js';
@@ -40,7 +41,9 @@ const QUIET_MS = 2_000;
 /** One attack after the other beside the good load. */
 export async function attackInTurn(world: StrangersWorld, options: TurnOptions): Promise<StrangersSeen> {
   const { kinds, secondsEach: seconds, connectionsMax, restMs = 0, onAttack } = options;
-  const quiet = new Tally();
+  // Not Redis: what strangers do to it is theirs.
+  const witness = new StallWitness(null);
+  const quiet = new Tally(witness);
   const load = await startGoodLoad(world.good, quiet);
   const memory = watchMemory(world.system.local);
   const beganMs = performance.now();
@@ -48,7 +51,7 @@ export async function attackInTurn(world: StrangersWorld, options: TurnOptions):
   try {
     await delay(QUIET_MS);
     for (const kind of kinds) {
-      const tally = new Tally();
+      const tally = new Tally(witness);
       load.countIn(tally);
       const fromMs = performance.now() - beganMs;
       const figures = await runAttack({ kind, target: world.attacked, seconds, connectionsMax });
@@ -56,12 +59,13 @@ export async function attackInTurn(world: StrangersWorld, options: TurnOptions):
       attacks.push(seen);
       // What good requests meet in a rest is counted nowhere: it is for what an attack has left
       // behind.
-      if (restMs > 0) load.countIn(new Tally());
+      if (restMs > 0) load.countIn(new Tally(witness));
       await delay(restMs);
       onAttack?.(seen);
     }
   } finally {
     await load.stop();
+    await witness.stop();
     memory.stop();
   }
   return { before: quiet.counts, attacks, memory: memory.samples, lengthMs: performance.now() - beganMs };

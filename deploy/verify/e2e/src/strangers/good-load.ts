@@ -71,9 +71,12 @@ export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<G
   };
 }
 
-/** `good`, or what came instead. */
-const outcomeOf = ({ outcome, text }: Answered, isWhole: (text: string) => boolean): string =>
-  outcome === '200' && !isWhole(text) ? 'cut' : outcome === '200' || outcome === '201' ? 'good' : outcome;
+/** `good`, or what came instead: of an error of the server its code too. */
+function outcomeOf({ outcome, text }: Answered, isWhole: (text: string) => boolean): string {
+  if (outcome === '200' && !isWhole(text)) return 'cut';
+  if (outcome === '200' || outcome === '201') return 'good';
+  return outcome === '500' ? `500 ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}` : outcome;
+}
 
 async function callOnce(target: GoodTarget, secret: string, from: string, stream: boolean): Promise<string> {
   const messages = [{ role: 'user', content: 'Hello.' }];

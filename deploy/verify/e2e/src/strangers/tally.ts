@@ -1,3 +1,5 @@
+import type { StallWitness } from '../../test/stall-witness.js';
+
 export type GoodKind = 'calls' | 'pages' | 'operators' | 'new keys';
 export const GOOD_KINDS: readonly GoodKind[] = ['calls', 'pages', 'operators', 'new keys'];
 
@@ -19,6 +21,7 @@ interface Counting {
 
 /** Good requests of one stretch of time, counted where they began. */
 export class Tally {
+  readonly #witness: StallWitness;
   readonly #counts: Record<GoodKind, Counting> = {
     calls: nothing(),
     pages: nothing(),
@@ -26,15 +29,22 @@ export class Tally {
     'new keys': nothing(),
   };
 
-  /** One is asked; `counted` is told how it ended. */
+  /** @param witness tells which requests nobody could decide in time */
+  constructor(witness: StallWitness) {
+    this.#witness = witness;
+  }
+
+  /** One is asked; `counted` is told how it ended: `good`, or status and code. */
   begin(kind: GoodKind): { counted(outcome: string): void } {
     const count = this.#counts[kind];
+    const begunAt = Date.now();
     const beganMs = performance.now();
     count.asked += 1;
     return {
-      counted(outcome) {
+      counted: (outcome) => {
         count.slowestMs = Math.max(count.slowestMs, performance.now() - beganMs);
-        if (outcome !== 'good') count.wrong[outcome] = (count.wrong[outcome] ?? 0) + 1;
+        const call = { status: parseInt(outcome), text: outcome, begunAt, endedAt: Date.now() };
+        if (outcome !== 'good' && !this.#witness.excuses(call)) count.wrong[outcome] = (count.wrong[outcome] ?? 0) + 1;
       },
     };
   }
