@@ -25,7 +25,7 @@ test('a server that is not there is a clear fault after the stated time', async 
     waitForFirstConnectMs: 300,
   });
   await expect(connecting).rejects.toThrow('127.0.0.1:1 was not reachable for 300 ms');
-  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(performance.now() - began).toBeLessThan(10_000);
 });
 
 test('a wrong password is a clear fault and is not tried for ever', async () => {

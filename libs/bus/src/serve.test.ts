@@ -28,15 +28,12 @@ test('requests above the concurrency limit are answered overloaded', async () =>
     },
     { concurrencyMax: 2 },
   );
-  await until(
-    'served',
-    async () => (await faultCode(edge.request(echo, { text: 'a' }, { timeoutMs: 50 }))) === 'timeout',
-  );
-  const held = edge.request(echo, { text: 'b' });
+  await admission.listening();
+  const held = ['a', 'b'].map((text) => edge.request(echo, { text }));
   await until('both running', () => running === 2);
   expect(await faultCode(edge.request(echo, { text: 'c' }))).toBe('overloaded');
   release();
-  expect((await held).text).toBe('b');
+  expect((await Promise.all(held)).map(({ text }) => text)).toEqual(['a', 'b']);
   expect((await edge.request(echo, { text: 'd' })).text).toBe('d');
   await admission.drain(1_000);
 });
@@ -85,6 +82,6 @@ test('drain ends after its time although a handler hangs', async () => {
   });
   const began = performance.now();
   await admission.drain(200);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(5_000);
   expect(world.log.some(({ text }) => text === 'the bus was not drained')).toBe(true);
 });
