@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { compileSources } from '../test/compile-sources.js';
-import { freePort } from '../test/free-port.js';
+import { freePort } from './free-port.js';
 import { startService } from '../test/service-process.js';
 
 const compiled = compileSources();

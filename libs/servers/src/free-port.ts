@@ -1,0 +1,1 @@
+export { freePort, isPortFree } from '@gateway/service-kit/free-port';
