@@ -39,8 +39,8 @@ function start(options: Pick<OutboxOptions, 'deliver'> & Partial<OutboxOptions>)
     pool,
     log: recordingLog(),
     pollMs: 50,
-    leaseMs: 2_000,
-    deliverMs: 1_000,
+    leaseMs: 60_000,
+    deliverMs: 20_000,
     retryBaseMs: 20,
     retryMaxMs: 50,
     ...options,
@@ -106,7 +106,10 @@ test('keeps the order within a key, over batches and with several replicas, and 
   const busy = new Set<string>();
   let overlaps = 0;
   const byReplica = [0, 0, 0];
+  let allHaveOne = (): void => undefined;
+  const haveAllOne = new Promise<void>((resolve) => (allHaveOne = resolve));
   const pools = byReplica.map(() => testPool(server.url));
+  await Promise.all(pools.map((own) => own.query('SELECT 1')));
   byReplica.forEach((_count, replica) =>
     start({
       pool: pools[replica] as Pool,
@@ -115,9 +118,12 @@ test('keeps the order within a key, over batches and with several replicas, and 
       deliver: async ({ key, body }) => {
         if (busy.has(key)) overlaps += 1;
         busy.add(key);
+        byReplica[replica] = (byReplica[replica] ?? 0) + 1;
+        // None works alone: the first row of each waits until every replica has one.
+        if (byReplica.every((count) => count > 0)) allHaveOne();
+        await haveAllOne;
         await new Promise((resolve) => setImmediate(resolve));
         orders.get(key)?.push(body);
-        byReplica[replica] = (byReplica[replica] ?? 0) + 1;
         busy.delete(key);
       },
     }),
