@@ -91,11 +91,12 @@ const UNBOUNDED: TokenAttempts = {
 export interface WorldOptions {
   readonly config?: Partial<typeof PAGES_CONFIG>;
   readonly options?: Omit<DashboardOptions, 'env'>;
+  readonly nowMs?: () => number;
 }
 
 export async function startOperatorWorld(
   answering: readonly ServiceName[] = ['accounts', 'billing', 'catalog', 'admission', 'edge-proxy'],
-  { config = {}, options = {} }: WorldOptions = {},
+  { config = {}, options = {}, nowMs = Date.now }: WorldOptions = {},
 ): Promise<OperatorWorld> {
   const bus = await startTestBus();
   const log = recordingLog();
@@ -146,7 +147,7 @@ export async function startOperatorWorld(
         OTEL_EXPORTER_OTLP_ENDPOINT: null,
       },
       log,
-      clock: { nowMs: () => Date.now() },
+      clock: { nowMs },
       replica: 'd0',
       ready,
       stopping: new AbortController().signal,
