@@ -159,7 +159,7 @@ test('a fault says whether the call may hold something: only when its script may
   expect(barred).toMatchObject({ kind: 'fault' });
   expect(barred).not.toHaveProperty('mayHold');
 
-  const hung = await world.replica({ durations: { decideMs: 300 } });
+  const hung = await world.replica({ durations: { decideMs: 2_000 } });
   await mustAdmit(hung, admitEntry(hung.clock, [account.digest]));
   process.kill(world.server.pid!, 'SIGSTOP');
   const entry = admitEntry(hung.clock, [account.digest]);

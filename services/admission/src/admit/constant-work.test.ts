@@ -22,7 +22,8 @@ let replica: Replica;
 let redis: Redis;
 
 beforeAll(async () => {
-  world = await makeWorld();
+  // A new minute would cost commands of its own.
+  world = await makeWorld({ frozenAt: Date.now() });
   replica = await world.replica({ durations: { sweepMs: HOUR_MS } });
   redis = new Redis(world.server.url);
 });

@@ -12,7 +12,7 @@ let world: World;
 let one: Replica;
 
 beforeAll(async () => {
-  world = await makeWorld();
+  world = await makeWorld({ frozenAt: Date.now() });
   one = await world.replica();
 });
 afterAll(() => world.stop());

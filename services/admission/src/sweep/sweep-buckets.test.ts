@@ -24,7 +24,7 @@ import type { SweepOutcome } from '../domain/sweep-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
-const world = duringTests(makeWorld);
+const world = duringTests(() => makeWorld({ frozenAt: Date.now() }));
 let one: Replica;
 
 beforeAll(async () => {
@@ -131,8 +131,6 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'ok', PRICE)] });
   world.owners.billingDown = true;
-  // The clock of this world goes on while the sweeps run: it is what counts, not how often the test
-  // moved it.
   const begun = one.clock.now();
   while (one.clock.now() < begun + 185_000) {
     world.advance(1_000);
@@ -253,34 +251,48 @@ describe('silence', () => {
   afterAll(() => void redis.disconnect());
 
   /** As if nobody had looked for so long; the clock of the world stays. */
-  async function beSilent(ms: number): Promise<void> {
-    const look = String(await redis.get('{0}look')).split(' ');
-    await redis.set('{0}look', [...look.slice(0, 5), Number(look[5]) - ms, look[6]].join(' '));
+  async function beSilent(ms: number, at = redis): Promise<void> {
+    const look = String(await at.get('{0}look')).split(' ');
+    await at.set('{0}look', [...look.slice(0, 5), Number(look[5]) - ms, look[6]].join(' '));
   }
 
   test('of a time in which nobody looked takes nothing: heartbeats come first, for a lease', async () => {
-    const account = makeAccount(world, { wallet: 10 * PRICE });
-    const calls = [];
-    for (let count = 0; count < 2; count += 1)
-      calls.push(await mustAdmit(one, admitEntry(one.clock, [account.digest])));
-    const [lives, dead] = calls as [Admitted, Admitted];
-    await heartbeat(1, lives, dead);
-    await one.admission.sweep();
-    await beSilent(3_600_000);
-    world.advance(3_600_000);
-    await one.admission.sweep();
-    expect(await dump(account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
-    await heartbeat(2, lives);
-    // The server's own clock, by which the gap is told, is as if a lease had passed.
-    const look = String(await redis.get('{0}look')).split(' ');
-    expect(Number(look[6])).toBeGreaterThan(0);
-    await redis.set('{0}look', [...look.slice(0, 6), Number(look[6]) - 30_000].join(' '));
-    world.advance(6_000);
-    await one.admission.sweep();
-    const { slots, holds } = await dump(account);
-    expect(slots).toBe(1);
-    expect(holds.find(({ id }) => id === lives.id)?.hold).toMatchObject({ state: 'open', slot: true });
-    expect(holds.find(({ id }) => id === dead.id)?.hold).toMatchObject({ state: 'expiring', slot: false });
+    // The gap is told by the server's own clock, which stands still in the world of the others.
+    const going = await makeWorld();
+    const own = await going.replica();
+    const redis = new Redis(going.server.url);
+    try {
+      const account = makeAccount(going, { wallet: 10 * PRICE });
+      const calls = [];
+      for (let count = 0; count < 2; count += 1)
+        calls.push(await mustAdmit(own, admitEntry(own.clock, [account.digest])));
+      const [lives, dead] = calls as [Admitted, Admitted];
+      const hear = (n: number, ...named: Admitted[]) =>
+        own.admission.heartbeat(heartbeatOf(going, 'edge1', n, { calls: named.map((call) => running(call)) }));
+      await hear(1, lives, dead);
+      await own.admission.sweep();
+      await beSilent(3_600_000, redis);
+      going.advance(3_600_000);
+      await own.admission.sweep();
+      expect(await own.admission.readAccount(account.account)).toMatchObject({
+        slots: 2,
+        held: { wallet: 2 * PRICE },
+      });
+      await hear(2, lives);
+      // As if a lease had passed there.
+      const look = String(await redis.get('{0}look')).split(' ');
+      expect(Number(look[6])).toBeGreaterThan(0);
+      await redis.set('{0}look', [...look.slice(0, 6), Number(look[6]) - 30_000].join(' '));
+      going.advance(6_000);
+      await own.admission.sweep();
+      const { slots, holds } = await own.admission.readAccount(account.account);
+      expect(slots).toBe(1);
+      expect(holds.find(({ id }) => id === lives.id)?.hold).toMatchObject({ state: 'open', slot: true });
+      expect(holds.find(({ id }) => id === dead.id)?.hold).toMatchObject({ state: 'expiring', slot: false });
+    } finally {
+      redis.disconnect();
+      await going.stop();
+    }
   });
 
   test('of a short pause counts', async () => {
