@@ -85,9 +85,9 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
       'NATS is gone',
     ],
     'a hung replica of admission costs one retry at another': ['a replica of admission is killed or hangs'],
-    'a stop lets running answers finish, cuts what outlasts the grace, and says its last heartbeat': [
-      'an edge is told to stop',
-    ],
+    'a stop lets running answers finish, and says its last heartbeat': ['an edge is told to stop'],
+    'a stop cuts what outlasts the grace; a call whose body is complete then is ended at once, and gives its slot back':
+      ['an edge is told to stop'],
   },
   [`${ADMISSION}/admit/decide-entry.test.ts`]: {
     'an id %i ms from Redis time is refused as a fault': ['r1'],

@@ -50,9 +50,9 @@ function exchange(
   origin: string,
   body: readonly Buffer[] = [Buffer.from('{}')],
   streamed = false,
+  heard: Heard = { told: [], failure: null },
 ): Promise<Heard> {
   return new Promise((resolve) => {
-    const heard: Heard = { told: [], failure: null };
     const reader: SourceReader = {
       sent: () => void heard.told.push('sent'),
       bodyTaken: (reused) => void heard.told.push(`taken ${reused}`),
@@ -209,13 +209,18 @@ test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
   ['a body without a length, and a reset', 'HTTP/1.1 200 OK\r\n\r\nabc', true, ['sent', '200'], 'broken'],
   ['a body without a length, and its end', 'HTTP/1.1 200 OK\r\n\r\nabc', false, ['sent', '200', 'open end'], null],
 ])('a connection that ends after %s', async (_name, bytes, isReset, told, kind) => {
+  const heard: Heard = { told: [], failure: null };
   const server = await provider((socket) =>
     onRequest(socket, () => {
+      const end = (): unknown => (isReset ? socket.resetAndDestroy() : socket.end());
       // What is sent must be read before the reset, which would take it along.
-      socket.write(bytes, () => setTimeout(() => (isReset ? socket.resetAndDestroy() : socket.end()), 50));
+      socket.write(bytes, () => {
+        if (told.includes('200')) void until('its head is told', () => heard.told.includes('200')).then(end);
+        else setTimeout(end, 50);
+      });
     }),
   );
-  const heard = await exchange(connectionsWith({ privateAllowed: true }), server.url);
+  await exchange(connectionsWith({ privateAllowed: true }), server.url, undefined, undefined, heard);
   expect([heard.told, heard.failure?.kind ?? null]).toEqual([told, kind]);
 });
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { request, type IncomingMessage } from 'node:http';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
-import { sourceEntry, startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { sourceEntry, startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
 import { sendHeartbeatReply } from '../../test/fake-admission.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
@@ -16,7 +16,7 @@ const STOPS = 'pub/stops';
 
 let world: EdgeWorld;
 beforeAll(async () => {
-  world = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '1000' } });
+  world = await startEdgeWorld();
   const [a] = world.provider.urls;
   await world.publishCatalog((entries) => {
     entries.sources.push(sourceEntry('reads-on', a, { model: READS_ON }));
@@ -37,8 +37,8 @@ const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 100
 const idOf = (answer: IncomingMessage): string => String(answer.headers['x-gateway-request-id']);
 
 /** A stream whose client has seen its first event. */
-async function startStream(model: string): Promise<IncomingMessage> {
-  const answer = await begin(world.edge.url, PATH, chat({ model, stream: true }));
+async function startStream(model: string, { edge } = world): Promise<IncomingMessage> {
+  const answer = await begin(edge.url, PATH, chat({ model, stream: true }));
   answer.on('error', () => undefined);
   let seen = '';
   answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
@@ -75,16 +75,21 @@ test('a client that leaves is read on for, and pays what the provider reports', 
 });
 
 test('reading on ends after its time, and what was delivered is estimated', async () => {
-  world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
-  const answer = await startStream(READS_ON);
-  answer.destroy();
-  expect(await world.eventOf(idOf(answer))).toMatchObject({
-    outcome: 'settled',
-    evidence: 'estimated',
-    attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
-  });
-  await until('the provider was hung up on', () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
-});
+  const hasty = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '1000' } });
+  try {
+    hasty.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
+    const answer = await startStream(TEST_MODEL, hasty);
+    answer.destroy();
+    expect(await hasty.eventOf(idOf(answer))).toMatchObject({
+      outcome: 'settled',
+      evidence: 'estimated',
+      attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
+    });
+    await until('the provider was hung up on', () => hasty.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
+  } finally {
+    await hasty.stop();
+  }
+}, 60_000);
 
 test('where a cancel stops the billing, the provider is hung up on soon and what was delivered is billed', async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });

@@ -115,7 +115,8 @@ const FAILURES: readonly Failure[] = [
   status(307, [false, 502, 'upstream_error']),
   status(204, [false, 502, 'upstream_error'], { possiblyPaid: true }),
   unreachable('refused connection', 'http://127.0.0.1:1'),
-  unreachable('unknown host', 'http://no-such-host.invalid'),
+  // No label of a name is as long: nobody is asked.
+  unreachable('unknown host', `http://${'x'.repeat(64)}.invalid`),
   unreachable('failed TLS handshake', 'https://LISTENER_B'),
   broken('reset before the head', true, { fresh: true, steps: () => [{ end: 'reset' }] }),
   broken('close before the head', true, { fresh: true, steps: () => [{ end: 'cut' }] }),

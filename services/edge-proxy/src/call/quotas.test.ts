@@ -18,11 +18,14 @@ beforeAll(async () => {
   other = await world.startAnother();
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
-beforeEach(async () => {
+const begin = async (): Promise<void> => {
   [limited, spare] = await Promise.all([startCountingProvider(), startCountingProvider()]);
-});
-afterEach(() => Promise.all([limited.stop(), spare.stop()]));
+};
+const end = () => Promise.all([limited.stop(), spare.stop()]);
+beforeEach(begin);
+afterEach(end);
 
+const SHARES_FAILED = 'Renewals of shares in the quotas of sources that failed or were late';
 const NONE = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
 
 function publish(quota: Partial<NonNullable<CatalogSource['quota']>>, isAlone = false): Promise<OwnModel> {
@@ -45,6 +48,23 @@ async function load(model: OwnModel, clients: number, callsEach: number): Promis
   return statuses;
 }
 
+/**
+ * What only holds while shares come in time, with a model of its own; once more when one did not.
+ */
+async function undisturbed(play: () => Promise<void>): Promise<void> {
+  const failures = counter('gateway_edge_quota_share_failures_total', SHARES_FAILED);
+  for (;;) {
+    const before = failures.value;
+    try {
+      return await play();
+    } catch (error) {
+      if (failures.value === before) throw error;
+    }
+    await end();
+    await begin();
+  }
+}
+
 /** Tries that were sent without a share, by both edges. */
 function overQuota(source: string | undefined): number {
   const labels = { source: { max: 64 }, lack: LACKS } as const;
@@ -55,39 +75,50 @@ function overQuota(source: string | undefined): number {
 
 test('two edges together never send more requests a minute than a quota allows; the rest goes on', async () => {
   const model = await publish({ requestsPerMinute: 60 });
-  const statuses = await load(model, 16, 12);
-  expect(statuses).toEqual(Array.from({ length: 192 }, () => 200));
+  const statuses: number[] = [];
+  await until('most of the quota is used', async () => {
+    statuses.push(...(await load(model, 16, 12)));
+    return limited.requests >= 54;
+  });
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
   expect(limited.requests).toBeLessThanOrEqual(60);
-  expect(limited.requests).toBeGreaterThanOrEqual(54);
-  expect(limited.requests + spare.requests).toBe(192);
+  expect(limited.requests + spare.requests).toBe(statuses.length);
 }, 60_000);
 
 test('two edges together never have more calls at a source at once than a quota allows', async () => {
   const model = await publish({ callsAtOnce: 6 });
   limited.takesMs = 30;
-  const statuses = await load(model, 24, 12);
-  expect(statuses).toEqual(Array.from({ length: 288 }, () => 200));
+  const statuses: number[] = [];
+  await until('most of the quota is used, and more is asked for', async () => {
+    statuses.push(...(await load(model, 24, 12)));
+    return limited.runningMost >= 4 && spare.requests > 0;
+  });
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
   expect(limited.runningMost).toBeLessThanOrEqual(6);
-  expect(limited.runningMost).toBeGreaterThanOrEqual(4);
-  expect(spare.requests).toBeGreaterThan(0);
 }, 60_000);
 
 test('tokens of answers count: a source whose minute is full is tried last', async () => {
-  const model = await publish({ tokensPerMinute: 1_000 });
-  for (let call = 0; call < 12; call += 1) await ask(model);
-  // Each answer has 120 tokens.
-  expect([limited.requests, spare.requests]).toEqual([9, 3]);
+  await undisturbed(async () => {
+    const model = await publish({ tokensPerMinute: 1_000 });
+    for (let call = 0; call < 12; call += 1) await ask(model);
+    // Each answer has 120 tokens.
+    expect([limited.requests, spare.requests]).toEqual([9, 3]);
+  });
 }, 60_000);
 
 test('a full source is tried when all others have failed, which is counted and told', async () => {
-  const model = await publish({ requestsPerMinute: 2 });
-  spare.status = 503;
-  const before = world.healths.length;
-  for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
-  expect(limited.requests).toBe(3);
-  expect(spare.requests).toBe(1);
-  const [source] = model.ids;
-  expect(overQuota(source)).toBe(1);
+  let source: string | undefined;
+  let before = 0;
+  await undisturbed(async () => {
+    const model = await publish({ requestsPerMinute: 2 });
+    [source] = model.ids;
+    spare.status = 503;
+    before = world.healths.length;
+    for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
+    expect(limited.requests).toBe(3);
+    expect(spare.requests).toBe(1);
+    expect(overQuota(source)).toBe(1);
+  });
   await until('the health of the source is told', () =>
     world.healths
       .slice(before)
@@ -96,8 +127,10 @@ test('a full source is tried when all others have failed, which is counted and t
 }, 60_000);
 
 test('a full source that is the only one is sent to all the same', async () => {
-  const model = await publish({ requestsPerMinute: 1 }, true);
-  for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
-  expect(limited.requests).toBe(3);
-  expect(overQuota(model.ids[0])).toBe(2);
+  await undisturbed(async () => {
+    const model = await publish({ requestsPerMinute: 1 }, true);
+    for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
+    expect(limited.requests).toBe(3);
+    expect(overQuota(model.ids[0])).toBe(2);
+  });
 }, 60_000);

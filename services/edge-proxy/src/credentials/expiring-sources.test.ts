@@ -131,7 +131,7 @@ test('without a token the source counts as unreachable, the next one is asked, a
 
 test('a token that does not come in time counts as a source that is not reached', async () => {
   endpoint.answers = 'hang';
-  const source = { ...entraSource(), limits: { headersTimeoutMs: 100 } };
+  const source = { ...entraSource(), limits: { headersTimeoutMs: 700 } };
   const { model, ids } = await publishOwnModel(world, source, spare());
   const answer = await send(world.edge.url, PATH, chat({ model }));
   expect(await attemptsOf(answer)).toMatchObject([
