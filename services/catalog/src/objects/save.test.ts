@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { until, type Replica } from '@gateway/testkit';
@@ -6,6 +7,7 @@ import { accepted, operatorOn, tellRevision, type Operator } from '../../test/op
 import { startCatalogWorld } from '../../test/catalog-world.js';
 
 const EVERY_MS = 200;
+const PLAYS_MAX = 5;
 
 const world = duringTests(startCatalogWorld);
 let operator: Operator;
@@ -23,9 +25,36 @@ beforeAll(async () => {
   await until('both are ready', () => replicas.every(({ ready }) => ready.report().ready));
 }, 60_000);
 
-afterEach(() => {
+const stopAll = (): void => {
   for (const stop of stops.splice(0)) stop();
-});
+};
+afterEach(stopAll);
+
+/**
+ * What only holds while everybody speaks at every interval; once more when a service, a server or
+ * this process stood still for longer than two.
+ */
+async function undisturbed(play: () => Promise<void>): Promise<void> {
+  for (let plays = 1; ; plays += 1) {
+    let [stoodStillMs, isOver] = [0, false];
+    const watching = (async () => {
+      for (let from = performance.now(); !isOver; from = performance.now()) {
+        await operator.getProvider('acme').catch(() => undefined);
+        await delay(EVERY_MS / 10);
+        stoodStillMs = Math.max(stoodStillMs, performance.now() - from);
+      }
+    })();
+    try {
+      return await play();
+    } catch (error) {
+      if (stoodStillMs <= 2 * EVERY_MS || plays === PLAYS_MAX) throw error;
+    } finally {
+      isOver = true;
+      await watching;
+    }
+    stopAll();
+  }
+}
 
 /**
  * A replica that tells its revision at every interval, as long as the test runs. Its last word is
@@ -64,44 +93,59 @@ test('with no edge and no admission a change is in force once everybody had the 
   expect(await change()).toMatchObject({ change: 'created', inForce: true });
 });
 
-test('a change is in force when the last edge and admission has it, whichever replica is asked', async () => {
-  for (let n = 0; n < 6; n += 1) {
-    const before = await newest();
-    const followers = [follow(edge, before), follow(admission, before)];
-    let answered = false;
-    const answer = change().finally(() => (answered = true));
-    await committed(before);
-    followers[0]?.reach(before + 1);
-    // The wait for the other one takes longer than reading does.
-    await operator.getProvider('acme');
-    expect(answered).toBe(false);
-    followers[1]?.reach(before + 1);
-    expect(await answer).toMatchObject({ change: 'changed', revision: before + 1, inForce: true });
-    for (const stop of stops.splice(0)) stop();
-  }
-});
+test(
+  'a change is in force when the last edge and admission has it, whichever replica is asked',
+  () =>
+    undisturbed(async () => {
+      for (let n = 0; n < 6; n += 1) {
+        const before = await newest();
+        const followers = [follow(edge, before), follow(admission, before)];
+        let answered = false;
+        const answer = change().finally(() => (answered = true));
+        await committed(before);
+        followers[0]?.reach(before + 1);
+        // The wait for the other one takes longer than reading does.
+        await operator.getProvider('acme');
+        expect(answered).toBe(false);
+        followers[1]?.reach(before + 1);
+        expect(await answer).toMatchObject({ change: 'changed', revision: before + 1, inForce: true });
+        for (const stop of stops.splice(0)) stop();
+      }
+    }),
+  60_000,
+);
 
-test('after three seconds it is answered that the change is not in force everywhere', async () => {
-  const behind = follow(edge, await newest());
-  const begun = performance.now();
-  const answer = await accepted(change());
-  expect(answer.inForce).toBe(false);
-  expect(performance.now() - begun).toBeGreaterThan(2_900);
-  behind.reach(answer.revision);
-  await until('the next answer says yes', async () => {
-    const again = await accepted(operator.putProvider('acme', { ...answer.provider }));
-    expect(again).toMatchObject({ change: 'unchanged', revision: answer.revision });
-    return again.inForce;
-  });
-}, 20_000);
+test(
+  'after three seconds it is answered that the change is not in force everywhere',
+  () =>
+    undisturbed(async () => {
+      const behind = follow(edge, await newest());
+      const begun = performance.now();
+      const answer = await accepted(change());
+      expect(answer.inForce).toBe(false);
+      expect(performance.now() - begun).toBeGreaterThan(2_900);
+      behind.reach(answer.revision);
+      await until('the next answer says yes', async () => {
+        const again = await accepted(operator.putProvider('acme', { ...answer.provider }));
+        expect(again).toMatchObject({ change: 'unchanged', revision: answer.revision });
+        return again.inForce;
+      });
+    }),
+  60_000,
+);
 
-test('a replica that said its last word, or is silent, is not waited for', async () => {
-  const leaving = follow(admission, await newest());
-  leaving.sayLast();
-  const dying = follow(edge, await newest());
-  dying.fallSilent();
-  expect(await change()).toMatchObject({ inForce: true });
-});
+test(
+  'a replica that said its last word, or is silent, is not waited for',
+  () =>
+    undisturbed(async () => {
+      const leaving = follow(admission, await newest());
+      leaving.sayLast();
+      const dying = follow(edge, await newest());
+      dying.fallSilent();
+      expect(await change()).toMatchObject({ inForce: true });
+    }),
+  60_000,
+);
 
 test('a catalog that has just started says so only after it has listened for an interval', async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
@@ -112,16 +156,21 @@ test('a catalog that has just started says so only after it has listened for an 
   expect(await change()).toMatchObject({ change: 'changed', inForce: false });
 }, 20_000);
 
-test('a stop does not wait for those who are behind', async () => {
-  await Promise.all(replicas.map((replica) => replica.stop()));
-  replicas = [await world.start()];
-  await until('ready', () => replicas.every(({ ready }) => ready.report().ready));
-  const before = await newest();
-  follow(edge, before);
-  const answer = change();
-  await committed(before);
-  const begun = performance.now();
-  await replicas[0]?.stop();
-  expect(performance.now() - begun).toBeLessThan(2_500);
-  expect(await answer).toMatchObject({ change: 'changed', inForce: false });
-}, 20_000);
+test(
+  'a stop does not wait for those who are behind',
+  () =>
+    undisturbed(async () => {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      replicas = [await world.start()];
+      await until('ready', () => replicas.every(({ ready }) => ready.report().ready));
+      const before = await newest();
+      follow(edge, before);
+      const answer = change();
+      await committed(before);
+      const begun = performance.now();
+      await replicas[0]?.stop();
+      expect(performance.now() - begun).toBeLessThan(2_500);
+      expect(await answer).toMatchObject({ change: 'changed', inForce: false });
+    }),
+  60_000,
+);
