@@ -65,8 +65,8 @@ const isClosed = (id: string): boolean => snapshots.some(({ closed }) => closed.
 const settledAll = (...events: UsageEvent[]): Promise<true> =>
   until('every event is named in a standing', () => events.every(({ id }) => isClosed(id)));
 
-const load = (account: string, changes: Partial<ReceivedOf<typeof billingLoad>> = {}) =>
-  admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false, ...changes });
+const load = (account: string, changes: Partial<ReceivedOf<typeof billingLoad>> = {}, options = {}) =>
+  admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false, ...changes }, options);
 
 const fund = (account: string, amountUsd: string, changes: object = {}) =>
   dashboard.request(billingAddWalletEntry, {
@@ -225,7 +225,8 @@ describe('billing.load', () => {
       await record(waiting);
       const storedBefore = Date.now();
       expect((await load(account)).caughtUpTo).toBeLessThanOrEqual(storedBefore);
-      await expect(load(account, { afterLoss: true })).rejects.toMatchObject({ code: 'behind' });
+      const asked = load(account, { afterLoss: true }, { timeoutMs: 10_000 });
+      await expect(asked).rejects.toMatchObject({ code: 'behind' });
       expect((await load(account, { ids: [waiting.id] })).standing.closed).toEqual([]);
       await holder.query('COMMIT');
       await settledAll(waiting);

@@ -30,7 +30,7 @@ export interface PublishedTerms {
 export class OperatorWorld {
   now = Date.now();
   admissionAnswers = true;
-  /** The terms that admission got of each account, in their order. */
+  /** The terms that admission took over of each account, in their order. */
   readonly published = new Map<string, PublishedTerms[]>();
   #names = 0;
 
@@ -51,8 +51,12 @@ export class OperatorWorld {
     const world = new OperatorWorld(billing, edge, admission, dashboard);
     admission.serve(admissionApply, async ({ standing }) => {
       if (!world.admissionAnswers) throw new Error('this test lets admission fail');
-      for (const { account, terms } of standing?.accounts ?? [])
-        if (terms !== undefined) world.published.set(account, [...(world.published.get(account) ?? []), terms]);
+      for (const { account, terms } of standing?.accounts ?? []) {
+        const told = world.published.get(account) ?? [];
+        // What it has already it ignores: a change is told at least once.
+        if (terms !== undefined && terms.version > (told.at(-1)?.version ?? 0))
+          world.published.set(account, [...told, terms]);
+      }
       return { applied: true as const };
     });
     const clock = { nowMs: () => world.now };
