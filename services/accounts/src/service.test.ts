@@ -242,7 +242,8 @@ test('while PostgreSQL is away requests are answered as such, and work again aft
     const answer = await admission
       .request(accountsLoad, { account: account.id, key: null })
       .catch((error: { code?: string }) => error.code);
-    if (typeof answer === 'string') expect(answer).toBe('dependency_unavailable');
+    // Also one that was not answered in time says: ask again.
+    if (typeof answer === 'string') expect(['dependency_unavailable', 'timeout']).toContain(answer);
     return typeof answer === 'object';
   });
 }, 30_000);

@@ -44,8 +44,11 @@ export async function startAccountsWorld() {
   const answered = <T>(answer: T | Error) =>
     answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   billing.serve(billingFunding, () => answered(funding));
+  const known = new Set<string>();
+  const isNew = ({ kind, id, version }: { kind: string; id: string; version: number }): boolean =>
+    known.size < known.add(`${kind} ${id} ${version}`).size;
   billing.serve(billingApplyCaps, (body) => {
-    caps.push(body);
+    caps.push({ ...body, caps: body.caps.filter(isNew) });
     return Promise.resolve({ applied: true });
   });
   billing.serve(billingCloseAccount, () => answered(closing));
@@ -57,7 +60,7 @@ export async function startAccountsWorld() {
     admission: await startFakeAdmission(() => servers.connect('admission')),
     /** What all replicas logged. */
     log,
-    /** Caps that billing received, in the order of arrival. */
+    /** Caps that billing received, in the order of arrival; what is told again counts once. */
     caps,
     /** What billing answers from now on; requests come over the bus. */
     fund(next: Funding | Error): void {

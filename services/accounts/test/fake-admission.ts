@@ -8,7 +8,7 @@ const DRAIN_MS = 5_000;
  * does.
  */
 export interface FakeAdmission {
-  /** Every key record in the order of arrival. */
+  /** Every version of every key in the order of arrival; what is told again is not in it again. */
   readonly keys: readonly KeyRecord[];
   account(id: string): AccountRecord | undefined;
   key(id: string): KeyRecord | undefined;
@@ -44,7 +44,7 @@ export async function startFakeAdmission(connect: () => Promise<Bus>): Promise<F
     async start() {
       bus = await connect();
       bus.serve(admissionApply, (body) => {
-        keys.push(...(body.keys ?? []));
+        keys.push(...(body.keys ?? []).filter(({ key, version }) => versions.get(key)?.has(version) !== true));
         for (const record of body.accounts ?? []) keep(newest.accounts, record.account, record);
         for (const record of body.keys ?? []) keep(newest.keys, record.key, record);
         for (const record of body.members ?? []) keep(members, record.member, record);

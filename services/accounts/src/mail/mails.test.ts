@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { accountsPutMember, alertRaised, type RaisedAlert } from '@gateway/contracts/messages';
 import { startMailbox, type Mailbox } from '@gateway/mailbox';
+import { freePort } from '@gateway/servers';
 import type { RunningService } from '@gateway/service-kit';
 import { temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -18,7 +19,8 @@ let directory: TemporaryDirectory;
 const replicas: RunningService[] = [];
 beforeEach(async () => {
   directory = temporaryDirectory('mailbox');
-  mailbox = await startMailbox({ directory: `${directory.path}/mails` });
+  // Of those ports that no client of another test is given while it is away.
+  mailbox = await startMailbox({ directory: `${directory.path}/mails`, port: await freePort() });
 });
 afterEach(async () => {
   await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
