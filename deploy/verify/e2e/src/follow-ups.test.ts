@@ -1,11 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { freePort } from '@gateway/servers';
+import { request } from 'undici';
 import { chat } from '../test/call.js';
 import type { Answer } from '../test/call.js';
 import type { TestModel } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
 
+const FAILURES = /^gateway_edge_answer_memory_failures_total\{[^}]*\} (\d+)$/gm;
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '2.00' };
 
 let provider: ProviderSimulator;
@@ -13,7 +17,8 @@ let model: TestModel;
 let secret: string;
 beforeEach(async () => {
   const { operator } = sharedSystem();
-  provider = await startProviderSimulator();
+  // Of those ports that no client of another test is given while nobody listens there.
+  provider = await startProviderSimulator({ ports: [await freePort(), await freePort()] });
   // A profile whose sources keep answers.
   const source = { profile: 'openai', endpoints: ['/v1/responses' as const] };
   model = await operator.model(PRICES, provider.urls, source);
@@ -29,6 +34,27 @@ function ask(edge: 0 | 1, fields: object = {}): Promise<Answer> {
 
 const idOf = ({ text }: Answer): string => /"id":"(resp_[^"]+)"/.exec(text)?.[1] ?? '';
 
+/** Sources of answers that the edges did not remember, or did not look up, in time. */
+async function memoryFailures(): Promise<number> {
+  const texts = (sharedSystem().adminUrls['edge-proxy'] ?? []).map(async (url) =>
+    (await request(`${url}/metrics`)).body.text(),
+  );
+  const samples = (await Promise.all(texts)).join('\n').matchAll(FAILURES);
+  return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** Asks an edge, once more where the memory of answers failed, and compares what came. */
+async function expectThat(edge: 0 | 1, fields: object, expected: [number, ...string[]]): Promise<Answer> {
+  for (;;) {
+    const before = await memoryFailures();
+    const answer = await ask(edge, fields);
+    const came = await cameOf(answer);
+    if ((await memoryFailures()) !== before && !isDeepStrictEqual(came, expected)) continue;
+    expect(came).toEqual(expected);
+    return answer;
+  }
+}
+
 /** Status, and the sources that were asked, in order. */
 async function cameOf(answer: Answer): Promise<[number, ...string[]]> {
   const { attempts } = await sharedSystem().operator.usageRecord(answer.requestId);
@@ -39,27 +65,29 @@ test.each([false, true])(
   'at either edge a follow-up reaches the source of its answer, through failover and back; streamed: %s',
   async (stream) => {
     await provider.closeListener('a');
-    const ofB = await ask(0, { stream });
-    expect(await cameOf(ofB)).toEqual([200, 'a', 'b']);
+    const ofB = await expectThat(0, { stream }, [200, 'a', 'b']);
     await provider.reopenListener('a');
-    const ofA = await ask(1, { stream });
-    expect(await cameOf(ofA)).toEqual([200, 'a']);
+    const ofA = await expectThat(1, { stream }, [200, 'a']);
+    const [afterA, afterB] = [ofA, ofB].map((answer) => ({ stream, previous_response_id: idOf(answer) })) as [
+      object,
+      object,
+    ];
 
     // Both are well: each is asked for its own, by the edge that did not see the answer.
-    expect(await cameOf(await ask(1, { stream, previous_response_id: idOf(ofB) }))).toEqual([200, 'b']);
-    expect(await cameOf(await ask(0, { stream, previous_response_id: idOf(ofA) }))).toEqual([200, 'a']);
+    await expectThat(1, afterB, [200, 'b']);
+    await expectThat(0, afterA, [200, 'a']);
 
     // The first one is away: nobody else has its answer, and new calls go to the other.
     await provider.closeListener('a');
     for (const edge of [0, 1] as const) {
-      expect(await cameOf(await ask(edge, { stream, previous_response_id: idOf(ofA) }))).toEqual([502, 'a']);
-      expect(await cameOf(await ask(edge, { stream, previous_response_id: idOf(ofB) }))).toEqual([200, 'b']);
-      expect(await cameOf(await ask(edge, { stream }))).toEqual([200, 'a', 'b']);
+      await expectThat(edge, afterA, [502, 'a']);
+      await expectThat(edge, afterB, [200, 'b']);
+      await expectThat(edge, { stream }, [200, 'a', 'b']);
     }
 
     await provider.reopenListener('a');
     for (const edge of [0, 1] as const) {
-      expect(await cameOf(await ask(edge, { stream, previous_response_id: idOf(ofA) }))).toEqual([200, 'a']);
+      await expectThat(edge, afterA, [200, 'a']);
     }
   },
   120_000,

@@ -311,11 +311,14 @@ test('a slot that an operator takes back is free at once and its stream ends; wh
   simulator.script({ model: scripted, times: 2, steps });
   const { account, secret } = await operator.account('5.00');
   const body = { model: model.id, messages: HELLO, stream: true };
-  const streams = [0, 1].map(() => chat(`${system.chatBaseUrl}/chat/completions`, secret, body));
+  const begun = new Set<number>();
+  const streams = [0, 1].map((n) =>
+    chat(`${system.chatBaseUrl}/chat/completions`, secret, body, {}, () => void begun.add(n)),
+  );
   const slotsOf = (): Promise<SlotView[]> => operator.all(`/slots?accountId=${account}`);
   const [victim] = await until('both streams run', async () => {
     const slots = await slotsOf();
-    return slots.length === 2 && slots;
+    return slots.length === 2 && begun.size === 2 && slots;
   });
   expect((await operator.request('DELETE', `/slots/${victim?.requestId}`)).status).toBe(204);
   expect(await operator.all<AuditEntryView>(`/audit?kind=change&objectId=${victim?.requestId}`)).toMatchObject([

@@ -141,6 +141,7 @@ test('429 concurrency_limit: Retry-After 2; the slot that is given back is free'
   expect(second.headers['retry-after']).toBe('2');
   simulator.release(upstream);
   expect((await running).status).toBe(200);
+  await expectNothingHeld(account);
   expect((await call(secret)).status).toBe(200);
   await expectNothingHeld(account);
 });

@@ -28,6 +28,13 @@ afterAll(async () => {
 });
 
 test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly those that fit, over two edges and two admissions`, async () => {
+  // Whether both admissions have a part in it is left to chance, where one was held up.
+  const until20s = performance.now() + 20_000;
+  while (!(await race())) expect(performance.now()).toBeLessThan(until20s);
+}, 60_000);
+
+/** Whether every admission has decided some of the calls. */
+async function race(): Promise<boolean> {
   const { account, secret } = await system.operator.account('0.20');
   await system.operator.limits(account, 100_000, SLOTS);
   // The price is per call only: worst case and charge are the same cent, whatever the tokens.
@@ -63,7 +70,6 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
   expect((await readLimitStore(redis, account)).slots).toBe(PAYS_FOR);
   const decided = await decisions();
   expect(decided).toHaveLength(2);
-  decided.forEach((count, replica) => expect(count).toBeGreaterThan(decidedBefore[replica] ?? 0));
   simulator.release(upstream, PAYS_FOR);
   const answered = (await Promise.all(calls)).filter(({ status }) => status === 200);
   expect(answered).toHaveLength(PAYS_FOR);
@@ -71,7 +77,8 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
   for (const { id } of answered) expect((await system.operator.record(id)).record.chargedUsd).toBe('0.01');
   expect(await system.operator.walletUsd(account)).toBe('0.00');
   await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)));
-});
+  return decided.every((count, replica) => count > (decidedBefore[replica] ?? 0));
+}
 
 /** What each replica of admission has decided since its start. */
 function decisions(): Promise<number[]> {

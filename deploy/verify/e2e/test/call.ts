@@ -10,12 +10,16 @@ export interface Answer {
   readonly cut: boolean;
 }
 
-/** One call, read to its end, however it ends; without a key when `secret` is null. */
+/**
+ * One call, read to its end, however it ends; without a key when `secret` is null.
+ * @param onPiece called whenever something of the answer has come
+ */
 export async function chat(
   url: string,
   secret: string | null,
   body: Record<string, unknown>,
   headers: Record<string, string> = {},
+  onPiece = (): void => undefined,
 ): Promise<Answer> {
   return readAnswer(
     await request(url, {
@@ -23,6 +27,7 @@ export async function chat(
       headers: { ...keyHeader(secret), 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     }),
+    onPiece,
   );
 }
 
@@ -35,11 +40,14 @@ function keyHeader(secret: string | null): Record<string, string> {
   return secret === null ? {} : { authorization: `Bearer ${secret}` };
 }
 
-async function readAnswer(answer: Dispatcher.ResponseData): Promise<Answer> {
+async function readAnswer(answer: Dispatcher.ResponseData, onPiece = (): void => undefined): Promise<Answer> {
   let text = '';
   let cut = false;
   try {
-    for await (const chunk of answer.body) text += String(chunk);
+    for await (const chunk of answer.body) {
+      text += String(chunk);
+      onPiece();
+    }
   } catch {
     cut = true;
   }

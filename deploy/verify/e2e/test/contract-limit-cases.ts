@@ -129,7 +129,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
             await world.subscribe(account, { windows: [window] });
             const paid = await send(world.url, modelCall(CHAT, secret, world.model.id));
             expect(paid.status).toBe(200);
-            const { record } = await world.operator.record(paid.id);
+            const { record } = await world.settled(account, paid.id);
             expect([record.planUsd, record.walletUsd]).toEqual(['0.01', '0.00']);
             const refused = await send(world.url, modelCall(CHAT, secret, world.model.id));
             expect(codeOf(refused)).toBe('429 window_exhausted');

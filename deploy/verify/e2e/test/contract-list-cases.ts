@@ -68,7 +68,7 @@ export const LIST_CASES: readonly ContractCase[] = [
       const before = Date.now();
       const call = await send(world.url, modelCall('/v1/chat/completions', secret, world.model.id));
       const after = Date.now();
-      await world.operator.record(call.id);
+      await world.settled(account, call.id);
       const usage = usageObject.strict().parse(jsonOf(await send(world.url, { path: '/v1/gateway/usage', secret })));
       expect(usage).toMatchObject({
         plan: { name: 'Contract', tier: 'contract', periodEnd },

@@ -1,4 +1,3 @@
-import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ScriptStep } from '@gateway/provider-simulator';
 import { callOf } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
@@ -63,9 +62,7 @@ export const UPSTREAM_ERRORS: readonly ErrorSituation[] = [
     expected: { status: 502, code: 'upstream_unreachable', type: 'api_error', messagesType: 'api_error' },
     what: 'nobody listens',
     arrange: async (world) => {
-      const gone = await startProviderSimulator();
-      const baseUrls = gone.urls;
-      await gone.close();
+      const baseUrls = ['http://127.0.0.1:1'];
       return callOf(world.rich.secret, (await world.makeModel({ baseUrls })).id);
     },
   },

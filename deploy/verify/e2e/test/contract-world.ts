@@ -3,7 +3,9 @@ import type { AccountView, KeyCreated, ModelSpec, SourcePut } from '@gateway/con
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator, ScriptStep } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
 import { closeConnections } from './contract-call.js';
+import { connectRedis, isEmpty, readLimitStore } from './limit-store.js';
 import { sharedSystem } from './system.js';
 import type { SharedSystem } from './system.js';
 import type { TestAccount, TestOperator } from './operator.js';
@@ -102,7 +104,7 @@ export class ContractWorld {
    */
   async putSource(model: ContractModel, fields: Partial<SourcePut>): Promise<void> {
     const spec = sourceSpecOf(model, this.simulator.urls[0], 0, fields);
-    await this.operator.must('PUT', `/sources/${sourceIdOf(model, 0)}`, spec);
+    await this.operator.putInForce(`/sources/${sourceIdOf(model, 0)}`, spec);
   }
 
   richAccount(): Promise<TestAccount> {
@@ -118,6 +120,18 @@ export class ContractWorld {
 
   createKey(account: string, spec: object): Promise<KeyCreated> {
     return this.operator.must('POST', `/accounts/${account}/keys`, { name: 'contract', ...spec });
+  }
+
+  /** The record of a call, once the limit store has what it was charged. */
+  async settled(account: string, requestId: string): ReturnType<TestOperator['record']> {
+    const found = await this.operator.record(requestId);
+    const redis = connectRedis(this.system.redisUrl);
+    try {
+      await until('nothing is held', async () => isEmpty(await readLimitStore(redis, account)));
+    } finally {
+      redis.disconnect();
+    }
+    return found;
   }
 
   /** A cap on the owner of an account; null: none. */

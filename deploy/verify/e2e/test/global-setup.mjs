@@ -22,7 +22,6 @@ export default async function setup() {
     durable: false,
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_BSP_SCHEDULE_DELAY: '100',
       // Tests begin traces of their own.
       GATEWAY_TRACE_CLIENTS: 'on',
     },
