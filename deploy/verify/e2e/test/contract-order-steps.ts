@@ -132,6 +132,6 @@ function step(code: RefusalCode, repair: () => unknown): OrderStep {
 }
 
 /** Saves the model with these fields; without prices they stay. */
-export function putModel({ world, model }: Actors, fields: object): Promise<void> {
+export async function putModel({ world, model }: Actors, fields: object): Promise<void> {
   await world.operator.putInForce(`/models/${model.id}`, { displayName: 'order', kind: 'chat', ...fields });
 }
