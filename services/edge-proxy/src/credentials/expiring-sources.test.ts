@@ -102,7 +102,8 @@ test('a source that refuses the new token too is refused, and the next one is as
       { source: ids[0], outcome: 'rejected', status: 401 },
       { source: ids[1], outcome: 'completed' },
     ]);
-    expect(world.log.filter(({ text }) => text.includes('a provider refuses our credentials'))).toHaveLength(1);
+    const ofIt = world.log.filter(({ facts }) => 'source' in facts && facts.source === ids[0]);
+    expect(ofIt.filter(({ text }) => text.includes('a provider refuses our credentials'))).toHaveLength(1);
     expect(endpoint.asked).toHaveLength(2);
   } finally {
     await strict.stop();
