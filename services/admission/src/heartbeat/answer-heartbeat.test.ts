@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
+import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import {
   PRICE,
@@ -74,6 +75,8 @@ test('a call that a short heartbeat names lives on, without what holds it', asyn
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const before = (await one.admission.readAccount(account.account)).holds[0]?.hold.due ?? 0;
+  const readAt = one.clock.now();
+  await until('time has passed', () => one.clock.now() > readAt + 1);
   await one.admission.heartbeat(heartbeatOf(world, 'edge-s', 1, short([call.id], account.account, call.token)));
   expect(heartbeatReplyOf('edge-s')).toEqual({
     n: 1,
