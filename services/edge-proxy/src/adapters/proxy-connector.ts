@@ -39,10 +39,15 @@ export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.conn
         if (isSecure) secure({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
       },
-      // Not with the error's own code: the client would connect again at once, for ever.
-      (cause: Error) => callback(new Error(cause.message, { cause }), null),
+      (error: Error) => callback(asFailedDial(error), null),
     );
   };
+}
+
+/** An error of the client's own code makes a client connect again at once, for ever. */
+function asFailedDial(error: Error): Error {
+  const isOfClient = 'code' in error && String(error.code).startsWith('UND_ERR_');
+  return isOfClient ? new Error(error.message, { cause: error }) : error;
 }
 
 async function openTunnel(origin: string, path: string, headers: Record<string, string>): Promise<Socket> {

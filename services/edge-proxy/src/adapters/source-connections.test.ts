@@ -307,6 +307,37 @@ const CHUNKED = 'transfer-encoding: chunked\r\n';
 const CLOSE = 'connection: close\r\n';
 const LENGTH = 100_000;
 
+/** One request whose answer is held back at each piece, as for a client that reads slowly. */
+async function heldBack(origin: string): Promise<{ readonly ending: string; readonly bytes: number }> {
+  const connections = connectionsWith({ privateAllowed: true });
+  let [bytes, ending] = [0, ''];
+  const sent = connections.send(
+    { origin, path: '/', headers: [], body: [Buffer.from('{}')], streamed: false, freshConnection: false },
+    {
+      ...deaf,
+      data: (chunk) => {
+        bytes += chunk.length;
+        sent.pause();
+        // What came meanwhile, and the end, lie in the socket by then.
+        setTimeout(() => sent.resume(), 20);
+      },
+      end: () => (ending = 'complete'),
+      failed: ({ kind }) => (ending = kind),
+    },
+  );
+  await until('it has ended', () => ending !== '');
+  return { ending, bytes };
+}
+
+const deaf: SourceReader = {
+  sent: () => undefined,
+  bodyTaken: () => undefined,
+  head: () => undefined,
+  data: () => undefined,
+  end: () => undefined,
+  failed: () => undefined,
+};
+
 test.each([
   ['a length', `content-length: ${LENGTH}\r\n`],
   ['a length, and says that it closes', `content-length: ${LENGTH}\r\n${CLOSE}`],
@@ -320,25 +351,81 @@ test.each([
   const server = await provider((socket) =>
     onRequest(socket, () => socket.end(`HTTP/1.1 200 OK\r\n${headers}\r\n${body}`)),
   );
+  expect(await heldBack(server.url)).toEqual({ ending: 'complete', bytes: LENGTH });
+});
+
+test.each([
+  ['a length', `content-length: ${LENGTH}\r\n`],
+  ['a length, and says that it closes', `content-length: ${LENGTH}\r\n${CLOSE}`],
+  ['no length', CLOSE],
+])(
+  'an answer of %s is broken when its provider resets the connection while it is held back',
+  async (_name, headers) => {
+    const server = await provider((socket) =>
+      onRequest(socket, () => {
+        socket.write(`HTTP/1.1 200 OK\r\n${headers}\r\n${'x'.repeat(LENGTH / 2)}`);
+        setTimeout(() => socket.resetAndDestroy(), 10);
+      }),
+    );
+    expect((await heldBack(server.url)).ending).toBe('broken');
+  },
+);
+
+test('the end of a connection that was kept holds back no less of the next answer', async () => {
+  const server = await provider((socket, connection) =>
+    onRequest(socket, () => {
+      if (connection === 1) return void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello');
+      const piece = Buffer.alloc(LENGTH);
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${1_000 * LENGTH}\r\n\r\n`);
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(piece));
+      };
+      socket.on('drain', more);
+      more();
+    }),
+  );
   const connections = connectionsWith({ privateAllowed: true });
-  let [bytes, ending] = [0, ''];
-  const request = { origin: server.url, path: '/', headers: [], body: [Buffer.from('{}')] };
-  const sent = connections.send(
-    { ...request, streamed: false, freshConnection: false },
-    {
-      sent: () => undefined,
-      bodyTaken: () => undefined,
-      head: () => undefined,
+  const request = {
+    origin: server.url,
+    path: '/',
+    headers: [],
+    body: [Buffer.from('{}')],
+    streamed: false,
+    freshConnection: false,
+  };
+  let bytes = 0;
+  const second = (): void => {
+    const sent = connections.send(request, {
+      ...deaf,
       data: (chunk) => {
         bytes += chunk.length;
         sent.pause();
-        // A client that reads slowly: what came meanwhile, and the end, lie in the socket.
-        setTimeout(() => sent.resume(), 20);
       },
-      end: () => (ending = 'complete'),
-      failed: ({ kind, reason }) => (ending = `${kind} ${reason}`),
-    },
+    });
+  };
+  connections.send(request, { ...deaf, end: () => setImmediate(second) });
+  await until('the second answer has begun', () => bytes > 0);
+  for (let turn = 0; turn < 1_000; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect([server.connections(), bytes < 10 * LENGTH]).toEqual([2, true]);
+});
+
+test('an address counts as away only when it has had time to answer, with a process that is held up too', async () => {
+  const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
+  const lookup: LookupFunction = (_hostname, _options, callback) => {
+    setImmediate(() => {
+      callback(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '::1', family: 6 },
+      ]);
+      process.nextTick(() => {
+        const heldUpTo = performance.now() + 400;
+        while (performance.now() < heldUpTo);
+      });
+    });
+  };
+  const heard = await exchange(
+    connectionsWith({ privateAllowed: true, lookup }),
+    `http://provider.example:${server.port}`,
   );
-  await until('it has ended', () => ending !== '');
-  expect([ending, bytes]).toEqual(['complete', LENGTH]);
+  expect([heard.told.includes('200'), heard.failure]).toEqual([true, null]);
 });

@@ -65,6 +65,17 @@ function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'r
   return { pause: () => undefined, resume: () => undefined, abort: () => void (isAborted = true) };
 }
 
+const nothing = (): void => undefined;
+
+/**
+ * The client takes a reset for the end of an answer that may end with its connection, and while it
+ * is paused that fails an assertion, which ends the process. Under another code it is an error.
+ */
+function noteReset(connection: SourceConnection, error: Error): void {
+  connection.wasReset = true;
+  if ('code' in error && error.code === 'ECONNRESET') error.code = 'connection reset';
+}
+
 class OriginConnections implements ConnectionOwner {
   /** Set if the origin is a private address. A name is judged only when it is looked up. */
   readonly privateHost: string | null;
@@ -92,6 +103,7 @@ class OriginConnections implements ConnectionOwner {
 
   giveBack(connection: SourceConnection): void {
     connection.answers += 1;
+    connection.onEnd = nothing;
     connection.isIdle = true;
     this.#idle.push(connection);
   }
@@ -115,7 +127,7 @@ class OriginConnections implements ConnectionOwner {
       connect: (options, callback) =>
         this.#connect(options, (...result) => {
           // These listeners run before the client's own.
-          result[1]?.once('error', () => (connection.wasReset = true));
+          result[1]?.once('error', (error) => noteReset(connection, error));
           result[1]?.once('end', () => connection.onEnd());
           callback(...result);
         }),
@@ -131,7 +143,7 @@ class OriginConnections implements ConnectionOwner {
       strictContentLength: true,
       allowH2: false,
     });
-    const connection: SourceConnection = { client, answers: 0, wasReset: false, isIdle: false, onEnd: () => undefined };
+    const connection: SourceConnection = { client, answers: 0, wasReset: false, isIdle: false, onEnd: nothing };
     client.on('disconnect', () => {
       connection.answers = 0;
       connection.wasReset = false;

@@ -1,4 +1,4 @@
-import { isPrivateHost, publicLookup } from '@gateway/service-kit';
+import { ADDRESS_ATTEMPT_MS, isPrivateHost, publicLookup } from '@gateway/service-kit';
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
@@ -39,6 +39,7 @@ export function connectorTo(
     noDelay: true,
     keepAlive: true,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     lookup: privateAllowed ? lookup : publicLookup(lookup),
   });
   return proxy !== null && goesThrough(proxy, hostname) ? proxyConnector(proxy, connect) : connect;

@@ -86,6 +86,8 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
    * taken for a broken one then, or an assertion ends the process.
    */
   #sourceEnded(): void {
+    // The request has not been sent there: it will go on another connection.
+    if (this.#controller === null) return;
     this.#hasEnded = true;
     this.resume();
   }

@@ -191,7 +191,10 @@ export class UsageJournal {
     this.#forget(batch);
     if (isStored) for (const { stored } of batch) stored();
     else for (const event of batch) this.#append({ ...event, json: byNameOf(event.json) });
-    if (this.#events === 0) for (const idler of [...this.#idlers]) idler();
+    if (this.#events === 0) {
+      this.#isLate = false;
+      for (const idler of [...this.#idlers]) idler();
+    }
     this.#storeSoon(group);
   }
 
@@ -220,7 +223,6 @@ export class UsageJournal {
   #forget(batch: readonly FrozenEvent[]): void {
     this.#events -= batch.length;
     for (const { json } of batch) this.#bytes -= json.length;
-    if (this.#events === 0) this.#isLate = false;
   }
 }
 
