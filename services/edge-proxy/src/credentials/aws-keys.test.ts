@@ -1,9 +1,11 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { temporaryDirectory } from '@gateway/testkit';
-import { writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTokenEndpoint } from '../../test/token-endpoint.js';
 import { TokenConnections } from '../adapters/token-http.js';
+import type { TokenHttp } from '../ports.js';
 import { awsSurroundings } from './aws-keys.js';
 
 const EXPIRATION = '2030-01-01T00:00:00Z';
@@ -112,4 +114,46 @@ test('instance metadata', async () => {
 test('where there is none, the reason quotes nothing', async () => {
   const fetchKeys = surroundings({});
   await expect(fetchKeys()).rejects.toThrow(/^the credential chain of AWS has none: \w+$/);
+});
+
+test('shared files: what they say now, also when one comes later or is replaced', async () => {
+  const file = join(directory.path, 'credentials');
+  const fetchKeys = surroundings({ AWS_SHARED_CREDENTIALS_FILE: file });
+  await expect(fetchKeys()).rejects.toThrow('the credential chain of AWS has none');
+  for (const id of ['FIRST', 'SECOND']) {
+    writeFileSync(file, `[default]\naws_access_key_id = ${id}\naws_secret_access_key = secret\n`);
+    expect((await fetchKeys()).value.accessKeyId).toBe(id);
+  }
+});
+
+test('single sign-on: the profile’s region is asked for the keys of its role', async () => {
+  const config = join(directory.path, 'config');
+  const home = join(directory.path, 'home');
+  const start = 'https://example.awsapps.com/start';
+  writeFileSync(
+    config,
+    `[default]\nsso_start_url = ${start}\nsso_region = us-west-2\nsso_account_id = 123456789012\nsso_role_name = edge role\n`,
+  );
+  const cache = join(home, '.aws', 'sso', 'cache');
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(
+    join(cache, `${createHash('sha1').update(start).digest('hex')}.json`),
+    JSON.stringify({ startUrl: start, region: 'us-west-2', accessToken: 'token', expiresAt: '2099-01-01T00:00:00Z' }),
+  );
+  const asked: string[] = [];
+  surroundings({ AWS_CONFIG_FILE: config, HOME: home });
+  const keys = { accessKeyId: 'AKID', secretAccessKey: 'secret', sessionToken: 'session' };
+  const roleCredentials = { ...keys, expiration: Date.parse(EXPIRATION) };
+  const answering: TokenHttp = {
+    ask: ({ url }) => {
+      asked.push(url);
+      const headers = { 'content-type': 'application/json' };
+      return Promise.resolve({ status: 200, headers, body: JSON.stringify({ roleCredentials }) });
+    },
+  };
+  const { value } = await awsSurroundings('eu-west-1', { http: answering, env: process.env })();
+  expect(value.accessKeyId).toBe('AKID');
+  expect(asked).toEqual([
+    'https://portal.sso.us-west-2.amazonaws.com/federation/credentials?role_name=edge+role&account_id=123456789012',
+  ]);
 });
