@@ -56,5 +56,6 @@ export {
   sealTo,
   type OpeningKeys,
 } from './sealed-to-key.js';
+export { ADDRESS_ATTEMPT_MS } from './dial.js';
 export { isPrivateHost } from './network-address.js';
 export { PrivateAddressError, publicLookup } from './public-lookup.js';

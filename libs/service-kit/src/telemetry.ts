@@ -43,7 +43,9 @@ const EXPORTS_MAX = QUEUED_SPANS_MAX / BATCHED_SPANS_MAX + 1;
  * per call than the call itself (performance, Tracing); spans get their parent as an argument. Call
  * once per process.
  */
-export function startTelemetry({ service, replica, version, otlpEndpoint }: TelemetryOptions): Telemetry {
+export function startTelemetry(options: TelemetryOptions): Telemetry {
+  const { service, replica, version } = options;
+  const otlpEndpoint = isTracingDisabled() ? null : options.otlpEndpoint;
   const prometheus = new PrometheusExporter({
     preventServerStart: true,
     appendTimestamp: false,
@@ -76,6 +78,16 @@ export function startTelemetry({ service, replica, version, otlpEndpoint }: Tele
       await sdk.shutdown().catch(() => undefined);
     },
   };
+}
+
+/**
+ * OTEL_SDK_DISABLED, as clusters set it for all, ends tracing. The SDK would end the metrics with
+ * it, and with these every alert, in silence.
+ */
+function isTracingDisabled(): boolean {
+  const isDisabled = process.env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true';
+  delete process.env['OTEL_SDK_DISABLED'];
+  return isDisabled;
 }
 
 function spanBatches(otlpEndpoint: string): BatchSpanProcessor {

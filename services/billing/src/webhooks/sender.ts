@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { isPrivateHost, PrivateAddressError, publicLookup } from '@gateway/service-kit';
+import { ADDRESS_ATTEMPT_MS, isPrivateHost, PrivateAddressError, publicLookup } from '@gateway/service-kit';
 import { Client } from 'undici';
 
 export interface WebhookRequest {
@@ -55,6 +55,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
           timeout: timeoutMs,
           lookup: privateAllowed ? lookup : publicLookup(lookup),
           autoSelectFamily: true,
+          autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
           allowH2: false,
         },
         headersTimeout: timeoutMs,
