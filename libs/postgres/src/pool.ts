@@ -84,7 +84,7 @@ export function createPool(url: string, options: PoolOptions): Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     allowExitOnIdle: false,
-    options: optionsOf({ ...SETTINGS, ...settings }),
+    options: `${choice.options} ${optionsOf({ ...SETTINGS, ...settings })}`.trim(),
     types: { getTypeParser },
   });
   // The pool waits for it, which its types do not say.

@@ -2,6 +2,11 @@ import pg from 'pg';
 import type { PrimaryChoice } from './choose-primary.js';
 import { readServerState } from './server-state.js';
 
+/** A server that has signed a connection in and says nothing then is left after this time. */
+const VERIFY_MS = 5_000;
+
+const boundedQuery = (text: string): pg.QueryConfig & { query_timeout: number } => ({ text, query_timeout: VERIFY_MS });
+
 type Connected = (error: Error | null) => void;
 
 /** A connection that goes to the primary of a choice, and knows on which timeline it is. */
@@ -31,7 +36,9 @@ export class PrimaryClient extends pg.Client {
   /** Asks the server what it is. @throws NotPrimary when it must not be used */
   async verify(): Promise<void> {
     try {
-      const state = await readServerState(this);
+      // The pool waits for it without a bound of its own.
+      const query = (text: string) => this.query(boundedQuery(text));
+      const state = await readServerState({ query });
       this.choice.check(state);
       this.once(
         'end',
