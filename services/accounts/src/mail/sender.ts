@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Logger, Secret } from '@gateway/service-kit';
+import { isPrivateHost, type Logger, type Secret } from '@gateway/service-kit';
 import type { MailText } from './alert-mail-rules.js';
 
 export interface Mail extends MailText {
@@ -18,10 +18,19 @@ const PERMANENT_MIN = 500;
 const CONNECT_MS = 5_000;
 const SILENCE_MS = 8_000;
 
+/**
+ * Whether others could read what goes there, the password too, from a server that offers no
+ * STARTTLS, or of which somebody on the way hides the offer. `requireTLS` in the URL goes before.
+ */
+export function isOpenToOthers({ protocol, hostname, searchParams }: URL): boolean {
+  return protocol === 'smtp:' && !isPrivateHost(hostname) && !searchParams.has('requireTLS');
+}
+
 /** Sends mails over a server, one connection for each. */
 export function createMailSender(url: Secret, from: string): MailSender {
   const transport = createTransport({
     url: url.reveal(),
+    ...(isOpenToOthers(new URL(url.reveal())) ? { requireTLS: true } : {}),
     pool: false,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,

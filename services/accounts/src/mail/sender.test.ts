@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { isOpenToOthers } from './sender.js';
+
+test.each([
+  ['smtp://user:password@mail.example:587', true],
+  ['smtp://mail.example', true],
+  ['smtps://user:password@mail.example', false],
+  ['smtp://mailbox:1025', false],
+  ['smtp://user:password@10.1.2.3:25', false],
+  ['smtp://user:password@mail.example?requireTLS=false', false],
+])('%s is used with STARTTLS alone: %s', (url, isOpen) => {
+  expect(isOpenToOthers(new URL(url))).toBe(isOpen);
+});
