@@ -102,7 +102,8 @@ function connectSentinel(options: ConnectionOptions): Redis {
     ...PROTOCOL,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
-    maxRetriesPerRequest: null,
+    // What a Sentinel that is away was asked is not kept.
+    maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     lazyConnect: true,
     retryStrategy: () => RETRY_MS,

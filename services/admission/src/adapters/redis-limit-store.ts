@@ -263,6 +263,7 @@ export class RedisLimitStore implements LimitStore {
       this.clock.forget();
       this.#runs.used();
       this.#runId = runId;
+      this.#leaveOtherServer();
       this.log.info({ runId }, 'redis is in use');
       this.#onUse();
     } catch (err) {
@@ -295,7 +296,13 @@ export class RedisLimitStore implements LimitStore {
     const facts = await this.#sweepRedis.info('server').catch(() => '');
     const isOpen = this.#sweepRedis.status === 'ready';
     this.#sweepRunId = isOpen ? runIdOf(facts) : null;
-    if (isOpen && this.#runId !== null && this.#sweepRunId !== this.#runId) this.#sweepRedis.disconnect(true);
+    this.#leaveOtherServer();
+  }
+
+  /** The connection of sweeps goes to the server that is used, as soon as both are known. */
+  #leaveOtherServer(): void {
+    const isElsewhere = this.#runId !== null && this.#sweepRunId !== null && this.#sweepRunId !== this.#runId;
+    if (isElsewhere && this.#sweepRedis.status === 'ready') this.#sweepRedis.disconnect(true);
   }
 
   /** A primary that was replaced is given up, also where nobody has told it yet. */
