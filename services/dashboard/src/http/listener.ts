@@ -114,8 +114,10 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
   );
   if (proxies === 0) boundConnections(server, perClient.connections);
   server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end(brokenAnswer());
-    else socket.destroy();
+    // Node's own name for the answer that is being sent.
+    const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
+    if (!socket.writable || answer?.headersSent === true) socket.destroy();
+    else socket.end(brokenAnswer());
   });
   return {
     ...(await listen(server, { host, port })),
