@@ -8,7 +8,6 @@ const ASK_MS = 1_500;
 /** When a primary has answered, the others have so long to show a higher timeline. */
 const OTHERS_MS = 300;
 /** Read, and not passed on: it is always the primary that is looked for. */
-const OPTIONS = 'options';
 const ATTRIBUTES = 'target_session_attrs';
 const ATTRIBUTES_KNOWN = new Set(['read-write', 'primary']);
 
@@ -36,14 +35,9 @@ export class PrimaryChoice {
     this.#known = this.#urls.length === 1 ? (this.#urls[0] ?? '') : null;
   }
 
-  /** The first server, for what all share: user, password, database; without {@link options}. */
+  /** The first server, for what all share: user, password, database. */
   get first(): string {
-    return withoutOptions(this.#urls[0] ?? '');
-  }
-
-  /** What the URL has as `options`: left in it, the driver would take it instead of the pool's. */
-  get options(): string {
-    return new URL(this.#urls[0] ?? '').searchParams.get(OPTIONS) ?? '';
+    return this.#urls[0] ?? '';
   }
 
   /**
@@ -137,12 +131,5 @@ function withoutAttributes(text: string): string {
     throw new TypeError(`${ATTRIBUTES}=${wanted} is not supported: only the primary is used (read-write)`);
   }
   url.searchParams.delete(ATTRIBUTES);
-  return url.href;
-}
-
-function withoutOptions(text: string): string {
-  const url = new URL(text);
-  if (!url.searchParams.has(OPTIONS)) return text;
-  url.searchParams.delete(OPTIONS);
   return url.href;
 }

@@ -62,8 +62,9 @@ export function createPool(url: string, options: PoolOptions): Pool {
   const { applicationName, max, statementTimeoutMs, settings, timelines, log } = options;
   const statementMs = statementTimeoutMs ?? STATEMENT_MS;
   const choice = new PrimaryChoice(url, timelines ?? new Timelines());
+  const first = takeOptions(choice.first);
   const pool = new pg.Pool({
-    connectionString: choice.first,
+    connectionString: first.url,
     Client: class extends PrimaryClient {
       constructor(config: pg.ClientConfig = {}) {
         super(config, choice);
@@ -84,13 +85,22 @@ export function createPool(url: string, options: PoolOptions): Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     allowExitOnIdle: false,
-    options: `${choice.options} ${optionsOf({ ...SETTINGS, ...settings })}`.trim(),
+    options: `${first.options} ${optionsOf({ ...SETTINGS, ...settings })}`.trim(),
     types: { getTypeParser },
   });
   // The pool waits for it, which its types do not say.
   Object.assign(pool.options, { onConnect: (client: PrimaryClient) => client.verify() });
   pool.on('error', () => undefined);
   return pool;
+}
+
+/** Options of the URL apart from it: left in it, the driver takes them instead of ours. */
+function takeOptions(text: string): { readonly url: string; readonly options: string } {
+  const url = new URL(text);
+  const options = url.searchParams.get('options');
+  if (options === null) return { url: text, options: '' };
+  url.searchParams.delete('options');
+  return { url: url.href, options };
 }
 
 function optionsOf(settings: Readonly<Record<string, string>>): string {

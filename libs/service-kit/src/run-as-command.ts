@@ -1,5 +1,4 @@
 import { ConfigurationError } from './config.js';
-import { setAddressAttemptTime } from './dial.js';
 
 /** EX_CONFIG of sysexits.h: a supervisor can tell it from a crash, as a restart would not help. */
 export const EXIT_CONFIGURATION = 78;
@@ -11,7 +10,6 @@ const EXIT_FAULT = 2;
  * configuration, else 2.
  */
 export async function runAsCommand(work: () => Promise<number>): Promise<void> {
-  setAddressAttemptTime();
   try {
     process.exitCode = await work();
   } catch (error) {

@@ -4,7 +4,6 @@ import { startAdmin } from './admin.js';
 import { systemClock, type Clock } from './clock.js';
 import { BASE_FIELDS, testControlProblems, type ServiceConfig } from './base-fields.js';
 import { ConfigurationError, printConfig, readConfig, type ConfigFields } from './config.js';
-import { setAddressAttemptTime } from './dial.js';
 import { createLogger, type Logger } from './log.js';
 import { startProcessMetrics } from './process-metrics.js';
 import { ReadyChecks } from './ready-checks.js';
@@ -61,7 +60,6 @@ export async function runService<S extends ConfigFields>(definition: ServiceDefi
   const replica = config.GATEWAY_REPLICA ?? randomBytes(REPLICA_BYTES).toString('hex');
   const log = createLogger({ service: definition.name, replica, level: config.GATEWAY_LOG_LEVEL });
   exitOnFaults(log);
-  setAddressAttemptTime();
   const signal = awaitStopSignal();
   const telemetry = startTelemetry({
     service: definition.name,

@@ -20,10 +20,13 @@ const SILENCE_MS = 8_000;
 
 /**
  * Whether others could read what goes there, the password too, from a server that offers no
- * STARTTLS, or of which somebody on the way hides the offer. `requireTLS` in the URL goes before.
+ * STARTTLS, or whose offer somebody on the way hides. `requireTLS` and `ignoreTLS` in the URL
+ * go before.
  */
-export function isOpenToOthers({ protocol, hostname, searchParams }: URL): boolean {
-  return protocol === 'smtp:' && !isPrivateHost(hostname) && !searchParams.has('requireTLS');
+export function isOpenToOthers({ protocol, href, searchParams }: URL): boolean {
+  if (protocol !== 'smtp:' || searchParams.has('requireTLS') || searchParams.has('ignoreTLS')) return false;
+  // Names and addresses are written in one form only where the scheme is known to the parser.
+  return !isPrivateHost(new URL(href.replace(/^smtp:/, 'http:')).hostname);
 }
 
 /** Sends mails over a server, one connection for each. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { ADDRESS_ATTEMPT_MS } from '@gateway/service-kit';
 import type { buildConnector } from 'undici';
 import { Client } from 'undici';
 
@@ -54,6 +55,8 @@ async function openTunnel(origin: string, path: string, headers: Record<string, 
   const client = new Client(origin, {
     connectTimeout: TUNNEL_TIMEOUT_MS,
     headersTimeout: TUNNEL_TIMEOUT_MS,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     allowH2: false,
   });
   try {

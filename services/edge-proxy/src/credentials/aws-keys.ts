@@ -14,7 +14,7 @@ export interface AwsParts {
  * container (ECS, EKS Pod Identity), instance metadata. The token service is asked through `http`,
  * agents and metadata by the library itself: their addresses are link-local. Each can be set by
  * AWS's own variables.
- * @param region whose token service is asked where AWS_REGION is not set
+ * @param region whose token service is asked where neither AWS_REGION nor a profile names one
  */
 export function awsSurroundings(region: string, { http, env }: AwsParts): () => Promise<Issued<AwsKeys>> {
   // Not in `clientConfig`: there it would also replace the region of a profile's single sign-on.
