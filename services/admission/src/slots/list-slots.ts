@@ -4,6 +4,7 @@ import { refuseCursor } from '@gateway/contracts/operator';
 import { SCAN_BEGIN } from '../domain/slot-scripts.js';
 import type { RunningHold } from '../domain/slot-scripts.js';
 import type { Ports } from '../ports.js';
+import { findCall } from './find-call.js';
 import { scanBuckets } from './scan-buckets.js';
 import type { ScanPlace } from './scan-buckets.js';
 import { slotViewOf } from './slot-view.js';
@@ -39,12 +40,16 @@ export async function listSlots(
   noticeLoss: (bucket: number) => void,
 ): Promise<SlotsAnswer> {
   const { account, requestId, limit } = question;
+  if (requestId !== undefined) {
+    const call = await findCall(ports, requestId, noticeLoss);
+    return answerOf(call !== null && (account === null || call.account === account) ? [call] : [], null);
+  }
   const [first, last] =
     account === null ? [0, BUCKETS_TOTAL - 1] : [bucketOfAccount(account), bucketOfAccount(account)];
   const begin: Place = { bucket: first, scan: SCAN_BEGIN, after: null };
   let place = question.cursor === null ? begin : readPlace(question.cursor);
   if (place === null || place.bucket < first || place.bucket > last) return refuseCursor();
-  const pattern = `${account ?? '*'}|${requestId ?? '*'}`;
+  const pattern = `${account ?? '*'}|*`;
   const page: RunningHold[] = [];
   for (let round = 0; round < ATTEMPTS_MAX && place.bucket <= last; round += 1) {
     const places = windowFrom(place, last);

@@ -23,7 +23,7 @@ import { answerGone, answerPage, defineRoute, type Services } from '../route.js'
 import { byRequestId, objectId, pageOfQuery, pageQuery } from '../parameters.js';
 
 const OBJECT_ID_CHARS_MAX = 200;
-/** Pages of running calls in which one is looked for: 57 were counted for a million calls. */
+/** Pages in which one call is looked for, where an admission of the release before answers all. */
 const CALL_PAGES_MAX = 200;
 
 export const OPERATION_ROUTES = [
