@@ -26,6 +26,7 @@ const OLD_FORMS = [
   /behaviour, (?:section \d|Money\b|Envelopes\b)/g,
   /\bmoney[ -]and[ -]failure\b/g,
   /\bperformance, point \d/g,
+  /\((?:interfaces|performance|stack|structure|style), [A-Z][\w ]*\)/g,
   /\bdecision \d+\b/g,
   /(?<!\b(?:key:?|authentication:|limits:|errors:) )\b[Rr]ules? \d+\b/g,
   /\binvariants? \d+\b/g,

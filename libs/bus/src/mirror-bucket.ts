@@ -17,7 +17,7 @@ const REREAD_MAX_MS = 10_000;
 /**
  * A read copy of a bucket. What arrives is staged beside the copy that is shown; only a head that
  * covers all of it swaps the two, so an emptied, missing or half-written bucket never replaces a
- * good copy (stack, KV mirror).
+ * good copy.
  */
 export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwap: BucketSwap): BucketMirror {
   let staged = emptyContent();

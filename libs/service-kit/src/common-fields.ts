@@ -12,8 +12,8 @@ export function portField(doc: string, port: number) {
 }
 
 /**
- * Variables that more than one program reads, so that each has one name, one default and one doc
- * (interfaces, Environment). A service picks those that it needs.
+ * Variables that more than one program reads, so that each has one name, one default and one doc. A
+ * service picks those that it needs.
  */
 export const COMMON_FIELDS = {
   GATEWAY_LOG_LEVEL: field.choice({

@@ -40,8 +40,7 @@ const EXPORTS_MAX = QUEUED_SPANS_MAX / BATCHED_SPANS_MAX + 1;
 /**
  * OpenTelemetry for this process: metrics for a Prometheus reader always, traces over OTLP/HTTP
  * when an endpoint is given. No automatic instrumentation and no ambient context: both cost more
- * per call than the call itself (performance, Tracing); spans get their parent as an argument. Call
- * once per process.
+ * per call than the call itself; spans get their parent as an argument. Call once per process.
  */
 export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { service, replica, version } = options;

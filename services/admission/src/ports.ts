@@ -172,7 +172,7 @@ export interface Log {
   error(facts: object, text: string): void;
 }
 
-/** Durations of the deployment in milliseconds (interfaces, Environment). */
+/** Durations of the deployment in milliseconds. */
 export interface Durations {
   readonly leaseMs: number;
   readonly expiryMs: number;

@@ -3,9 +3,8 @@ import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service
 const PROXIES_MAX = 8;
 
 /**
- * What the dashboard reads of its environment (interfaces, Environment). The operator API listens
- * on the loopback address unless GATEWAY_OPERATOR_HOST says otherwise: whoever reaches it needs
- * nothing but a token.
+ * What the dashboard reads of its environment. The operator API listens on the loopback address
+ * unless GATEWAY_OPERATOR_HOST says otherwise: whoever reaches it needs nothing but a token.
  */
 export const DASHBOARD_FIELDS = {
   GATEWAY_OPERATOR_HOST: field.string({ doc: 'address on which the operator API listens', default: '127.0.0.1' }),

@@ -15,8 +15,8 @@ import { LOAD_FIELDS } from './load/load-limits.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';
 
 /**
- * What the edge reads of its environment (interfaces, Environment). It listens on every address of
- * its host unless GATEWAY_HOST says otherwise: it is the one service that strangers reach.
+ * What the edge reads of its environment. It listens on every address of its host unless
+ * GATEWAY_HOST says otherwise: it is the one service that strangers reach.
  */
 export const EDGE_FIELDS = {
   GATEWAY_HOST: field.string({ doc: 'address on which the public port listens', default: '0.0.0.0' }),

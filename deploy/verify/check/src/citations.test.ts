@@ -34,6 +34,7 @@ test.each([
   ['// (rule 7)', ['rule 7 is no link']],
   ['/**\n * It must (money\n * and failure).\n */', ['money and failure is no link']],
   ['-- (behaviour §3)', ['behaviour §3 is no link']],
+  ['// (interfaces, Operator API)', ['(interfaces, Operator API) is no link']],
   ['// decision 12, invariants 2 to 5; performance, point 4', expect.arrayContaining(['decision 12 is no link'])],
 ])('a comment %j is found', (text, wanted) => {
   expect(found('services/a/src/b.ts', text)).toEqual(wanted);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The operator API's error codes with their statuses (interfaces, Operator API). */
+/** The operator API's error codes with their statuses. */
 export const OPERATOR_ERRORS = {
   invalid_request: 400,
   invalid_operator_token: 401,

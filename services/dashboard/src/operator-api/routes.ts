@@ -12,7 +12,7 @@ import { OPERATOR_ROUTES } from './operations/operators.js';
 import { LIMIT_ROUTES, PLAN_ROUTES, SUBSCRIPTION_ROUTES } from './money/plans.js';
 import { WALLET_ROUTES } from './money/wallets.js';
 
-/** The operator API (interfaces, Operator API). `/sources/health` stands before `/sources/{id}`. */
+/** The operator API. `/sources/health` stands before `/sources/{id}`. */
 export const ROUTE_TABLE: readonly OperatorRoute[] = [
   ...OPERATION_ROUTES,
   ...PROFILE_ROUTES,
