@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './free-port.js';
+import { freePort } from '@gateway/service-kit/free-port';
 import { recordServer } from './left-over-server.js';
 import { send } from './send-signal.js';
 import { ProbeRefused, ResolverSkipped } from './server-kind.js';

@@ -1,6 +1,6 @@
 export { doctor } from './doctor.js';
 export { fetchDebianPackages } from './fetch-debian-packages.js';
-export { freePort } from './free-port.js';
+export { freePort } from '@gateway/service-kit/free-port';
 export { inspectServers } from './inspect-servers.js';
 export type { Inspection, InspectOptions } from './inspect-servers.js';
 export { askSentinel } from './ask-sentinel.js';

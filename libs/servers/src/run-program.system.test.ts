@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
-import { freePort } from './free-port.js';
+import { freePort } from '@gateway/service-kit/free-port';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
 import { SERVER_NAMES } from './server.js';
 import { startServers } from './start-servers.js';

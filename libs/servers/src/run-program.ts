@@ -1,6 +1,6 @@
 import { bringUp, endServer } from './bring-up.js';
 import type { UpServer } from './bring-up.js';
-import { isPortFree } from './free-port.js';
+import { isPortFree } from '@gateway/service-kit/free-port';
 import { endLeftOver, removeRecord } from './left-over-server.js';
 import { send } from './send-signal.js';
 import type { Program, ServerKind } from './server-kind.js';

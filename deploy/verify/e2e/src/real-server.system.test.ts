@@ -1,10 +1,9 @@
 // A real open-source server with a real model, on this machine's processor.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '@gateway/servers';
 import { until } from '@gateway/testkit';
 import { applyObjects } from '../test/apply-objects.js';
 import { PRICES } from '../test/prices.js';
@@ -76,12 +75,3 @@ if (!isThere) console.warn('skipped: a real model server. deploy/verify/e2e/real
     expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00' });
   });
 });
-
-/** No service of the system takes it: theirs are taken when it begins. */
-async function freePort(): Promise<number> {
-  const listener = createServer();
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
-}

@@ -1,1 +1,0 @@
-export { freePort, isPortFree } from '@gateway/service-kit/free-port';
