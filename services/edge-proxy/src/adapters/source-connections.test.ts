@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { startTunnelProxy } from '../../test/tunnel-proxy.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import type { SourceFailure, SourceReader } from '../ports.js';
+import type { SourceFailure, SourceReader, SourceRequest } from '../ports.js';
 import { SourceConnections } from './source-connections.js';
 
 const stops: (() => Promise<unknown>)[] = [];
@@ -44,6 +44,25 @@ interface Heard {
   failure: SourceFailure | null;
 }
 
+const deaf: SourceReader = {
+  sent: () => undefined,
+  bodyTaken: () => undefined,
+  head: () => undefined,
+  data: () => undefined,
+  end: () => undefined,
+  failed: () => undefined,
+};
+
+/** A small request to an origin. */
+const requestTo = (origin: string): SourceRequest => ({
+  origin,
+  path: '/',
+  headers: [],
+  body: [Buffer.from('{}')],
+  streamed: false,
+  freshConnection: false,
+});
+
 /** One request; resolves when it has ended or failed. */
 function exchange(
   connections: SourceConnections,
@@ -54,10 +73,10 @@ function exchange(
 ): Promise<Heard> {
   return new Promise((resolve) => {
     const reader: SourceReader = {
+      ...deaf,
       sent: () => void heard.told.push('sent'),
       bodyTaken: (reused) => void heard.told.push(`taken ${reused}`),
       head: (status) => void heard.told.push(`${status}`),
-      data: () => undefined,
       end: (openEnded) => {
         if (openEnded) heard.told.push('open end');
         resolve(heard);
@@ -67,7 +86,7 @@ function exchange(
         resolve(heard);
       },
     };
-    connections.send({ origin, path: '/', headers: [], body, streamed, freshConnection: false }, reader);
+    connections.send({ ...requestTo(origin), body, streamed }, reader);
   });
 }
 
@@ -245,7 +264,7 @@ test('a request that is given up while its body is taken closes its connection, 
   const tell = (what: string) => () => void told.push(what);
   const reader = { sent: tell('sent'), bodyTaken: tell('taken'), head: tell('head'), data: tell('data') };
   const body = [Buffer.alloc(20_000_000, 'x'), Buffer.from('y')];
-  const request = { origin: server.url, path: '/', headers: [], body, streamed: false, freshConnection: false };
+  const request = { ...requestTo(server.url), body };
   const started = connectionsWith({ privateAllowed: true }).send(request, {
     ...reader,
     end: tell('end'),
@@ -311,32 +330,20 @@ const LENGTH = 100_000;
 async function heldBack(origin: string): Promise<{ readonly ending: string; readonly bytes: number }> {
   const connections = connectionsWith({ privateAllowed: true });
   let [bytes, ending] = [0, ''];
-  const sent = connections.send(
-    { origin, path: '/', headers: [], body: [Buffer.from('{}')], streamed: false, freshConnection: false },
-    {
-      ...deaf,
-      data: (chunk) => {
-        bytes += chunk.length;
-        sent.pause();
-        // What came meanwhile, and the end, lie in the socket by then.
-        setTimeout(() => sent.resume(), 20);
-      },
-      end: () => (ending = 'complete'),
-      failed: ({ kind }) => (ending = kind),
+  const sent = connections.send(requestTo(origin), {
+    ...deaf,
+    data: (chunk) => {
+      bytes += chunk.length;
+      sent.pause();
+      // What came meanwhile, and the end, lie in the socket by then.
+      setTimeout(() => sent.resume(), 20);
     },
-  );
+    end: () => (ending = 'complete'),
+    failed: ({ kind }) => (ending = kind),
+  });
   await until('it has ended', () => ending !== '');
   return { ending, bytes };
 }
-
-const deaf: SourceReader = {
-  sent: () => undefined,
-  bodyTaken: () => undefined,
-  head: () => undefined,
-  data: () => undefined,
-  end: () => undefined,
-  failed: () => undefined,
-};
 
 test.each([
   ['a length', `content-length: ${LENGTH}\r\n`],
@@ -385,14 +392,7 @@ test('the end of a connection that was kept holds back no less of the next answe
     }),
   );
   const connections = connectionsWith({ privateAllowed: true });
-  const request = {
-    origin: server.url,
-    path: '/',
-    headers: [],
-    body: [Buffer.from('{}')],
-    streamed: false,
-    freshConnection: false,
-  };
+  const request = requestTo(server.url);
   let bytes = 0;
   const second = (): void => {
     const sent = connections.send(request, {
