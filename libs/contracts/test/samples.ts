@@ -101,10 +101,11 @@ const event = {
 const kinds = { audioInput: 1, imageInput: 0, audioOutput: 2, imageOutput: 0 };
 const dearEvent = {
   ...event,
-  usage: { ...usage, kinds },
+  usage: { ...usage, kinds, samplings: [usage, { ...usage, kinds }] },
   price: dearPrice,
   attempts: event.attempts.map((attempt) => ({ ...attempt, cost: dearPrice, served })),
   served,
+  unpriced: ['ultrafast'],
 };
 
 const usageBodies = [

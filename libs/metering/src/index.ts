@@ -1,8 +1,8 @@
 export { AMOUNT_NANO_USD_MAX, MoneyFormatError, formatUsd, parseUsd } from './money.js';
 export type { NanoUsd } from './money.js';
 export { convertExtras, convertFigures } from './convert-figures.js';
-export { rate } from './price.js';
-export type { PriceFigures, TokenKinds, TokenUsage } from './price.js';
+export { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
+export type { PriceFigures, TokenCounts, TokenKinds, TokenUsage } from './price.js';
 export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice } from './price-extras.js';
 export type {
   ClassPrices,

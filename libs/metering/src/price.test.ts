@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { flatPriceFigures, priceFigures, tokenUsage } from '../test/arbitraries.js';
 import { AMOUNT_NANO_USD_MAX } from './money.js';
-import { rate } from './price.js';
+import { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
 import { isPriced, STANDARD } from './price-extras.js';
 import type { PriceExtras, Served } from './price-extras.js';
 import type { PriceFigures, TokenUsage } from './price.js';
@@ -109,6 +109,33 @@ test.each([
   ];
   expect(rate(usageOf({ input }), { ...FLAT, tiers })).toBe(amount);
   expect(rate(usageOf({ input }), { ...FLAT, tiers: tiers.toReversed() })).toBe(amount);
+});
+
+test('rate() prices each sampling by the tier of its own input', () => {
+  const tiers = [
+    { ...FLAT, aboveInputTokens: 100, inputPerMillion: 6_000_000_000n, outputPerMillion: 30_000_000_000n },
+  ];
+  const usage = combineSamplings([usageOf({ input: 60, output: 1 }), usageOf({ input: 101, output: 2 })]);
+  expect(usage).toMatchObject({ input: 161, output: 3 });
+  expect(rate(usage, { ...FLAT, tiers })).toBe(60n * 3_000n + 15_000n + 101n * 6_000n + 60_000n);
+});
+
+test('rate() rounds once for all samplings and charges the call once', () => {
+  const half = usageOf({ input: 500_000 });
+  expect(rate(combineSamplings([half, half]), { ...ONE_PER_MILLION, perCall: 7n })).toBe(8n);
+});
+
+test('combineSamplings() adds up counts and kinds and keeps at most 64 samplings', () => {
+  const kinds = { audioInput: 1, imageInput: 2, audioOutput: 3, imageOutput: 4 };
+  const sampling = { input: 5, cachedInput: 4, cacheWrite: 3, cacheWrite1h: 2, output: 1 };
+  expect(combineSamplings([sampling])).toBe(sampling);
+  const { samplings, ...sum } = combineSamplings([
+    { ...sampling, kinds },
+    ...Array.from({ length: SAMPLINGS_MAX + 5 }, () => sampling),
+  ]);
+  expect(sum).toEqual({ input: 350, cachedInput: 280, cacheWrite: 210, cacheWrite1h: 140, output: 70, kinds });
+  expect(samplings).toHaveLength(SAMPLINGS_MAX);
+  expect(samplings?.reduce((tokens, { input }) => tokens + input, 0)).toBe(sum.input);
 });
 
 test('a missing price in a tier falls back to the input price of that tier', () => {

@@ -1,4 +1,4 @@
-import { requireCount } from './counts.js';
+import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount } from './money.js';
 import type { NanoUsd } from './money.js';
 import { classPrices, STANDARD, unitPrice } from './price-extras.js';
@@ -29,11 +29,11 @@ export interface TokenKinds {
 }
 
 /**
- * What a call used, in safe non-negative integers. `input` is all input, cached and cache writes
- * included. Parts that add up to more than `input` are cut: `cachedInput` first, then `cacheWrite`,
- * then `cacheWrite1h`.
+ * Tokens of one sampling, in safe non-negative integers. `input` is all input, cached and cache
+ * writes included. Parts that add up to more than `input` are cut: `cachedInput` first, then
+ * `cacheWrite`, then `cacheWrite1h`.
  */
-export interface TokenUsage {
+export interface TokenCounts {
   input: number;
   cachedInput: number;
   cacheWrite: number;
@@ -44,30 +44,83 @@ export interface TokenUsage {
   kinds?: TokenKinds | undefined;
 }
 
+/** Samplings of one answer that are kept apart. */
+export const SAMPLINGS_MAX = 64;
+
+/** What a call used. */
+export interface TokenUsage extends TokenCounts {
+  /**
+   * The samplings of an answer that has several, at most {@link SAMPLINGS_MAX}: the input of each
+   * decides its tier. The counts of the whole are their sums. Absent: one sampling.
+   */
+  samplings?: TokenCounts[] | undefined;
+}
+
+/**
+ * The usage of an answer that consists of several samplings. Samplings after the first
+ * {@link SAMPLINGS_MAX} - 1 count as one. One sampling is returned as it is. Sums are at most
+ * `Number.MAX_SAFE_INTEGER`.
+ */
+export function combineSamplings(samplings: readonly [TokenCounts, ...TokenCounts[]]): TokenUsage {
+  const [first, ...others] = samplings;
+  if (others.length === 0) return first;
+  const kept = samplings.slice(0, SAMPLINGS_MAX - 1);
+  const [next, ...rest] = samplings.slice(SAMPLINGS_MAX - 1);
+  return { ...others.reduce(addCounts, first), samplings: next ? [...kept, rest.reduce(addCounts, next)] : kept };
+}
+
+function addCounts(one: TokenCounts, other: TokenCounts): TokenCounts {
+  const counts = {
+    input: saturate(one.input + other.input),
+    cachedInput: saturate(one.cachedInput + other.cachedInput),
+    cacheWrite: saturate(one.cacheWrite + other.cacheWrite),
+    cacheWrite1h: saturate(one.cacheWrite1h + other.cacheWrite1h),
+    output: saturate(one.output + other.output),
+  };
+  if (one.kinds === undefined && other.kinds === undefined) return counts;
+  const sum = (kind: keyof TokenKinds): number => saturate((one.kinds?.[kind] ?? 0) + (other.kinds?.[kind] ?? 0));
+  const kinds = {
+    audioInput: sum('audioInput'),
+    imageInput: sum('imageInput'),
+    audioOutput: sum('audioOutput'),
+    imageOutput: sum('imageOutput'),
+  };
+  return { ...counts, kinds };
+}
+
 /**
  * The charge for a usage at a price version (docs/behaviour.md#actual-cost): rounded once, half up,
- * and at most `AMOUNT_NANO_USD_MAX`. It never falls when output tokens or prices rise. A class
- * without a price is charged as standard, a unit without one costs nothing.
+ * and at most `AMOUNT_NANO_USD_MAX`. It never falls when output tokens or prices rise. The input of
+ * each sampling decides the tier of its tokens. A class without a price is charged as standard, a
+ * unit without one costs nothing.
  * @param served absent: the standard class, nothing by the piece
  * @throws RangeError for a count that is not a safe non-negative integer
  */
 export function rate(usage: TokenUsage, price: PriceFigures, served: Served = STANDARD): NanoUsd {
+  const ofClass = classPrices(served.class, price.extras) ?? price;
+  let millionths = 0n;
+  if (usage.samplings === undefined) millionths = rateCounts(usage, ofClass, price.extras);
+  else for (const counts of usage.samplings) millionths += rateCounts(counts, ofClass, price.extras);
+  const rounded = (millionths + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
+  return clampAmount(rounded + price.perCall + ofUnits(served, price.extras), 0n, AMOUNT_NANO_USD_MAX);
+}
+
+/** What the tokens of one sampling cost, in millionths of a nano-USD. */
+function rateCounts(usage: TokenCounts, ofClass: ClassPrices, extras: PriceExtras | null): bigint {
   const input = requireCount(usage.input, 'input');
   const output = requireCount(usage.output, 'output');
   const cacheWrite1h = Math.min(requireCount(usage.cacheWrite1h, 'cacheWrite1h'), input);
   const cacheWrite = Math.min(requireCount(usage.cacheWrite, 'cacheWrite'), input - cacheWrite1h);
   const cachedInput = Math.min(requireCount(usage.cachedInput, 'cachedInput'), input - cacheWrite1h - cacheWrite);
   const plainInput = input - cacheWrite1h - cacheWrite - cachedInput;
-  const prices = pricesAt(input, classPrices(served.class, price.extras) ?? price);
-  let millionths =
+  const prices = pricesAt(input, ofClass);
+  const millionths =
     BigInt(plainInput) * prices.inputPerMillion +
     BigInt(cachedInput) * (prices.cachedInputPerMillion ?? prices.inputPerMillion) +
     BigInt(cacheWrite) * (prices.cacheWritePerMillion ?? prices.inputPerMillion) +
     BigInt(cacheWrite1h) * (prices.cacheWrite1hPerMillion ?? prices.inputPerMillion) +
     BigInt(output) * prices.outputPerMillion;
-  if (usage.kinds !== undefined) millionths += ofKinds(usage.kinds, plainInput, output, prices, price.extras);
-  const rounded = (millionths + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
-  return clampAmount(rounded + price.perCall + ofUnits(served, price.extras), 0n, AMOUNT_NANO_USD_MAX);
+  return usage.kinds === undefined ? millionths : millionths + ofKinds(usage.kinds, plainInput, output, prices, extras);
 }
 
 /** What tokens of other kinds cost more, or less, than as text, in millionths. */

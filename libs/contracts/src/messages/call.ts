@@ -1,3 +1,4 @@
+import { SAMPLINGS_MAX } from '@gateway/metering';
 import { z } from 'zod';
 import { priceClass, priceUnit } from '../operator/profile.js';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
@@ -73,8 +74,7 @@ export type PricedVersion = z.infer<typeof pricedVersion>;
 /** Tokens that are no text: parts of the input that no cache had, and of the output. */
 export const tokenKinds = z.object({ audioInput: count, imageInput: count, audioOutput: count, imageOutput: count });
 
-/** `input` counts all input tokens, the cached and cache-writing ones among them. */
-export const tokenUsage = z.object({
+const tokenCounts = {
   input: count,
   cachedInput: count,
   cacheWrite: count,
@@ -82,6 +82,13 @@ export const tokenUsage = z.object({
   output: count,
   /** Absent: all tokens are text. */
   kinds: tokenKinds.optional(),
+};
+
+/** `input` counts all input tokens, the cached and cache-writing ones among them. */
+export const tokenUsage = z.object({
+  ...tokenCounts,
+  /** Their sums are the counts of the whole. Absent: one sampling. */
+  samplings: z.array(z.object(tokenCounts)).min(2).max(SAMPLINGS_MAX).optional(),
 });
 export type WireTokenUsage = z.infer<typeof tokenUsage>;
 

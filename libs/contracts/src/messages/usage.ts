@@ -9,6 +9,10 @@ import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } 
 export const USAGE_EVENTS_MAX = 100;
 export const USAGE_MESSAGE_BYTES_MAX = 256 * 1024;
 
+/** Names on one event of what was served without a price, and characters of a name. */
+export const UNPRICED_NAMES_MAX = 16;
+export const UNPRICED_NAME_LENGTH_MAX = 64;
+
 /** How one try of one source ended. */
 export const ATTEMPT_OUTCOMES = [
   'completed', // a complete answer
@@ -63,6 +67,11 @@ export const usageEvent = z.object({
    * What `amountNanoUsd` counts beside `usage`. Absent: the standard class, nothing by the piece.
    */
   served: servedExtras.optional(),
+  /**
+   * Names of classes, units and kinds of tokens that were served and that the price has no figure
+   * for. Absent: none.
+   */
+  unpriced: z.array(z.string().min(1).max(UNPRICED_NAME_LENGTH_MAX)).min(1).max(UNPRICED_NAMES_MAX).optional(),
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
 
