@@ -11,16 +11,28 @@ const READS = {
 };
 
 /**
- * What the image of a room holds, as paths in the checkout and in the image: its own parts, the
- * compiled packages of the project that it depends on, and from `node_modules` the closure of
+ * Returns the contents of a room's image as paths in the checkout and in the image: its own parts,
+ * the compiled packages of the project that it depends on, and from `node_modules` the closure of
  * production dependencies as the lockfile resolves them.
+ * @throws Error where two versions of a package would need the same place in the image
  */
 export function contentsOf(room) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
-  const packages = closureOf(room, lock).flatMap((path) =>
-    // A link leads to a room of the project: its compiled part goes where the link lay.
-    lock[path].link ? partsOf(lock[path].resolved, path) : [{ from: path, to: path }],
+  const closure = closureOf(room, lock);
+  // A link in node_modules leads to a package of the project. Its compiled parts replace the link,
+  // and packages nested in it move with it: Node and npm look for them there.
+  const links = closure.filter((path) => lock[path].link).map((path) => ({ place: path, room: lock[path].resolved }));
+  const imagePathOf = (path) => {
+    const link = links.find((one) => path.startsWith(`${one.room}/node_modules/`));
+    if (link !== undefined) return link.place + path.slice(link.room.length);
+    // The image's own package.json has the room's dependencies, so the room's packages are at the top.
+    return path.startsWith(`${room}/node_modules/`) ? path.slice(room.length + 1) : path;
+  };
+  const packages = closure.flatMap((path) =>
+    lock[path].link ? partsOf(lock[path].resolved, path) : [{ from: path, to: imagePathOf(path) }],
   );
+  const twice = packages.find(({ to }, at) => packages.findIndex((one) => one.to === to) !== at);
+  if (twice !== undefined) throw new Error(`${room}: two packages need ${twice.to} in the image`);
   return [...partsOf(room, room), ...(READS[room] ?? []).map((path) => ({ from: path, to: path })), ...packages];
 }
 
@@ -31,7 +43,7 @@ function partsOf(room, place) {
   }));
 }
 
-/** Places in the lockfile of everything that the room needs in production, each once. */
+/** Returns the lockfile paths of everything that the room needs in production, each once. */
 function closureOf(start, lock) {
   const found = new Set();
   const open = [start];

@@ -20,10 +20,10 @@ const top = { name, version, private: true, license, type: 'module', ...(depende
 writeFileSync(join(target, 'package.json'), `${JSON.stringify(top, null, 2)}\n`);
 writeFileSync(join(target, 'main.mjs'), `import './${room}/${PROGRAMS[room] ?? 'dist/main.js'}';\n`);
 
-/** Packages that lie inside another one are contents of their own, if they are needed. */
+/** Leaves out nested packages: those that are needed are contents of their own. */
 function copy(from, to) {
   const source = join(ROOT, from);
-  const isOwn = !from.startsWith('node_modules/');
+  const isOwn = !from.includes('node_modules/');
   mkdirSync(dirname(join(target, to)), { recursive: true });
   cpSync(source, join(target, to), {
     recursive: true,

