@@ -9,7 +9,7 @@ import { chat, send as request } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
 import { publishOwnModel } from '../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer, type RawClient } from '../test/raw-answers.js';
-import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
+import { HELD_ANSWERS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
 import { casesOfRun, table, writeSection } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
@@ -227,7 +227,7 @@ async function checkWave(): Promise<number> {
   await until('every admitted call is given back', isIdle);
   const fault = world.log.find(({ level }) => level === 'error');
   if (fault !== undefined) throw new Error(`seed ${seed}: ${fault.text}: ${inspect(fault.facts)}`);
-  for (const held of [REQUEST_BODIES, HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS]) {
+  for (const held of [REQUEST_BODIES, HELD_ANSWERS]) {
     await until('no byte is held', () => held.held === 0);
   }
   // Sound calls between the waves are among the admissions, and not among those asked for here.

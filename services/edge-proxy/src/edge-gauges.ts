@@ -4,13 +4,7 @@ import type { CatalogMirror } from './adapters/catalog-mirror.js';
 import type { JoinedVerbs } from './join-verbs.js';
 import { isResting } from './domain/sources/source-order.js';
 import type { SourceQuotas } from './quotas/source-quotas.js';
-import {
-  HELD_ANSWERS,
-  METERED_ANSWERS,
-  PARTIAL_SSE_EVENTS,
-  REQUEST_BODIES,
-  UNOPENED_BODIES,
-} from './memory/held-bytes.js';
+import { HELD_ANSWERS, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-bytes.js';
 
 /** Sources with a series of their own. */
 const QUOTA_SERIES_MAX = 64;
@@ -60,16 +54,6 @@ export function declareGauges(
     'gateway_edge_answer_bytes_held',
     'Bytes of plain answers that are not sent before they are complete',
     () => HELD_ANSWERS.held,
-  );
-  gauge(
-    'gateway_edge_answer_bytes_kept',
-    'Bytes of relayed plain answers that are kept for their usage',
-    () => METERED_ANSWERS.held,
-  );
-  gauge(
-    'gateway_edge_frame_bytes_held',
-    'Bytes of events of streams that have begun and are not complete',
-    () => PARTIAL_SSE_EVENTS.held,
   );
 }
 

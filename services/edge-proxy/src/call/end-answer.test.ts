@@ -9,7 +9,7 @@ import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
+import { SSE_EVENT_HELD_BYTES_MAX } from '../domain/formats/event-stream.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 import { endAnswer } from './end-answer.js';
@@ -112,7 +112,7 @@ describe.each(FORMATS)('$path', (format) => {
 
   test('an event that is too long to be read passes, and what is read of the stream is charged', async () => {
     const model = await oneSource({ more: { streamUsage: false } });
-    const long = `data: ${'x'.repeat(SSE_EVENT_BYTES_MAX)}\n\n`;
+    const long = `data: ${'x'.repeat(8 * SSE_EVENT_HELD_BYTES_MAX)}\n\n`;
     play(model, format.first, long.slice(0, 9_000), long.slice(9_000), format.usage, format.done);
     const answer = await ask(model);
     expect(answer.body.equals(Buffer.from(format.first + long + format.usage + format.done))).toBe(true);
@@ -123,7 +123,7 @@ describe.each(FORMATS)('$path', (format) => {
     const model = await oneSource();
     world.provider.script({
       model: model.upstreamModel,
-      steps: [{ chunk: format.first }, { chunk: `data: ${'x'.repeat(SSE_EVENT_BYTES_MAX)}` }, { end: 'cut' }],
+      steps: [{ chunk: format.first }, { chunk: `data: ${'x'.repeat(8 * SSE_EVENT_HELD_BYTES_MAX)}` }, { end: 'cut' }],
     });
     const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
     let seen = '';

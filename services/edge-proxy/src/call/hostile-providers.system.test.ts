@@ -11,7 +11,7 @@ import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.j
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
 import { TOKENS_MAX } from '../domain/formats/read-usage.js';
-import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } from '../memory/held-bytes.js';
+import { HELD_ANSWERS, REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
 const MIB = 1024 * 1024;
@@ -49,7 +49,7 @@ afterAll(async () => {
 }, 60_000);
 afterEach(async () => {
   await Promise.all(raw.splice(0).map((provider) => provider.stop()));
-  for (const held of [HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES]) {
+  for (const held of [HELD_ANSWERS, REQUEST_BODIES]) {
     await until('nothing is held', () => held.held === 0);
   }
 });
@@ -226,21 +226,6 @@ describe('without an end', () => {
       expect(event.amountNanoUsd).toBeLessThanOrEqual(HOLD_NANO_USD);
     });
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
-  });
-
-  test('many streams together hold no more of their unfinished events than one bound', async () => {
-    PARTIAL_SSE_EVENTS.take(PARTIAL_SSE_EVENTS.bytesMax - MIB);
-    const half = `data: ${'x'.repeat(2 * MIB)}`;
-    const stream = (...chunks: string[]) => ({ once: `${STREAM_HEAD}${chunks.map(chunkOf).join('')}0\r\n\r\n` });
-    const first = await play(stream(half, `\n\n${CHAT.done}`));
-    const later = await play(stream(CHAT.first, half, `\n\n${CHAT.usage}`, CHAT.done));
-    PARTIAL_SSE_EVENTS.give(PARTIAL_SSE_EVENTS.bytesMax - MIB);
-    expect(first.answer.status).toBe(502);
-    expect(first.event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
-    // Behind the first event nothing has to be held: it passes unread.
-    expect(later.answer).toMatchObject({ status: 200, isComplete: true });
-    expect(later.answer.body).toBe(`${CHAT.first}${half}\n\n${CHAT.usage}${CHAT.done}`);
-    expect(later.event).toMatchObject({ outcome: 'settled', evidence: 'reported' });
   });
 });
 

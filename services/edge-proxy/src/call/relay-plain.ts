@@ -1,6 +1,9 @@
 import type { GatewayError } from '@gateway/contracts/errors';
+import { answerShape, KEPT_ANSWER_BYTES_MAX } from '../domain/formats/answer-shape.js';
+import { saysError } from '../domain/formats/answer-json.js';
 import type { AnswerReader, Counting, MeterResult } from '../domain/formats/meter.js';
-import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
+import { JsonReducer } from '../domain/json/json-reducer.js';
+import { HELD_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
 
@@ -10,11 +13,8 @@ import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './d
  * bound.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
-/**
- * Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is
- * estimated.
- */
-const METERED_BYTES_MAX = 32 * 1024 * 1024;
+
+const NOTHING_READ: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 0, finished: false };
 
 export interface PlainRelayParts {
   readonly answer: ClientAnswer;
@@ -30,20 +30,22 @@ export interface PlainRelayParts {
 }
 
 /**
- * Takes a plain answer. Nothing goes to the client before the body is complete or has become too
- * large to be held, so that a break is an error and no truncated 200. The last byte is the last
- * piece: it waits for the record.
+ * Relays a plain answer. Nothing goes to the client before the body is complete or has become too
+ * large to be held, so that a break is an error and not a truncated 200. A body that is too large is
+ * read while it is relayed. If an error was read of it by then, it is withheld, and is an error like
+ * a small one. The last byte is the last piece: it waits for the record.
  */
 export class PlainRelay implements AnswerRelay {
   readonly #parts: PlainRelayParts;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** This body's part of {@link HELD_ANSWERS}, then of {@link METERED_ANSWERS}. */
+  /** This body's part of {@link HELD_ANSWERS}. */
   #heldBytes = 0;
-  #keptBytes = 0;
-  #isKept = true;
+  /** What is kept of a body that is too large to be held; null: it is held. */
+  #reducer: JsonReducer | null = null;
   /** The last byte so far of a relayed body. */
   #tail: Buffer | null = null;
+  #isWithheld = false;
   #isOver = false;
   hasBegun = false;
 
@@ -57,16 +59,13 @@ export class PlainRelay implements AnswerRelay {
   }
 
   get deliveredBytes(): number {
-    return this.hasBegun ? this.#bytes : 0;
+    return this.#readSoFar().deliveredBytes;
   }
 
   data(chunk: Buffer): void {
     if (this.#isOver || chunk.length === 0) return;
+    if (this.#reducer !== null) return this.#pass(chunk, this.#reducer);
     this.#bytes += chunk.length;
-    if (this.hasBegun) {
-      this.#keep(chunk);
-      return this.#relay(chunk);
-    }
     this.#chunks.push(chunk);
     if (this.#bytes <= HELD_BYTES_MAX && HELD_ANSWERS.take(chunk.length)) {
       this.#heldBytes += chunk.length;
@@ -75,16 +74,27 @@ export class PlainRelay implements AnswerRelay {
     const body = Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#giveBackHeld();
-    this.#begin(this.#parts.contentLength);
-    this.#keep(body);
-    this.#relay(body);
+    this.#reducer = new JsonReducer(answerShape(this.#parts.counting.pricing), KEPT_ANSWER_BYTES_MAX);
+    this.#pass(body, this.#reducer);
+  }
+
+  #pass(chunk: Buffer, reducer: JsonReducer): void {
+    reducer.write(chunk);
+    if (!this.hasBegun) {
+      const answer = reducer.soFar().object;
+      this.#isWithheld ||= saysError(answer?.['error']) || answer?.['status'] === 'failed';
+      if (this.#isWithheld) return;
+      this.#begin(this.#parts.contentLength);
+    }
+    this.#relay(chunk);
   }
 
   end(): void {
     if (this.#isOver) return;
-    const meter = this.#read();
+    const meter = this.#readWhole();
     const failed = meter.finished ? null : this.#failedBody(meter);
     if (!meter.finished && failed === null) return;
+    if (this.#isWithheld && failed === null) return this.#parts.events.incomplete(UNUSABLE);
     this.#isOver = true;
     const over = (): void => this.#giveBackHeld();
     if (!this.hasBegun) {
@@ -113,14 +123,13 @@ export class PlainRelay implements AnswerRelay {
   drop(): void {
     this.#isOver = true;
     this.#giveBackHeld();
-    this.#forget();
+    this.#chunks = [];
   }
 
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
     if (this.#isOver) return;
     this.drop();
-    const meter = { usage: null, problem: 'absent', deliveredBytes: this.deliveredBytes, finished: false } as const;
-    this.#parts.events.ended({ ended: how, meter, lastPiece: null, error });
+    this.#parts.events.ended({ ended: how, meter: this.#readSoFar(), lastPiece: null, error });
   }
 
   #begin(length: number | null): void {
@@ -130,29 +139,12 @@ export class PlainRelay implements AnswerRelay {
     events.begun();
   }
 
-  /** For the usage at the end of a relayed body, within the bounds. */
-  #keep(chunk: Buffer): void {
-    if (!this.#isKept) return;
-    if (this.#bytes > METERED_BYTES_MAX || !METERED_ANSWERS.take(chunk.length)) {
-      this.#isKept = false;
-      return this.#forget();
-    }
-    this.#chunks.push(chunk);
-    this.#keptBytes += chunk.length;
-  }
-
   #giveBackHeld(): void {
     HELD_ANSWERS.give(this.#heldBytes);
     this.#heldBytes = 0;
   }
 
-  #forget(): void {
-    METERED_ANSWERS.give(this.#keptBytes);
-    this.#keptBytes = 0;
-    this.#chunks = [];
-  }
-
-  /** Writes what is known not to be the end. */
+  /** Writes all but the last byte, which may be the end. */
   #relay(chunk: Buffer): void {
     const head = chunk.subarray(0, -1);
     const bytes = this.#tail === null ? head : Buffer.concat([this.#tail, head]);
@@ -160,13 +152,18 @@ export class PlainRelay implements AnswerRelay {
     if (bytes.length > 0 && !this.#parts.answer.write(bytes)) this.#parts.events.pause();
   }
 
-  #read(): MeterResult {
-    if (!this.#isKept) {
-      return { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: true };
-    }
+  #readWhole(): MeterResult {
+    const { reader, counting } = this.#parts;
+    if (this.#reducer !== null) return reader.readPlain(this.#reducer, counting);
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
-    if (this.hasBegun) this.#forget();
-    else this.#chunks = [body];
-    return this.#parts.reader.readPlain(body, this.#parts.counting);
+    this.#chunks = [body];
+    return reader.readPlain(body, counting);
+  }
+
+  /** Of a body that stops here: nothing of one that was held is with the client. */
+  #readSoFar(): MeterResult {
+    if (this.#reducer === null || !this.hasBegun) return NOTHING_READ;
+    const { failure: _failure, ...read } = this.#parts.reader.readPlain(this.#reducer.soFar(), this.#parts.counting);
+    return { ...read, finished: false };
   }
 }

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
-import { SSE_EVENT_BYTES_MAX, LONG_SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
+import { SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from '../domain/formats/event-stream.js';
 import { READERS } from '../domain/formats/readers.js';
-import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
+import { HELD_BEGINNINGS } from '../memory/held-bytes.js';
 import type { BodyFailure, Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
@@ -49,6 +49,7 @@ function relay(format: keyof typeof READERS = 'response') {
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
     sent: () => Buffer.concat(written).toString(),
     sentBytes: () => written.reduce((sum, { length }) => sum + length, 0),
+    delivery: () => deliveries[0],
     lastPiece: () => deliveries.map((delivery) => delivery.lastPiece?.toString()),
   };
 }
@@ -124,21 +125,79 @@ test('what follows has a bound', () => {
   expect(lastPiece()[0]?.length).toBe(RESPONSES.done.length + 64 * sseEvent.length);
 });
 
-test('an event without an end behind another one passes up to its bound, and next to nothing is held', () => {
+test('an event without an end is relayed up to its bound', () => {
   const { stream, failures, sentBytes } = relay('chat');
   stream.data(Buffer.from('data: {}\n\ndata: '));
-  const chunk = Buffer.alloc(64 * 1024, 'x');
-  let heldMost = 0;
+  const chunk = Buffer.alloc(SSE_EVENT_HELD_BYTES_MAX, 'x');
   let chunks = 0;
-  for (; failures.length === 0 && chunks < 10_000; chunks += 1) {
-    stream.data(chunk);
-    heldMost = Math.max(heldMost, PARTIAL_SSE_EVENTS.held);
-  }
-  expect([failures, chunks]).toEqual([[{ kind: 'unusable_body' }], LONG_SSE_EVENT_BYTES_MAX / chunk.length]);
-  expect(heldMost).toBeLessThanOrEqual(SSE_EVENT_BYTES_MAX);
-  expect(sentBytes()).toBeGreaterThan(LONG_SSE_EVENT_BYTES_MAX - SSE_EVENT_BYTES_MAX);
+  for (; failures.length === 0 && chunks < 10_000; chunks += 1) stream.data(chunk);
+  expect([failures, chunks]).toEqual([[{ kind: 'unusable_body' }], SSE_EVENT_BYTES_MAX / chunk.length]);
+  expect(sentBytes()).toBeGreaterThan(SSE_EVENT_BYTES_MAX - 2 * chunk.length);
   stream.drop();
-  expect(PARTIAL_SSE_EVENTS.held).toBe(0);
+});
+
+const PAD = 'x'.repeat(9 * 1024 * 1024);
+const OUTPUT = `[{"type":"message","content":[{"type":"output_text","text":"${PAD}"}]}]`;
+const INPUT_OUTPUT = '"input_tokens":1000,"output_tokens":100';
+
+test.each<[string, keyof typeof READERS, string[], string]>([
+  [
+    'response.completed with the usage last',
+    'response',
+    [
+      RESPONSES.first,
+      `event: response.completed\ndata: {"type":"response.completed","response":{"output":${OUTPUT},"usage":{${INPUT_OUTPUT}}}}\n\n`,
+    ],
+    '\n\n',
+  ],
+  [
+    'response.incomplete with type and usage first',
+    'response',
+    [
+      RESPONSES.first,
+      `data: {"type":"response.incomplete","response":{"usage":{${INPUT_OUTPUT}},"output":${OUTPUT}}}\r\n\r\n`,
+    ],
+    '\r\n\r\n',
+  ],
+  [
+    'a first chat chunk with finish reason and usage',
+    'chat',
+    [
+      `data: {"choices":[{"index":0,"delta":{"content":"${PAD}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":100}}\n\n`,
+      DONE,
+    ],
+    DONE,
+  ],
+  [
+    'a message_delta',
+    'message',
+    [
+      `data: {"type":"message_start","message":{"usage":{"input_tokens":1000,"output_tokens":1}}}\n\n`,
+      `data: {"type":"message_delta","pad":"${PAD}","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":100}}\n\n`,
+      'data: {"type":"message_stop"}\n\n',
+    ],
+    'data: {"type":"message_stop"}\n\n',
+  ],
+])('a stream with %s of 9 MiB is complete, metered, and held back at its end', (_name, format, events, end) => {
+  const { stream, sent, failures, delivery } = relay(format);
+  const bytes = Buffer.from(events.join(''));
+  for (let from = 0; from < bytes.length; from += 65_521) stream.data(bytes.subarray(from, from + 65_521));
+  stream.end(false);
+  expect(failures).toEqual([]);
+  expect(delivery()).toMatchObject({ ended: 'complete', meter: { usage: { input: 1000, output: 100 } } });
+  const last = delivery()?.lastPiece?.toString() ?? '';
+  expect([last.endsWith(end), sent() + last === bytes.toString()]).toEqual([true, true]);
+});
+
+test('a failed response of 9 MiB is a failure, and none of it is relayed', () => {
+  const { stream, push, sent, said } = relay();
+  push(
+    RESPONSES.first,
+    `data: {"type":"response.failed","response":{"error":{"code":"server_error"},"output":${OUTPUT}}}\n\n`,
+  );
+  stream.end(false);
+  expect(said).toEqual(['servererror']);
+  expect(sent().length).toBeLessThan(100_000);
 });
 
 const CREATED = RESPONSES.first.slice(0, RESPONSES.first.indexOf('\n\n') + 2);

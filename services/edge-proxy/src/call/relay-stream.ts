@@ -1,8 +1,10 @@
 import type { GatewayError } from '@gateway/contracts/errors';
+import { answerShape } from '../domain/formats/answer-shape.js';
 import { EventOverflow, EventSplitter, type SseEvent } from '../domain/formats/event-stream.js';
-import { explained, PASS } from '../domain/formats/meter.js';
+import { startsError } from '../domain/formats/failed-event.js';
+import { explained } from '../domain/formats/meter.js';
 import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
-import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
+import { HELD_BEGINNINGS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 
@@ -15,10 +17,16 @@ const BEGINNING_BYTES_MAX = 256 * 1024;
 const REASON_MS_MAX = 2_000;
 /** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
+/**
+ * So many bytes of a long event are held back, at least, until more of it comes: its end must not be
+ * with the client before the event is known not to be the final marker.
+ */
+const TAIL_BYTES = 256;
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const BROKEN: BodyFailure = { kind: 'broken_in_body' };
+const UNKNOWN_FAILURE: ProviderFailure = { said: null, relayed: null };
 /** Ends the event of which some was sent, so that what follows is one of its own. */
 const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
@@ -34,15 +42,15 @@ export interface StreamRelayParts {
 }
 
 /**
- * Relays a stream event by event: what arrives together is written together, nothing waits. The
- * final marker is held back as the last piece, and with it every event that follows before it is
- * sent; the usage chunk that only the gateway asked for is taken out. An event behind the first
- * event that is too long to be held passes unread: what it repeats of the answer was delivered
- * before it, and shall not be lost with it.
+ * Relays a stream event by event. Events that arrive together are written together. The final
+ * marker is held back as the last piece, with every event that follows before it is sent. The usage
+ * chunk that only the gateway asked for is taken out. A long event is relayed in pieces while it is
+ * read; of a final one, the last piece is held back. A long event that is known to be an error
+ * before any of it was relayed is withheld: the client gets the cleaned part that was kept of it.
  */
 export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
-  readonly #splitter = new EventSplitter();
+  readonly #splitter: EventSplitter;
   readonly #meter: StreamMeter;
   /**
    * Events that were not sent yet: comments and early events. Their bytes are this stream's part of
@@ -63,8 +71,13 @@ export class StreamRelay implements AnswerRelay {
   /** Of the event before. */
   #hasPassed = true;
   #endedInCr = false;
-  /** This stream's part of {@link PARTIAL_SSE_EVENTS}. */
-  #countedBytes = 0;
+  /** The last pieces of a long event, which are not relayed yet: {@link TAIL_BYTES}. */
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
+  /** No more of the current long event is relayed: it is an error. */
+  #isWithheld = false;
+  /** Some of an event was relayed, and its end was not. */
+  #isInsideEvent = false;
   #isOver = false;
   #hasToken = false;
   hasBegun = false;
@@ -72,6 +85,7 @@ export class StreamRelay implements AnswerRelay {
   constructor(parts: StreamRelayParts) {
     this.#parts = parts;
     this.#meter = parts.reader.streamMeter(parts.metering);
+    this.#splitter = new EventSplitter(answerShape(parts.metering.pricing));
   }
 
   get hasText(): boolean {
@@ -91,22 +105,19 @@ export class StreamRelay implements AnswerRelay {
 
   end(openEnded: boolean): void {
     if (this.#isOver) return this.#followWith(this.#splitter.end()?.bytes ?? NOTHING);
-    const mayBeCut = this.#unexplained === null && !this.#meter.result().finished;
-    if (openEnded && mayBeCut) return this.#parts.events.incomplete(BROKEN);
     const rest = this.#splitter.end();
     if (rest !== null) this.#relay([rest], true);
     if (this.#isOver) return;
     if (this.#unexplained !== null) return this.#fail([], this.#unexplained);
-    if (!this.#hasEvent) return this.#parts.events.incomplete(UNUSABLE);
-    // A proper end proves nothing either: what has neither marker nor finish reason stopped in the
-    // middle.
+    if (!this.#hasEvent && !openEnded) return this.#parts.events.incomplete(UNUSABLE);
+    // A proper end alone proves nothing either: a stream with neither marker nor finish reason
+    // stopped in the middle.
     if (this.#meter.result().finished) this.#finish('complete', null);
     else this.#parts.events.incomplete(BROKEN);
   }
 
   drop(): void {
     this.#isOver = true;
-    this.#count(0);
     this.#takeKept();
   }
 
@@ -126,23 +137,29 @@ export class StreamRelay implements AnswerRelay {
     const passing: Buffer[] = [];
     const wasUnexplained = this.#unexplained !== null;
     for (const [index, sseEvent] of sseEvents.entries()) {
-      const { pass, final, early, failure } = sseEvent.isPiece ? PASS : this.#meter.see(sseEvent);
+      if (sseEvent.isPiece) {
+        this.#pass(this.#takePiece(sseEvent), passing);
+        continue;
+      }
+      const { pass, final, early, failure } = this.#meter.see(sseEvent);
       if (!this.#hasToken && this.#meter.hasText()) {
         this.#hasToken = true;
         this.#parts.events.firstToken();
       }
-      const bytes = this.#passingOf(sseEvent, pass);
+      const bytes = this.#passingOf(this.#bytesOf(sseEvent), pass || this.#isInsideEvent);
       if (this.#unexplained !== null) {
         if (sseEvent.data === null) continue;
         return this.#fail(passing, explained(this.#unexplained, failure));
       }
-      if (failure?.isUnexplained === true) {
+      if (failure?.isUnexplained === true && !this.#isInsideEvent) {
         this.#unexplained = failure;
+        this.#isWithheld = false;
         continue;
       }
-      if (failure !== null) return this.#fail(passing, failure);
+      if (failure !== null || this.#isWithheld) return this.#fail(passing, failure ?? UNKNOWN_FAILURE);
       // Half an event is nothing to a client, and would run into the ending of a cut stream.
       if (isRest && !this.#meter.result().finished) return;
+      this.#isInsideEvent = false;
       // A final marker may be told by its name alone.
       if (sseEvent.data !== null || final) this.#hear(early);
       if (final) {
@@ -170,20 +187,53 @@ export class StreamRelay implements AnswerRelay {
     }, REASON_MS_MAX);
   }
 
-  /** The provider says that it has failed: in its own form, if the client is to have that. */
+  /**
+   * The provider reports that it has failed. The client gets that in the provider's form if it may,
+   * and if it has not got a part of that event already.
+   */
   #fail(passing: Buffer[], { said, relayed }: ProviderFailure): void {
     this.#send(passing);
-    if (!this.#parts.events.providerFailed(said, relayed !== null) || relayed === null) return;
+    const own = this.#isInsideEvent ? null : relayed;
+    if (!this.#parts.events.providerFailed(said, own !== null) || own === null) return;
     this.#isDecided = true;
-    this.#send([relayed]);
+    this.#send([own]);
     this.#finish('cut', null);
   }
 
+  /** The pieces of a long event that are relayed now. */
+  #takePiece(piece: SseEvent): Buffer[] {
+    if (piece.data !== null) this.#hear(true);
+    this.#isWithheld ||= this.#unexplained !== null || startsError(piece);
+    if (this.#isWithheld) return [];
+    this.#tail.push(piece.bytes);
+    this.#tailBytes += piece.bytes.length;
+    let count = 0;
+    for (; this.#tailBytes - (this.#tail[count]?.length ?? 0) >= TAIL_BYTES; count += 1) {
+      this.#tailBytes -= this.#tail[count]?.length ?? 0;
+    }
+    return this.#tail.splice(0, count);
+  }
+
+  #pass(pieces: readonly Buffer[], passing: Buffer[]): void {
+    for (const piece of pieces) passing.push(this.#passingOf(piece, true));
+    this.#isInsideEvent ||= pieces.length > 0;
+  }
+
+  /** The bytes of an event; of a long one, those that were not relayed yet. */
+  #bytesOf({ bytes, endsLong }: SseEvent): Buffer {
+    if (endsLong !== true) return bytes;
+    const tail = this.#tail;
+    this.#tail = [];
+    this.#tailBytes = 0;
+    return tail.length === 0 ? bytes : Buffer.concat([...tail, bytes]);
+  }
+
   /**
-   * What goes to the client of an event. The LF of a CRLF that was cut in two before it goes with
-   * the event before.
+   * The bytes that go to the client of an event. The LF of a CRLF that was cut in two before it
+   * goes with the event before.
    */
-  #passingOf({ bytes }: SseEvent, pass: boolean): Buffer {
+  #passingOf(bytes: Buffer, pass: boolean): Buffer {
+    if (bytes.length === 0) return bytes;
     const beginsLate = this.#endedInCr && bytes[0] === LF;
     const hasPassed = this.#hasPassed;
     this.#hasPassed = pass;
@@ -197,9 +247,7 @@ export class StreamRelay implements AnswerRelay {
     if (this.#lastPiece === null) return;
     const lf = this.#splitter.takeLf(chunk);
     this.#followWith(lf);
-    for (const { bytes, isPiece } of this.#split(chunk.subarray(lf.length)) ?? []) {
-      if (!isPiece) this.#followWith(bytes);
-    }
+    for (const { bytes } of this.#split(chunk.subarray(lf.length)) ?? []) this.#followWith(bytes);
   }
 
   #followWith(bytes: Buffer): void {
@@ -210,30 +258,11 @@ export class StreamRelay implements AnswerRelay {
   /** Null: an event is too long, and nothing more can be read. */
   #split(chunk: Buffer): SseEvent[] | null {
     try {
-      const sseEvents = this.#splitter.push(chunk);
-      // What follows the final marker is bounded by itself.
-      if (!this.#isOver && !this.#count(this.#splitter.heldBytes)) {
-        sseEvents.push(this.#splitter.letGo());
-        this.#count(0);
-      }
-      return sseEvents;
+      return this.#splitter.push(chunk);
     } catch (error) {
       if (error instanceof EventOverflow) return null;
       throw error;
     }
-  }
-
-  /**
-   * So many bytes of this stream are part of {@link PARTIAL_SSE_EVENTS} now; false when they do not
-   * fit.
-   */
-  #count(bytes: number): boolean {
-    const more = bytes - this.#countedBytes;
-    if (more === 0) return true;
-    if (more > 0 && !PARTIAL_SSE_EVENTS.take(more)) return false;
-    if (more < 0) PARTIAL_SSE_EVENTS.give(-more);
-    this.#countedBytes = bytes;
-    return true;
   }
 
   #send(sseEvents: Buffer[]): void {
@@ -274,13 +303,11 @@ export class StreamRelay implements AnswerRelay {
 
   #begin(): void {
     this.hasBegun = true;
-    this.#splitter.passesLong = true;
     this.#parts.answer.begin(200, this.#parts.headers);
     this.#parts.events.begun();
   }
 
   #finish(ended: 'complete' | 'client_left' | 'cut', error: GatewayError | null): void {
-    this.#count(0);
     if (ended === 'complete' && !this.hasBegun) this.commit();
     this.#isOver = true;
     this.#takeKept();
@@ -300,6 +327,6 @@ export class StreamRelay implements AnswerRelay {
 
   #cutEnding(error: GatewayError): Buffer {
     const ending = this.#meter.cutEnding(error, this.#parts.requestId);
-    return this.#splitter.isInsideLong ? Buffer.concat([END_OF_SSE_EVENT, ending]) : ending;
+    return this.#isInsideEvent ? Buffer.concat([END_OF_SSE_EVENT, ending]) : ending;
   }
 }

@@ -49,16 +49,5 @@ export const UNOPENED_BODIES = new HeldBytes(64 * MIB);
  */
 export const HELD_ANSWERS = new HeldBytes(256 * MIB);
 
-/**
- * Relayed plain answers that are kept for their usage; of one that does not fit the usage is
- * estimated.
- */
-export const METERED_ANSWERS = new HeldBytes(256 * MIB);
-
-/**
- * Events of streams that have begun and are not complete; a stream whose event does not fit is cut.
- */
-export const PARTIAL_SSE_EVENTS = new HeldBytes(256 * MIB);
-
 /** Beginnings of streams that show no answer yet; one that does not fit goes to its client. */
 export const HELD_BEGINNINGS = new HeldBytes(64 * MIB);

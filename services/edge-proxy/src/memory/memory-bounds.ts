@@ -1,12 +1,5 @@
 import { field, memoryBound, type ConfigOf } from '@gateway/service-kit';
-import {
-  HELD_ANSWERS,
-  HELD_BEGINNINGS,
-  METERED_ANSWERS,
-  PARTIAL_SSE_EVENTS,
-  REQUEST_BODIES,
-  UNOPENED_BODIES,
-} from './held-bytes.js';
+import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES, UNOPENED_BODIES } from './held-bytes.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -31,8 +24,6 @@ const KINDS = {
   bodies: { mebibytes: 512, part: 0.2 },
   unopened: { mebibytes: 64, part: 0.04 },
   answers: { mebibytes: 256, part: 0.08 },
-  metered: { mebibytes: 256, part: 0.08 },
-  sseEvents: { mebibytes: 256, part: 0.08 },
   beginnings: { mebibytes: 64, part: 0.04 },
   events: { mebibytes: 64, part: 0.04 },
 } as const;
@@ -45,8 +36,6 @@ export const MEMORY_FIELDS = {
   GATEWAY_EDGE_BODY_BYTES: kindField('request bodies, until no source needs them', 'bodies'),
   GATEWAY_EDGE_UNOPENED_BYTES: kindField('bodies whose key admission has not confirmed', 'unopened'),
   GATEWAY_EDGE_ANSWER_BYTES: kindField('plain answers that are held until they are complete', 'answers'),
-  GATEWAY_EDGE_METERED_BYTES: kindField('relayed plain answers that are kept for their usage', 'metered'),
-  GATEWAY_EDGE_FRAME_BYTES: kindField('unfinished events of streams', 'sseEvents'),
   GATEWAY_EDGE_BEGINNING_BYTES: kindField('beginnings of streams that show no answer yet', 'beginnings'),
   GATEWAY_EDGE_EVENT_BYTES: kindField('usage events that are not stored; above, nothing is admitted', 'events'),
 } as const;
@@ -64,19 +53,15 @@ export function memoryBoundsOf(config: ConfigOf<typeof MEMORY_FIELDS>, container
     bodies: boundOf(config.GATEWAY_EDGE_BODY_BYTES, 'bodies'),
     unopened: boundOf(config.GATEWAY_EDGE_UNOPENED_BYTES, 'unopened'),
     answers: boundOf(config.GATEWAY_EDGE_ANSWER_BYTES, 'answers'),
-    metered: boundOf(config.GATEWAY_EDGE_METERED_BYTES, 'metered'),
-    sseEvents: boundOf(config.GATEWAY_EDGE_FRAME_BYTES, 'sseEvents'),
     beginnings: boundOf(config.GATEWAY_EDGE_BEGINNING_BYTES, 'beginnings'),
     events: boundOf(config.GATEWAY_EDGE_EVENT_BYTES, 'events'),
   };
 }
 
 /** Sets the bounds of this process. */
-export function boundMemory({ bodies, unopened, answers, metered, sseEvents, beginnings }: MemoryBounds): void {
+export function boundMemory({ bodies, unopened, answers, beginnings }: MemoryBounds): void {
   REQUEST_BODIES.bytesMax = bodies;
   UNOPENED_BODIES.bytesMax = unopened;
   HELD_ANSWERS.bytesMax = answers;
-  METERED_ANSWERS.bytesMax = metered;
-  PARTIAL_SSE_EVENTS.bytesMax = sseEvents;
   HELD_BEGINNINGS.bytesMax = beginnings;
 }

@@ -1,8 +1,11 @@
+import type { ParsedJson } from '../json/json-reducer.js';
+
 /** A JSON object, as parsed. */
 export type JsonRecord = Record<string, unknown>;
 
-/** The object that the bytes are; null when they are no JSON, or no object. */
-export function parseObject(json: Buffer): JsonRecord | null {
+/** The object in the bytes, or what was kept of one; null if it is malformed or not an object. */
+export function parseObject(json: Buffer | ParsedJson): JsonRecord | null {
+  if (!Buffer.isBuffer(json)) return json.object;
   try {
     const value: unknown = JSON.parse(json.toString());
     return isRecord(value) ? value : null;

@@ -11,6 +11,7 @@ import {
   secondsOf,
   type JsonRecord,
 } from './answer-json.js';
+import type { ParsedJson } from '../json/json-reducer.js';
 import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { failedEvent, withError } from './failed-event.js';
@@ -52,7 +53,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
   return {
     see(sseEvent: SseEvent): SeenEvent {
       const { event, data } = sseEvent;
-      if (data !== null && isDone(data)) {
+      if (Buffer.isBuffer(data) && isDone(data)) {
         markerSeen = true;
         return FINAL;
       }
@@ -102,7 +103,11 @@ function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: Tok
  * Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without
  * an error is not finished.
  */
-function readPlainChoices(textMember: string, body: Buffer, { totalExtra, pricing }: Counting = {}): MeterResult {
+function readPlainChoices(
+  textMember: string,
+  body: Buffer | ParsedJson,
+  { totalExtra, pricing }: Counting = {},
+): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;

@@ -1,43 +1,34 @@
-import { scanObject } from '../json/json-scanner.js';
+import { JsonReducer, type ParsedJson } from '../json/json-reducer.js';
 import { parseObject, saysError } from './answer-json.js';
+import { answerShape, KEPT_ANSWER_BYTES_MAX } from './answer-shape.js';
 import { withError } from './failed-event.js';
 import type { MeterResult } from './meter.js';
 import { readEmbeddingsUsage } from './openai-usage.js';
 import { meterResult } from './read-usage.js';
 
-const OPENING_BRACKET = 0x5b;
-
 /**
- * Reads a complete embeddings answer. It may hold megabytes of numbers, so only its usage is
- * parsed; the rest is scanned. No text is generated.
+ * Reads a complete embeddings answer. It may hold a megabyte of numbers, which are not parsed. No
+ * text is generated.
  */
-export function readEmbeddings(body: Buffer): MeterResult {
-  const scanned = scanObject(body);
-  if (!scanned.ok) return meterResult('malformed', 0, false);
-  const last = (name: string): unknown => {
-    const member = scanned.members.findLast((each) => each.name === name);
-    return member === undefined ? undefined : JSON.parse(body.toString('utf8', member.start, member.end));
-  };
-  const error = last('error');
-  const hasData = body[scanned.members.findLast(({ name }) => name === 'data')?.start ?? -1] === OPENING_BRACKET;
-  const finished = hasData && !saysError(error);
-  const result = meterResult(readEmbeddingsUsage(last('usage')), 0, finished);
-  if (finished) return result;
-  const telling = {
-    error,
-    message: last('message'),
-    detail: last('detail'),
-    code: last('code'),
-    base_resp: last('base_resp'),
-  };
-  return withError(result, telling);
+export function readEmbeddings(body: Buffer | ParsedJson): MeterResult {
+  const answer = Buffer.isBuffer(body) ? reduced(body) : body.object;
+  if (answer === null) return meterResult('malformed', 0, false);
+  const finished = Array.isArray(answer['data']) && !saysError(answer['error']);
+  const result = meterResult(readEmbeddingsUsage(answer['usage']), 0, finished);
+  return finished ? result : withError(result, answer);
+}
+
+function reduced(body: Buffer): ParsedJson['object'] {
+  const reducer = new JsonReducer(answerShape(undefined), KEPT_ANSWER_BYTES_MAX);
+  reducer.write(body);
+  return reducer.object;
 }
 
 /**
  * Reads a complete answer of count_tokens, which is never billed: all that matters is that it is
  * one.
  */
-export function readTokenCount(body: Buffer): MeterResult {
+export function readTokenCount(body: Buffer | ParsedJson): MeterResult {
   const answer = parseObject(body);
   const isAnswer = answer !== null && typeof answer['input_tokens'] === 'number' && !saysError(answer['error']);
   const result = meterResult('absent', 0, isAnswer);

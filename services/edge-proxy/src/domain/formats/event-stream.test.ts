@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { SSE_EVENT_BYTES_MAX, EventOverflow, EventSplitter, LONG_SSE_EVENT_BYTES_MAX } from './event-stream.js';
+import { CUT_BYTES, type JsonReducer } from '../json/json-reducer.js';
+import { EventOverflow, EventSplitter, SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from './event-stream.js';
 import type { SseEvent } from './event-stream.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
@@ -98,7 +99,7 @@ test('an event that is one chunk is that chunk, uncopied', () => {
   const [sseEvent] = new EventSplitter().push(chunk);
   expect(sseEvent?.bytes.buffer).toBe(chunk.buffer);
   expect(sseEvent?.bytes.byteOffset).toBe(chunk.byteOffset);
-  expect(sseEvent?.data?.buffer).toBe(chunk.buffer);
+  expect((sseEvent?.data as Buffer).buffer).toBe(chunk.buffer);
 });
 
 test('an event is given out with its blank line, not with the byte after it', () => {
@@ -159,53 +160,51 @@ test(
 );
 
 test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('an event above the bound is a fault, in chunks of %j', (sizes) => {
-  const splitter = new EventSplitter(9);
+  const splitter = new EventSplitter(undefined, 9, 9);
   const chunks = sizes.map((size) => Buffer.alloc(size, 'x'));
   expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(EventOverflow);
 });
 
-test.each([[[10]], [[5, 5]], [[4, 4, 4]], [[30]]])(
-  'once long events pass, one comes in pieces, in chunks of %j',
-  (sizes) => {
-    const splitter = new EventSplitter(9);
-    splitter.passesLong = true;
-    const bytes = Buffer.from(`data: ${'x'.repeat(sizes.reduce((sum, size) => sum + size, 0))}\n\ndata: b\n\n`);
-    let from = 0;
-    const chunks = [...sizes, bytes.length].map((size) => bytes.subarray(from, (from += size)));
-    const sseEvents = chunks.flatMap((chunk) => splitter.push(chunk));
-    expect(Buffer.concat(sseEvents.map((sseEvent) => sseEvent.bytes))).toEqual(bytes);
-    expect(sseEvents.slice(0, -1).every(({ isPiece, data }) => isPiece && data === null)).toBe(true);
-    expect(sseEvents.at(-1)).toMatchObject({ isPiece: false, data: Buffer.from('b') });
-    expect([splitter.heldBytes, splitter.isInsideLong, splitter.end()]).toEqual([0, false, null]);
-  },
-);
+const LONG = '{"id":"a","text":"' + 'x'.repeat(5_000) + '"}';
 
-test('what is held can be let go of, and the rest follows as it comes', () => {
-  const splitter = new EventSplitter();
-  splitter.passesLong = true;
-  splitter.push(Buffer.from('data: a'));
-  expect(splitter.letGo()).toMatchObject({ bytes: Buffer.from('data: a'), isPiece: true });
-  expect([splitter.heldBytes, splitter.isInsideLong]).toEqual([0, true]);
-  expect(splitter.push(Buffer.from('a\r')).map(({ bytes }) => bytes.toString())).toEqual(['a\r']);
-  expect(splitter.push(Buffer.from('\n\r\ndata: b')).map(({ bytes }) => bytes.toString())).toEqual(['\n\r\n']);
-  expect([splitter.isInsideLong, splitter.heldBytes]).toEqual([false, 7]);
+test.each<[string, string]>([
+  ['LF', `event: e\ndata: ${LONG}\n\n`],
+  ['CRLF', `event:e\r\ndata:${LONG}\r\n\r\n`],
+  ['CR', `\ufeffevent: e\rid: 1\rdata: ${LONG}\r\r`],
+  ['data over several lines', `data: ${LONG.slice(0, 9)}\n: c\ndata:${LONG.slice(9)}\nevent: e\n\n`],
+])('push() reads a long event with %s while it gives out its pieces, in any split', (_name, long) => {
+  const bytes = Buffer.from(`${long}\n: a comment\n\n`);
+  for (const size of [1, 2, 3, 7, 1_000, bytes.length]) {
+    const splitter = new EventSplitter(undefined, 9);
+    const sseEvents: SseEvent[] = [];
+    for (let from = 0; from < bytes.length; from += size) {
+      sseEvents.push(...splitter.push(bytes.subarray(from, from + size)));
+    }
+    expect(Buffer.concat(sseEvents.map((sseEvent) => sseEvent.bytes)).equals(bytes)).toBe(true);
+    const end = sseEvents.find(({ endsLong }) => endsLong === true);
+    expect(end?.event).toBe('e');
+    const { id, text } = (end?.data as JsonReducer).object ?? {};
+    expect([id, (text as { [CUT_BYTES]: number })[CUT_BYTES]]).toEqual(['a', 5_000]);
+    expect(splitter.heldBytes).toBe(0);
+  }
 });
 
-test('a long event has a bound of its own', () => {
-  const splitter = new EventSplitter(9, 20);
-  splitter.passesLong = true;
+test('push() rejects an event above the bound of long ones', () => {
+  const splitter = new EventSplitter(undefined, 9, 20);
   splitter.push(Buffer.alloc(15, 'x'));
   expect(() => splitter.push(Buffer.alloc(6, 'x'))).toThrow(EventOverflow);
 });
 
-test('events at the bound pass, however many', () => {
-  const splitter = new EventSplitter(9);
-  expect(splitter.push(Buffer.from('data: a\n\n'.repeat(3)))).toHaveLength(3);
-  expect(() => splitter.push(Buffer.from('data: ab\n\n'))).toThrow(EventOverflow);
+test('push() gives out events at the bound of held ones as a whole', () => {
+  const splitter = new EventSplitter(undefined, 9);
+  expect(splitter.push(Buffer.from('data: a\n\n'.repeat(3)))).toEqual(
+    Array.from({ length: 3 }, () => expect.objectContaining({ isPiece: false, data: Buffer.from('a') })),
+  );
+  expect(splitter.push(Buffer.from('data: ab\n\n'))).toMatchObject([{ endsLong: true }]);
 });
 
-test('an event is read up to 8 MiB, and passes up to 256', () => {
-  expect([SSE_EVENT_BYTES_MAX, LONG_SSE_EVENT_BYTES_MAX]).toEqual([8_388_608, 268_435_456]);
+test('an event is held up to 64 KiB and passes up to 256 MiB', () => {
+  expect([SSE_EVENT_HELD_BYTES_MAX, SSE_EVENT_BYTES_MAX]).toEqual([65_536, 268_435_456]);
 });
 
 test('nothing is left of a stream that ends with a blank line', () => {
@@ -222,7 +221,7 @@ function split(chunks: readonly Buffer[]): SseEvent[] {
 }
 
 function eventOf({ event, data }: SseEvent): Event {
-  return [event, data === null ? null : data.toString()];
+  return [event, data === null ? null : (data as Buffer).toString()];
 }
 
 /** Where a CRLF was cut, an event more without data may come out. */

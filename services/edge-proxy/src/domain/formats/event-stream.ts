@@ -1,22 +1,27 @@
-/** Bytes of one event that is read. Room for an event that carries a whole image. */
-export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
+import { JsonReducer } from '../json/json-reducer.js';
+import { answerShape, KEPT_EVENT_BYTES_MAX } from './answer-shape.js';
+
+/** Bytes of one event that is held until it is complete; a longer one passes while it is read. */
+export const SSE_EVENT_HELD_BYTES_MAX = 64 * 1024;
 /**
- * Bytes of one event that passes unread. Room for an answer of 128,000 tokens that is repeated at
- * its end with twenty log probabilities each.
+ * Bytes of one event. Room for an answer of 128,000 tokens that is repeated at its end with twenty
+ * log probabilities each.
  */
-export const LONG_SSE_EVENT_BYTES_MAX = 256 * 1024 * 1024;
+export const SSE_EVENT_BYTES_MAX = 256 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
-const BOM_BYTES = 3;
+const BOM = Buffer.from('\ufeff');
+/** Bytes of the longest name of an event that is kept. */
+const EVENT_NAME_BYTES_MAX = 256;
 /**
  * Pieces of an event that are joined at a time: tiny chunks must not cost many times their bytes.
  */
 const PIECES_MAX = 1_024;
 
-/** One event of a server-sent event stream with its exact bytes. */
+/** One event of a server-sent event stream with its exact bytes, or a part of a long one. */
 export interface SseEvent {
   /**
    * As received, with line ends and the blank line: the bytes of all events together are those of
@@ -25,18 +30,23 @@ export interface SseEvent {
   readonly bytes: Buffer;
   /** The last `event` field; null when there is none. */
   readonly event: string | null;
-  /** The data lines, joined by LF; null when there is none (a comment, an empty event). */
-  readonly data: Buffer | null;
-  /** A part of an event that is too long to be read: nothing but its bytes is known. */
+  /**
+   * The data lines, joined by LF; null when there is none (a comment, an empty event). Of a long
+   * event: what was kept of it.
+   */
+  readonly data: Buffer | JsonReducer | null;
+  /** A part of a long event, and not its last one: `event` and `data` are those so far. */
   readonly isPiece: boolean;
+  /** The last part of a long event: `event` and `data` are those of the whole. */
+  readonly endsLong?: true;
 }
 
 /** A provider's event exceeds its bound: the stream counts as cut, or as no answer. */
 export class EventOverflow extends Error {
-  override readonly name = 'FrameOverflow';
+  override readonly name = 'EventOverflow';
 
   constructor(bytesMax: number) {
-    super(`a frame exceeds ${bytesMax} bytes`);
+    super(`an event exceeds ${bytesMax} bytes`);
   }
 }
 
@@ -44,8 +54,8 @@ export class EventOverflow extends Error {
  * Splits the bytes of a server-sent event stream into events, however they are cut into chunks. An
  * event is given out as soon as its blank line is complete: when a CRLF is cut in two there, its LF
  * becomes the first byte of the next event, where it means nothing. Bytes are not copied while an
- * event lies in one chunk. An event that is too long to be read is given out in pieces, as they
- * come, once that was allowed.
+ * event lies in one chunk. An event that is too long to be held is given out in pieces, as they
+ * come, and read meanwhile.
  */
 export class EventSplitter {
   /** Earlier chunks' bytes of the event that has begun. */
@@ -58,23 +68,15 @@ export class EventSplitter {
   /** The last byte was CR: an LF that follows belongs to it. */
   private afterCr = false;
   private isFirst = true;
-  /** Bytes given out of the event that has begun; 0 unless it is given out in pieces. */
-  private givenBytes = 0;
-  /**
-   * Whether an event beyond its bound is given out in pieces; it is a {@link EventOverflow}
-   * otherwise.
-   */
-  passesLong = false;
+  /** The event that is given out in pieces; null: none is. */
+  private long: LongEvent | null = null;
 
+  /** @param shape what is kept of a long event */
   constructor(
+    private readonly shape = answerShape(undefined),
+    private readonly heldBytesMax = SSE_EVENT_HELD_BYTES_MAX,
     private readonly eventBytesMax = SSE_EVENT_BYTES_MAX,
-    private readonly longEventBytesMax = LONG_SSE_EVENT_BYTES_MAX,
   ) {}
-
-  /** Whether some of the event that has begun was given out, and some is still to come. */
-  get isInsideLong(): boolean {
-    return this.givenBytes > 0;
-  }
 
   /** Bytes of the event that has begun and is not complete. */
   get heldBytes(): number {
@@ -87,7 +89,7 @@ export class EventSplitter {
    * Empty where there is none.
    */
   takeLf(chunk: Buffer): Buffer {
-    if (!this.afterCr || this.pendingBytes > 0 || this.isInsideLong || chunk[0] !== LF) return chunk.subarray(0, 0);
+    if (!this.afterCr || this.pendingBytes > 0 || this.long !== null || chunk[0] !== LF) return chunk.subarray(0, 0);
     this.afterCr = false;
     return chunk.subarray(0, 1);
   }
@@ -125,19 +127,13 @@ export class EventSplitter {
     }
     if (eventStart < chunk.length) {
       this.keep(chunk.subarray(eventStart));
-      if (this.isInsideLong || this.pendingBytes > this.eventBytesMax) sseEvents.push(this.letGo());
+      if (this.long !== null || this.pendingBytes > this.heldBytesMax) {
+        const bytes = this.takeHeld(NOTHING);
+        const { event, data } = this.readLong(bytes);
+        sseEvents.push({ bytes, event, data, isPiece: true });
+      }
     }
     return sseEvents;
-  }
-
-  /**
-   * What is held of the event that has begun; the rest of it follows in pieces. For a process that
-   * can hold no more.
-   * @throws EventOverflow unless long events pass
-   */
-  letGo(): SseEvent {
-    if (!this.passesLong) throw new EventOverflow(this.eventBytesMax);
-    return this.piece(this.takeHeld(NOTHING));
   }
 
   /**
@@ -145,7 +141,7 @@ export class EventSplitter {
    * an event, as clients do; of a broken one it is a fragment, not to be relayed.
    */
   end(): SseEvent | null {
-    return this.pendingBytes === 0 ? null : this.take(NOTHING);
+    return this.pendingBytes === 0 && this.long === null ? null : this.take(NOTHING);
   }
 
   private keep(rest: Buffer): void {
@@ -157,17 +153,16 @@ export class EventSplitter {
   }
 
   private take(last: Buffer): SseEvent {
-    const isLong = this.isInsideLong || this.pendingBytes + last.length > this.eventBytesMax;
-    if (isLong && !this.passesLong) throw new EventOverflow(this.eventBytesMax);
+    const isLong = this.long !== null || this.pendingBytes + last.length > this.heldBytesMax;
     const bytes = this.takeHeld(last);
     if (isLong) {
-      const piece = this.piece(bytes);
-      this.givenBytes = 0;
-      return piece;
+      const long = this.readLong(bytes);
+      this.long = null;
+      return { bytes, ...long.end(), isPiece: false, endsLong: true };
     }
-    const hasBom = this.isFirst && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+    const hasBom = this.isFirst && bytes.subarray(0, BOM.length).equals(BOM);
     this.isFirst = false;
-    return readSseEvent(bytes, hasBom ? BOM_BYTES : 0);
+    return readSseEvent(bytes, hasBom ? BOM.length : 0);
   }
 
   private takeHeld(last: Buffer): Buffer {
@@ -178,12 +173,102 @@ export class EventSplitter {
     return bytes;
   }
 
-  private piece(bytes: Buffer): SseEvent {
+  private readLong(bytes: Buffer): LongEvent {
+    this.long ??= new LongEvent(this.shape, this.eventBytesMax, this.isFirst);
     this.isFirst = false;
-    this.givenBytes += bytes.length;
-    if (this.givenBytes > this.longEventBytesMax) throw new EventOverflow(this.longEventBytesMax);
-    return { bytes, event: null, data: null, isPiece: true };
+    this.long.read(bytes);
+    return this.long;
   }
+}
+
+/** Reads an event while its bytes pass: of its data it keeps what the shape names. */
+class LongEvent {
+  event: string | null = null;
+  data: JsonReducer | null = null;
+  #bytes = 0;
+  /**
+   * The current line: its bytes as long as its field is not known, or those of an event's name, up
+   * to a bound.
+   */
+  #line: Buffer = NOTHING;
+  #isData = false;
+
+  constructor(
+    private readonly shape: ReturnType<typeof answerShape>,
+    private readonly bytesMax: number,
+    /** A byte order mark may stand before its first line. */
+    private mayHaveBom: boolean,
+  ) {}
+
+  /** @throws EventOverflow when it is longer than an event may be */
+  read(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    if (this.#bytes > this.bytesMax) throw new EventOverflow(this.bytesMax);
+    let from = 0;
+    // Both ends are searched for once: lines may be short, and may all end in the same.
+    let lf = -1;
+    let cr = -1;
+    while (from < bytes.length) {
+      if (lf < from) lf = indexFrom(bytes, LF, from);
+      if (cr < from) cr = indexFrom(bytes, CR, from);
+      const end = Math.min(lf, cr);
+      if (end > from) this.#readLine(bytes.subarray(from, end));
+      if (end < bytes.length) this.#endLine();
+      from = end + 1;
+    }
+  }
+
+  /** Its last line may have come without its end. */
+  end(): Pick<SseEvent, 'event' | 'data'> {
+    this.#endLine();
+    return { event: this.event, data: this.data };
+  }
+
+  #readLine(part: Buffer): void {
+    if (this.#isData) {
+      this.data?.write(part);
+      return;
+    }
+    if (this.#line.length >= EVENT_NAME_BYTES_MAX) return;
+    const line = this.#line.length === 0 ? part : Buffer.concat([this.#line, part]);
+    const start = this.#lineStart(line);
+    // The byte behind the colon tells whether there is a space to leave out.
+    if (line.length > start + 5 && startsField(line, start, line.length, 'data')) {
+      this.#beginData(line, start);
+    } else {
+      // A copy: the line must not hold its chunk.
+      this.#line = Buffer.from(line.subarray(0, EVENT_NAME_BYTES_MAX));
+    }
+  }
+
+  #lineStart(line: Buffer): number {
+    return this.mayHaveBom && line.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
+  }
+
+  #beginData(line: Buffer, start: number): void {
+    if (this.data === null) this.data = new JsonReducer(this.shape, KEPT_EVENT_BYTES_MAX);
+    else this.data.write(LF_BYTES);
+    this.#line = NOTHING;
+    this.#isData = true;
+    this.data.write(valueOf(line, start + 4, line.length));
+  }
+
+  #endLine(): void {
+    const line = this.#line;
+    const start = this.#lineStart(line);
+    if (!this.#isData && startsField(line, start, line.length, 'data')) this.#beginData(line, start);
+    else if (startsField(line, start, line.length, 'event')) {
+      this.event = valueOf(line, start + 5, line.length).toString();
+    }
+    this.#line = NOTHING;
+    this.#isData = false;
+    this.mayHaveBom = false;
+  }
+}
+
+function indexFrom(bytes: Buffer, byte: number, start: number): number {
+  const found = bytes.indexOf(byte, start);
+  return found < 0 ? bytes.length : found;
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { SseEvent } from './event-stream.js';
 import { cleanMessage } from '../errors/provider-message.js';
 import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../errors/said-error.js';
-import { isRecord, type JsonRecord } from './answer-json.js';
+import { CutText, type ParsedJson } from '../json/json-reducer.js';
+import { isRecord, saysError, type JsonRecord } from './answer-json.js';
 import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
 
 /**
@@ -19,6 +20,17 @@ const WRITTEN_LEVELS_MAX = 64;
 const TELLING = ['error', 'message', 'detail'] as const;
 
 /**
+ * Whether a long event is known to report an error although only a part of it was read. Events
+ * whose data has a type are told by that.
+ */
+export function startsError({ event, data }: SseEvent): boolean {
+  const message = data === null || Buffer.isBuffer(data) ? null : data.soFar().object;
+  const type = message?.['type'] ?? event;
+  if (typeof type === 'string') return type === 'error' || type === 'response.failed' || event === 'error';
+  return saysError(message?.['error']) || message?.['object'] === 'error';
+}
+
+/**
  * An error event of a format that relays such: what it says, and the event without what must not
  * leave the gateway.
  */
@@ -26,7 +38,7 @@ export function failedEvent(sseEvent: SseEvent, message: JsonRecord | null): See
   const failure =
     message === null
       ? failureOfText(sseEvent)
-      : failureOf(message, (json) => eventBytes(sseEvent, json), sseEvent.bytes);
+      : failureOf(message, (json) => eventBytes(sseEvent, json), sseEvent.endsLong === true ? null : sseEvent.bytes);
   return { pass: true, final: false, early: false, failure };
 }
 
@@ -37,21 +49,25 @@ export function withError(result: MeterResult, answer: JsonRecord): MeterResult 
 }
 
 /** A whole answer that says it has failed. */
-export function failedAnswer(body: Buffer, answer: JsonRecord): ProviderFailure {
-  return failureOf(answer, (json) => Buffer.from(json), body);
+export function failedAnswer(body: Buffer | ParsedJson, answer: JsonRecord): ProviderFailure {
+  return failureOf(answer, (json) => Buffer.from(json), Buffer.isBuffer(body) ? body : null);
 }
 
-/** @param asIs what is relayed when there is nothing to remove */
-function failureOf(message: JsonRecord, written: (json: string) => Buffer, asIs: Buffer): ProviderFailure {
+/** @param asIs what is relayed when there is nothing to remove; null: what was kept of it */
+function failureOf(message: JsonRecord, written: (json: string) => Buffer, asIs: Buffer | null): ProviderFailure {
   const cleaned = cleanedErrors(message);
-  const relayed = cleaned === null ? asIs : written(JSON.stringify(withinLevels(cleaned, WRITTEN_LEVELS_MAX)));
+  const relayed =
+    cleaned === null && asIs !== null
+      ? asIs
+      : written(JSON.stringify(withinLevels(cleaned ?? message, WRITTEN_LEVELS_MAX)));
   return { said: readError(message), relayed };
 }
 
 function failureOfText(sseEvent: SseEvent): ProviderFailure {
-  const text = sseEvent.data?.toString() ?? '';
+  const text = Buffer.isBuffer(sseEvent.data) ? sseEvent.data.toString() : '';
   const said: SaidError | null =
     text === '' ? null : { message: text.slice(0, SAID_TEXT_LENGTH_MAX), codes: [], status: null, moderated: false };
+  if (sseEvent.endsLong === true) return { said, relayed: null };
   const cleaned = cleanMessage(text);
   return { said, relayed: cleaned === text ? sseEvent.bytes : eventBytes(sseEvent, cleaned) };
 }
@@ -93,6 +109,7 @@ function cleanedTexts(value: unknown, cleaning: Cleaning, levels: number): unkno
 }
 
 function withinLevels(value: unknown, levels: number): unknown {
+  if (value instanceof CutText) return undefined;
   if (typeof value !== 'object' || value === null) return value;
   return levels === 0 ? null : mapped(value, (each) => withinLevels(each, levels - 1));
 }

@@ -1,8 +1,10 @@
+import { CUT_BYTES } from '../json/json-reducer.js';
+
 /**
- * Members beside the generated text that are none of it: kinds, ids, base64, signatures,
+ * Members next to the generated text that are not part of it: kinds, IDs, base64, signatures,
  * quotations.
  */
-const NOT_GENERATED: ReadonlySet<string> = new Set([
+export const NOT_GENERATED: ReadonlySet<string> = new Set([
   'role',
   'type',
   'id',
@@ -27,12 +29,12 @@ const LEVELS_MAX = 8;
 
 /**
  * UTF-8 bytes of the text in a message or a delta: content, reasoning, refusals, names and
- * arguments of tool calls.
+ * arguments of tool calls. Text that a JsonReducer has cut counts too.
  */
 export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value !== 'object' || value === null || levels === 0) return 0;
-  let bytes = 0;
+  let bytes = (value as { [CUT_BYTES]?: number })[CUT_BYTES] ?? 0;
   for (const [name, inner] of Object.entries(value)) {
     if (!NOT_GENERATED.has(name)) bytes += generatedTextBytes(inner, levels - 1);
   }

@@ -2,6 +2,7 @@ import { messagesErrorBody } from '@gateway/contracts/errors';
 import type { SseEvent } from './event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import { isReason, isRecord, parseObject, saysError } from './answer-json.js';
+import type { ParsedJson } from '../json/json-reducer.js';
 import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { withError } from './failed-event.js';
@@ -94,7 +95,7 @@ function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boole
   return { usage: null, problem: 'absent', begun: read, deliveredBytes, finished };
 }
 
-function readPlainMessage(body: Buffer, { cachedInInput, pricing }: Counting = {}): MeterResult {
+function readPlainMessage(body: Buffer | ParsedJson, { cachedInInput, pricing }: Counting = {}): MeterResult {
   const message = parseObject(body);
   if (message === null) return meterResult('malformed', 0, false);
   const usage = new AnthropicUsage(cachedInInput);

@@ -1,6 +1,7 @@
 import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
+import type { ParsedJson } from '../json/json-reducer.js';
 import type { SseEvent } from './event-stream.js';
 import type { SaidError } from '../errors/said-error.js';
 import type { SaidExtras } from '../pricing/said-extras.js';
@@ -106,7 +107,8 @@ export interface StreamMeterOptions extends Counting {
 /** How answers of one format are read, and how a cut stream of it ends. */
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
-  readonly readPlain: (body: Buffer, counting?: Counting) => MeterResult;
+  /** `body`: a complete, decoded answer, or what was kept of one. */
+  readonly readPlain: (body: Buffer | ParsedJson, counting?: Counting) => MeterResult;
   /**
    * After its ending a cut stream of this format ends as HTTP says, also when the provider's own
    * error event was the ending: its clients lose the last event otherwise. False: the connection is

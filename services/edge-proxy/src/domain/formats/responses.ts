@@ -2,6 +2,7 @@ import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
 import { ANSWER_ID_BYTES_MAX } from '../answer-names.js';
 import type { SseEvent } from './event-stream.js';
 import { isRecord, isSet, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
+import type { ParsedJson } from '../json/json-reducer.js';
 import { generatedTextBytes } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
@@ -47,7 +48,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
       const { type, sequence_number: number, response } = message;
       if (isTokens(number)) nextNumber = number + 1;
       if (typeof type === 'string' && type.endsWith('.delta') && !type.startsWith('response.audio.')) {
-        if (typeof message['delta'] === 'string') deliveredBytes += Buffer.byteLength(message['delta']);
+        deliveredBytes += generatedTextBytes(message['delta']);
         return PASS;
       }
       if (isRecord(response)) {
@@ -85,7 +86,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
  * Reads a complete response. One that the provider marks as failed is none, but it may go to the
  * client as it is.
  */
-function readPlainResponse(body: Buffer, { totalExtra, pricing }: Counting = {}): MeterResult {
+function readPlainResponse(body: Buffer | ParsedJson, { totalExtra, pricing }: Counting = {}): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
@@ -115,7 +116,7 @@ function begunOf(response: JsonRecord): Begun | null {
 
 /** The name of a called function: its arguments come as deltas, its name does not. */
 function nameBytes(item: unknown): number {
-  return isRecord(item) && typeof item['name'] === 'string' ? Buffer.byteLength(item['name']) : 0;
+  return isRecord(item) ? generatedTextBytes(item['name']) : 0;
 }
 
 /**

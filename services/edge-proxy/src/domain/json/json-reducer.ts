@@ -1,0 +1,529 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const LOWER_U = 0x75;
+
+/** Levels of nesting in one document; a deeper one is not read. */
+const LEVELS_MAX = 65_536;
+/** Levels of nesting that are kept; text below them still counts. */
+const KEPT_LEVELS_MAX = 24;
+/** Bytes of the longest string that any shape keeps. */
+const TOKEN_BYTES_MAX = 8_192;
+/** Room for an escape sequence that begins before the bound of a string. */
+const ESCAPE_BYTES_MAX = 6;
+const NAME_BYTES_MAX = 1_024;
+/** Bytes of structure that one value costs in addition to its name and text. */
+const VALUE_BYTES = 4;
+/** Bytes that are compared one by one before a native search begins. */
+const SHORT_BYTES = 24;
+
+/** Decides what is dropped first when the bound is met: 2 first, 0 never before the others. */
+export type Rank = 0 | 1 | 2;
+/** Part of the bound that the values up to each rank may fill. */
+const KEPT_PARTS: Readonly<Record<Rank, number>> = { 0: 1, 1: 3 / 4, 2: 1 / 4 };
+
+/** What is kept of a value, and of the values in it. */
+export interface Shape {
+  readonly rank: Rank;
+  /** Nothing is kept or counted: neither the value nor anything in it. */
+  readonly isIgnored?: boolean;
+  /** Longest string that is kept, in bytes of JSON, at most 8,192; a longer one is cut. */
+  readonly stringBytesMax: number;
+  /** Of a longer string the beginning is kept. Absent: a {@link CutText} takes its place. */
+  readonly keepsBeginning?: boolean;
+  /** Of an object: the members with a shape of their own. */
+  readonly members: ReadonlyMap<string, Shape>;
+  /** Of all other members, and of the elements of an array. Absent: the shape itself. */
+  readonly others?: Shape;
+}
+
+/**
+ * UTF-8 bytes of the text that was left out: of a {@link CutText} its own, of an object or array
+ * those of the values in it that were dropped. Ignored values do not count.
+ */
+export const CUT_BYTES: unique symbol = Symbol('cut bytes');
+
+/** Takes the place of a string that is too long to be kept. */
+export class CutText {
+  [CUT_BYTES] = 0;
+}
+
+/** A JSON document that was read, or the part of it that was kept. */
+export interface ParsedJson {
+  /** Null: the document is incomplete, malformed, or not an object. */
+  readonly object: Record<string, unknown> | null;
+}
+
+type Holder = { [CUT_BYTES]?: number };
+type Node = (Record<string, unknown> | unknown[]) & Holder;
+
+/** What is expected next, or which token is being read. */
+type State =
+  | 'value'
+  | 'value_or_end'
+  | 'name'
+  | 'name_or_end'
+  | 'colon'
+  | 'after_value'
+  | 'in_string'
+  | 'in_escape'
+  | 'in_hex'
+  | 'in_word'
+  | 'in_ignored'
+  | 'at_end'
+  | 'invalid';
+
+/**
+ * Reads one JSON document (RFC 8259) while its bytes pass, in any split, and keeps a small object:
+ * what the shape names, within `keptBytesMax`. Memory is that bound and 8 KiB for the token that is
+ * being read. Duplicate names: the last value counts, as with `JSON.parse`. Ignored values are only
+ * checked for balanced brackets and quotes; control characters in strings are accepted.
+ */
+export class JsonReducer implements ParsedJson {
+  #state: State = 'value';
+  #root: Record<string, unknown> | null = null;
+  readonly #limits: Readonly<Record<Rank, number>>;
+  #keptBytes = 0;
+
+  /** Per level, outermost first. The nodes are null below a value that is not kept. */
+  readonly #closers: number[] = [];
+  readonly #nodes: (Node | null)[] = [];
+  readonly #shapes: Shape[] = [];
+  /** The innermost kept object or array: it counts the text of what is dropped in it. */
+  readonly #homes: Holder[] = [];
+  /** The last name in the current object. */
+  #name = '';
+  /** The name is too long to be kept. */
+  #isNameCut = false;
+
+  readonly #rootShape: Shape;
+  /** The string, number or literal that is being read, as it is written. */
+  readonly #token = Buffer.allocUnsafe(TOKEN_BYTES_MAX + ESCAPE_BYTES_MAX);
+  #tokenBytes = 0;
+  #isCollecting = false;
+  #isName = false;
+  #valueShape: Shape;
+  /** UTF-8 bytes of the current string. */
+  #textBytes = 0;
+  /** Counts the rest of a string that is cut. */
+  #cut: Holder | null = null;
+  #hexDigits = 0;
+  #hexValue = 0;
+  #isAfterHighSurrogate = false;
+
+  #ignoredFrom = 0;
+  #isInIgnoredString = false;
+  #isIgnoredEscape = false;
+
+  /** In the bytes that are being read. */
+  #quoteAt = -1;
+  #backslashAt = -1;
+
+  /** @param keptBytesMax bytes of names, values and structure that are kept, as JSON */
+  constructor(shape: Shape, keptBytesMax: number) {
+    this.#rootShape = shape;
+    this.#valueShape = shape;
+    this.#limits = {
+      0: keptBytesMax * KEPT_PARTS[0],
+      1: keptBytesMax * KEPT_PARTS[1],
+      2: keptBytesMax * KEPT_PARTS[2],
+    };
+  }
+
+  get object(): Record<string, unknown> | null {
+    return this.#state === 'at_end' ? this.#root : null;
+  }
+
+  /** What was kept so far of a document that may be incomplete. */
+  soFar(): ParsedJson {
+    return { object: this.#root };
+  }
+
+  write(bytes: Buffer): void {
+    this.#quoteAt = -1;
+    this.#backslashAt = -1;
+    let i = 0;
+    while (i < bytes.length) {
+      switch (this.#state) {
+        case 'invalid':
+          return;
+        case 'in_ignored':
+          i = this.#passIgnored(bytes, i);
+          break;
+        case 'in_string':
+          i = this.#readString(bytes, i);
+          break;
+        case 'in_word':
+          i = this.#readWord(bytes, i);
+          break;
+        case 'in_escape':
+          this.#readEscape(bytes[i] as number);
+          i += 1;
+          break;
+        case 'in_hex':
+          this.#readHex(bytes[i] as number);
+          i += 1;
+          break;
+        default: {
+          const byte = bytes[i] as number;
+          if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) this.#readToken(byte, this.#state);
+          i += 1;
+        }
+      }
+    }
+  }
+
+  #readToken(byte: number, state: State): void {
+    switch (state) {
+      case 'value_or_end':
+        if (byte === CLOSE_BRACKET) return this.#close(byte);
+        return this.#beginValue(byte);
+      case 'value':
+        return this.#beginValue(byte);
+      case 'name_or_end':
+        if (byte === CLOSE_BRACE) return this.#close(byte);
+        return this.#beginName(byte);
+      case 'name':
+        return this.#beginName(byte);
+      case 'colon':
+        this.#state = byte === COLON ? 'value' : 'invalid';
+        return;
+      case 'after_value':
+        if (byte !== COMMA) return this.#close(byte);
+        this.#state = this.#closers.at(-1) === CLOSE_BRACE ? 'name' : 'value';
+        return;
+      default:
+        this.#state = 'invalid';
+    }
+  }
+
+  #beginName(byte: number): void {
+    if (byte !== QUOTE) {
+      this.#state = 'invalid';
+      return;
+    }
+    this.#isName = true;
+    this.#beginString(true, null);
+  }
+
+  #beginString(isCollecting: boolean, cut: Holder | null): void {
+    this.#state = 'in_string';
+    this.#tokenBytes = 0;
+    this.#textBytes = 0;
+    this.#isCollecting = isCollecting;
+    this.#cut = cut;
+    this.#isAfterHighSurrogate = false;
+  }
+
+  #beginValue(byte: number): void {
+    const shape = this.#shapeOfValue();
+    this.#valueShape = shape;
+    if (this.#closers.length === 0 && byte !== OPEN_BRACE) {
+      this.#state = 'invalid';
+    } else if (shape.isIgnored === true && (byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === QUOTE)) {
+      this.#ignoredFrom = this.#closers.length;
+      this.#state = 'in_ignored';
+      if (byte === QUOTE) this.#isInIgnoredString = true;
+      else this.#pushCloser(byte);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      this.#open(byte, shape);
+    } else if (byte === QUOTE) {
+      this.#isName = false;
+      const isKept = this.#nodes.at(-1) != null;
+      this.#beginString(isKept, isKept ? null : (this.#homes.at(-1) ?? null));
+    } else {
+      this.#state = 'in_word';
+      this.#tokenBytes = 0;
+      this.#isCollecting = this.#hasRoom();
+      this.#collect(byte);
+    }
+  }
+
+  #shapeOfValue(): Shape {
+    const outer = this.#shapes.at(-1);
+    if (outer === undefined) return this.#rootShape;
+    const own = this.#closers.at(-1) === CLOSE_BRACE ? outer.members.get(this.#name) : undefined;
+    return own ?? outer.others ?? outer;
+  }
+
+  #pushCloser(byte: number): void {
+    if (this.#closers.length === LEVELS_MAX) this.#state = 'invalid';
+    this.#closers.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
+  }
+
+  #open(byte: number, shape: Shape): void {
+    const level = this.#closers.length;
+    const node: Node = byte === OPEN_BRACE ? {} : [];
+    this.#state = byte === OPEN_BRACE ? 'name_or_end' : 'value_or_end';
+    let isKept = true;
+    if (level === 0) this.#root = node as Record<string, unknown>;
+    else isKept = level < KEPT_LEVELS_MAX && this.#attach(node, 0);
+    const home = isKept ? node : (this.#homes.at(-1) ?? node);
+    this.#pushCloser(byte);
+    this.#nodes.push(isKept ? node : null);
+    this.#shapes.push(shape);
+    this.#homes.push(home);
+  }
+
+  #close(byte: number): void {
+    if (this.#closers.length === 0 || this.#closers.pop() !== byte) {
+      this.#state = 'invalid';
+      return;
+    }
+    this.#nodes.pop();
+    this.#shapes.pop();
+    this.#homes.pop();
+    this.#endValue();
+  }
+
+  #endValue(): void {
+    this.#state = this.#closers.length === 0 ? 'at_end' : 'after_value';
+  }
+
+  /** Whether a value without a text of its own can be kept. */
+  #hasRoom(): boolean {
+    const { rank, isIgnored } = this.#valueShape;
+    return this.#nodes.at(-1) != null && isIgnored !== true && this.#keptBytes + VALUE_BYTES <= this.#limits[rank];
+  }
+
+  /** False: its place is not kept, or the bound is met. */
+  #attach(value: unknown, valueBytes: number): boolean {
+    const node = this.#nodes.at(-1);
+    if (node == null) return false;
+    const isMember = !Array.isArray(node);
+    if (isMember && this.#isNameCut) return false;
+    const bytes = this.#keptBytes + VALUE_BYTES + valueBytes + (isMember ? this.#name.length : 0);
+    if (bytes > this.#limits[this.#valueShape.rank]) return false;
+    this.#keptBytes = bytes;
+    if (!isMember) node.push(value);
+    else if (this.#name !== '__proto__') node[this.#name] = value;
+    else Object.defineProperty(node, this.#name, { value, enumerable: true, configurable: true, writable: true });
+    return true;
+  }
+
+  /** Over the closing quote, or to the end of the bytes, or into an escape of hexadecimal digits. */
+  #readString(bytes: Buffer, start: number): number {
+    let i = start;
+    while (this.#state === 'in_string') {
+      const end = this.#plainEnd(bytes, i);
+      if (end > i) {
+        this.#isAfterHighSurrogate = false;
+        this.#countText(end - i);
+        if (this.#isCollecting) this.#collectSpan(bytes, i, end);
+      }
+      if (end === bytes.length) return end;
+      i = end + 1;
+      if (bytes[end] === QUOTE) {
+        this.#endString();
+        return i;
+      }
+      // Here, so that no escape is cut in two.
+      if (this.#isCollecting && this.#tokenBytes >= this.#stringBytesMax) this.#overflow();
+      this.#collect(BACKSLASH);
+      this.#state = 'in_escape';
+      if (i < bytes.length) this.#readEscape(bytes[i++] as number);
+    }
+    return i;
+  }
+
+  #readEscape(byte: number): void {
+    this.#collect(byte);
+    if (byte === LOWER_U) {
+      this.#state = 'in_hex';
+      this.#hexDigits = 0;
+      this.#hexValue = 0;
+      return;
+    }
+    this.#isAfterHighSurrogate = false;
+    this.#countText(1);
+    this.#state = isEscape(byte) ? 'in_string' : 'invalid';
+  }
+
+  #readHex(byte: number): void {
+    const digit = hexDigit(byte);
+    if (digit < 0) {
+      this.#state = 'invalid';
+      return;
+    }
+    this.#collect(byte);
+    this.#hexValue = this.#hexValue * 16 + digit;
+    this.#hexDigits += 1;
+    if (this.#hexDigits < 4) return;
+    this.#state = 'in_string';
+    const code = this.#hexValue;
+    // Two escaped surrogates are one character of four bytes; a single one becomes U+FFFD.
+    if (this.#isAfterHighSurrogate && code >= 0xdc00 && code <= 0xdfff) this.#countText(1);
+    else this.#countText(code < 0x80 ? 1 : code < 0x800 ? 2 : 3);
+    this.#isAfterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
+  }
+
+  #countText(bytes: number): void {
+    this.#textBytes += bytes;
+    if (this.#cut !== null) this.#cut[CUT_BYTES] = (this.#cut[CUT_BYTES] ?? 0) + bytes;
+  }
+
+  get #stringBytesMax(): number {
+    return this.#isName ? NAME_BYTES_MAX : this.#valueShape.stringBytesMax;
+  }
+
+  #collect(byte: number): void {
+    if (!this.#isCollecting) return;
+    if (this.#tokenBytes === this.#token.length) return this.#overflow();
+    this.#token[this.#tokenBytes] = byte;
+    this.#tokenBytes += 1;
+  }
+
+  #collectSpan(bytes: Buffer, start: number, end: number): void {
+    const fits = Math.max(0, Math.min(end - start, this.#stringBytesMax - this.#tokenBytes));
+    bytes.copy(this.#token, this.#tokenBytes, start, start + fits);
+    this.#tokenBytes += fits;
+    if (fits < end - start) this.#overflow();
+  }
+
+  #overflow(): void {
+    this.#isCollecting = false;
+    if (this.#isName || this.#state === 'in_word' || this.#valueShape.keepsBeginning === true) return;
+    const cut = new CutText();
+    this.#cut = this.#attach(cut, 0) ? cut : (this.#homes.at(-1) ?? cut);
+    this.#cut[CUT_BYTES] = (this.#cut[CUT_BYTES] ?? 0) + this.#textBytes;
+  }
+
+  #endString(): void {
+    if (this.#isName) {
+      this.#state = 'colon';
+      this.#isNameCut = !this.#isCollecting;
+      this.#name = this.#isNameCut ? '' : this.#tokenText();
+      return;
+    }
+    // Its last escape may have begun within the bound.
+    if (this.#isCollecting && this.#tokenBytes > this.#stringBytesMax) this.#overflow();
+    this.#endValue();
+    if (this.#cut !== null || this.#nodes.at(-1) == null) return;
+    if (this.#attach(this.#tokenText(), this.#tokenBytes)) return;
+    const home = this.#homes.at(-1);
+    if (home !== undefined) home[CUT_BYTES] = (home[CUT_BYTES] ?? 0) + this.#textBytes;
+  }
+
+  #tokenText(): string {
+    const raw = this.#token.toString('utf8', 0, this.#tokenBytes);
+    return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+  }
+
+  /** A number or a literal, up to the byte that ends it. */
+  #readWord(bytes: Buffer, start: number): number {
+    let i = start;
+    for (; i < bytes.length; i += 1) {
+      const byte = bytes[i] as number;
+      if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= 0x20) {
+        this.#endWord();
+        return i;
+      }
+      this.#collect(byte);
+    }
+    return i;
+  }
+
+  /** One that is longer than any number is not a count either. */
+  #endWord(): void {
+    this.#endValue();
+    if (this.#tokenBytes === 0) return;
+    const value = this.#isCollecting ? wordValue(this.#token.toString('latin1', 0, this.#tokenBytes)) : Number.NaN;
+    if (value === undefined) this.#state = 'invalid';
+    else this.#attach(value, this.#tokenBytes);
+  }
+
+  #passIgnored(bytes: Buffer, start: number): number {
+    let i = start;
+    while (i < bytes.length) {
+      if (this.#isInIgnoredString) {
+        i = this.#passString(bytes, i);
+        if (this.#isInIgnoredString) return i;
+      } else {
+        while (i < bytes.length && IS_STRUCTURE[bytes[i] as number] === 0) i += 1;
+        if (i === bytes.length) return i;
+        const byte = bytes[i] as number;
+        i += 1;
+        if (byte === QUOTE) this.#isInIgnoredString = true;
+        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#pushCloser(byte);
+        else if (this.#closers.pop() !== byte) this.#state = 'invalid';
+        if (this.#state === 'invalid') return i;
+      }
+      if (!this.#isInIgnoredString && this.#closers.length === this.#ignoredFrom) {
+        this.#endValue();
+        return i;
+      }
+    }
+    return i;
+  }
+
+  /**
+   * The first quote or backslash at or after `start`, else the length. Each of the two is searched
+   * for once: a text full of escapes must not cost a search to its end for each.
+   */
+  #plainEnd(bytes: Buffer, start: number): number {
+    let i = start;
+    for (const near = Math.min(bytes.length, start + SHORT_BYTES); i < near; i += 1) {
+      const byte = bytes[i];
+      if (byte === QUOTE || byte === BACKSLASH) return i;
+    }
+    if (this.#quoteAt < i) this.#quoteAt = indexFrom(bytes, QUOTE, i);
+    if (this.#backslashAt < i) this.#backslashAt = indexFrom(bytes, BACKSLASH, i);
+    return Math.min(this.#quoteAt, this.#backslashAt);
+  }
+
+  #passString(bytes: Buffer, start: number): number {
+    let i = start;
+    while (i < bytes.length) {
+      if (this.#isIgnoredEscape) {
+        this.#isIgnoredEscape = false;
+        i += 1;
+      }
+      const end = this.#plainEnd(bytes, i);
+      if (end === bytes.length) return end;
+      i = end + 1;
+      if (bytes[end] === QUOTE) {
+        this.#isInIgnoredString = false;
+        return i;
+      }
+      this.#isIgnoredEscape = true;
+    }
+    return i;
+  }
+}
+
+/** The bytes that decide where an ignored value ends. */
+const IS_STRUCTURE = new Uint8Array(256);
+for (const byte of [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET]) IS_STRUCTURE[byte] = 1;
+
+function indexFrom(bytes: Buffer, byte: number, start: number): number {
+  const found = bytes.indexOf(byte, start);
+  return found < 0 ? bytes.length : found;
+}
+
+/** Undefined: it is not a JSON number or literal. */
+function wordValue(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One of `" \ / b f n r t`. */
+function isEscape(byte: number): boolean {
+  return ESCAPES.includes(byte);
+}
+
+const ESCAPES = Buffer.from('"\\/bfnrt');
+
+/** The value of a hexadecimal digit; -1: it is not one. */
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
