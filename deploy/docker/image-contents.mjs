@@ -25,7 +25,7 @@ export function contentsOf(room) {
   const imagePathOf = (path) => {
     const link = links.find((one) => path.startsWith(`${one.room}/node_modules/`));
     if (link !== undefined) return link.place + path.slice(link.room.length);
-    // The image's own package.json has the room's dependencies, so the room's packages are at the top.
+    // The image's own package.json has the room's dependencies: the room's packages are at the top.
     return path.startsWith(`${room}/node_modules/`) ? path.slice(room.length + 1) : path;
   };
   const packages = closure.flatMap((path) =>

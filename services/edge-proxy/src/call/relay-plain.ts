@@ -31,9 +31,9 @@ export interface PlainRelayParts {
 
 /**
  * Relays a plain answer. Nothing goes to the client before the body is complete or has become too
- * large to be held, so that a break is an error and not a truncated 200. A body that is too large is
- * read while it is relayed. If an error was read of it by then, it is withheld, and is an error like
- * a small one. The last byte is the last piece: it waits for the record.
+ * large to be held, so that a break is an error and not a truncated 200. A body that is too large
+ * is read while it is relayed. If it begins with an error, it is withheld, and is an error like a
+ * small one. The last byte is the last piece: it waits for the record.
  */
 export class PlainRelay implements AnswerRelay {
   readonly #parts: PlainRelayParts;

@@ -18,8 +18,8 @@ const REASON_MS_MAX = 2_000;
 /** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
 /**
- * So many bytes of a long event are held back, at least, until more of it comes: its end must not be
- * with the client before the event is known not to be the final marker.
+ * Bytes of a long event that are held back until more of it comes: the client must not get its end
+ * before the event is known not to be the final marker.
  */
 const TAIL_BYTES = 256;
 const LF = 0x0a;

@@ -306,7 +306,7 @@ export class JsonReducer implements ParsedJson {
     return true;
   }
 
-  /** Over the closing quote, or to the end of the bytes, or into an escape of hexadecimal digits. */
+  /** Reads to the closing quote, the end of the bytes, or an escape of hexadecimal digits. */
   #readString(bytes: Buffer, start: number): number {
     let i = start;
     while (this.#state === 'in_string') {
