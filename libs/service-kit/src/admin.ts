@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeServer, createHttpServer, listen } from './http-server.js';
+import { closeServer, createHttpServer, hasValidHost, listen } from './http-server.js';
 import type { ReadyChecks } from './ready-checks.js';
 
 export interface AdminOptions {
@@ -43,6 +43,7 @@ function answer(
   ready: ReadyChecks,
   metrics: AdminOptions['metrics'],
 ): void {
+  if (!hasValidHost(request)) return write(response, 400, 'text/plain', 'the request needs one Host header\n');
   if (request.method !== 'GET' && request.method !== 'HEAD') return write(response, 405, 'text/plain', 'only GET\n');
   switch (request.url?.split('?', 1)[0]) {
     case '/healthz':

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 
 /** Times in milliseconds. */
@@ -36,7 +36,7 @@ export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): S
     maxHeaderSize: bounds.headBytesMax,
     insecureHTTPParser: false,
     joinDuplicateHeaders: false,
-    // Node would answer a missing Host itself, in a form of its own; nothing here depends on it.
+    // Node would answer a missing Host itself, in a form of its own: see hasValidHost.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,
@@ -48,6 +48,12 @@ export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): S
   server.maxRequestsPerSocket = 0;
   server.timeout = 0;
   return server;
+}
+
+/** Whether a request has one Host header, as HTTP/1.1 requires, or at most one in HTTP/1.0. */
+export function hasValidHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 /**

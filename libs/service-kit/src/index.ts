@@ -19,7 +19,7 @@ export { field } from './field.js';
 export { groupBy } from './group-by.js';
 export { EphemeralMap } from './ephemeral-map.js';
 export { changeUrl, urlsOf } from './host-list.js';
-export { closeServer, createHttpServer, listen, type HttpBounds } from './http-server.js';
+export { closeServer, createHttpServer, hasValidHost, listen, type HttpBounds } from './http-server.js';
 export { PlacesByClient, type PlacesByClientOptions } from './places-by-client.js';
 export { RateByClient, type RateByClientOptions } from './rate-by-client.js';
 export { Throttle, ThrottledLog, type ThrottleOptions } from './throttled-log.js';

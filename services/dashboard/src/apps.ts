@@ -1,4 +1,5 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
+import { refuse } from '@gateway/contracts/operator';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { Express, Request, Response } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -67,17 +68,26 @@ export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...p
 export function servingOf(
   appOf: (request: IncomingMessage) => Express,
   { nowMs }: Clock,
-): Pick<ListenerParts, 'serve' | 'refuseBusy' | 'brokenAnswer'> {
+): Pick<ListenerParts, 'serve' | 'refuse' | 'brokenAnswer'> {
   return {
     serve: (request, response) => void appOf(request)(request as Request, response as Response),
-    refuseBusy: (request, response) => refuseBusy(request, response, makeUuidV7(nowMs())),
+    refuse: (why, request, response) => refuseUnserved(why, request, response, makeUuidV7(nowMs())),
     brokenAnswer: () => brokenRequestAnswer(makeUuidV7(nowMs())),
   };
 }
 
-function refuseBusy(request: IncomingMessage, response: ServerResponse, requestId: string): void {
-  const refusal = refuseForNow();
+function refuseUnserved(
+  why: Parameters<ListenerParts['refuse']>[0],
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+): void {
   response.setHeader(REQUEST_ID_HEADER, requestId);
+  if (why === 'host') {
+    const refusal = refuse('invalid_request', 'an HTTP/1.1 request needs exactly one Host header');
+    return void sendAnswer(request, response, 400, errorBody(refusal, requestId));
+  }
+  const refusal = refuseForNow();
   response.setHeader('retry-after', String(refusal.retryAfterSeconds));
   sendAnswer(request, response, 503, errorBody(refusal, requestId));
 }

@@ -13,7 +13,7 @@ test('what is no request is answered as that, but not inside an answer that is b
     perClient: BOUNDS,
     proxies: 0,
     serve: (_request, response) => void response.write('a row\n'),
-    refuseBusy: (_request, response) => void response.destroy(),
+    refuse: (_why, _request, response) => void response.destroy(),
     brokenAnswer: () => BROKEN,
   });
   /** All that comes; `then` is sent when the first of it is there. */
@@ -33,6 +33,34 @@ test('what is no request is answered as that, but not inside an answer that is b
     const file = await answerTo('GET / HTTP/1.1\r\nhost: x\r\n\r\n', 'rubbish\r\n\r\n');
     expect(file).toContain('a row');
     expect(file).not.toContain('400');
+  } finally {
+    await listener.close(0);
+  }
+});
+
+test.each([
+  ['HTTP/1.1 without a Host', 'GET / HTTP/1.1\r\n\r\n', 'host'],
+  ['HTTP/1.1 with two Hosts', 'GET / HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n', 'host'],
+  ['HTTP/1.0 with two Hosts', 'GET / HTTP/1.0\r\nhost: a\r\nHost: b\r\n\r\n', 'host'],
+  ['HTTP/1.0 without a Host', 'GET / HTTP/1.0\r\n\r\n', 'served'],
+  ['HTTP/1.1 with one Host', 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n', 'served'],
+])('%s is refused or served', async (_name, bytes, expected) => {
+  const listener = await openListener({
+    host: '127.0.0.1',
+    port: 0,
+    perClient: BOUNDS,
+    proxies: 0,
+    serve: (_request, response) => void response.end('served'),
+    refuse: (why, _request, response) => void response.end(why),
+    brokenAnswer: () => BROKEN,
+  });
+  try {
+    const socket = connect(listener.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (data) => (text += String(data)));
+    socket.write(bytes);
+    await once(socket, 'close');
+    expect(text.endsWith(expected)).toBe(true);
   } finally {
     await listener.close(0);
   }

@@ -3,6 +3,7 @@ import {
   closeServer,
   containerMemoryBytes,
   createHttpServer,
+  hasValidHost,
   listen,
   PlacesByClient,
 } from '@gateway/service-kit';
@@ -66,8 +67,8 @@ export interface ListenerParts {
   /** STALLED_MS_MAX when absent, for tests. */
   readonly stalledMsMax?: number | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers a request for which there is no room. */
-  refuseBusy(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers a request for which there is no room, or whose head is not valid HTTP/1.1. */
+  refuse(why: 'busy' | 'host', request: IncomingMessage, response: ServerResponse): void;
   /** The bytes that answer what is no HTTP request; the connection is closed after them. */
   brokenAnswer(): string;
 }
@@ -85,7 +86,7 @@ export interface Listener {
 
 /** A listener with every bound stated. Resolves when it takes connections. */
 export async function openListener(parts: ListenerParts): Promise<Listener> {
-  const { host, port, perClient, proxies, serve, refuseBusy, brokenAnswer } = parts;
+  const { host, port, perClient, proxies, serve, refuse, brokenAnswer } = parts;
   const stalledMsMax = parts.stalledMsMax ?? STALLED_MS_MAX;
   const places = makePlaces(perClient);
   const requestsOf = new PlacesByClient({ max: perClient.requests, keysMax: PROXY_CONNECTIONS_MAX });
@@ -96,10 +97,15 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
     (request, response) => {
       if (stopping) response.setHeader('connection', 'close');
       endWhenStalled(response, stalledMsMax);
+      if (!hasValidHost(request)) {
+        response.setHeader('connection', 'close');
+        refuse('host', request, response);
+        return;
+      }
       const client = clientNetwork(request.socket.remoteAddress, forwardedFor(request), proxies);
       if (!requestsOf.take(client)) {
         response.setHeader('connection', 'close');
-        refuseBusy(request, response);
+        refuse('busy', request, response);
         return;
       }
       open += 1;

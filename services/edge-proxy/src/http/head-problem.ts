@@ -27,5 +27,7 @@ export function headProblem(
     const isChunked = httpVersion === '1.1' && rawHeaders[at + 1]?.toLowerCase() === 'chunked';
     if (!isChunked) return { status: 400, text: 'The Transfer-Encoding must be chunked, in HTTP/1.1.' };
   }
-  return hosts > 1 ? { status: 400, text: 'The request has more than one Host header.' } : null;
+  if (hosts > 1) return { status: 400, text: 'The request has more than one Host header.' };
+  if (hosts === 0 && httpVersion === '1.1') return { status: 400, text: 'The request has no Host header.' };
+  return null;
 }

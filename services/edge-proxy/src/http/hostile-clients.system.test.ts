@@ -274,7 +274,7 @@ describe('several requests on one connection', () => {
   test('are answered in their order, each with ids of its own', async () => {
     const answers = await answersTo(
       world.edge.port,
-      `${GET_CONFIG}X-Request-Id: one\r\n\r\n${call(BODY, 'X-Request-Id: two\r\n')}GET /nothing HTTP/1.1\r\nX-Request-Id: three\r\n${CLOSE}\r\n`,
+      `${GET_CONFIG}X-Request-Id: one\r\n\r\n${call(BODY, 'X-Request-Id: two\r\n')}GET /nothing HTTP/1.1\r\nHost: x\r\nX-Request-Id: three\r\n${CLOSE}\r\n`,
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
     expect(answers.map(({ headers }) => headers.get('x-request-id'))).toEqual(['one', 'two', 'three']);

@@ -78,7 +78,9 @@ test.each([
   ['both lengths', `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
   ['headers without an end', `GET / HTTP/1.1\r\nHost: x\r\nbig: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
   ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 404],
-  ['no Host', 'GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n', 404],
+  ['no Host', 'GET /nothing HTTP/1.1\r\n\r\n', 400],
+  ['no Host in HTTP/1.0', 'GET /nothing HTTP/1.0\r\n\r\n', 404],
+  ['two Hosts', 'GET /nothing HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
   ['another expectation', 'GET /nothing HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nConnection: close\r\n\r\n', 404],
 ])('%s is answered in the chat envelope with both ids', async (_name, bytes, status) => {
   const answer = readRaw(await exchangeRaw(world.edge.port, bytes));
