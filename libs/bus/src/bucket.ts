@@ -72,7 +72,7 @@ export function hashOf(entries: ReadonlyMap<string, string>): string {
 /** What a NATS KV bucket with history 1 is underneath. */
 export function bucketConfiguration(
   bucket: string,
-  { bytesMax, ageMaxMs, discard, replicas }: BucketBounds,
+  { bytesMax, entriesMax = -1, ageMaxMs, discard, replicas }: BucketBounds,
 ): { name: string } & Record<string, unknown> {
   return {
     name: bucketStream(bucket),
@@ -81,7 +81,7 @@ export function bucketConfiguration(
     retention: 'limits',
     discard,
     max_bytes: bytesMax,
-    max_msgs: -1,
+    max_msgs: entriesMax,
     max_msg_size: -1,
     max_consumers: -1,
     max_age: ageMaxMs * NANOSECONDS_PER_MS,
@@ -96,6 +96,7 @@ export function bucketConfiguration(
 
 interface BucketBounds {
   readonly bytesMax: number;
+  readonly entriesMax?: number | undefined;
   /** 0: for ever. */
   readonly ageMaxMs: number;
   /** A full bucket refuses new entries, or drops its oldest. */

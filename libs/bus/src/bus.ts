@@ -157,11 +157,18 @@ export interface BucketMirror {
   stop(): Promise<void>;
 }
 
-/** How much a bucket of single entries keeps; the oldest give way to new ones. */
+/** How much a bucket of single entries keeps. */
 export interface LookUpSettings {
   readonly name: string;
   readonly ageMaxMs: number;
+  /** A bucket with so many bytes drops its oldest entries. */
   readonly bytesMax: number;
+  /**
+   * A bucket with so many entries rejects new ones with `stream_full`; absent: no bound. Choose
+   * `bytesMax` so that it is not reached before: nats-server compares it without the overhead of an
+   * entry, and drops the oldest entry instead of rejecting a small one.
+   */
+  readonly entriesMax?: number;
 }
 
 /** An entry with the number of the write that made it. */
@@ -179,6 +186,13 @@ export interface LookUpBucket {
   put(key: string, value: string, timeoutMs: number): Promise<void>;
   /** Null: there is none, or not yet at the server that answers. */
   get(key: string, timeoutMs: number): Promise<string | null>;
+  /**
+   * Reads from the leader of the bucket, which has every write that was acknowledged. Fails while
+   * there is no leader, where {@link get} still works.
+   */
+  getFromLeader(key: string, timeoutMs: number): Promise<string | null>;
+  /** Entries stored, of `entriesMax`. */
+  entries(timeoutMs: number): Promise<number>;
   read(key: string, timeoutMs: number): Promise<BucketEntry | null>;
   /**
    * Resolves when it is stored in place of the entry of that revision; 0: of none. Rejects with

@@ -36,6 +36,19 @@ test('a full bucket forgets its oldest entries', async () => {
   expect(await bucket.get('key-99', WAIT_MS)).toBe('x'.repeat(100));
 });
 
+test('a bucket with a bound of entries keeps them and rejects others', async () => {
+  const bucket = one.lookUpBucket({ ...SETTINGS, entriesMax: 3 });
+  for (const key of ['a', 'b', 'c']) await bucket.put(key, 'x', WAIT_MS);
+  expect(await faultCode(bucket.put('d', 'x', WAIT_MS))).toBe('stream_full');
+  expect([await bucket.get('a', WAIT_MS), await bucket.entries(WAIT_MS)]).toEqual(['x', 3]);
+});
+
+test('the leader has an entry at once, and nothing that was not put', async () => {
+  await one.lookUpBucket(SETTINGS).put('a', 'ü', WAIT_MS);
+  const bucket = other.lookUpBucket(SETTINGS);
+  expect([await bucket.getFromLeader('a', WAIT_MS), await bucket.getFromLeader('b', WAIT_MS)]).toEqual(['ü', null]);
+});
+
 test('entries grow too old', async () => {
   const bucket = one.lookUpBucket({ ...SETTINGS, ageMaxMs: 200 });
   await bucket.put('a', 'b', WAIT_MS);

@@ -1,10 +1,11 @@
 import { headers } from 'nats';
-import { bucketConfiguration, entryQuestion, entrySubject } from './bucket.js';
+import { bucketConfiguration, bucketStream, entryQuestion, entrySubject } from './bucket.js';
 import { BusFault } from './bus-fault.js';
 import type { Bus, BucketEntry, LookUpBucket } from './bus.js';
+import { askApi } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import { storeBytes } from './store.js';
-import { ensureConfiguration } from './streams.js';
+import { askLastOfSubject, ensureConfiguration, type StreamAnswer } from './streams.js';
 
 /** How the server says that it has no such entry. */
 const NOT_FOUND = 404;
@@ -15,8 +16,9 @@ const MAY_BE_GONE: ReadonlySet<string> = new Set(['no_responders', 'stream_missi
 /** KV buckets whose entries are written and read one by one. */
 export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus, 'lookUpBucket'> {
   return {
-    lookUpBucket: ({ name, ageMaxMs, bytesMax }): LookUpBucket => {
-      const configuration = bucketConfiguration(name, { bytesMax, ageMaxMs, discard: 'old', replicas });
+    lookUpBucket: ({ name, ageMaxMs, bytesMax, entriesMax }): LookUpBucket => {
+      const discard = entriesMax === undefined ? 'old' : 'new';
+      const configuration = bucketConfiguration(name, { bytesMax, entriesMax, ageMaxMs, discard, replicas });
       let made: Promise<void> | null = null;
       // At the first use: a bus that cannot make it shall serve everything else.
       const make = (): Promise<void> =>
@@ -52,6 +54,16 @@ export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus,
       return {
         put: (key, value, timeoutMs) => write(key, value, timeoutMs, null),
         get: async (key, timeoutMs) => (await read(key, timeoutMs))?.value ?? null,
+        getFromLeader: (key, timeoutMs) =>
+          use(async () => {
+            const data = await askLastOfSubject(inbox, bucketStream(name), entrySubject(name, key), timeoutMs);
+            return data?.toString('utf8') ?? null;
+          }),
+        entries: (timeoutMs) =>
+          use(async () => {
+            const { state } = await askApi<StreamAnswer>(inbox, `STREAM.INFO.${bucketStream(name)}`, {}, timeoutMs);
+            return state.messages;
+          }),
         read,
         replace: (key, value, revision, timeoutMs) => write(key, value, timeoutMs, revision),
       };

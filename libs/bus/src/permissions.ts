@@ -109,7 +109,8 @@ function writerRights(bucket: string): string[] {
 }
 
 function lookUpRights(bucket: string): string[] {
-  return [entryQuestion(bucket, '>')];
+  const stream = bucketStream(bucket);
+  return [entryQuestion(bucket, '>'), `$JS.API.STREAM.MSG.GET.${stream}`, `$JS.API.STREAM.INFO.${stream}`];
 }
 
 function add(set: Set<string>, ...values: string[]): void {

@@ -5,7 +5,7 @@ import { askApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
 /** What the server knows of a stream, as far as the bus reads it. */
-interface StreamAnswer {
+export interface StreamAnswer {
   state: {
     messages: number;
     bytes: number;
@@ -32,6 +32,21 @@ async function orNull<T>(asked: Promise<T>, missing: number): Promise<T | null> 
     if (error instanceof JetStreamFault && error.errorNumber === missing) return null;
     throw error;
   }
+}
+
+/** The data of a subject's last message, read from the stream's leader; null: there is none. */
+export async function askLastOfSubject(
+  inbox: ReplyInbox,
+  stream: string,
+  subject: string,
+  timeoutMs: number,
+): Promise<Buffer | null> {
+  const question = { last_by_subj: subject };
+  const answer = await orNull(
+    askApi<MessageAnswer>(inbox, `STREAM.MSG.GET.${stream}`, question, timeoutMs),
+    ERROR_NUMBER.messageNotFound,
+  );
+  return answer === null ? null : Buffer.from(answer.message.data ?? '', 'base64');
 }
 
 /** Making and looking after streams. */

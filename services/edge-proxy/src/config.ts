@@ -1,3 +1,4 @@
+import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
 import {
   COMMON_FIELDS,
   field,
@@ -54,6 +55,12 @@ export const EDGE_FIELDS = {
   GATEWAY_USAGE_SPOOL_DIRECTORY: field.string({
     doc: 'directory that outlives the process: usage events that NATS has not taken by the end of a stop are left there and stored by the next edge that starts with it; not set: they are written to the log, for npm run replay-usage',
     default: null,
+  }),
+  GATEWAY_ANSWER_IDS_MAX: field.integer({
+    doc: 'IDs of stored responses, items and containers that NATS keeps, each for 30 days: one needs about 100 bytes of disk and 400 bytes of memory of each NATS server; a full store takes no new ones; set the same at all edges',
+    default: ANSWERS_BUCKET.entriesDefault,
+    min: 1_000,
+    max: 1_000_000_000,
   }),
   GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
   GATEWAY_TRACE_CLIENTS: field.boolean({

@@ -14,6 +14,7 @@ export function declareGauges(
   { edge, journal, admissionClient, load, quotas }: JoinedVerbs,
   bodies: ThreadedBodyParser,
   catalog: CatalogMirror,
+  answerIdsMax: number,
 ): void {
   gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
@@ -33,6 +34,13 @@ export function declareGauges(
   gauge('gateway_edge_outdated_credentials', 'Sources whose credential only a previous key opens', () =>
     catalog.outdated(),
   );
+  const { answers } = edge;
+  gauge(
+    'gateway_edge_answer_ids',
+    'IDs of stored responses in the shared store, at most a minute old while IDs are stored',
+    () => answers.idsStored,
+  );
+  gauge('gateway_edge_answer_ids_max', 'IDs that the store may have', () => answerIdsMax);
   gauge('gateway_edge_events_unstored', 'Usage events that no stream has yet', () => journal.unstored);
   gauge(
     'gateway_edge_event_unstored_age_seconds',

@@ -135,7 +135,7 @@ function makeEdge(
     log,
   });
   const deadlines = new Deadlines(monotonicMs, (err) => log.error({ err }, 'a deadline failed inside the edge'));
-  const answersLog = new ThrottledLog(log, 'the store of which source gave an answer was not reached in time', {
+  const answersLog = new ThrottledLog(log, 'the store of the IDs of stored responses failed', {
     everyMs: STORES_LOG_MS,
     nowMs: monotonicMs,
   });

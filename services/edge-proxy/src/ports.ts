@@ -55,10 +55,14 @@ export interface BusClient {
   storeUsage(subject: number, message: Buffer): Promise<void>;
   /** @param place of the edge's messages in the stream: the next one for it replaces this one */
   storeHeartbeat(heartbeat: Heartbeat, place: string): Promise<void>;
-  /** Which source gave an answer: resolves when the edges' shared store has it. */
+  /** Which source gave an ID: resolves when the edges' shared store has it. */
   putAnswer(key: string, source: string): Promise<void>;
-  /** Null: the store has none. */
+  /** Null: the server that answers has none, or not yet. */
   getAnswer(key: string): Promise<string | null>;
+  /** Null: the store has none. Fails while the store has no leader. */
+  confirmAnswer(key: string): Promise<string | null>;
+  /** IDs in the store. */
+  countAnswers(): Promise<number>;
   /** What edges have agreed on of a source's quotas; null: nothing, or it has ended long ago. */
   readQuota(source: string): Promise<QuotaText | null>;
   /**

@@ -62,7 +62,11 @@ export async function startEdge(
     threadUrl: parseThreadUrl,
     onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
   });
-  const verbs = joinVerbs(context, { bus, busClient: makeBusClient(bus), catalog, sources, bodies }, edgeId);
+  const verbs = joinVerbs(
+    context,
+    { bus, busClient: makeBusClient(bus, config.GATEWAY_ANSWER_IDS_MAX), catalog, sources, bodies },
+    edgeId,
+  );
   const { edge, heartbeats, journal } = verbs;
   const tests = new SourceTests({ edge, edgeId });
   bus.serve(edgeTestSource, ({ source }) => tests.test(source), { concurrencyMax: SOURCE_TESTS_MAX });
@@ -76,7 +80,7 @@ export async function startEdge(
     onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed inside the edge'),
     onConnectionRefused: () => edge.metrics.connectionRefused(),
   });
-  declareGauges(verbs, bodies, catalog);
+  declareGauges(verbs, bodies, catalog, config.GATEWAY_ANSWER_IDS_MAX);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
   void heartbeats.send();
   const host = config.GATEWAY_HOST;

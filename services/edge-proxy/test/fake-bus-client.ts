@@ -73,6 +73,14 @@ export class FakeBusClient implements BusClient {
     return this.answers.get(key) ?? null;
   }
 
+  confirmAnswer(key: string): Promise<string | null> {
+    return this.getAnswer(key);
+  }
+
+  async countAnswers(): Promise<number> {
+    return this.answers.size;
+  }
+
   readonly quotas = new Map<string, QuotaText>();
 
   async readQuota(source: string): Promise<QuotaText | null> {

@@ -132,8 +132,10 @@ export const catalogSource = z.object({
   pricing: pricingRules.optional(),
   errors: z.array(errorRule).optional(),
   unlimitedMaxTokens: z.array(z.int()).optional(),
-  /** Whether it keeps answers that later requests name. */
+  /** Whether it keeps responses that later requests name; absent: it does. */
   keepsState: z.boolean().optional(),
+  /** It gets IDs that the account did not get from it; absent: such requests are refused. */
+  foreignIds: z.literal('forward').optional(),
   /** Absent: nothing bounds what it is sent. */
   quota: sourceQuota.optional(),
 });
@@ -165,13 +167,19 @@ export interface BucketOwners {
   readonly lookedUp?: true;
 }
 
-/** Which source gave an answer that later requests may name, by a hash of account and id. */
+/**
+ * IDs of stored responses, their items and containers: one entry per ID, by a hash of account and
+ * ID, with the source that gave it. How many it takes is configured; a full bucket rejects new
+ * entries and never drops one early.
+ */
 export const ANSWERS_BUCKET = {
   name: 'answers',
-  /** How long an answer is remembered: as long as providers keep them. */
+  /** How long an ID is remembered: as long as providers keep responses. */
   ageMaxMs: 30 * 86_400_000,
-  /** About 600,000 answers. The oldest give way. */
-  bytesMax: 64 * 1024 * 1024,
+  /** On disk, of the longest entry: a subject of 40 characters, a source ID of 64, and overhead. */
+  entryBytesMax: 160,
+  /** Unless configured: 600,000 responses of five IDs, about 20,000 a day. */
+  entriesDefault: 3_000_000,
 } as const;
 
 /**

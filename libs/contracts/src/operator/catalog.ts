@@ -150,6 +150,11 @@ export const sourceSpec = z.object({
    * and what it charges extra is billed to nobody.
    */
   unpriced: z.enum(['refuse', 'forward']).default('refuse'),
+  /**
+   * Of a request that names a response, item or container which the account did not get: it is
+   * refused, or this source gets it all the same. Absent: the profile's, which is `refuse`.
+   */
+  foreignIds: z.enum(['refuse', 'forward']).nullish(),
   limits: z
     .object({
       headersTimeoutMs: limitMs.nullish(),
@@ -227,6 +232,7 @@ export const sourceView = z.object({
   cancelStopsBilling: z.boolean(),
   totalExtra: z.enum(TOTAL_EXTRAS),
   unpriced: z.enum(['refuse', 'forward']),
+  foreignIds: z.enum(['refuse', 'forward']),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

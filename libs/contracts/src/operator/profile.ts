@@ -181,6 +181,8 @@ export const providerProfile = z.strictObject({
   cancelStopsBilling: z.boolean(),
   /** Whether it keeps answers that later requests name. */
   keepsState: z.boolean(),
+  /** Whether requests with IDs that the account did not get go on; absent: `refuse`. */
+  foreignIds: z.enum(['refuse', 'forward']).optional(),
   /** The usual variable of a key, for `providers add`; null: it has none. */
   keyVariable: z
     .string()

@@ -75,6 +75,7 @@ export interface SourceRow {
   readonly total_extra: Source['totalExtra'];
   readonly body: Source['body'];
   readonly unpriced: Source['unpriced'];
+  readonly foreign_ids: Source['foreignIds'];
   readonly limits: Source['limits'];
   readonly quota: Source['quota'] | null;
 }
@@ -102,6 +103,7 @@ export function sourceFromRow(row: SourceRow): Source {
     totalExtra: row.total_extra,
     body: row.body,
     unpriced: row.unpriced,
+    foreignIds: row.foreign_ids,
     limits: row.limits,
     quota: row.quota ?? NO_QUOTA,
   };

@@ -36,6 +36,7 @@ export interface Source extends Pick<
   readonly streamUsage: boolean | null;
   readonly cancelStopsBilling: boolean | null;
   readonly totalExtra: SourceView['totalExtra'] | null;
+  readonly foreignIds: SourceView['foreignIds'] | null;
 }
 
 export type Kind = 'provider' | 'model' | 'source';

@@ -122,6 +122,7 @@ export function sourceOf(
     cancelStopsBilling: spec.cancelStopsBilling ?? null,
     totalExtra: spec.totalExtra ?? null,
     unpriced: spec.unpriced,
+    foreignIds: spec.foreignIds ?? null,
     limits: {
       headersTimeoutMs: spec.limits?.headersTimeoutMs ?? null,
       firstEventTimeoutMs: spec.limits?.firstEventTimeoutMs ?? null,

@@ -62,6 +62,7 @@ export function sourceViewOf(
     cancelStopsBilling: connection.cancelStopsBilling,
     totalExtra: connection.totalExtra,
     unpriced: source.unpriced,
+    foreignIds: connection.foreignIds,
     limits: source.limits,
     quota: source.quota,
     costs: current,

@@ -71,6 +71,7 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     total_extra: source.totalExtra,
     body: source.body,
     unpriced: source.unpriced,
+    foreign_ids: source.foreignIds,
     limits: source.limits,
     quota: source.quota,
   }));

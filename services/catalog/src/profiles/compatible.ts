@@ -13,7 +13,8 @@ const COMPATIBLE = {
   errors: [],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,
-  keepsState: false,
+  // Not known, so the IDs of one account are kept from the others.
+  keepsState: true,
   keyVariable: null,
 } as const satisfies Partial<ProviderProfile>;
 

@@ -55,6 +55,7 @@ export interface Connection {
   readonly streamUsage: boolean;
   readonly cancelStopsBilling: boolean;
   readonly totalExtra: NonNullable<Source['totalExtra']>;
+  readonly foreignIds: NonNullable<Source['foreignIds']>;
 }
 
 /**
@@ -88,6 +89,7 @@ export function connectionOf(source: Source, profile: ProviderProfile, provider?
     streamUsage: source.streamUsage ?? profile.streamUsage === 'asked',
     cancelStopsBilling: source.cancelStopsBilling ?? profile.cancelStopsBilling,
     totalExtra: source.totalExtra ?? profile.totalExtra,
+    foreignIds: source.foreignIds ?? profile.foreignIds ?? 'refuse',
   };
 }
 
@@ -103,7 +105,16 @@ function withRegion(auth: Connection['auth'], fill: (text: string) => string): C
 }
 
 /** Settings that a view shows as its profile has them where the source has none of its own. */
-const FOLLOWED = ['baseUrl', 'auth', 'betas', 'body', 'streamUsage', 'cancelStopsBilling', 'totalExtra'] as const;
+const FOLLOWED = [
+  'baseUrl',
+  'auth',
+  'betas',
+  'body',
+  'streamUsage',
+  'cancelStopsBilling',
+  'totalExtra',
+  'foreignIds',
+] as const;
 
 /**
  * A source's settings as they are kept. A view shows a followed setting as its profile has it: put

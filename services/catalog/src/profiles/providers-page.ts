@@ -76,7 +76,8 @@ function notesOf({
       'It knows no `stream_options`: the gateway leaves them out, and tells a client that asked for usage itself.',
     );
   if (totalExtra === 'output') notes.push('What its total has beyond input and output is charged as output.');
-  if (keepsState) notes.push('It keeps responses: a call that names one goes to the source that has it.');
+  if (keepsState)
+    notes.push('It keeps responses: a request that names one of the account goes to the source that has it.');
   if (notes.length === 0) return [];
   return [`## ${name}`, '', `Compared with its documents on ${checked}.`, '', ...notes.map((note) => `- ${note}`), ''];
 }

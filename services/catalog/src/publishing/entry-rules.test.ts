@@ -163,7 +163,8 @@ const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name]
   errors: [{ status: 418, code: null, text: null, class: 'funds' }],
   unlimitedMaxTokens: [-1],
   cancelStopsBilling: true,
-  keepsState: true,
+  keepsState: false,
+  foreignIds: 'forward',
   keyVariable: null,
   catches: null,
 };

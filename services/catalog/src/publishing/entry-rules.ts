@@ -43,7 +43,7 @@ export function sourceEntry(
   costs: DatedVersion[],
   provider?: Provider,
 ): CatalogSource {
-  const { betas, streamedPaths, body, ...connection } = connectionOf(source, profile, provider);
+  const { betas, streamedPaths, body, foreignIds, ...connection } = connectionOf(source, profile, provider);
   return {
     v: 1,
     id: source.id,
@@ -62,7 +62,8 @@ export function sourceEntry(
     costs,
     ...(source.unpriced === 'refuse' ? { pricing: profile.pricing } : {}),
     ...filled({ streamedPaths, body, errors: profile.errors, unlimitedMaxTokens: profile.unlimitedMaxTokens }),
-    ...(profile.keepsState ? { keepsState: true } : {}),
+    ...(profile.keepsState ? {} : { keepsState: false }),
+    ...(foreignIds === 'forward' ? { foreignIds } : {}),
     ...(profile.cachedInInput === true ? { cachedInInput: true } : {}),
     ...(Object.values(source.quota).some((quota) => quota !== null) ? { quota: source.quota } : {}),
   };

@@ -18,7 +18,7 @@ import type { TargetReplica, BusClient } from '../ports.js';
 const STORE_USAGE_MS = 2_000;
 /** One try to store a heartbeat may take so long. The next heartbeat follows it. */
 const STORE_HEARTBEAT_MS = 1_500;
-/** One look-up or put of an answer's source may take so long; no call waits for it to the end. */
+/** Timeout for one read or write of the ID of a stored response. */
 const ANSWER_MS = 2_000;
 
 /**
@@ -26,9 +26,14 @@ const ANSWER_MS = 2_000;
  */
 const QUOTA_MS = 1_000;
 
-/** Sends the edge's messages over the bus. */
-export function makeBusClient(bus: Bus): BusClient {
-  const answers = bus.lookUpBucket(ANSWERS_BUCKET);
+/**
+ * Sends the edge's messages over the bus.
+ * @param answerIdsMax IDs of stored responses, items and containers in the shared store
+ */
+export function makeBusClient(bus: Bus, answerIdsMax: number = ANSWERS_BUCKET.entriesDefault): BusClient {
+  const { name, ageMaxMs, entryBytesMax } = ANSWERS_BUCKET;
+  const bytesMax = answerIdsMax * entryBytesMax;
+  const answers = bus.lookUpBucket({ name, ageMaxMs, bytesMax, entriesMax: answerIdsMax });
   const quotas = bus.lookUpBucket(QUOTAS_BUCKET);
   return {
     requestAdmission: (batch, on, to) =>
@@ -54,6 +59,8 @@ export function makeBusClient(bus: Bus): BusClient {
     },
     putAnswer: (key, source) => answers.put(key, source, ANSWER_MS),
     getAnswer: (key) => answers.get(key, ANSWER_MS),
+    confirmAnswer: (key) => answers.getFromLeader(key, ANSWER_MS),
+    countAnswers: () => answers.entries(ANSWER_MS),
     readQuota: (source) => quotas.read(source, QUOTA_MS),
     replaceQuota: async (source, value, revision) => {
       try {

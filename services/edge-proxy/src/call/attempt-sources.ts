@@ -13,6 +13,7 @@ import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';
 import type { AdmittedCall, Edge, SourceReading } from './call.js';
 import type { Delivery } from './delivery.js';
 import { operationOf } from './operation-name.js';
+import { namedSources } from './named-sources.js';
 import { nextTurn, tokensOf } from './source-turns.js';
 import { versionAt } from './version-at.js';
 
@@ -34,9 +35,9 @@ export type CallResult =
  */
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
   const judgements: JudgedAttempt[] = [];
-  const { previousAnswer } = call.parsed.answers;
-  const isFollowUp = previousAnswer !== null && call.sourceIds.length > 1;
-  const known = isFollowUp ? await sourcesAfter(edge, call, previousAnswer) : knownSources(edge, call);
+  const opened = call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
+  const known = call.parsed.answers.named.length === 0 ? opened : await namedSources(edge, call, opened);
+  if ('code' in known) return { kind: 'failed', error: known };
   const { sold, unpriced } = soldSources(call, known);
   if (sold.length === 0 && unpriced !== null) return { kind: 'failed', error: unpricedError(edge, call, unpriced) };
   const left: Candidate[] = inOrder(edge, call, sold).map((each) => ({ ...each, freshConnection: false }));
@@ -85,10 +86,6 @@ function finish(call: AdmittedCall, judgements: readonly JudgedAttempt[]): CallR
   return { kind: 'failed', error: call.ended ?? finalError(judgements) };
 }
 
-function knownSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
-  return call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
-}
-
 /** A source that is a candidate, and how it reads the request. */
 interface SoldSource {
   readonly opened: OpenedSource;
@@ -128,16 +125,6 @@ function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): r
   const nowMs = edge.clock.nowMs();
   const rankOf = (source: string): number => edge.health.rank(source, nowMs);
   return orderSources(sources, rankOf, () => affinityOf(call)).flatMap(({ id }) => byId.get(id) ?? []);
-}
-
-/**
- * Of a call that goes on from an answer: the source that has it, if it is known and still one of
- * the call's.
- */
-async function sourcesAfter(edge: Edge, call: AdmittedCall, answer: string): Promise<OpenedSource[]> {
-  const known = await edge.answers.sourceOf(call.account, answer);
-  const opened = known !== null && call.sourceIds.includes(known) ? edge.catalog.source(known) : undefined;
-  return opened === undefined ? knownSources(edge, call) : [opened];
 }
 
 /** Taken before any source has the body: it may be freed later. */

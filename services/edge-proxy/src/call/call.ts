@@ -37,7 +37,7 @@ export interface Edge {
   readonly running: RunningCalls;
   readonly sources: SourceSender;
   readonly health: SourceHealths;
-  readonly answers: Pick<RememberedAnswers, 'sourceOf' | 'remember'>;
+  readonly answers: Pick<RememberedAnswers, 'sourcesOf' | 'remember' | 'idsStored'>;
   readonly quotas: Pick<SourceQuotas, 'next'>;
   /**
    * Counts and logs sources that were not connected to because their address, which `reason` names,

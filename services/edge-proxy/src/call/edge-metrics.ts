@@ -1,3 +1,4 @@
+import type { MemoryFailure } from '../answers/remembered-answers.js';
 import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
 import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
 import { counter, histogram } from '@gateway/service-kit';
@@ -36,7 +37,7 @@ export interface EdgeMetrics extends ModelMetrics {
   /** The last piece went out without the record's acknowledgement or the release's answer. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
   /** The shared store of answers' sources did not take one in time, or did not tell one. */
-  answerUnremembered(what: 'look_up' | 'remember'): void;
+  answerUnremembered(what: MemoryFailure): void;
   /** A try was sent to a source of whose quota this edge held no share: nothing else was left. */
   sentOverQuota(source: string, lack: Lack): void;
   /** A share in a source's quotas was not renewed. */
@@ -90,8 +91,8 @@ export function makeEdgeMetrics(): EdgeMetrics {
   });
   const unremembered = counter(
     'gateway_edge_answer_memory_failures_total',
-    'Sources of stored answers that were not remembered, or not looked up, in time',
-    { step: ['look_up', 'remember'] },
+    'Requests whose IDs were not looked up, last chunks that did not wait for their IDs to be stored, IDs lost',
+    { step: ['look_up', 'remember', 'lost'] },
   );
   const overQuota = counter(
     'gateway_edge_over_quota_total',

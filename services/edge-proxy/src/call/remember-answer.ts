@@ -2,19 +2,22 @@ import type { CallResult } from './attempt-sources.js';
 import type { AdmittedCall, Edge } from './call.js';
 
 /**
- * Remembers which source gave an answer that its provider keeps. What is returned is to be waited
- * for before the last piece, so that the client's next call finds it at any edge; null: there is
- * nothing to wait for.
+ * Remembers that the account got the IDs of a response which its provider keeps, and from which
+ * source. What is returned is to be waited for before the last chunk, so that the client's next
+ * request finds them at any edge; null: there is nothing to wait for.
  */
 export function rememberAnswer(
-  edge: Pick<Edge, 'answers'>,
+  edge: Pick<Edge, 'answers' | 'metrics'>,
   call: AdmittedCall,
   result: CallResult,
 ): Promise<void> | null {
-  if (!call.parsed.answers.isStored || result.kind !== 'delivered') return null;
+  if (result.kind !== 'delivered') return null;
   const { delivery, source } = result;
-  const id = delivery.meter?.answerId;
-  if (id === undefined || delivery.failed === true || source.source.keepsState !== true) return null;
-  const remembered = edge.answers.remember(call.account, id, source.source.id);
+  const found = delivery.meter?.ids;
+  if (found === undefined || source.source.keepsState === false) return null;
+  if (found.isCut) edge.metrics.answerUnremembered('lost');
+  const ids = call.parsed.answers.isStored ? [...found.stored, ...found.containers] : found.containers;
+  if (ids.length === 0) return null;
+  const remembered = edge.answers.remember(call.account, ids, source.source.id);
   return delivery.ended === 'complete' ? remembered : null;
 }

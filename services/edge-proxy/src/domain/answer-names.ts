@@ -1,34 +1,214 @@
 import type { EndpointRow } from './endpoints.js';
 import { kindOf, type Member } from './json/json-scanner.js';
-import { JsonText } from './json/json-text.js';
+import { JsonText, NOT_JSON } from './json/json-text.js';
+import { foldCase } from './request/case-twin.js';
 
-/** Bytes of a longest id of an answer that is remembered or looked up. */
+/** Bytes of the longest ID that is remembered; a longer one is never found. */
 export const ANSWER_ID_BYTES_MAX = 256;
+/** Different IDs that one request may name, where a source checks them. */
+export const NAMED_IDS_MAX = 2_048;
 
-/** What a request says of stored answers. */
+/** A stored object that a request names. */
+export interface NamedId {
+  readonly kind: 'response' | 'conversation' | 'item' | 'container';
+  /** As it was sent, cut to {@link ANSWER_ID_BYTES_MAX}; of a value that is no string its JSON. */
+  readonly id: string;
+  /** No response can have given it: too long, or no string. */
+  readonly isUnusable: boolean;
+  /** The top-level field that it is in. */
+  readonly param: string;
+}
+
+/** How a request refers to stored responses. */
 export interface AnswerNames {
-  /** The answer that this call goes on from; null: none, or none with an id of a usual length. */
-  readonly previousAnswer: string | null;
-  /** Its answer is kept by a provider that keeps any: later requests may name it. */
+  /** In the order of the body, each once; at most one more than {@link NAMED_IDS_MAX}. */
+  readonly named: readonly NamedId[];
+  /** Whether a provider that keeps state stores the response: later requests may name it. */
   readonly isStored: boolean;
 }
 
-const NO_ANSWERS: AnswerNames = { previousAnswer: null, isStored: false };
+const NO_ANSWERS: AnswerNames = { named: [], isStored: false };
 
-/** Of a member that occurs twice the last one counts, as with most parsers. */
-export function answerNames({ format }: EndpointRow, body: Buffer, members: readonly Member[]): AnswerNames {
-  if (format !== 'response') return NO_ANSWERS;
-  const store = members.findLast(({ name }) => name === 'store');
-  const previous = members.findLast(({ name }) => name === 'previous_response_id');
-  const isNamed = previous !== undefined && previous.kind === 'string' && isUsual(previous.end - previous.start - 2);
-  return {
-    previousAnswer: isNamed ? new JsonText(body).text(previous.start, previous.end) : null,
-    isStored: store === undefined || kindOf(body[store.start]) === 'null' || body[store.start] === TRUE,
-  };
+/**
+ * Finds the IDs of stored objects in a body (docs/behaviour.md#stored-objects). Names are compared
+ * without case, and a name that occurs twice counts each time: providers differ in what they read.
+ */
+export function answerNames({ format, style }: EndpointRow, body: Buffer, members: readonly Member[]): AnswerNames {
+  const isResponse = format === 'response';
+  if (!isResponse && style !== 'messages') return NO_ANSWERS;
+  const search = new IdSearch(new JsonText(body));
+  for (const member of members) {
+    if (isResponse) search.ofResponses(member);
+    else if (member.name === 'container') search.container(member.start, 'container');
+  }
+  const store = isResponse ? members.findLast(({ name }) => name === 'store') : undefined;
+  const isStored = isResponse && (store === undefined || store.kind === 'null' || body[store.start] === TRUE);
+  return search.named.length === 0 && !isStored ? NO_ANSWERS : { named: search.named, isStored };
 }
 
 const TRUE = 't'.charCodeAt(0);
+const QUOTE = 0x22;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+/** Longer names are none of those below. */
+const NAME_BYTES_MAX = 64;
+/** Namespaces of tools within each other. */
+const TOOL_NESTING_MAX = 8;
 
-function isUsual(bytes: number): boolean {
-  return bytes > 0 && bytes <= ANSWER_ID_BYTES_MAX;
+/**
+ * Members without which an item of that type is sent by its ID alone: the provider looks up the
+ * rest. Items of other types have content if they have anything beyond {@link IDENTITY}.
+ */
+const CONTENT: Readonly<Record<string, readonly string[]>> = {
+  item_reference: [],
+  message: ['content'],
+  reasoning: ['encrypted_content', 'content'],
+  image_generation_call: ['result'],
+  compaction: ['encrypted_content'],
+};
+/** An item without a type is a message, or a reference. */
+const UNTYPED = 'message';
+const IDENTITY: ReadonlySet<string> = new Set([
+  'type',
+  'id',
+  'status',
+  'role',
+  'object',
+  'phase',
+  'container_id',
+  'environment',
+]);
+
+class IdSearch {
+  readonly named: NamedId[] = [];
+  readonly #seen = new Set<string>();
+  readonly #text: JsonText;
+
+  constructor(text: JsonText) {
+    this.#text = text;
+  }
+
+  ofResponses({ name, kind, start, end }: Member): void {
+    switch (name) {
+      case 'previous_response_id':
+        return this.#add('response', name, start, end);
+      case 'conversation':
+        if (kind === 'object') this.#members(start, { id: (value, to) => this.#add('conversation', name, value, to) });
+        if (!this.named.some((each) => each.kind === 'conversation')) this.#add('conversation', name, start, end);
+        return;
+      case 'input':
+        if (kind === 'array') this.#text.eachElement(start, (item) => this.#item(item));
+        return;
+      case 'tools':
+        if (kind === 'array') this.#text.eachElement(start, (tool) => this.#tool(tool, 0));
+    }
+  }
+
+  /** A container by its ID, or an object with an ID; one without an ID asks for a new container. */
+  container(start: number, param: string): number {
+    const add = (value: number, end: number): void => this.#add('container', param, value, end);
+    if (this.#text.bytes[start] === BRACE) return this.#members(start, { id: add, container_id: add });
+    const end = this.#text.valueEnd(start);
+    if (end >= 0) add(start, end);
+    return end;
+  }
+
+  /** Also tools within a namespace. */
+  #tool(start: number, depth: number): number {
+    const text = this.#text;
+    if (text.bytes[start] !== BRACE || depth > TOOL_NESTING_MAX) return text.valueEnd(start);
+    return text.eachMember(start, (nameStart, nameEnd, value) => {
+      switch (foldCase(this.#name(nameStart, nameEnd))) {
+        case 'container':
+        case 'container_id':
+          return this.container(value, 'tools');
+        case 'environment':
+          return text.bytes[value] === BRACE ? this.container(value, 'tools') : text.valueEnd(value);
+        case 'tools':
+          if (text.bytes[value] === BRACKET) return text.eachElement(value, (tool) => this.#tool(tool, depth + 1));
+      }
+      return text.valueEnd(value);
+    });
+  }
+
+  #item(start: number): number {
+    const text = this.#text;
+    if (text.bytes[start] !== BRACE) return text.valueEnd(start);
+    const ids: [start: number, end: number][] = [];
+    const types: string[] = [];
+    const filled: string[] = [];
+    const empty: string[] = [];
+    const end = text.eachMember(start, (nameStart, nameEnd, value) => {
+      const sent = this.#name(nameStart, nameEnd);
+      const name = foldCase(sent);
+      if (name === 'container_id') return this.container(value, 'input');
+      if (name === 'environment' && text.bytes[value] === BRACE) return this.container(value, 'input');
+      const valueEnd = text.valueEnd(value);
+      if (valueEnd < 0) return NOT_JSON;
+      if (name === 'id') {
+        if (kindOf(text.bytes[value]) !== 'null') ids.push([value, valueEnd]);
+      } else if (name === 'type') {
+        if (kindOf(text.bytes[value]) !== 'null')
+          types.push(text.bytes[value] === QUOTE ? text.text(value, valueEnd) : '');
+      } else if (!IDENTITY.has(name)) {
+        // Content under a name in another case does not count: the provider may not read it.
+        (this.#isEmpty(value) || sent !== name ? empty : filled).push(name);
+      }
+      return valueEnd;
+    });
+    if (ids.length === 0 || end < 0) return end;
+    const hasContent = (type: string): boolean => {
+      const contents = CONTENT[type];
+      return filled.some((name) => (contents === undefined || contents.includes(name)) && !empty.includes(name));
+    };
+    if (types.length === 0) types.push(UNTYPED);
+    if (!types.every(hasContent)) for (const [value, valueEnd] of ids) this.#add('item', 'input', value, valueEnd);
+    return end;
+  }
+
+  #members(start: number, found: Readonly<Record<string, (start: number, end: number) => void>>): number {
+    const text = this.#text;
+    return text.eachMember(start, (nameStart, nameEnd, value) => {
+      const end = text.valueEnd(value);
+      if (end >= 0) found[foldCase(this.#name(nameStart, nameEnd))]?.(value, end);
+      return end;
+    });
+  }
+
+  /** Empty for a name that is too long to be one of those that are read. */
+  #name(start: number, end: number): string {
+    return end - start > NAME_BYTES_MAX ? '' : this.#text.text(start, end);
+  }
+
+  /** Null, an empty text, array or object. */
+  #isEmpty(start: number): boolean {
+    const text = this.#text;
+    switch (kindOf(text.bytes[start])) {
+      case 'null':
+        return true;
+      case 'string':
+        return text.bytes[start + 1] === QUOTE;
+      case 'array':
+        return text.bytes[text.spaceEnd(start + 1)] === BRACKET + 2;
+      case 'object':
+        return text.bytes[text.spaceEnd(start + 1)] === BRACE + 2;
+      default:
+        return false;
+    }
+  }
+
+  #add(kind: NamedId['kind'], param: string, start: number, end: number): void {
+    const { bytes } = this.#text;
+    const first = kindOf(bytes[start]);
+    if (first === 'null' || this.named.length > NAMED_IDS_MAX) return;
+    const isLong = end - start - 2 > ANSWER_ID_BYTES_MAX;
+    const isUnusable = isLong || first !== 'string';
+    const id = isUnusable
+      ? bytes.toString('utf8', first === 'string' ? start + 1 : start, Math.min(end, start + ANSWER_ID_BYTES_MAX))
+      : this.#text.text(start, end);
+    const key = `${kind} ${id}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.named.push({ kind, id, isUnusable, param });
+  }
 }

@@ -18,6 +18,7 @@ export type FieldType =
   | 'choices' // an integer, 1 to CHOICES_MAX
   | 'limit' // an integer, below 0 only where a source takes it as none
   | 'unlisted' // anything: read as far as it can be, since it may bound what the call costs
+  | 'any' // anything, but once: it names stored objects
   | 'object'
   | 'text' // a string or an array
   | 'off'; // nothing but false
@@ -74,6 +75,11 @@ function outputFields(listed: Partial<Record<(typeof OUTPUT_FIELDS)[number], Fie
   return OUTPUT_FIELDS.map((name) => ({ name, type: listed[name] ?? 'unlisted', required: false }));
 }
 
+/** Fields that name stored objects, whatever their value. */
+function anyFields(...names: string[]): FieldRule[] {
+  return names.map((name) => ({ name, type: 'any', required: false }));
+}
+
 const MODEL: FieldRule = { name: 'model', type: 'model', required: true };
 const MESSAGES: FieldRule = { name: 'messages', type: 'objects', required: true };
 const STREAM: FieldRule = { name: 'stream', type: 'flag', required: false };
@@ -115,7 +121,14 @@ const ROWS: readonly EndpointRow[] = [
     format: 'response',
     prompt: { name: 'input', holds: 'items' },
     // The result of a call in the background could be neither fetched nor billed.
-    fields: [MODEL, INPUT, STREAM, { name: 'background', type: 'off', required: false }, ...outputFields({})],
+    fields: [
+      MODEL,
+      INPUT,
+      STREAM,
+      { name: 'background', type: 'off', required: false },
+      ...anyFields('previous_response_id', 'conversation', 'tools', 'store'),
+      ...outputFields({}),
+    ],
   },
   {
     ...USUAL,
@@ -136,6 +149,7 @@ const ROWS: readonly EndpointRow[] = [
       MODEL,
       MESSAGES,
       STREAM,
+      ...anyFields('container'),
       ...outputFields({ max_tokens: 'limit' }).map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
     ],
   },
@@ -147,7 +161,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'token_count',
     generates: false,
     prompt: { name: 'messages', holds: 'messages' },
-    fields: [MODEL, MESSAGES],
+    fields: [MODEL, MESSAGES, ...anyFields('container')],
     // Clients send the body of the call that they count for; providers refuse what is only for its
     // answer.
     cut: new Set([

@@ -139,6 +139,8 @@ export class EdgeHost implements Hosted {
       usage: () => Promise.reject(new Error('not asked')),
       putAnswer: () => Promise.reject(new Error('not asked')),
       getAnswer: () => Promise.reject(new Error('not asked')),
+      confirmAnswer: () => Promise.reject(new Error('not asked')),
+      countAnswers: () => Promise.reject(new Error('not asked')),
       readQuota: () => Promise.reject(new Error('not asked')),
       replaceQuota: () => Promise.reject(new Error('not asked')),
       storeUsage: async (subject, message) => {

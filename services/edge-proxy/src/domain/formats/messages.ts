@@ -10,6 +10,7 @@ import { FINAL, PASS } from './meter.js';
 import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { meterResult, withSaid } from './read-usage.js';
+import { StoredIdReader, withIds } from './stored-ids.js';
 
 /**
  * A refusal before any output is not charged, though its usage has counts
@@ -36,6 +37,7 @@ function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): St
   let isStopped = false;
   let isFinal = false;
   let isRefused = false;
+  const ids = new StoredIdReader();
   return {
     see({ event, data }: SseEvent): SeenEvent {
       const message = data === null ? null : parseObject(data);
@@ -56,10 +58,12 @@ function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): St
         case 'message_start':
           usage.see(memberOf(message['message'], 'usage'));
           if (isRecord(message['message'])) said?.see(message['message']);
+          ids.seeContainer(memberOf(message['message'], 'container'));
           return PASS;
         case 'message_delta':
           usage.see(message['usage']);
           said?.see(message);
+          ids.seeContainer(memberOf(message['delta'], 'container'));
           if (isReason(memberOf(message['delta'], 'stop_reason'))) isStopped = true;
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
           return PASS;
@@ -72,7 +76,7 @@ function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): St
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
-      return withSaid(resultOf(usage, deliveredBytes, finished), said);
+      return withIds(withSaid(resultOf(usage, deliveredBytes, finished), said), ids);
     },
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
@@ -105,7 +109,9 @@ function readPlainMessage(body: Buffer | ParsedJson, { cachedInInput, pricing }:
   const textBytes = generatedTextBytes(message['content']);
   const isFree = message['stop_reason'] === REFUSED && textBytes === 0;
   const result = meterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
-  return finished ? withSaid(result, saidIn(message, pricing)) : withError(result, message);
+  const ids = new StoredIdReader();
+  ids.seeContainer(message['container']);
+  return finished ? withIds(withSaid(result, saidIn(message, pricing)), ids) : withError(result, message);
 }
 
 function memberOf(value: unknown, name: string): unknown {

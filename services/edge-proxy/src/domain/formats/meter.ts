@@ -5,6 +5,7 @@ import type { ParsedJson } from '../json/json-reducer.js';
 import type { SseEvent } from './event-stream.js';
 import type { SaidError } from '../errors/said-error.js';
 import type { SaidExtras } from '../pricing/said-extras.js';
+import type { StoredIds } from './stored-ids.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {
@@ -26,11 +27,8 @@ export interface MeterResult {
    * answer, not an error object and not something that is no JSON object.
    */
   readonly finished: boolean;
-  /**
-   * By which later requests may name the answer; absent where the format has no such id, or it is
-   * longer than any that is remembered.
-   */
-  readonly answerId?: string;
+  /** By which later requests may name the response, its items and containers; absent: none. */
+  readonly ids?: StoredIds;
   /** What it said of its class and of tools that were used; absent: nothing, or nobody asked. */
   readonly said?: SaidExtras | null;
   /** Of a plain body that is an error, or an answer that has failed. */

@@ -34,7 +34,8 @@ test('a stream is metered: text, usage, marker', () => {
     state('response.completed', { usage: USAGE }),
   );
   expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'final']);
-  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true, answerId: 'resp_1' });
+  const ids = { stored: ['resp_1'], containers: [], isCut: false };
+  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true, ids });
 });
 
 test.each([

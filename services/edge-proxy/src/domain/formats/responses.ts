@@ -1,5 +1,4 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
-import { ANSWER_ID_BYTES_MAX } from '../answer-names.js';
 import type { SseEvent } from './event-stream.js';
 import { isRecord, isSet, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
 import type { ParsedJson } from '../json/json-reducer.js';
@@ -10,6 +9,7 @@ import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, Strea
 import { readResponsesUsage } from './openai-usage.js';
 import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import { isTokens, laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
+import { StoredIdReader, withIds } from './stored-ids.js';
 
 /** The reader of the responses protocol. */
 export const responsesReader: AnswerReader = {
@@ -39,6 +39,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
   let isFinal = false;
   let nextNumber = 0;
   let begun: Begun | null = null;
+  const ids = new StoredIdReader();
   return {
     see(sseEvent: SseEvent): SeenEvent {
       const { event, data } = sseEvent;
@@ -53,6 +54,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
       }
       if (isRecord(response)) {
         begun ??= begunOf(response);
+        ids.seeResponse(response);
         if (isSet(response['usage'])) {
           usage = laterUsage(usage, readResponsesUsage(response['usage'], totalExtra));
         }
@@ -60,6 +62,10 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
       switch (type) {
         case 'response.output_item.added':
           deliveredBytes += nameBytes(message['item']);
+          ids.seeItem(message['item']);
+          return PASS;
+        case 'response.output_item.done':
+          ids.seeItem(message['item']);
           return PASS;
         case 'response.completed':
         case 'response.incomplete':
@@ -76,7 +82,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
           return typeof type === 'string' && EARLY_TYPES.has(type) ? EARLY : PASS;
       }
     },
-    result: () => withId(withSaid(meterResult(usage, deliveredBytes, isFinal), said), begun?.id),
+    result: () => withIds(withSaid(meterResult(usage, deliveredBytes, isFinal), said), ids),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
   };
@@ -92,8 +98,10 @@ function readPlainResponse(body: Buffer | ParsedJson, { totalExtra, pricing }: C
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
   const hasFailed = response['status'] === 'failed' || saysError(response['error']);
   const usage = readResponsesUsage(response['usage'], totalExtra);
-  const result = meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed);
-  if (result.finished) return withId(withSaid(result, saidIn(response, pricing)), response['id']);
+  const ids = new StoredIdReader();
+  if (isResponse) ids.seeResponse(response);
+  const result = withIds(meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed), ids);
+  if (result.finished) return withSaid(result, saidIn(response, pricing));
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
 }
 
@@ -101,11 +109,6 @@ function readPlainResponse(body: Buffer | ParsedJson, { totalExtra, pricing }: C
 function failedResponse(seen: SeenEvent): SeenEvent {
   const { failure } = seen;
   return failure?.said === null ? { ...seen, failure: { ...failure, isUnexplained: true } } : seen;
-}
-
-function withId(result: MeterResult, id: unknown): MeterResult {
-  const isUsual = typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= ANSWER_ID_BYTES_MAX;
-  return isUsual ? { ...result, answerId: id } : result;
 }
 
 function begunOf(response: JsonRecord): Begun | null {

@@ -119,6 +119,7 @@ function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
     case 'off':
       return member.kind === 'boolean' && !isTrue(body, member);
     case 'unlisted':
+    case 'any':
       return true;
     case 'choices':
     case 'limit': {
@@ -148,6 +149,7 @@ function demandOf(rule: FieldRule): string {
     case 'limit':
       return 'an integer of at least 0';
     case 'unlisted':
+    case 'any':
       return 'anything';
   }
 }

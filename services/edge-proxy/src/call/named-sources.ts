@@ -1,0 +1,32 @@
+import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
+import { NAMED_IDS_MAX } from '../domain/answer-names.js';
+import { allowSources, checksIds, idsToLookUp, notFoundText } from '../domain/sources/named-sources.js';
+import type { OpenedSource } from '../ports.js';
+import type { AdmittedCall, Edge } from './call.js';
+
+const UNREADABLE_TEXT = 'The IDs in the request could not be looked up. Try again.';
+const NOTHING_KNOWN: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Of these sources those that may get a call which names stored objects; an error if no source may,
+ * or if it cannot be found out (docs/behaviour.md#stored-objects).
+ */
+export async function namedSources(
+  edge: Pick<Edge, 'answers'>,
+  call: AdmittedCall,
+  known: readonly OpenedSource[],
+): Promise<readonly OpenedSource[] | GatewayError> {
+  const { named } = call.parsed.answers;
+  const sources = known.map(({ source }) => source);
+  const isChecked = sources.some(checksIds);
+  if (!isChecked && (sources.length < 2 || sources.every(({ keepsState }) => keepsState === false))) return known;
+  const ids = named.length > NAMED_IDS_MAX ? [] : idsToLookUp(named);
+  const found = ids.length === 0 ? NOTHING_KNOWN : await edge.answers.sourcesOf(call.account, ids);
+  if (found === null) return isChecked ? gatewayError('lookup_failed', UNREADABLE_TEXT) : known;
+  const result = allowSources(sources, named, found);
+  if (result.kind === 'allowed') return known.filter(({ source }) => result.ids.has(source.id));
+  const { foreign } = result;
+  if (foreign !== null) return gatewayError('invalid_request', notFoundText(foreign), { param: foreign.param });
+  const text = `The request names more than ${NAMED_IDS_MAX} stored objects.`;
+  return gatewayError('invalid_request', text, { param: named.at(-1)?.param ?? null });
+}
