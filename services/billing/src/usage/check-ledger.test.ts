@@ -156,6 +156,23 @@ test('what was deleted from the stream had been settled, whoever knows of it', a
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 6 }] });
 });
 
+test('a purge of unsettled usage is found although no consumer acknowledged it', async () => {
+  // As the store finds it up to the position that is asked for.
+  const asked: number[] = [];
+  const store = {
+    ...deps.store,
+    look: async (upTo: number) => (asked.push(upTo), { ...LOOK, missing: upTo > 4 ? [{ from: 5, to: upTo }] : [] }),
+  };
+  first = 9;
+  const guard = new LedgerGuard({ ...deps, store, log: { ...deps.log, error: () => undefined } }, 'epoch-1');
+  await guard.check();
+  expect([asked, guard.stopped, guard.gone]).toEqual([[8], 'gap', 4]);
+  // Trimmed up to what is settled.
+  first = 5;
+  await guard.check();
+  expect([guard.stopped, guard.gone]).toEqual([null, 0]);
+});
+
 test('a ledger that has settled nothing lacks nothing that was deleted before', async () => {
   acknowledged = [6, 6];
   look = { ...LOOK, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };

@@ -56,7 +56,9 @@ const FETCHING_MAX = 16;
 export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
   const { store, stream, kept: keeping } = deps;
   const [state, acknowledged, kept] = await Promise.all([stream.state(), stream.acknowledged(), keeping.read()]);
-  const told = Math.max(0, ...acknowledged, kept?.sequence ?? 0);
+  // Also up to the first message that the stream has: what is below it and not settled was purged
+  // or has expired. The state was read before the ledger, so a trim in between hides nothing.
+  const told = Math.max(0, ...acknowledged, kept?.sequence ?? 0, state.firstSequence - 1);
   const look = await store.look(told);
   const known = kept !== null && (await isOfThisStream(stream, state, look, kept)) ? kept : null;
   const wholeness = wholenessOf(look, known);
@@ -133,9 +135,11 @@ async function settleMissing(
 ): Promise<Settled> {
   const gone: MessageRange[] = [];
   let settled = 0;
-  const first = look.settled.sequence > 0 ? 1 : firstSequence;
   for (const range of look.missing) {
-    for (let from = Math.max(first, range.from); from <= range.to; from += FETCHED_MAX) {
+    // A ledger that has settled nothing begins where the stream does.
+    if (range.from < firstSequence && look.settled.sequence > 0)
+      gone.push({ from: range.from, to: Math.min(range.to, firstSequence - 1) });
+    for (let from = Math.max(firstSequence, range.from); from <= range.to; from += FETCHED_MAX) {
       const to = Math.min(range.to, from + FETCHED_MAX - 1);
       const found = await fetch(deps.stream, { from, to });
       if (found.length < to - from + 1) gone.push(...gapsIn({ from, to }, found));

@@ -11,6 +11,11 @@ export function measureGuard(guard: () => LedgerGuard): (mended: { readonly lost
     () => REASONS.map((reason) => [reason, guard().stopped === reason ? 1 : 0] as const),
     { label: 'reason' },
   );
+  gauge(
+    'gateway_billing_stream_messages_gone',
+    'Messages of usage that are not settled and have left the stream',
+    () => guard().gone,
+  );
   const mends = counter(
     'gateway_billing_ledger_epochs_total',
     'Ledger epochs begun because commits were lost, or may be',

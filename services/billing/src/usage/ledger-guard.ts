@@ -29,6 +29,7 @@ export class LedgerGuard {
   #ledgerEpoch: string;
   #stopped: Stopped | null = 'unchecked';
   #failed = 0;
+  #gone = 0;
   #checking: Background | null = null;
 
   constructor(
@@ -46,6 +47,11 @@ export class LedgerGuard {
   /** Null: the ledger is whole, as far as is known. */
   get stopped(): Stopped | null {
     return this.#failed < FAILED_MAX ? this.#stopped : 'unchecked';
+  }
+
+  /** Messages of usage that are not settled and have left the stream. */
+  get gone(): number {
+    return this.#gone;
   }
 
   /** Whether it is known which database is the ledger. */
@@ -87,6 +93,7 @@ export class LedgerGuard {
   async check(): Promise<number> {
     const checked = await checkLedger(this.deps);
     this.#failed = 0;
+    this.#gone = checked.kind === 'gap' ? checked.gone.reduce((sum, { from, to }) => sum + to - from + 1, 0) : 0;
     const { database, ledgerEpoch } = checked.look;
     this.#seen = database;
     this.#checked = checked.kind === 'whole' ? database : null;
@@ -121,7 +128,7 @@ export class LedgerGuard {
 }
 
 const TEXTS = {
-  gap: 'the ledger has lost usage that the stream has no more: nothing is loaded until a person decides',
+  gap: 'usage that is not settled has left the stream: nothing is loaded until a person decides',
   superseded:
     'this database was promoted away, or a restored one has taken its place: it is not the ledger any more, and nothing is loaded from it',
   behind: 'the ledger was restored; nothing is loaded until it has settled again what the stream has',

@@ -188,9 +188,30 @@ test('usage that is lost and has left the stream stops loads until a person deci
   await settleCalls(9);
   const before = await state();
   await restartOn(promote, () => billing.purgeStream('USAGE', kept + 4));
-  const stopped = () => log.lines.find(({ text }) => text.startsWith('the ledger has lost usage'));
+  const stopped = () => log.lines.find(({ text }) => text.startsWith('usage that is not settled'));
   await until('the range is named', () => stopped() !== undefined);
   expect(stopped()).toMatchObject({ level: 'error', facts: { messages: [{ from: kept + 1, to: kept + 4 }] } });
   await expect(load('account-0')).rejects.toMatchObject({ code: 'behind' });
   expect((await state()).ledgerEpoch).toBe(before.ledgerEpoch);
+});
+
+test('a purge of usage that billing has not settled stops loads, and the log names it', async () => {
+  const billing = await world.connect('billing');
+  const { lastSequence: before } = await billing.streamState('USAGE');
+  await restartOn(
+    async () => undefined,
+    async () => {
+      for (let at = 0; at < 3; at += 1) {
+        const event = settled(holdFor('account-0'), 100 + at);
+        await edge.store(usageEvents, { group: 0 }, packedMessageOf([event]));
+      }
+      await billing.purgeStream('USAGE', before + 3);
+    },
+  );
+  const stopped = () => log.lines.find(({ text }) => text.startsWith('usage that is not settled'));
+  await until('the range is named', () => stopped() !== undefined);
+  // The test before this one has left a gap below.
+  const { messages } = stopped()?.facts as { messages: { from: number; to: number }[] };
+  expect(messages.at(-1)?.to).toBe(before + 3);
+  await expect(load('account-0')).rejects.toMatchObject({ code: 'behind' });
 });
