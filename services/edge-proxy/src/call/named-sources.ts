@@ -7,21 +7,26 @@ import type { AdmittedCall, Edge } from './call.js';
 const UNREADABLE_TEXT = 'The IDs in the request could not be looked up. Try again.';
 const NOTHING_KNOWN: ReadonlyMap<string, string> = new Map();
 
+/** What of a call decides. */
+interface NamingCall extends Pick<AdmittedCall, 'account'> {
+  readonly parsed: Pick<AdmittedCall['parsed'], 'answers'>;
+}
+
 /**
  * Of these sources those that may get a call which names stored objects; an error if no source may,
  * or if it cannot be found out (docs/behaviour.md#stored-objects).
  */
 export async function namedSources(
   edge: Pick<Edge, 'answers'>,
-  call: AdmittedCall,
+  { account, parsed }: NamingCall,
   known: readonly OpenedSource[],
 ): Promise<readonly OpenedSource[] | GatewayError> {
-  const { named } = call.parsed.answers;
+  const { named } = parsed.answers;
   const sources = known.map(({ source }) => source);
   const isChecked = sources.some(checksIds);
   if (!isChecked && (sources.length < 2 || sources.every(({ keepsState }) => keepsState === false))) return known;
   const ids = named.length > NAMED_IDS_MAX ? [] : idsToLookUp(named);
-  const found = ids.length === 0 ? NOTHING_KNOWN : await edge.answers.sourcesOf(call.account, ids);
+  const found = ids.length === 0 ? NOTHING_KNOWN : await edge.answers.sourcesOf(account, ids);
   if (found === null) return isChecked ? gatewayError('lookup_failed', UNREADABLE_TEXT) : known;
   const result = allowSources(sources, named, found);
   if (result.kind === 'allowed') return known.filter(({ source }) => result.ids.has(source.id));

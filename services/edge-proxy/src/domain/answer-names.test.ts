@@ -51,6 +51,7 @@ test.each<[string, string, string[]]>([
   ['an output', item({ type: 'function_call_output', id: 'fco_1', call_id: 'c', output: '' }), []],
   ['a web search', item({ type: 'web_search_call', id: 'ws_1', action: { type: 'search' } }), []],
   ['a search by its ID', item({ type: 'web_search_call', id: 'ws_1', status: 'completed' }), ['item ws_1 input']],
+  ['a type that objects have', item({ type: 'constructor', id: 'x_1' }), ['item x_1 input']],
   ['an ID in another case', '{"input":[{"type":"item_reference","ID":"msg_1"}]}', ['item msg_1 input']],
   ['content in another case', '{"input":[{"id":"msg_1","Content":"x"}]}', ['item msg_1 input']],
   ['an escaped name', '{"input":[{"\\u0069d":"msg_1"}]}', ['item msg_1 input']],

@@ -1,6 +1,6 @@
 import type { EndpointRow } from './endpoints.js';
-import { kindOf, type Member } from './json/json-scanner.js';
-import { JsonText, NOT_JSON } from './json/json-text.js';
+import { kindOf, type Member, type Span } from './json/json-scanner.js';
+import { JsonText } from './json/json-text.js';
 import { foldCase } from './request/case-twin.js';
 
 /** Bytes of the longest ID that is remembered; a longer one is never found. */
@@ -48,6 +48,7 @@ export function answerNames({ format, style }: EndpointRow, body: Buffer, member
 
 const TRUE = 't'.charCodeAt(0);
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 /** Longer names are none of those below. */
@@ -59,13 +60,13 @@ const TOOL_NESTING_MAX = 8;
  * Members without which an item of that type is sent by its ID alone: the provider looks up the
  * rest. Items of other types have content if they have anything beyond {@link IDENTITY}.
  */
-const CONTENT: Readonly<Record<string, readonly string[]>> = {
-  item_reference: [],
-  message: ['content'],
-  reasoning: ['encrypted_content', 'content'],
-  image_generation_call: ['result'],
-  compaction: ['encrypted_content'],
-};
+const CONTENT: ReadonlyMap<string, readonly string[]> = new Map([
+  ['item_reference', []],
+  ['message', ['content']],
+  ['reasoning', ['encrypted_content', 'content']],
+  ['image_generation_call', ['result']],
+  ['compaction', ['encrypted_content']],
+]);
 /** An item without a type is a message, or a reference. */
 const UNTYPED = 'message';
 const IDENTITY: ReadonlySet<string> = new Set([
@@ -93,7 +94,7 @@ class IdSearch {
       case 'previous_response_id':
         return this.#add('response', name, start, end);
       case 'conversation':
-        if (kind === 'object') this.#members(start, { id: (value, to) => this.#add('conversation', name, value, to) });
+        if (kind === 'object') this.#members(start, ['id'], (value, to) => this.#add('conversation', name, value, to));
         if (!this.named.some((each) => each.kind === 'conversation')) this.#add('conversation', name, start, end);
         return;
       case 'input':
@@ -107,7 +108,7 @@ class IdSearch {
   /** A container by its ID, or an object with an ID; one without an ID asks for a new container. */
   container(start: number, param: string): number {
     const add = (value: number, end: number): void => this.#add('container', param, value, end);
-    if (this.#text.bytes[start] === BRACE) return this.#members(start, { id: add, container_id: add });
+    if (this.#text.bytes[start] === BRACE) return this.#members(start, ['id', 'container_id'], add);
     const end = this.#text.valueEnd(start);
     if (end >= 0) add(start, end);
     return end;
@@ -131,46 +132,62 @@ class IdSearch {
     });
   }
 
+  /** Most items have no ID: of their members only names that may be one are decoded. */
   #item(start: number): number {
     const text = this.#text;
     if (text.bytes[start] !== BRACE) return text.valueEnd(start);
-    const ids: [start: number, end: number][] = [];
+    const ids: Span[] = [];
+    const end = text.eachMember(start, (nameStart, nameEnd, value) => {
+      const name = this.#mayBeRead(nameStart, nameEnd) ? foldCase(this.#name(nameStart, nameEnd)) : '';
+      if (name === 'container_id' || (name === 'environment' && text.bytes[value] === BRACE))
+        return this.container(value, 'input');
+      const valueEnd = text.valueEnd(value);
+      if (name === 'id' && kindOf(text.bytes[value]) !== 'null') ids.push({ start: value, end: valueEnd });
+      return valueEnd;
+    });
+    if (ids.length > 0 && !this.#hasContent(start)) for (const id of ids) this.#add('item', 'input', id.start, id.end);
+    return end;
+  }
+
+  /** Whether a name has the length of `id`, `environment` or `container_id`, or an escape. */
+  #mayBeRead(start: number, end: number): boolean {
+    const length = end - start - 2;
+    if (length === 2 || length === 11 || length === 12) return true;
+    const { bytes } = this.#text;
+    for (let at = start + 1; at < end - 1; at += 1) if (bytes[at] === BACKSLASH) return true;
+    return false;
+  }
+
+  #hasContent(start: number): boolean {
+    const text = this.#text;
     const types: string[] = [];
     const filled: string[] = [];
     const empty: string[] = [];
-    const end = text.eachMember(start, (nameStart, nameEnd, value) => {
+    text.eachMember(start, (nameStart, nameEnd, value) => {
       const sent = this.#name(nameStart, nameEnd);
       const name = foldCase(sent);
-      if (name === 'container_id') return this.container(value, 'input');
-      if (name === 'environment' && text.bytes[value] === BRACE) return this.container(value, 'input');
-      const valueEnd = text.valueEnd(value);
-      if (valueEnd < 0) return NOT_JSON;
-      if (name === 'id') {
-        if (kindOf(text.bytes[value]) !== 'null') ids.push([value, valueEnd]);
-      } else if (name === 'type') {
-        if (kindOf(text.bytes[value]) !== 'null')
-          types.push(text.bytes[value] === QUOTE ? text.text(value, valueEnd) : '');
+      const end = text.valueEnd(value);
+      if (name === 'type') {
+        if (kindOf(text.bytes[value]) !== 'null') types.push(text.bytes[value] === QUOTE ? text.text(value, end) : '');
       } else if (!IDENTITY.has(name)) {
         // Content under a name in another case does not count: the provider may not read it.
         (this.#isEmpty(value) || sent !== name ? empty : filled).push(name);
       }
-      return valueEnd;
+      return end;
     });
-    if (ids.length === 0 || end < 0) return end;
-    const hasContent = (type: string): boolean => {
-      const contents = CONTENT[type];
-      return filled.some((name) => (contents === undefined || contents.includes(name)) && !empty.includes(name));
-    };
     if (types.length === 0) types.push(UNTYPED);
-    if (!types.every(hasContent)) for (const [value, valueEnd] of ids) this.#add('item', 'input', value, valueEnd);
-    return end;
+    return types.every((type) => {
+      const contents = CONTENT.get(type);
+      return filled.some((name) => (contents === undefined || contents.includes(name)) && !empty.includes(name));
+    });
   }
 
-  #members(start: number, found: Readonly<Record<string, (start: number, end: number) => void>>): number {
+  /** Calls `add` with the values of the members of these names. */
+  #members(start: number, names: readonly string[], add: (start: number, end: number) => void): number {
     const text = this.#text;
     return text.eachMember(start, (nameStart, nameEnd, value) => {
       const end = text.valueEnd(value);
-      if (end >= 0) found[foldCase(this.#name(nameStart, nameEnd))]?.(value, end);
+      if (names.includes(foldCase(this.#name(nameStart, nameEnd)))) add(value, end);
       return end;
     });
   }
