@@ -286,6 +286,7 @@ export const RULE_PROOFS: Readonly<Record<string, Readonly<Record<string, readon
   [`${BILLING}/usage/check-ledger.test.ts`]: {
     'a promotion that another replica has looked at meanwhile begins no second epoch': ['r17'],
     'a new epoch is later than the last that was kept, which the ledger may have lost': ['r17'],
+    'a purge of unsettled usage is found although no consumer acknowledged it': ['r15'],
   },
   [`${BILLING}/usage/lose-commits.system.test.ts`]: {
     'usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered': [
