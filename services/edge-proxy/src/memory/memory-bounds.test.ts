@@ -9,7 +9,7 @@ const sum = (bounds: object): number =>
   Object.values(bounds).reduce((total: number, bytes: number) => total + bytes, 0);
 
 test('without a limit, and with a large one, each kind has what it needs', () => {
-  const all = { bodies: 512, unopened: 64, answers: 256, metered: 256, sseEvents: 256, beginnings: 64, events: 64 };
+  const all = { bodies: 512, unopened: 64, answers: 256, beginnings: 64, events: 64 };
   const bytes = Object.fromEntries(Object.entries(all).map(([kind, mebibytes]) => [kind, mebibytes * MIB]));
   expect(boundsIn(undefined)).toEqual(bytes);
   expect(boundsIn(16 * 1024 * MIB)).toEqual(bytes);
