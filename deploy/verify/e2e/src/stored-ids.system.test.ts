@@ -123,12 +123,23 @@ async function fill(ids: number): Promise<void> {
   expect(await bucket.entries(STORE_MS)).toBeGreaterThanOrEqual(ids);
 }
 
-/** Milliseconds of each. */
+/** Milliseconds of each; one that failed is repeated, as edges do: a busy server misses pings. */
 async function timed(keys: readonly string[], work: (key: string) => Promise<unknown>): Promise<string> {
   const begunAt = performance.now();
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let key = keys[next++]; key !== undefined; key = keys[next++]) await work(key);
+    for (let key = keys[next++]; key !== undefined; key = keys[next++]) {
+      const own = key;
+      await until(
+        'the store works',
+        () =>
+          work(own).then(
+            () => true,
+            () => false,
+          ),
+        SERVED_WITHIN_MS,
+      );
+    }
   };
   await Promise.all(Array.from({ length: WRITES_AT_ONCE }, worker));
   return ((performance.now() - begunAt) / keys.length).toFixed(3);

@@ -1,3 +1,4 @@
+import { IDS_PER_ANSWER_MAX } from '../domain/formats/stored-ids.js';
 import type { CallResult } from './attempt-sources.js';
 import type { AdmittedCall, Edge } from './call.js';
 
@@ -7,7 +8,7 @@ import type { AdmittedCall, Edge } from './call.js';
  * request finds them at any edge; null: there is nothing to wait for.
  */
 export function rememberAnswer(
-  edge: Pick<Edge, 'answers' | 'metrics'>,
+  edge: Pick<Edge, 'answers' | 'metrics' | 'log'>,
   call: AdmittedCall,
   result: CallResult,
 ): Promise<void> | null {
@@ -15,7 +16,10 @@ export function rememberAnswer(
   const { delivery, source } = result;
   const found = delivery.meter?.ids;
   if (found === undefined || source.source.keepsState === false) return null;
-  if (found.isCut) edge.metrics.answerUnremembered('lost');
+  if (found.isCut) {
+    edge.metrics.answerUnremembered('lost');
+    edge.log.warn({ requestId: call.id, max: IDS_PER_ANSWER_MAX }, 'a response has more IDs than are stored');
+  }
   const ids = call.parsed.answers.isStored ? [...found.stored, ...found.containers] : found.containers;
   if (ids.length === 0) return null;
   const remembered = edge.answers.remember(call.account, ids, source.source.id);
