@@ -133,7 +133,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
         admits: [
           { ...admit, bounds },
           { ...admit, bounds, asks: [{ ...served, field: 'service_tier' }], traceparent: '00-0-0-01' },
-          { ...admit, bounds, unpricedField: 'inference_geo' },
+          { ...admit, bounds, unpricedField: 'tools', unpricedName: 'web_search' },
           { ...admit, model: null, bounds: null, bodyRefusal: REFUSAL.request_entity_too_large },
         ],
         releases,

@@ -3,7 +3,7 @@ export type { NanoUsd } from './money.js';
 export { convertExtras, convertFigures } from './convert-figures.js';
 export { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
 export type { PriceFigures, TokenCounts, TokenKinds, TokenUsage } from './price.js';
-export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice } from './price-extras.js';
+export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice, unpricedName } from './price-extras.js';
 export type {
   ClassPrices,
   ExtraClass,

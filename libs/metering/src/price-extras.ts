@@ -60,10 +60,13 @@ export const STANDARD: Served = { class: 'standard', units: {} };
 
 /** Whether a version has a price for the class and for each unit. */
 export function isPriced(served: Served, extras: PriceExtras | null): boolean {
-  return (
-    classPrices(served.class, extras) !== undefined &&
-    Object.keys(served.units).every((unit) => unitPrice(unit, extras) !== null)
-  );
+  return unpricedName(served, extras) === null;
+}
+
+/** The first class or unit that a version has no price for; null: it has all. */
+export function unpricedName(served: Served, extras: PriceExtras | null): string | null {
+  if (classPrices(served.class, extras) === undefined) return served.class;
+  return Object.keys(served.units).find((unit) => unitPrice(unit, extras) === null) ?? null;
 }
 
 /** The prices of a class: null, those of the version itself; undefined, it has none. */

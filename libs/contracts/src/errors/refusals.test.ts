@@ -175,10 +175,19 @@ test.each(['window_exhausted', 'model_limit_reached'] as const)(
   },
 );
 
-test('what has no price of a request is named by its field, and the model is not blamed', () => {
-  const error = refusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'service_tier' }, context);
-  expect(error).toMatchObject({ status: 503, param: 'service_tier' });
-  expect(error.message).toBe('What this request asks for with "service_tier" has no price, so it cannot be billed.');
+test.each([
+  [
+    { unpriced: 'web_search' },
+    'No price for web_search of a/b; an operator can set it. The request asks for it with "tools".',
+  ],
+  [{ unpriced: 'x y' }, 'No price for "x y" of a/b; an operator can set it. The request asks for it with "tools".'],
+  [{}, 'No price for "tools" of a/b; an operator can set it.'],
+])('model_not_priced names what has no price: %j', (facts, text) => {
+  const error = refusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'tools', ...facts }, context);
+  expect(error).toMatchObject({ status: 503, param: 'tools', message: text });
+});
+
+test('model_not_priced of a whole model has no param', () => {
   expect(refusalError(REFUSAL.model_not_priced, { model: 'a/b' }, context)).toMatchObject({ param: null });
 });
 

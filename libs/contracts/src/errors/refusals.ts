@@ -36,10 +36,18 @@ export function refusalError(rank: number, facts: RefusalFacts, context: ErrorCo
 const PLAYGROUND_RATE_TEXT = 'The playground has reached its requests per minute.';
 
 /** Where the code's fixed text would say something else. */
-function ownText(code: ErrorCode, { playground, field }: RefusalFacts): string | null {
+function ownText(code: ErrorCode, { playground, field, unpriced, model }: RefusalFacts): string | null {
   if (code === 'rate_limited' && playground) return PLAYGROUND_RATE_TEXT;
   if (code !== 'model_not_priced' || field === undefined) return null;
-  return `What this request asks for with ${JSON.stringify(field)} has no price, so it cannot be billed.`;
+  const name = unpriced === undefined || unpriced === field ? JSON.stringify(field) : plainName(unpriced);
+  const ofModel = model === undefined ? '' : ` of ${plainName(model)}`;
+  const askedWith = name === JSON.stringify(field) ? '' : ` The request asks for it with ${JSON.stringify(field)}.`;
+  return `No price for ${name}${ofModel}; an operator can set it.${askedWith}`;
+}
+
+/** A name that a client chose is quoted, unless it is an ordinary one. */
+function plainName(name: string): string {
+  return /^[\w.:/@-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
 /** A window is close to its end (docs/behaviour.md#windows). */

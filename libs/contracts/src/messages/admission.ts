@@ -59,6 +59,8 @@ const admitEntry = z.object({
   asks: z.array(askedExtras).min(1).max(ASKS_MAX).optional(),
   /** No source can price the request, because of this field. */
   unpricedField: z.string().max(64).optional(),
+  /** With `unpricedField`: the class, unit, type of tool or value that has no price. */
+  unpricedName: z.string().max(64).optional(),
 });
 export type AdmitEntry = z.infer<typeof admitEntry>;
 
@@ -97,6 +99,8 @@ export const refusalFacts = z.object({
   model: z.string().optional(),
   /** With `model_not_priced`: what the request asks for with it has no price. */
   field: z.string().optional(),
+  /** With `field`: the class, unit, type of tool or value that has no price. */
+  unpriced: z.string().optional(),
   /** Which of the three codes that share a rank; absent with every other rank. */
   state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
   /**

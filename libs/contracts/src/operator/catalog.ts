@@ -155,6 +155,15 @@ export const sourceSpec = z.object({
    * refused, or this source gets it all the same. Absent: the profile's, which is `refuse`.
    */
   foreignIds: z.enum(['refuse', 'forward']).nullish(),
+  /**
+   * Types of tools that cost tokens only here, in addition to those of the profile: tools that the
+   * client runs. `*` at the end stands for any ending. A tool that the profile charges by use stays
+   * charged.
+   */
+  freeTools: z
+    .array(z.string().regex(/^[A-Za-z0-9_.:-]{1,64}\*?$/))
+    .max(32)
+    .optional(),
   limits: z
     .object({
       headersTimeoutMs: limitMs.nullish(),
@@ -233,6 +242,7 @@ export const sourceView = z.object({
   totalExtra: z.enum(TOTAL_EXTRAS),
   unpriced: z.enum(['refuse', 'forward']),
   foreignIds: z.enum(['refuse', 'forward']),
+  freeTools: z.array(z.string()).default([]),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

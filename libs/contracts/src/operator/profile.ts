@@ -19,13 +19,22 @@ const endpoint = z.enum(ENDPOINTS);
 const fieldName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/);
 /** The value of such a member, as text. */
 const fieldText = z.string().max(128);
+const STEP_NAME = '[a-z0-9_]+(?:\\|[a-z0-9_]+)*';
+const CONDITION = '[a-z0-9_]+(?:\\.[a-z0-9_]+)*!?=[A-Za-z0-9_.:-]*(?:\\|[A-Za-z0-9_.:-]*)*';
+const STEP = `${STEP_NAME}(?:\\[(?:${CONDITION}(?:,${CONDITION})*)?\\])?`;
+
 /**
- * Where an answer has something: members from its top, joined by dots; `name[]` stands for each
- * item of a list, `name[type=x]` for its items whose `type` is x.
+ * The place of a value in a response: member names from its top, joined by dots. `a|b` is either
+ * name. `name[]` is each item of a list. `name[type=x,action.type=y|z]` is each item whose members
+ * have one of these values, `!=` none of them; an empty value stands for an absent member.
  */
 export const answerPath = z
   .string()
-  .regex(/^[a-z0-9_]+(\[(type=[a-z0-9_]+)?\])?(\.[a-z0-9_]+(\[(type=[a-z0-9_]+)?\])?){0,5}$/);
+  .max(200)
+  .regex(new RegExp(`^${STEP}(?:\\.${STEP}){0,5}$`));
+
+/** A member of a list's item: names joined by dots. */
+const memberPath = z.string().regex(/^[a-z0-9_]+(?:\.[a-z0-9_]+){0,2}$/);
 
 /**
  * How a key is sent, or how a request is signed. `sigv4`: AWS Signature Version 4. `google`,
@@ -72,17 +81,44 @@ export const classRule = z.object({
 });
 export type ClassRule = z.infer<typeof classRule>;
 
+/**
+ * Selects tools of a request: the `type` of an entry of `tools`, where `*` at the end stands for
+ * any ending. With `where`, also by members of the entry, whose names are joined by dots: each must
+ * have one of the listed values. Null stands for absent, an empty list for any value or none. A
+ * member below one that `where` names must be named too, so an unknown option never passes.
+ */
+export const toolType = z.union([
+  fieldText,
+  z.object({ type: fieldText, where: z.record(memberPath, z.array(fieldText.nullable()).max(16)) }),
+]);
+export type ToolType = z.infer<typeof toolType>;
+
 /** A tool that runs at the provider and is charged by use. */
 export const toolRule = z.object({
   unit: priceUnit,
-  /** Of a member of the request's `tools`: its `type`; one that ends with `*`, by its beginning. */
-  types: z.array(fieldText).max(32),
+  /** The tools of a request that ask for it. */
+  types: z.array(toolType).max(32),
   /** Top-level members of a request that ask for it by being there, and neither null nor false. */
   fields: z.array(fieldName).max(8),
-  /** Number of uses, or the list of them; null: the answer does not tell, and one use is billed. */
+  /**
+   * The number of uses, or the items that each are one use. Null: the response does not report
+   * them, and one use is billed.
+   */
   reportedAt: answerPath.nullable(),
+  /** The provider's own total: where a response has it, items at `reportedAt` do not count. */
+  totalAt: answerPath.optional(),
+  /**
+   * Items with the same value of the first of these members that they have are one use in a
+   * response. Items without any are one use together, if the request asked for the tool.
+   */
+  distinct: z.array(memberPath).min(1).max(4).optional(),
+  /**
+   * Units of other sizes, where the request does not show which one it uses. The most expensive one
+   * with a price is held and billed.
+   */
+  otherSizes: z.array(priceUnit).max(7).optional(),
   /** Uses that the hold assumes where the request bounds them no lower. */
-  usesMax: z.int().min(1).max(1_000),
+  usesMax: z.int().min(1).max(10_000),
   /** The tool's member, or the request's, that bounds them. */
   boundedBy: fieldName.nullable(),
 });
@@ -92,13 +128,26 @@ export type ToolRule = z.infer<typeof toolRule>;
 export const pricingRules = z.object({
   classes: z.array(classRule).max(4),
   tools: z.array(toolRule).max(32),
-  /** Types of tools that cost nothing but tokens; of every other the price is unknown. */
-  freeTools: z.array(fieldText).max(64),
+  /**
+   * Tools that cost nothing but tokens. The tools in a `namespace` are judged one by one. Every
+   * other tool has an unknown price.
+   */
+  freeTools: z.array(toolType).max(128),
   /**
    * Top-level members that change the price in a way that no price has. An empty list: by being
    * there; else with one of these values.
    */
   unpricedFields: z.record(fieldName, z.array(fieldText).max(32)),
+  /**
+   * Values of a response that change its price in a way that no price has, whoever asked for them.
+   * An empty list: any value but zero.
+   */
+  unpricedAnswers: z.record(answerPath, z.array(fieldText).max(32)).optional(),
+  /**
+   * Where a response names the model that answered. Absent: it may have any name, such as that of a
+   * deployment.
+   */
+  modelAt: answerPath.optional(),
 });
 export type PricingRules = z.infer<typeof pricingRules>;
 
@@ -142,7 +191,7 @@ export const profileId = z.string().regex(/^[a-z][a-z0-9-]{1,40}$/);
 export const providerProfile = z.strictObject({
   id: profileId,
   name: z.string().min(1).max(80),
-  /** The day on which it was compared with what the provider says. */
+  /** The day on which it was compared with public reports of the provider. */
   checked: z.iso.date(),
   documentation: z.url().nullable(),
   format: z.enum(['openai', 'anthropic']),
@@ -189,6 +238,6 @@ export const providerProfile = z.strictObject({
     .regex(/^[A-Z][A-Z0-9_]*$/)
     .nullable(),
   /** What an operator should know, a sentence each. */
-  catches: z.array(z.string().max(400)).max(16),
+  catches: z.array(z.string().max(400)).max(24),
 });
 export type ProviderProfile = z.infer<typeof providerProfile>;

@@ -9,6 +9,8 @@ import type {
   PricedVersion,
   RefusalFacts,
 } from '@gateway/contracts/messages';
+import { figuresOfVersion } from '@gateway/contracts/messages';
+import { unpricedName } from '@gateway/metering';
 import type { CallTemplate } from './call-template.js';
 import { callTemplateFor } from './call-template.js';
 import type { CatalogView, ModelFacts } from './catalog-view.js';
@@ -31,6 +33,8 @@ export interface CallRequest {
   readonly asks?: readonly AskedExtras[] | undefined;
   /** No source can price it, because of this field. */
   readonly unpricedField?: string | undefined;
+  /** The name of what has no price. */
+  readonly unpricedName?: string | undefined;
 }
 
 /** The records under which a call is decided; the script verifies their versions. */
@@ -180,15 +184,22 @@ function refuseByFacts(
       facts: { model: call.model, allowedModels: key.allowedModels },
     };
   }
-  const field = facts.price === null ? undefined : unpricedField(call, isUnpriced);
-  if (field !== undefined && (facts.rank === 0 || facts.rank > REFUSAL.model_not_priced)) {
-    return { factRank: REFUSAL.model_not_priced, facts: { model: call.model, field } };
+  const unpriced = facts.price === null ? null : unpricedFacts(call, facts.price, isUnpriced);
+  if (unpriced !== null && (facts.rank === 0 || facts.rank > REFUSAL.model_not_priced)) {
+    return { factRank: REFUSAL.model_not_priced, facts: { model: call.model, ...unpriced } };
   }
   return facts.rank === 0 ? null : { factRank: facts.rank, facts: { model: call.model } };
 }
 
 /** What the request asks for without a price, where the model has one. */
-function unpricedField({ asks, unpricedField: field }: CallRequest, isUnpriced: boolean): string | undefined {
-  if (field !== undefined) return field;
-  return isUnpriced ? asks?.find((asked) => asked.field !== '')?.field : undefined;
+function unpricedFacts(
+  { asks, unpricedField: field, unpricedName: name }: CallRequest,
+  price: PricedVersion,
+  isUnpriced: boolean,
+): Pick<RefusalFacts, 'field' | 'unpriced'> | null {
+  if (field !== undefined) return { field, unpriced: name ?? field };
+  const asked = isUnpriced ? asks?.find((each) => each.field !== '') : undefined;
+  if (asked === undefined) return null;
+  const { extras } = figuresOfVersion(price);
+  return { field: asked.field, unpriced: unpricedName(asked, extras) ?? asked.field };
 }

@@ -76,6 +76,7 @@ export interface SourceRow {
   readonly body: Source['body'];
   readonly unpriced: Source['unpriced'];
   readonly foreign_ids: Source['foreignIds'];
+  readonly free_tools: string[];
   readonly limits: Source['limits'];
   readonly quota: Source['quota'] | null;
 }
@@ -104,6 +105,7 @@ export function sourceFromRow(row: SourceRow): Source {
     body: row.body,
     unpriced: row.unpriced,
     foreignIds: row.foreign_ids,
+    freeTools: row.free_tools,
     limits: row.limits,
     quota: row.quota ?? NO_QUOTA,
   };

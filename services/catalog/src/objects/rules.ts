@@ -15,7 +15,7 @@ export interface Provider extends Pick<CatalogProvider, 'id' | 'name' | 'format'
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
 export interface Source extends Pick<
   SourceView,
-  'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced' | 'quota'
+  'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced' | 'freeTools' | 'quota'
 > {
   readonly model: string;
   readonly provider: string;

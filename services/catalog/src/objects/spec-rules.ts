@@ -123,6 +123,7 @@ export function sourceOf(
     totalExtra: spec.totalExtra ?? null,
     unpriced: spec.unpriced,
     foreignIds: spec.foreignIds ?? null,
+    freeTools: spec.freeTools ?? [],
     limits: {
       headersTimeoutMs: spec.limits?.headersTimeoutMs ?? null,
       firstEventTimeoutMs: spec.limits?.firstEventTimeoutMs ?? null,

@@ -63,6 +63,7 @@ export function sourceViewOf(
     totalExtra: connection.totalExtra,
     unpriced: source.unpriced,
     foreignIds: connection.foreignIds,
+    freeTools: source.freeTools,
     limits: source.limits,
     quota: source.quota,
     costs: current,

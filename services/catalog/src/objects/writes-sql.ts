@@ -72,6 +72,7 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     body: source.body,
     unpriced: source.unpriced,
     foreign_ids: source.foreignIds,
+    free_tools: source.freeTools,
     limits: source.limits,
     quota: source.quota,
   }));

@@ -40,6 +40,15 @@ export const ANTHROPIC: ProviderProfile = {
         usesMax: 10,
         boundedBy: 'max_uses',
       },
+      // Billed by the hour, which no response counts: a request runs for less than one.
+      {
+        unit: 'code_execution_hour',
+        types: ['code_execution_*'],
+        fields: [],
+        reportedAt: null,
+        usesMax: 1,
+        boundedBy: null,
+      },
     ],
     freeTools: [
       'custom',
@@ -55,6 +64,8 @@ export const ANTHROPIC: ProviderProfile = {
       inference_geo: ['us'],
       fallbacks: [],
     },
+    unpricedAnswers: { 'usage.inference_geo': ['us'] },
+    modelAt: 'model',
   },
   errors: [
     { status: 400, code: null, text: 'credit balance is too low', class: 'funds' },
@@ -84,7 +95,8 @@ export const ANTHROPIC: ProviderProfile = {
     'The answering model (response.model) may differ from the asked one under fallbacks; price by iterations[].model or response.model.',
     'message_delta.usage counts are cumulative totals that replace those of message_start, never add them; with server tools input_tokens grows between the two.',
     'usage.service_tier never says fast; fast mode is answered at usage.speed and may come back standard.',
-    'inference_geo may be set for the whole workspace: an unasked 1.1 factor shows only at usage.inference_geo.',
+    'inference_geo may be set for the whole workspace: an unasked factor of 1.1 shows only at usage.inference_geo, and is on the record as unpriced.',
+    'Code execution is billed by the hour of its container and counted in no response: where it has a price (unit code_execution_hour), a request that asks for it is charged one hour.',
     'Out of money has four faces: 400 credit balance, 400 usage limits (own limit), 402 billing_error, 429 with details.error_code enforced_spend_limit_reached.',
     'A 429 without retry-after is probably the spend limit and lasts until the month ends (one report has it with a minutes-long retry-after).',
     "Overload can come as 529 overloaded_error, 500 api_error 'Overloaded', or an SSE error event in a 200; after such an event there is no message_stop and no final usage.",

@@ -1,5 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
-import { OPENAI_TOOLS } from './openai.js';
+import { CLIENT_TOOLS, OPENAI_TOOLS } from './openai.js';
 
 /** Prices of the models of OpenAI on Azure, whatever the form of the URL. */
 export const AZURE_PRICING: ProviderProfile['pricing'] = {
@@ -18,7 +18,7 @@ export const AZURE_PRICING: ProviderProfile['pricing'] = {
     },
   ],
   tools: OPENAI_TOOLS,
-  freeTools: ['function', 'custom', 'mcp'],
+  freeTools: [...CLIENT_TOOLS, 'mcp'],
   unpricedFields: {},
 };
 

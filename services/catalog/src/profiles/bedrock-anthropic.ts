@@ -35,7 +35,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
     ],
     tools: [],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: {},
+    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: [
     { status: null, code: null, text: '^internal (server error|failure|error)', class: 'overload' },

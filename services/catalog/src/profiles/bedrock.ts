@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS, WEB_SEARCHES } from './openai.js';
 
 export const BEDROCK: ProviderProfile = {
   id: 'bedrock',
@@ -40,12 +41,12 @@ export const BEDROCK: ProviderProfile = {
         unit: 'web_search',
         types: ['web_search'],
         fields: [],
-        reportedAt: 'tool_usage.web_search.num_requests',
+        ...WEB_SEARCHES,
         usesMax: 10,
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

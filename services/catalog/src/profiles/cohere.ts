@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const COHERE: ProviderProfile = {
   id: 'cohere',
@@ -39,7 +40,7 @@ export const COHERE: ProviderProfile = {
       },
     ],
     tools: [],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 const COMPATIBLE = {
   checked: '2026-11-23',
@@ -35,7 +36,7 @@ export const OPENAI_COMPATIBLE: ProviderProfile = {
   pricing: {
     classes: [{ field: 'service_tier', asks: { auto: 'standard', default: 'standard' }, answersAt: null, answers: {} }],
     tools: [],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   catches: [
@@ -57,7 +58,7 @@ export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
     ],
     tools: [],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: { speed: ['fast'] },
+    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   catches: [
     'Nothing is known of what it charges beside tokens: such requests are refused unless `unpriced` is `forward`.',

@@ -36,7 +36,7 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
       },
     ],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: {},
+    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: [
     { status: 400, code: null, text: 'Content Exists Risk', class: 'content' },

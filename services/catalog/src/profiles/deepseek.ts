@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS, WEB_SEARCHES } from './openai.js';
 
 export const DEEPSEEK: ProviderProfile = {
   id: 'deepseek',
@@ -34,12 +35,12 @@ export const DEEPSEEK: ProviderProfile = {
         unit: 'web_search',
         types: ['web_search'],
         fields: [],
-        reportedAt: 'output[type=web_search_call]',
+        ...WEB_SEARCHES,
         usesMax: 10,
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const FIREWORKS: ProviderProfile = {
   id: 'fireworks',
@@ -32,7 +33,7 @@ export const FIREWORKS: ProviderProfile = {
       },
     ],
     tools: [],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

@@ -42,7 +42,7 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
       },
     ],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*', 'web_fetch_*', 'tool_search_*'],
-    unpricedFields: {},
+    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: [
     { status: 401, code: null, text: 'invalid subscription key or wrong API endpoint', class: 'credential' },
@@ -70,7 +70,8 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
     'invalid_model_endpoint_authentication is a fault between Azure and the publisher (transient, or for ever where the subscription cannot buy from the Marketplace such as credit-only ones); a bad key gives 401 instead.',
     'Take the last usage of a stream: message_start carries a partial output count.',
     'Default quota on pay-as-you-go is small (40 requests a minute, 40000 uncached input tokens); free trials have 0; cache reads do not count.',
-    'Message Batches, Models API, advisor tool, server-side fallbacks, fast mode and cache diagnostics do not exist here.',
+    'Message Batches, Models API, advisor tool, server-side fallbacks and cache diagnostics do not exist here.',
+    'Fast mode is sold for Opus 5.5 on deployments that Azure hosts, as a model of its own without speed: give such a deployment a model with fast prices, or it is charged at the standard ones.',
     "Bills go through the Azure Marketplace in Claude Consumption Units, without the model's name and not on the Foundry account.",
   ],
 };

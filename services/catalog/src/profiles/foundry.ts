@@ -1,5 +1,6 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { AZURE_ERRORS } from './azure.js';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const FOUNDRY: ProviderProfile = {
   id: 'foundry',
@@ -36,7 +37,7 @@ export const FOUNDRY: ProviderProfile = {
       },
     ],
     tools: [],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const GEMINI: ProviderProfile = {
   id: 'gemini',
@@ -26,31 +27,31 @@ export const GEMINI: ProviderProfile = {
       },
     ],
     tools: [],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
+    modelAt: 'model',
   },
   errors: [
     { status: 403, code: null, text: 'project has been denied access', class: 'credential' },
     {
       status: 400,
       code: null,
-      text: 'API [Kk]ey not (valid|found)|pass a valid API key|API_KEY_INVALID',
+      text: 'API key not (valid|found)|pass a valid API key',
       class: 'credential',
     },
-    {
-      status: 401,
-      code: null,
-      text: 'UNAUTHENTICATED|ACCESS_TOKEN_TYPE_UNSUPPORTED|invalid authentication',
-      class: 'credential',
-    },
-    { status: 403, code: null, text: 'PERMISSION_DENIED', class: 'credential' },
+    { status: 400, code: 'API_KEY_INVALID', text: null, class: 'credential' },
+    { status: 401, code: null, text: null, class: 'credential' },
+    { status: 403, code: null, text: 'permission to access the (file|cachedcontent|tuned ?model)', class: 'item' },
+    { status: 403, code: 'PERMISSION_DENIED', text: null, class: 'credential' },
+    { status: 400, code: 'FAILED_PRECONDITION', text: null, class: 'forbidden' },
     {
       status: null,
       code: null,
       text: 'prepayment credits are depleted|exceeded its monthly spending cap',
       class: 'funds',
     },
-    { status: 429, code: null, text: 'RESOURCE_EXHAUSTED', class: 'quota' },
+    { status: 429, code: null, text: 'limit: 0(?![\\d.])', class: 'funds' },
+    { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
     { status: 404, code: null, text: 'is not found for API version|is no longer available', class: 'model' },
     {
       status: 400,
@@ -58,8 +59,8 @@ export const GEMINI: ProviderProfile = {
       text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
       class: 'body',
     },
-    { status: 400, code: null, text: 'INVALID_ARGUMENT', class: 'body' },
-    { status: 503, code: null, text: 'UNAVAILABLE', class: 'overload' },
+    { status: 400, code: 'INVALID_ARGUMENT', text: null, class: 'body' },
+    { status: 503, code: 'UNAVAILABLE', text: null, class: 'overload' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

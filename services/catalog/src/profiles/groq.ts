@@ -1,4 +1,9 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
+
+/** Types of executed tools that are priced as a search, and as the visit of a page. */
+const SEARCHES = 'search|web_search|browser_search|browser.search';
+const VISITS = 'visit|visit_website|browser.open';
 
 export const GROQ: ProviderProfile = {
   id: 'groq',
@@ -27,15 +32,34 @@ export const GROQ: ProviderProfile = {
     ],
     tools: [
       {
+        unit: 'web_search',
+        types: ['web_search', 'browser_search'],
+        fields: ['compound_custom'],
+        reportedAt: `choices[].message|delta.executed_tools[type=${SEARCHES}]`,
+        distinct: ['index'],
+        usesMax: 10,
+        boundedBy: null,
+      },
+      {
+        unit: 'visit_website',
+        types: ['visit_website', 'browser_search'],
+        fields: ['compound_custom'],
+        reportedAt: `choices[].message|delta.executed_tools[type=${VISITS}]`,
+        distinct: ['index'],
+        usesMax: 10,
+        boundedBy: null,
+      },
+      {
         unit: 'server_tool',
-        types: ['web_search', 'visit_website', 'browser_search', 'code_interpreter', 'browser_automation'],
-        fields: [],
-        reportedAt: 'choices[].message.executed_tools[]',
+        types: ['code_interpreter', 'browser_automation', 'wolfram_alpha'],
+        fields: ['compound_custom'],
+        reportedAt: `choices[].message|delta.executed_tools[type!=${SEARCHES}|${VISITS}]`,
+        distinct: ['index'],
         usesMax: 10,
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [
@@ -62,6 +86,7 @@ export const GROQ: ProviderProfile = {
     'x_groq.usage of a plain answer holds other things (dram_cached_tokens, sram_cached_tokens) than x_groq.usage of a stream (the token counts); the hardware counts are not what is billed.',
     "400 tool_use_failed is the model's failure, not the caller's body: the failed text is in error.failed_generation.",
     'JSON mode together with tools is refused with 400.',
+    'Streams report an executed tool when it begins and again when it ends, with the same index: it counts once. Searches, visits of pages and other tools have prices of their own.',
     'A model can be blocked for the organization in the console: 403 for a model that is in the list.',
     'Limits hold for the whole organization, so further keys of it do not help.',
   ],

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const MISTRAL: ProviderProfile = {
   id: 'mistral',
@@ -84,8 +85,9 @@ export const MISTRAL: ProviderProfile = {
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
+    modelAt: 'model',
   },
   errors: [
     { status: 400, code: 'invalid_model', text: null, class: 'model' },

@@ -28,7 +28,7 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
     ],
     tools: [],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
-    unpricedFields: {},
+    unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: MOONSHOT.errors,
   unlimitedMaxTokens: [],

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const MOONSHOT: ProviderProfile = {
   id: 'moonshot',
@@ -30,12 +31,13 @@ export const MOONSHOT: ProviderProfile = {
         unit: 'web_search',
         types: ['builtin_function'],
         fields: [],
-        reportedAt: 'choices[].message.tool_calls[type=builtin_function]',
+        reportedAt: 'choices[].message|delta.tool_calls[type=builtin_function]',
+        distinct: ['id', 'index'],
         usesMax: 5,
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

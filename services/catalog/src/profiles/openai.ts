@@ -1,12 +1,57 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 
+/** Tools that a client runs itself: they cost tokens only, whoever serves the model. */
+export const CLIENT_TOOLS: ProviderProfile['pricing']['freeTools'] = [
+  'function',
+  'custom',
+  'namespace',
+  'tool_search',
+  'local_shell',
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+  { type: 'shell', where: { 'environment.type': [null, 'local'], 'environment.skills': [] } },
+];
+
+/**
+ * A call opens pages too, which costs nothing. Calls without an action are of the time before there
+ * were other actions than a search.
+ */
+export const WEB_SEARCHES = {
+  reportedAt: 'output[type=web_search_call,action.type=search|]',
+  totalAt: 'tool_usage.web_search.num_requests',
+};
+
+type ToolTypes = ProviderProfile['pricing']['tools'][number]['types'];
+
+/** A new container of that memory, without network access and skills. */
+function newContainer(memory: readonly (string | null)[]): ToolTypes {
+  const options = (member: string): Record<string, (string | null)[]> => ({
+    [`${member}.memory_limit`]: [...memory],
+    [`${member}.file_ids`]: [],
+    [`${member}.network_policy.type`]: [null, 'disabled'],
+  });
+  return [
+    { type: 'code_interpreter', where: { 'container.type': [null, 'auto'], ...options('container') } },
+    { type: 'shell', where: { 'environment.type': ['container_auto'], ...options('environment') } },
+  ];
+}
+
+/** A container is billed once, whatever number of calls a response makes in it. */
+const CONTAINERS = {
+  fields: [],
+  reportedAt: 'output[type=code_interpreter_call|shell_call,environment.type!=local]',
+  distinct: ['container_id', 'environment.container_id'],
+  boundedBy: null,
+};
+
 /** Tools of its Responses API that are priced by the use. */
 export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
   {
     unit: 'web_search',
     types: ['web_search', 'web_search_2*'],
     fields: [],
-    reportedAt: 'output[type=web_search_call]',
+    ...WEB_SEARCHES,
     usesMax: 10,
     boundedBy: 'max_tool_calls',
   },
@@ -14,7 +59,7 @@ export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
     unit: 'web_search_preview',
     types: ['web_search_preview*'],
     fields: [],
-    reportedAt: 'output[type=web_search_call]',
+    ...WEB_SEARCHES,
     usesMax: 10,
     boundedBy: 'max_tool_calls',
   },
@@ -27,11 +72,34 @@ export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
     boundedBy: 'max_tool_calls',
   },
   {
+    // The request does not show how large a container is that it names.
     unit: 'container',
-    types: ['code_interpreter', 'shell'],
+    otherSizes: ['container_4g', 'container_16g', 'container_64g'],
+    types: [
+      { type: 'code_interpreter', where: { container: ['*'] } },
+      { type: 'shell', where: { 'environment.type': ['container_reference'], 'environment.container_id': ['*'] } },
+    ],
+    ...CONTAINERS,
+    usesMax: 1,
+  },
+  { unit: 'container', types: newContainer([null, '1g']), ...CONTAINERS, usesMax: 3 },
+  { unit: 'container_4g', types: newContainer(['4g']), ...CONTAINERS, usesMax: 3 },
+  { unit: 'container_16g', types: newContainer(['16g']), ...CONTAINERS, usesMax: 3 },
+  { unit: 'container_64g', types: newContainer(['64g']), ...CONTAINERS, usesMax: 3 },
+  {
+    unit: 'image_gen_input',
+    types: [{ type: 'image_generation', where: { model: [null] } }],
     fields: [],
-    reportedAt: 'output[type=code_interpreter_call]',
-    usesMax: 3,
+    reportedAt: 'tool_usage.image_gen.input_tokens',
+    usesMax: 10_000,
+    boundedBy: null,
+  },
+  {
+    unit: 'image_gen_output',
+    types: [{ type: 'image_generation', where: { model: [null] } }],
+    fields: [],
+    reportedAt: 'tool_usage.image_gen.output_tokens',
+    usesMax: 10_000,
     boundedBy: null,
   },
 ];
@@ -84,10 +152,11 @@ export const OPENAI: ProviderProfile = {
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom', 'mcp'],
+    freeTools: [...CLIENT_TOOLS, 'mcp'],
     unpricedFields: {
       background: ['true'],
     },
+    modelAt: 'model',
   },
   errors: [
     { status: 401, code: 'invalid_api_key', text: null, class: 'credential' },
@@ -123,8 +192,11 @@ export const OPENAI: ProviderProfile = {
     'service_tier of response.created and response.in_progress only echoes the request; only the terminal event (or the plain body, or chat chunks) says what was served; a priority request served as default is charged standard.',
     "The same Fast tier answers 'fast' on gpt-6 models and 'priority' on gpt-5.6 models, whichever of the two names was asked.",
     'Since gpt-5.6 cache writes cost 1.25 of input and are reported inside input_tokens: uncached = input - cached - cache_write.',
-    'Web search calls are not in usage; count output items or tool_usage.web_search.num_requests.',
-    'Image generation as a tool is charged in tokens of another model, reported only at tool_usage.image_gen beside usage.',
+    "A web search is the provider's own count at tool_usage.web_search.num_requests, else each web_search_call whose action is a search; opening a page and searching in it cost nothing.",
+    'A container (code interpreter, hosted shell) is billed once for each container of a response, by its memory: units container (1 GB), container_4g, container_16g, container_64g. Network access and skills have no price.',
+    'A container that a request names by its ID is billed once for each response that uses it, also in a later response of the same session, at the most expensive size that the model has a price for: the ID does not show the size.',
+    'Image generation as a tool is charged in tokens of another model, at tool_usage.image_gen beside usage: units image_gen_input and image_gen_output, a use being a token.',
+    'A stored prompt brings tools that a request does not show. What the response reports of them is charged if it has a price, else it is on the record as unpriced.',
     'More than 272K input tokens makes the whole request long-context price (2x input, 1.5x output) on gpt-5.4 and later; Fast excluded long context for gpt-5.5 and older.',
     'Four different billing stops all come as 429 type insufficient_quota; read error.code, never retry them.',
     'Overload often comes inside HTTP 200 as event: error after response.in_progress (sequence_number 2), followed by response.failed; the error may be nested under error{} or flat on the event.',

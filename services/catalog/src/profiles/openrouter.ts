@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const OPENROUTER: ProviderProfile = {
   id: 'openrouter',
@@ -49,11 +50,13 @@ export const OPENROUTER: ProviderProfile = {
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {
       models: [],
       provider: [],
+      web_search_options: [],
     },
+    modelAt: 'model',
   },
   errors: [
     { status: 402, code: 'in_flight_budget_exhausted', text: null, class: 'quota' },

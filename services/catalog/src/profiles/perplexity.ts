@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const PERPLEXITY: ProviderProfile = {
   id: 'perplexity',
@@ -67,7 +68,7 @@ export const PERPLEXITY: ProviderProfile = {
         boundedBy: 'max_tool_calls',
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {
       preset: [],
       models: [],

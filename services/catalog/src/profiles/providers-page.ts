@@ -14,7 +14,7 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
     '[SOURCES.md](../services/catalog/SOURCES.md).',
     '',
     '```json',
-    '{ "modelId": "openai/gpt-5.6-luna", "providerId": "openai", "profile": "openai", "upstreamModel": "gpt-5.6-luna" }',
+    '{ "modelId": "openai/gpt-6.1-terra", "providerId": "openai", "profile": "openai", "upstreamModel": "gpt-6.1-terra" }',
     '```',
     '',
     'The commands below connect a provider with the models, prices and costs of the list that comes with the gateway, and',
@@ -35,7 +35,8 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
     ...rows,
     '',
     '**Sold beside tokens**: price classes that a request can ask for, and tools that the provider charges by use. A',
-    'request for what the model has no price for is answered by another source, or with 503 `model_not_priced`.',
+    'request for a class or a tool without a price goes to another source, or gets 503 `model_not_priced`. Tools that the',
+    'client runs cost tokens only; `freeTools` of a source adds to those that its profile knows.',
     '',
     ...profiles.flatMap(notesOf),
   ].join('\n');
@@ -53,7 +54,7 @@ function* rowOf(profile: ProviderProfile): Iterable<string> {
   const ways = auth.map((way) => (way.type === 'header' ? code(way.header) : way.type));
   yield [ways.join(', ') || 'none needed', ...(keyVariable === null ? [] : [code(keyVariable)])].join('<br>');
   const classes = pricing.classes.flatMap(({ asks }) => Object.values(asks)).filter((name) => name !== 'standard');
-  const units = pricing.tools.map(({ unit }) => unit);
+  const units = pricing.tools.flatMap(({ unit, otherSizes = [] }) => [unit, ...otherSizes]);
   yield [...new Set([...classes, ...units])].map(code).join(' ') || 'nothing known';
 }
 
@@ -79,7 +80,7 @@ function notesOf({
   if (keepsState)
     notes.push('It keeps responses: a request that names one of the account goes to the source that has it.');
   if (notes.length === 0) return [];
-  return [`## ${name}`, '', `Compared with its documents on ${checked}.`, '', ...notes.map((note) => `- ${note}`), ''];
+  return [`## ${name}`, '', `Compared with public reports on ${checked}.`, '', ...notes.map((note) => `- ${note}`), ''];
 }
 
 const code = (text: string): string => `\`${text.replaceAll('|', '\\|')}\``;

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const TOGETHER: ProviderProfile = {
   id: 'together',
@@ -30,7 +31,7 @@ export const TOGETHER: ProviderProfile = {
       },
     ],
     tools: [],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
   errors: [

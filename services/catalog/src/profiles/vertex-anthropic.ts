@@ -56,6 +56,12 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
         answersAt: null,
         answers: {},
       },
+      {
+        field: 'speed',
+        asks: { standard: 'standard', fast: 'fast' },
+        answersAt: 'usage.speed',
+        answers: { standard: 'standard', fast: 'fast' },
+      },
     ],
     tools: [
       {
@@ -69,23 +75,21 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     ],
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
     unpricedFields: {},
+    modelAt: 'model',
   },
   errors: [
-    {
-      status: 401,
-      code: null,
-      text: 'UNAUTHENTICATED|invalid authentication|ACCESS_TOKEN_TYPE_UNSUPPORTED',
-      class: 'credential',
-    },
-    { status: 403, code: null, text: 'PERMISSION_DENIED', class: 'credential' },
-    { status: 400, code: null, text: 'is not allowed to use Publisher Model|FAILED_PRECONDITION', class: 'forbidden' },
+    { status: 401, code: null, text: null, class: 'credential' },
+    { status: 403, code: 'PERMISSION_DENIED', text: null, class: 'credential' },
+    { status: 403, code: null, text: '^permission .{1,200} denied', class: 'credential' },
+    { status: 400, code: 'FAILED_PRECONDITION', text: null, class: 'forbidden' },
+    { status: 400, code: null, text: 'is not allowed to use Publisher Model', class: 'forbidden' },
     {
       status: 404,
       code: null,
       text: 'Publisher Model .* was not found or your project does not have access',
       class: 'model',
     },
-    { status: 429, code: null, text: 'RESOURCE_EXHAUSTED', class: 'quota' },
+    { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
     {
       status: 400,
       code: 'invalid_request_error',

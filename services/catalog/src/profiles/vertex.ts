@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const VERTEX: ProviderProfile = {
   id: 'vertex',
@@ -54,33 +55,31 @@ export const VERTEX: ProviderProfile = {
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
+    freeTools: CLIENT_TOOLS,
     unpricedFields: {},
+    modelAt: 'model',
   },
   errors: [
-    {
-      status: 401,
-      code: null,
-      text: 'UNAUTHENTICATED|ACCESS_TOKEN_TYPE_UNSUPPORTED|invalid authentication',
-      class: 'credential',
-    },
-    { status: 403, code: null, text: 'PERMISSION_DENIED', class: 'credential' },
+    { status: 401, code: null, text: null, class: 'credential' },
+    { status: 403, code: 'PERMISSION_DENIED', text: null, class: 'credential' },
+    { status: 403, code: null, text: '^permission .{1,200} denied', class: 'credential' },
     {
       status: 404,
       code: null,
       text: 'Publisher Model .* was not found or your project does not have access',
       class: 'model',
     },
-    { status: 400, code: null, text: 'FAILED_PRECONDITION|is not allowed to use Publisher Model', class: 'forbidden' },
-    { status: 429, code: null, text: 'RESOURCE_EXHAUSTED', class: 'quota' },
+    { status: 400, code: 'FAILED_PRECONDITION', text: null, class: 'forbidden' },
+    { status: 400, code: null, text: 'is not allowed to use Publisher Model', class: 'forbidden' },
+    { status: 429, code: 'RESOURCE_EXHAUSTED', text: null, class: 'quota' },
     {
       status: 400,
       code: null,
       text: 'input token count \\(\\d+\\) exceeds the maximum number of tokens',
       class: 'body',
     },
-    { status: 400, code: null, text: 'INVALID_ARGUMENT', class: 'body' },
-    { status: 503, code: null, text: 'UNAVAILABLE', class: 'overload' },
+    { status: 400, code: 'INVALID_ARGUMENT', text: null, class: 'body' },
+    { status: 503, code: 'UNAVAILABLE', text: null, class: 'overload' },
   ],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLIENT_TOOLS } from './openai.js';
 
 export const XAI: ProviderProfile = {
   id: 'xai',
@@ -88,8 +89,9 @@ export const XAI: ProviderProfile = {
         boundedBy: null,
       },
     ],
-    freeTools: ['function', 'custom'],
-    unpricedFields: {},
+    freeTools: CLIENT_TOOLS,
+    unpricedFields: { search_parameters: [] },
+    modelAt: 'model',
   },
   errors: [
     { status: null, code: null, text: 'Timed out waiting for first token', class: 'late' },

@@ -140,6 +140,12 @@ test('quotas are in the entry of a source that has some, and only there', () => 
   expect(read('b')).not.toHaveProperty('quota');
 });
 
+test('a source adds free tools to those of its profile', () => {
+  const own = { ...source('s', {}), baseUrl: null, freeTools: ['local_*'] };
+  const { pricing } = sourceEntry(own, { ...OPENAI_COMPATIBLE, base: 'https://acme.example' }, []);
+  expect(pricing?.freeTools).toEqual([...OPENAI_COMPATIBLE.pricing.freeTools, 'local_*']);
+});
+
 /** Of each member of a profile another value; null: nothing that edges decide by. */
 const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name] | null } = {
   id: 'another',

@@ -60,13 +60,18 @@ export function sourceEntry(
     enabled: source.enabled,
     limits: source.limits,
     costs,
-    ...(source.unpriced === 'refuse' ? { pricing: profile.pricing } : {}),
+    ...(source.unpriced === 'refuse' ? { pricing: pricingOf(source, profile) } : {}),
     ...filled({ streamedPaths, body, errors: profile.errors, unlimitedMaxTokens: profile.unlimitedMaxTokens }),
     ...(profile.keepsState ? {} : { keepsState: false }),
     ...(foreignIds === 'forward' ? { foreignIds } : {}),
     ...(profile.cachedInInput === true ? { cachedInInput: true } : {}),
     ...(Object.values(source.quota).some((quota) => quota !== null) ? { quota: source.quota } : {}),
   };
+}
+
+/** The profile's rules with the free tools of the source. */
+function pricingOf({ freeTools }: Source, { pricing }: ProviderProfile): ProviderProfile['pricing'] {
+  return freeTools.length === 0 ? pricing : { ...pricing, freeTools: [...pricing.freeTools, ...freeTools] };
 }
 
 /** Those that are not empty. */

@@ -167,7 +167,7 @@ function refusalOf(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyF
   return { kind: 'error', error: gatewayError('admission_error') };
 }
 
-type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks' | 'unpricedField'>;
+type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks' | 'unpricedField' | 'unpricedName'>;
 
 function questionOf(edge: Edge, parsed: ParsedCall): BodyQuestion {
   const { model, bounds, priceFacts } = parsed;

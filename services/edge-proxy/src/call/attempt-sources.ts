@@ -1,9 +1,8 @@
 import { gatewayError, REFUSAL, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import { figuresOfVersion, type AttemptRecord } from '@gateway/contracts/messages';
-import { isPriced } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { affinityKey, type AffinityKey } from '../domain/request/affinity.js';
-import { readAsks } from '../domain/pricing/asks.js';
+import { atPrice, readAsks, type UnpricedAsk } from '../domain/pricing/asks.js';
 import { takesLimit } from '../domain/request/endless-limit.js';
 import { finalError, type JudgedAttempt } from '../domain/errors/judge-attempt.js';
 import { orderSources } from '../domain/sources/source-order.js';
@@ -94,28 +93,29 @@ interface SoldSource {
 
 /**
  * Those that the request can be sent to: what it asks for has a price in the version that was
- * pinned at admission. `unpriced`: the field because of which one cannot.
+ * pinned at admission. `unpriced`: why one cannot.
  */
 function soldSources(
   { parsed, price }: AdmittedCall,
   known: readonly OpenedSource[],
-): { sold: SoldSource[]; unpriced: string | null } {
+): { sold: SoldSource[]; unpriced: UnpricedAsk | null } {
   const extras = price === null ? null : figuresOfVersion(price).extras;
   const sold: SoldSource[] = [];
-  let unpriced: string | null = null;
+  let unpriced: UnpricedAsk | null = null;
   for (const opened of known) {
     if (!takesLimit(parsed.endlessLimit, opened.source)) continue;
     const rules = opened.source.pricing;
-    const read = readAsks(parsed.priceFacts, rules);
-    if (read.kind === 'unpriced') unpriced ??= read.field;
-    else if (isPriced(read.asked, extras)) sold.push({ opened, reading: { rules, read } });
-    else unpriced ??= read.asked.field;
+    const reading = readAsks(parsed.priceFacts, rules);
+    const read = reading.kind === 'unpriced' ? reading : atPrice(reading, extras);
+    if ('once' in read) sold.push({ opened, reading: { rules, read } });
+    else unpriced ??= read;
   }
   return { sold, unpriced };
 }
 
-function unpricedError(edge: Edge, { parsed }: AdmittedCall, field: string): GatewayError {
-  return refusalError(REFUSAL.model_not_priced, { model: parsed.model, field }, edge.settings.errors);
+function unpricedError(edge: Edge, { parsed }: AdmittedCall, { field, name }: UnpricedAsk): GatewayError {
+  const facts = { model: parsed.model, field, unpriced: name };
+  return refusalError(REFUSAL.model_not_priced, facts, edge.settings.errors);
 }
 
 function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): readonly SoldSource[] {

@@ -5,7 +5,7 @@ import type { AdmissionClient } from '../admission/admission-client.js';
 import type { KnownReplicas } from '../admission/known-replicas.js';
 import type { RememberedAnswers } from '../answers/remembered-answers.js';
 import type { HeldCall, RunningCalls } from '../heartbeats/running-calls.js';
-import type { PricingRules, Reading } from '../domain/pricing/asks.js';
+import type { PricedReading, PricingRules } from '../domain/pricing/asks.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/request/parse-call.js';
 import type { ProviderTexts } from '../health/provider-texts.js';
@@ -127,7 +127,7 @@ export interface AdmittedCall extends Call {
 /** What a source with these rules makes of the request. */
 export interface SourceReading {
   readonly rules: PricingRules | undefined;
-  readonly read: Extract<Reading, { kind: 'priced' }>;
+  readonly read: PricedReading;
 }
 
 /** No source is asked any more, or the last one has the body. */

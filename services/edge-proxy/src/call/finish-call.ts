@@ -101,12 +101,14 @@ const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 /** What the answer was served in; what of it has no price is told to the operator. */
 function servedBy(
   edge: Edge,
-  { id, reading }: AdmittedCall,
+  { id, reading, parsed }: AdmittedCall,
   { meter, source }: CallEnding,
   price: PriceFigures,
 ): Served {
   if (reading === null || meter === null) return STANDARD;
-  const { served, unpriced } = servedOf(reading.rules, reading.read, meter.said ?? null, price.extras);
+  const upstreamModel = source === null ? undefined : edge.catalog.source(source)?.source.upstreamModel;
+  const sent = { ...reading.read, models: [parsed.model, upstreamModel ?? parsed.model] };
+  const { served, unpriced } = servedOf(reading.rules, sent, meter.said ?? null, price.extras);
   if (unpriced.length > 0) edge.unpricedServed.found({ source, requestId: id, unpriced });
   return served;
 }

@@ -246,8 +246,8 @@ function headerOf(auth: OpenedSource['source']['auth']): string {
 
 /** What the reported usage costs at a version, in the class that the answer was served in. */
 function amountOf(
-  { source: { pricing } }: OpenedSource,
-  { priceFacts }: ParsedCall,
+  { source: { pricing, upstreamModel } }: OpenedSource,
+  { priceFacts, model }: ParsedCall,
   meter: MeterResult | null,
   version: PricedVersion | null,
 ): string | null {
@@ -255,6 +255,6 @@ function amountOf(
   const figures = figuresOfVersion(version);
   const read = readAsks(priceFacts, pricing);
   if (read.kind === 'unpriced') return null;
-  const { served } = servedOf(pricing, read, meter.said ?? null, figures.extras);
+  const { served } = servedOf(pricing, { ...read, models: [model, upstreamModel] }, meter.said ?? null, figures.extras);
   return formatUsd(rate(meter.usage, figures, served));
 }

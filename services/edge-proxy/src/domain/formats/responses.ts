@@ -66,6 +66,7 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
           return PASS;
         case 'response.output_item.done':
           ids.seeItem(message['item']);
+          said?.seeItem(message['item']);
           return PASS;
         case 'response.completed':
         case 'response.incomplete':

@@ -110,7 +110,7 @@ test.each<[string, object | string, string]>([
     'max_tool_calls',
   ],
 ])('without a price: %s', (_what, fields, field) => {
-  expect(readAsks(factsOf(fields), RULES)).toEqual({ kind: 'unpriced', field });
+  expect(readAsks(factsOf(fields), RULES)).toMatchObject({ kind: 'unpriced', field });
 });
 
 test('a source without rules takes everything', () => {
@@ -149,7 +149,12 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
     },
   ],
   ['one that can price it', { tools: [{ type: 'shell' }] }, [RULES, undefined], {}],
-  ['none that can', { tools: [{ type: 'shell' }] }, [RULES, OTHER_TOOLS], { unpricedField: 'tools' }],
+  [
+    'none that can',
+    { tools: [{ type: 'shell' }] },
+    [RULES, OTHER_TOOLS],
+    { unpricedField: 'tools', unpricedName: 'shell' },
+  ],
 ])('what admission is asked of %s', (_what, fields, rules, question) => {
   expect(asksOfSources(factsOf(fields), rules)).toEqual(question);
 });

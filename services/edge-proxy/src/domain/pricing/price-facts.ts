@@ -8,8 +8,14 @@ import { JsonText } from '../json/json-text.js';
 /** Longer names and values are in no rule (libs/contracts/src/operator/profile.ts). */
 const NAME_LENGTH_MAX = 64;
 const VALUE_BYTES_MAX = 128;
-/** Different types of tools in one request; a request with more cannot be priced. */
+/** Different types and options of tools in one request; a request with more cannot be priced. */
 const TOOL_TYPES_MAX = 64;
+/** Options of one tool that are kept; a request with more cannot be priced. */
+const TOOL_OPTIONS_MAX = 64;
+/** Levels of objects in a tool whose members are read. */
+const TOOL_LEVELS_MAX = 3;
+/** Levels of namespaces within namespaces whose tools are read. */
+const NAMESPACE_LEVELS_MAX = 3;
 
 /** A top-level member of a request that a price may depend on. */
 export interface AskedMember {
@@ -22,12 +28,17 @@ export interface AskedMember {
   readonly value: string | null;
 }
 
-/** The tools of one type. */
+/** The tools of one type and the same options. */
 export interface AskedTools {
   readonly type: string;
   readonly count: number;
+  /**
+   * Members of a tool that is not a function, by their names joined by dots, without empty ones,
+   * null and false. A scalar as text; null: an object, a list or a long text.
+   */
+  readonly options: ReadonlyMap<string, string | null>;
   /** Members of theirs that are whole numbers: how many have it, and the sum. */
-  readonly bounds: ReadonlyMap<string, { readonly count: number; readonly sum: number }>;
+  readonly bounds: ReadonlyMap<string, ToolBound>;
 }
 
 /** What of a request its price may depend on, whatever the rules of its sources say. */
@@ -79,11 +90,15 @@ function scalarText(text: JsonText, start: number, end: number): string | null {
   return text.bytes[start] === QUOTE ? text.text(start, end) : text.bytes.toString('latin1', start, end);
 }
 
-/** Reads the tools of a request: of each its type, and the whole numbers beside it. */
+type Numbers = readonly (readonly [name: string, value: number])[];
+/** A member of a tool: its name, and where its value is. */
+type ToolMember = readonly [name: string, start: number, end: number];
+
+/** Reads the tools of a request: of each its type, its options, and its whole numbers. */
 class ToolFacts {
   isOdd = false;
   readonly #text: JsonText;
-  readonly #byType = new Map<string, { count: number; bounds: Map<string, { count: number; sum: number }> }>();
+  readonly #byKey = new Map<string, AskedTools & { count: number; bounds: Map<string, ToolBound> }>();
 
   constructor(text: JsonText) {
     this.#text = text;
@@ -92,18 +107,19 @@ class ToolFacts {
   see({ kind, start, onlyObjects }: Member): void {
     if (kind === 'null') return;
     if (kind !== 'array' || !onlyObjects) this.isOdd = true;
-    else this.#text.eachElement(start, (tool) => this.#tool(tool));
+    else this.#text.eachElement(start, (tool) => this.#tool(tool, 0));
   }
 
   all(): AskedTools[] {
-    return Array.from(this.#byType, ([type, facts]) => ({ type, ...facts }));
+    return [...this.#byKey.values()];
   }
 
   /** One without a type is a function where it has the name of one. */
-  #tool(start: number): number {
+  #tool(start: number, level: number): number {
     const text = this.#text;
     let type: string | null = null;
     let isNamed = false;
+    const members: ToolMember[] = [];
     const numbers: [string, number][] = [];
     const end = text.eachMember(start, (nameStart, nameEnd, value) => {
       const valueEnd = text.valueEnd(value);
@@ -112,25 +128,65 @@ class ToolFacts {
       if (isType && (type !== null || name !== 'type' || text.bytes[value] !== QUOTE)) this.isOdd = true;
       if (isType && valueEnd - value <= VALUE_BYTES_MAX) type = scalarText(text, value, valueEnd);
       else if (isType) this.isOdd = true;
+      else members.push([name, value, valueEnd]);
       if (name === 'name' || name === 'function') isNamed = true;
       const count = wholeNumber(text.bytes, value, valueEnd);
       if (count !== null) numbers.push([name, count]);
       return valueEnd;
     });
     if (type === null && !isNamed) this.isOdd = true;
-    this.#add(type ?? FUNCTION, numbers);
+    const options = new Map<string, string | null>();
+    if (type !== null && !FUNCTIONS.has(type)) this.#options(options, members, '', 1);
+    if (type === NAMESPACE) this.#namespace(members, level);
+    this.#add(type ?? FUNCTION, options, numbers);
     return end;
   }
 
+  /** The tools inside are tools like the others. */
+  #namespace(members: readonly ToolMember[], level: number): void {
+    const lists = members.filter(([name]) => foldCase(name) === 'tools');
+    if (lists.length > 1 || level >= NAMESPACE_LEVELS_MAX) this.isOdd = true;
+    for (const [name, start] of lists) {
+      if (kindOf(this.#text.bytes[start]) === 'null') continue;
+      this.#text.valueEnd(start);
+      if (name !== 'tools' || !this.#text.onlyObjects) this.isOdd = true;
+      else if (level < NAMESPACE_LEVELS_MAX) this.#text.eachElement(start, (tool) => this.#tool(tool, level + 1));
+    }
+  }
+
+  #options(options: Map<string, string | null>, members: readonly ToolMember[], before: string, level: number): void {
+    const text = this.#text;
+    for (const [name, start, end] of members) {
+      const path = `${before}${name}`;
+      const kind = kindOf(text.bytes[start]);
+      if (options.has(path) || options.size >= TOOL_OPTIONS_MAX) this.isOdd = true;
+      if (kind === 'null' || isEmpty(text, kind, start)) continue;
+      const value = kind === 'object' || kind === 'array' ? null : scalarText(text, start, end);
+      if (kind === 'boolean' && value === 'false') continue;
+      if (!DESCRIPTIONS.has(path)) options.set(path, value);
+      if (kind !== 'object' || level >= TOOL_LEVELS_MAX) continue;
+      const inner: ToolMember[] = [];
+      text.eachMember(start, (nameStart, nameEnd, from) => {
+        const to = text.valueEnd(from);
+        inner.push([nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd), from, to]);
+        return to;
+      });
+      this.#options(options, inner, `${path}.`, level + 1);
+    }
+  }
+
   /** A bound that is there twice is believed as little as the smaller of the two. */
-  #add(type: string, numbers: readonly (readonly [string, number])[]): void {
-    const known = this.#byType.get(type) ?? { count: 0, bounds: new Map<string, { count: number; sum: number }>() };
-    if (known.count === 0 && this.#byType.size >= TOOL_TYPES_MAX) {
-      this.isOdd = true;
-      return;
+  #add(type: string, options: ReadonlyMap<string, string | null>, numbers: Numbers): void {
+    const key = options.size === 0 ? type : JSON.stringify([type, ...options]);
+    let known = this.#byKey.get(key);
+    if (known === undefined) {
+      if (this.#byKey.size >= TOOL_TYPES_MAX) {
+        this.isOdd = true;
+        return;
+      }
+      this.#byKey.set(key, (known = { type, count: 0, options, bounds: new Map<string, ToolBound>() }));
     }
     known.count += 1;
-    this.#byType.set(type, known);
     if (numbers.length === 0) return;
     for (const [name, most] of new Map(sortedByNumber(numbers))) {
       const bound = known.bounds.get(name) ?? { count: 0, sum: 0 };
@@ -140,15 +196,35 @@ class ToolFacts {
   }
 }
 
+interface ToolBound {
+  readonly count: number;
+  readonly sum: number;
+}
+
+/** Their options are the client's own schemas. */
+const FUNCTIONS: ReadonlySet<string> = new Set(['function', 'custom']);
+/** A tool that holds other tools in its `tools`. */
+export const NAMESPACE = 'namespace';
+/** Texts for the model, which differ from tool to tool and price nothing. */
+const DESCRIPTIONS: ReadonlySet<string> = new Set(['name', 'description', 'tools', 'max_uses']);
+
+function isEmpty(text: JsonText, kind: string, start: number): boolean {
+  if (kind !== 'object' && kind !== 'array') return false;
+  const first = text.bytes[text.spaceEnd(start + 1)];
+  return first === CLOSE_BRACKET || first === CLOSE_BRACE;
+}
+
 /** What a tool without a type is. */
 export const FUNCTION = 'function';
 /** Members of the tools of one type that are numbers; what is beyond bounds nothing. */
 const BOUNDS_MAX = 16;
 const NUMBER_BYTES_MAX = 9;
 const QUOTE = 0x22;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;
 
 /** Of a name that is there twice the larger number is the last one. */
-function sortedByNumber(numbers: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
+function sortedByNumber(numbers: Numbers): Numbers {
   return numbers.length < 2 ? numbers : [...numbers].sort((one, other) => one[1] - other[1]);
 }
 

@@ -1,81 +1,220 @@
 import type { PricingRules } from './asks.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
-/** What an answer said of what its price depends on. */
+/** What a response reports of the things that its price depends on. */
 export interface SaidExtras {
-  /** What it says of its class, by the place of the rule. */
+  /** The class that it reports, by the index of the rule. */
   readonly classes: ReadonlyMap<number, string>;
   /** Uses by the path of the rules that they are counted at. */
-  readonly uses: ReadonlyMap<string, number>;
+  readonly uses: ReadonlyMap<string, ReportedUses>;
+  /** Names of reported values that change the price in a way that no price has. */
+  readonly unpriced: readonly string[];
+  /** The model that answered; null if the response does not name it. */
+  readonly model: string | null;
 }
 
-/** Collects what an answer says, from the whole of it or from the events of a stream. */
+export interface ReportedUses {
+  readonly count: number;
+  /** No item names what it used: they count only if the request asked for the tool. */
+  readonly isUnnamed: boolean;
+}
+
+/** Longer values are in no rule. */
+const VALUE_CHARS_MAX = 128;
+/** Length of a name on a usage record. */
+export const UNPRICED_NAME_CHARS_MAX = 64;
+/** Different values of one rule's `distinct` members, and items of one stream, that are kept. */
+const KEPT_NAMES_MAX = 1_024;
+
+/** Collects what a response reports, from the whole of it or from the events of a stream. */
 export class SaidReader {
   readonly #places: Places;
   readonly #classes = new Map<number, string>();
-  readonly #uses = new Map<string, number>();
+  readonly #counters = new Map<UsesPlace, Counter>();
+  readonly #unpriced = new Set<string>();
+  readonly #items = new Set<string>();
+  #model: string | null = null;
 
   constructor(rules: PricingRules) {
     this.#places = placesOf(rules);
   }
 
-  /** The answer, or an event's part that has its members. Later ones count. */
+  /** Reads a response, or the part of an event that has its members. Later values count. */
   see(answer: JsonRecord): void {
-    for (const { index, steps } of this.#places.classes) {
+    const { classes, uses, unpriced, model } = this.#places;
+    for (const { index, steps } of classes) {
       const [value] = valuesAt(answer, steps);
-      if (typeof value === 'string' && value.length <= CLASS_CHARS_MAX) this.#classes.set(index, value);
+      if (typeof value === 'string' && value.length <= VALUE_CHARS_MAX) this.#classes.set(index, value);
     }
-    for (const { path, steps } of this.#places.uses) {
-      const uses = usesOf(valuesAt(answer, steps));
-      if (uses !== null) this.#uses.set(path, Math.max(uses, this.#uses.get(path) ?? 0));
+    for (const place of uses) this.#count(place, answer, false);
+    for (const { name, steps, values } of unpriced) {
+      for (const value of valuesAt(answer, steps)) {
+        if (changesPrice(value, values)) this.#unpriced.add(nameOf(name, value));
+      }
+    }
+    if (model !== null) {
+      const [value] = valuesAt(answer, model);
+      if (typeof value === 'string' && value !== '') this.#model = value.slice(0, VALUE_CHARS_MAX);
+    }
+  }
+
+  /**
+   * Reads an item of the output that a stream completed. The response at the end of the stream may
+   * repeat it, or leave it out; either way it counts once.
+   */
+  seeItem(item: unknown): void {
+    if (!isRecord(item) || !this.#places.uses.some(({ steps: [first] }) => first?.names.includes('output'))) return;
+    const id = item['id'];
+    if (typeof id === 'string') {
+      if (this.#items.has(id) || this.#items.size >= KEPT_NAMES_MAX) return;
+      this.#items.add(id);
+    }
+    const answer = { output: [item] };
+    for (const place of this.#places.uses) {
+      if (place.steps[0]?.names.includes('output') === true) this.#count(place, answer, true);
     }
   }
 
   said(): SaidExtras | null {
-    if (this.#classes.size === 0 && this.#uses.size === 0) return null;
-    return { classes: this.#classes, uses: this.#uses };
+    const uses = new Map<string, ReportedUses>();
+    for (const [{ path, distinct }, counter] of this.#counters) {
+      const { total, names, hasUnnamed, most, sum } = counter;
+      if (total !== null) uses.set(path, { count: total, isUnnamed: false });
+      else if (distinct === null) uses.set(path, { count: Math.max(most, sum), isUnnamed: false });
+      else uses.set(path, { count: names.size === 0 && hasUnnamed ? 1 : names.size, isUnnamed: names.size === 0 });
+    }
+    if (this.#classes.size === 0 && uses.size === 0 && this.#unpriced.size === 0 && this.#model === null) return null;
+    return { classes: this.#classes, uses, unpriced: [...this.#unpriced], model: this.#model };
+  }
+
+  #count(place: UsesPlace, answer: JsonRecord, isPart: boolean): void {
+    const [total] = place.total === null ? NOWHERE : valuesAt(answer, place.total);
+    const values = valuesAt(answer, place.steps);
+    const isTotal = Number.isSafeInteger(total) && (total as number) >= 0;
+    if (values.length === 0 && !isTotal) return;
+    let counter = this.#counters.get(place);
+    if (counter === undefined) {
+      counter = { total: null, most: 0, sum: 0, names: new Set(), hasUnnamed: false };
+      this.#counters.set(place, counter);
+    }
+    if (isTotal) counter.total = Math.max(total as number, counter.total ?? 0);
+    if (place.distinct !== null) addNames(counter, values, place.distinct);
+    else if (isPart) counter.sum += usesOf(values);
+    else counter.most = Math.max(counter.most, usesOf(values));
   }
 }
 
-/** Where the answers of a source say something: the paths of its rules, taken apart. */
+interface Counter {
+  total: number | null;
+  /** Of one response, or event of it. */
+  most: number;
+  /** Of the items of a stream. */
+  sum: number;
+  readonly names: Set<string>;
+  hasUnnamed: boolean;
+}
+
+function addNames(counter: Counter, values: readonly unknown[], distinct: readonly (readonly string[])[]): void {
+  for (const value of values) {
+    const name = distinct.map((member) => memberOf(value, member)).find(isSet);
+    if (typeof name !== 'string' && typeof name !== 'number') counter.hasUnnamed = true;
+    else if (counter.names.size < KEPT_NAMES_MAX) counter.names.add(String(name).slice(0, VALUE_CHARS_MAX));
+  }
+}
+
+function changesPrice(value: unknown, values: readonly string[]): boolean {
+  if (values.length === 0) return isSet(value) && value !== 0 && value !== false;
+  return typeof value === 'string' && values.includes(value.toLowerCase());
+}
+
+function nameOf(name: string, value: unknown): string {
+  return (typeof value === 'string' ? `${name}:${value}` : name).slice(0, UNPRICED_NAME_CHARS_MAX);
+}
+
+/** The paths of a source's rules, parsed. */
 interface Places {
   readonly classes: readonly { readonly index: number; readonly steps: readonly Step[] }[];
-  readonly uses: readonly { readonly path: string; readonly steps: readonly Step[] }[];
+  readonly uses: readonly UsesPlace[];
+  readonly unpriced: readonly {
+    readonly name: string;
+    readonly steps: readonly Step[];
+    readonly values: readonly string[];
+  }[];
+  readonly model: readonly Step[] | null;
+}
+
+interface UsesPlace {
+  readonly path: string;
+  readonly steps: readonly Step[];
+  readonly total: readonly Step[] | null;
+  /** Members by which items are the same use. */
+  readonly distinct: readonly (readonly string[])[] | null;
 }
 
 interface Step {
-  readonly name: string;
+  readonly names: readonly string[];
   readonly isList: boolean;
-  /** Of a list's items. */
-  readonly type: string | undefined;
+  /** Of a list's items: all must hold. */
+  readonly conditions: readonly Condition[];
+}
+
+interface Condition {
+  readonly member: readonly string[];
+  readonly isNegated: boolean;
+  /** The empty value stands for an absent member. */
+  readonly values: ReadonlySet<string>;
 }
 
 const knownPlaces = new WeakMap<PricingRules, Places>();
 
-/** Rules are asked for with every event of every stream, and taken apart once. */
+/** Rules are read with every event of every stream, and parsed once. */
 function placesOf(rules: PricingRules): Places {
   const known = knownPlaces.get(rules);
   if (known !== undefined) return known;
-  const classes = rules.classes.flatMap(({ answersAt }, index) =>
-    answersAt === null ? [] : [{ index, steps: stepsOf(answersAt) }],
-  );
-  const paths = new Set(rules.tools.flatMap(({ reportedAt }) => reportedAt ?? []));
-  const places = { classes, uses: Array.from(paths, (path) => ({ path, steps: stepsOf(path) })) };
+  const uses = new Map<string, UsesPlace>();
+  for (const { reportedAt: path, totalAt, distinct } of rules.tools) {
+    if (path === null || uses.has(path)) continue;
+    uses.set(path, {
+      path,
+      steps: stepsOf(path),
+      total: totalAt === undefined ? null : stepsOf(totalAt),
+      distinct: distinct?.map((member) => member.split('.')) ?? null,
+    });
+  }
+  const places: Places = {
+    classes: rules.classes.flatMap(({ answersAt }, index) =>
+      answersAt === null ? [] : [{ index, steps: stepsOf(answersAt) }],
+    ),
+    uses: [...uses.values()],
+    unpriced: Object.entries(rules.unpricedAnswers ?? {}).map(([path, values]) => {
+      const steps = stepsOf(path);
+      return { name: steps.at(-1)?.names[0] ?? '', steps, values: values.map((value) => value.toLowerCase()) };
+    }),
+    model: rules.modelAt === undefined ? null : stepsOf(rules.modelAt),
+  };
   knownPlaces.set(rules, places);
   return places;
 }
 
-const STEP = /^([a-z0-9_]+)(\[(?:type=([a-z0-9_]+))?\])?$/;
+const STEP = /([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)/g;
 
 /** The form of a path is that of the contract (`answerPath`). */
 function stepsOf(path: string): Step[] {
-  return path.split('.').map((step) => {
-    const [, name = '', list, type] = STEP.exec(step) ?? [];
-    return { name, isList: list !== undefined, type };
-  });
+  return Array.from(path.matchAll(STEP), ([, names = '', list]) => ({
+    names: names.split('|'),
+    isList: list !== undefined,
+    conditions: (list ?? '[]').slice(1, -1).split(',').filter(Boolean).map(conditionOf),
+  }));
 }
 
-/** Of a complete answer. */
+function conditionOf(text: string): Condition {
+  const [left = '', values = ''] = text.split('=', 2);
+  const isNegated = left.endsWith('!');
+  const member = (isNegated ? left.slice(0, -1) : left).split('.');
+  return { member, isNegated, values: new Set(values.split('|')) };
+}
+
+/** Of a complete response. */
 export function saidIn(answer: JsonRecord, rules: PricingRules | undefined): SaidReader | null {
   if (rules === undefined) return null;
   const reader = new SaidReader(rules);
@@ -83,12 +222,8 @@ export function saidIn(answer: JsonRecord, rules: PricingRules | undefined): Sai
   return reader;
 }
 
-/** Longer ones are in no rule. */
-const CLASS_CHARS_MAX = 128;
-
-/** Numbers are added, other items are counted; null: nothing is said. */
-function usesOf(values: readonly unknown[]): number | null {
-  if (values.length === 0) return null;
+/** Numbers are added, other values are counted. */
+function usesOf(values: readonly unknown[]): number {
   let uses = 0;
   for (const value of values) {
     if (Array.isArray(value)) uses += value.length;
@@ -100,18 +235,35 @@ function usesOf(values: readonly unknown[]): number | null {
 
 const NOWHERE: readonly unknown[] = [];
 
-/** The values at a path, those that are set. Most events have nothing of its first name. */
+/** The values at a path, without null. Most events have nothing of its first name. */
 function valuesAt(answer: JsonRecord, steps: readonly Step[]): readonly unknown[] {
   const [first] = steps;
-  if (first === undefined || !isSet(answer[first.name])) return NOWHERE;
+  if (first === undefined || !first.names.some((name) => isSet(answer[name]))) return NOWHERE;
   let found: readonly unknown[] = [answer];
-  for (const { name, isList, type } of steps) {
-    const values = found.flatMap((each) => (isRecord(each) && Object.hasOwn(each, name) ? [each[name]] : []));
+  for (const { names, isList, conditions } of steps) {
+    const values = found.flatMap((each) =>
+      isRecord(each) ? names.flatMap((name) => (Object.hasOwn(each, name) ? [each[name]] : [])) : [],
+    );
     if (!isList) found = values.filter(isSet);
     else {
       const items = values.flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : []));
-      found = items.filter((item) => type === undefined || (isRecord(item) && item['type'] === type));
+      found = items.filter((item) => conditions.every((condition) => holds(item, condition)));
     }
   }
   return found;
+}
+
+function holds(item: unknown, { member, isNegated, values }: Condition): boolean {
+  const value = memberOf(item, member);
+  const text = typeof value === 'object' ? (value === null ? '' : 'object') : String(value ?? '');
+  return values.has(text) !== isNegated;
+}
+
+function memberOf(item: unknown, member: readonly string[]): unknown {
+  let value = item;
+  for (const name of member) {
+    if (!isRecord(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
 }

@@ -9,6 +9,7 @@ const EXTRAS = figuresOfVersion(PRICE_WITH_EXTRAS).extras as PriceExtras;
 const asking = (name: PriceClass = 'standard', field = '', once: readonly string[] = []) => ({
   asked: { class: name, units: {}, field },
   once,
+  models: ['lab/one'],
 });
 const said = (answer: object) => saidIn({ ...answer }, RULES)?.said() ?? null;
 
@@ -68,7 +69,8 @@ test('uses that two units share are of the one that was asked for, and counted o
   const rules = { ...RULES, tools: [tool('web_search'), tool('other'), tool('other'), ...others] };
   const answer = saidIn({ output: [{ type: 'web_search_call' }, { type: 'web_search_call' }] }, rules)?.said() ?? null;
   const unitsOf = (units: Record<string, number>) =>
-    servedOf(rules, { asked: { class: 'standard', units, field: 'tools' }, once: [] }, answer, EXTRAS).served.units;
+    servedOf(rules, { asked: { class: 'standard', units, field: 'tools' }, once: [], models: [] }, answer, EXTRAS)
+      .served.units;
   expect(unitsOf({ other: 5 })).toEqual({ other: 2 });
   expect(unitsOf({ web_search: 5, other: 5 })).toEqual({ web_search: 2 });
   expect(unitsOf({})).toEqual({ web_search: 2 });

@@ -1,54 +1,98 @@
 import { UNIT_USES_MAX, type AskedExtras } from '@gateway/contracts/messages';
 import { classPrices, STANDARD, unitPrice, type PriceClass, type PriceExtras, type Served } from '@gateway/metering';
 import type { PricingRules } from './asks.js';
-import type { SaidExtras } from './said-extras.js';
+import { isSameModel } from './model-names.js';
+import { UNPRICED_NAME_CHARS_MAX, type ReportedUses, type SaidExtras } from './said-extras.js';
 
 /** What is billed, and what of it has no price: for the operator. */
 export interface ServedFinding {
   readonly served: Served;
-  /** Class or unit that was reported and has no price; empty: there is none. */
+  /**
+   * Names of what was served and has no price: a class, a unit, a value that changes the price, or
+   * `model:<name>` of another model than the one that was sent.
+   */
   readonly unpriced: readonly string[];
+}
+
+/** What was sent to a source. */
+export interface SentCall {
+  readonly asked: AskedExtras;
+  /** Units of tools that were asked for and that no response counts. */
+  readonly once: readonly string[];
+  /** Names of the model, at the source and here. */
+  readonly models: readonly string[];
 }
 
 const PLAIN: ServedFinding = { served: STANDARD, unpriced: [] };
 
 /**
- * What a call is billed as (docs/behaviour.md#classes-and-units): what the answer says, else what
- * was asked for. A class without a price is billed as standard; a unit without one stays in the
- * record and costs nothing.
- * @param once units of tools that were asked for and that no answer counts
+ * What a call is billed as (docs/behaviour.md#classes-and-units): what the response reports, else
+ * what the request asked for. A class without a price is billed as standard; a unit without one
+ * stays in the record and costs nothing.
  */
 export function servedOf(
   rules: PricingRules | undefined,
-  { asked, once }: { readonly asked: AskedExtras; readonly once: readonly string[] },
+  { asked, once, models }: SentCall,
   said: SaidExtras | null,
   extras: PriceExtras | null,
 ): ServedFinding {
   if (rules === undefined || (asked.class === 'standard' && once.length === 0 && said === null)) return PLAIN;
-  const unpriced: string[] = [];
+  const unpriced = [...(said?.unpriced ?? [])];
   const name = servedClass(rules, asked, said, unpriced);
   const isSold = classPrices(name, extras) !== undefined;
   if (!isSold) unpriced.push(name);
-  const units = usedUnits(rules, asked, said);
+  const units = usedUnits(rules, asked, said, extras);
   for (const unit of once) addUses(units, unit, 1);
   for (const unit of units.keys()) if (unitPrice(unit, extras) === null) unpriced.push(unit);
+  const model = said?.model ?? null;
+  if (model !== null && !models.some((each) => isSameModel(each, model))) {
+    unpriced.push(`model:${model}`.slice(0, UNPRICED_NAME_CHARS_MAX));
+  }
   if ((name === 'standard' || !isSold) && units.size === 0) return { served: STANDARD, unpriced };
   return { served: { class: isSold ? name : 'standard', units: Object.fromEntries(units) }, unpriced };
 }
 
 /**
- * Tools of several units may be counted at one place: the uses are of the first unit that was asked
- * for, else of the first one.
+ * Tools of several units may be counted at one place. The uses are of the most expensive unit that
+ * was asked for there, else of the first rule's.
  */
-function usedUnits({ tools }: PricingRules, asked: AskedExtras, said: SaidExtras | null): Map<string, number> {
+function usedUnits(
+  { tools }: PricingRules,
+  asked: AskedExtras,
+  said: SaidExtras | null,
+  extras: PriceExtras | null,
+): Map<string, number> {
   const units = new Map<string, number>();
   for (const [path, uses] of said?.uses ?? []) {
     const counted = tools.filter(({ reportedAt }) => reportedAt === path);
-    const { unit } = counted.find((rule) => Object.hasOwn(asked.units, rule.unit)) ?? counted[0] ?? {};
-    if (unit === undefined || uses === 0) continue;
-    addUses(units, unit, uses);
+    const unit = usedUnit(counted, asked, uses, extras);
+    if (unit !== undefined && uses.count > 0) addUses(units, unit, uses.count);
   }
   return units;
+}
+
+function usedUnit(
+  counted: PricingRules['tools'],
+  asked: AskedExtras,
+  { isUnnamed }: ReportedUses,
+  extras: PriceExtras | null,
+): string | undefined {
+  const sizes = counted.flatMap(({ unit, otherSizes = [] }) => [unit, ...otherSizes]);
+  const known = sizes.filter((unit) => Object.hasOwn(asked.units, unit));
+  if (known.length > 0) return mostExpensive(known, extras);
+  const [first] = counted;
+  return isUnnamed || first === undefined
+    ? undefined
+    : mostExpensive([first.unit, ...(first.otherSizes ?? [])], extras);
+}
+
+/** Of those with a price; the first if none has one. */
+function mostExpensive(units: readonly string[], extras: PriceExtras | null): string | undefined {
+  const price = (unit: string): bigint => unitPrice(unit, extras) ?? -1n;
+  return units.reduce<string | undefined>(
+    (most, unit) => (most === undefined || price(unit) > price(most) ? unit : most),
+    undefined,
+  );
 }
 
 /** Up to {@link UNIT_USES_MAX}: a record with more cannot be read. */
@@ -56,7 +100,6 @@ function addUses(units: Map<string, number>, unit: string, uses: number): void {
   units.set(unit, Math.min((units.get(unit) ?? 0) + uses, UNIT_USES_MAX));
 }
 
-/** By each rule what the answer says, else what was asked for; one that is not standard counts. */
 function servedClass(
   { classes }: PricingRules,
   asked: AskedExtras,
@@ -69,7 +112,7 @@ function servedClass(
     const unsaid = field === asked.field ? asked.class : 'standard';
     const known = value !== undefined && Object.hasOwn(answers, value) ? answers[value] : undefined;
     const name = value === undefined ? unsaid : known;
-    if (name === undefined) unpriced.push(value ?? '');
+    if (name === undefined) unpriced.push((value ?? '').slice(0, UNPRICED_NAME_CHARS_MAX));
     else if (name !== 'standard') served = name;
   }
   return served;
