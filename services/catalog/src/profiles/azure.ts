@@ -34,8 +34,6 @@ export const AZURE_ERRORS: ProviderProfile['errors'] = [
   { status: 400, code: null, text: 'Could not find an existing deployment to match the model', class: 'model' },
   { status: 404, code: null, text: 'Resource not found', class: 'not_found' },
   { status: 404, code: 'api_not_supported', text: null, class: 'model' },
-  { status: 400, code: 'content_filter', text: null, class: 'content' },
-  { status: 400, code: 'content_policy_violation', text: null, class: 'content' },
   { status: 400, code: 'context_length_exceeded', text: null, class: 'body' },
   { status: 400, code: 'unsupported_parameter', text: null, class: 'body' },
   { status: 400, code: null, text: 'Unrecognized request argument supplied', class: 'body' },
@@ -45,7 +43,6 @@ export const AZURE_ERRORS: ProviderProfile['errors'] = [
   { status: 429, code: 'no_capacity', text: null, class: 'overload' },
   { status: 429, code: null, text: 'experiencing high demand|temporarily unable to process', class: 'overload' },
   { status: 429, code: 'RateLimitReached', text: null, class: 'quota' },
-  { status: 429, code: '429', text: null, class: 'quota' },
 ];
 
 /** What catches callers of the models of OpenAI on Azure, whatever the form of the URL. */

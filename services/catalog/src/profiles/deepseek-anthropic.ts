@@ -39,7 +39,6 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
     unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
   errors: [
-    { status: 400, code: null, text: 'Content Exists Risk', class: 'content' },
     { status: 400, code: null, text: 'must be passed back', class: 'body' },
     { status: 400, code: null, text: 'Model Not Exist|supported API model names', class: 'model' },
   ],

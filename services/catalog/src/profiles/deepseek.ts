@@ -45,7 +45,6 @@ export const DEEPSEEK: ProviderProfile = {
   },
   errors: [
     { status: 400, code: null, text: 'Model Not Exist|The supported API model names are', class: 'model' },
-    { status: 400, code: null, text: 'Content Exists Risk', class: 'content' },
     { status: 400, code: null, text: 'maximum context length is', class: 'body' },
     { status: 400, code: null, text: 'Failed to deserialize the JSON body', class: 'body' },
   ],

@@ -45,7 +45,6 @@ export const FOUNDRY: ProviderProfile = {
     { status: null, code: 'unknown_model', text: null, class: 'model' },
     { status: 422, code: 'Invalid input', text: null, class: 'body' },
     { status: 400, code: 'unrecognized_request_argument', text: null, class: 'body' },
-    { status: 400, code: null, text: 'management policy', class: 'content' },
     { status: 410, code: null, text: null, class: 'model' },
   ],
   unlimitedMaxTokens: [],

@@ -31,7 +31,6 @@ export const LLAMACPP: ProviderProfile = {
   },
   errors: [
     { status: 401, code: 'authentication_error', text: 'Invalid API Key', class: 'credential' },
-    { status: 400, code: 'exceed_context_size_error', text: null, class: 'body' },
     { status: null, code: 'exceed_context_size_error', text: null, class: 'body' },
     { status: 503, code: 'unavailable_error', text: 'Loading model', class: 'overload' },
     { status: 404, code: 'not_found_error', text: 'File Not Found', class: 'not_found' },

@@ -91,8 +91,6 @@ export const MISTRAL: ProviderProfile = {
   },
   errors: [
     { status: 400, code: 'invalid_model', text: null, class: 'model' },
-    { status: 400, code: '1500', text: null, class: 'model' },
-    { status: 422, code: null, text: 'extra_forbidden', class: 'body' },
     { status: 429, code: null, text: 'Service tier capacity exceeded', class: 'overload' },
     { status: 400, code: null, text: 'Too many tokens in batch', class: 'body' },
   ],

@@ -46,7 +46,6 @@ export const MOONSHOT: ProviderProfile = {
     { status: 404, code: 'resource_not_found_error', text: null, class: 'model' },
     { status: null, code: 'engine_overloaded_error', text: null, class: 'overload' },
     { status: 429, code: 'rate_limit_reached_error', text: null, class: 'quota' },
-    { status: null, code: 'content_filter', text: null, class: 'content' },
     { status: null, code: null, text: 'considered high risk', class: 'content' },
     { status: null, code: null, text: 'exceeded model token limit|Input token length too long', class: 'body' },
     { status: 400, code: null, text: '^invalid (temperature|thinking|top_p)', class: 'body' },

@@ -174,7 +174,6 @@ export const OPENAI: ProviderProfile = {
     { status: null, code: 'server_is_overloaded', text: null, class: 'overload' },
     { status: null, code: 'service_unavailable_error', text: null, class: 'overload' },
     { status: null, code: 'previous_response_not_found', text: null, class: 'item' },
-    { status: null, code: 'invalid_prompt', text: null, class: 'content' },
     { status: null, code: 'cyber_policy', text: null, class: 'content' },
     { status: null, code: 'image_content_policy_violation', text: null, class: 'content' },
     { status: 400, code: null, text: 'Invalid service_tier argument', class: 'forbidden' },

@@ -33,7 +33,6 @@ export const SGLANG: ProviderProfile = {
   errors: [
     { status: 500, code: null, text: "longer than the model's context length", class: 'body' },
     { status: 503, code: null, text: 'The request queue is full', class: 'overload' },
-    { status: null, code: '503', text: null, class: 'overload' },
     {
       status: 400,
       code: 'BadRequestError',

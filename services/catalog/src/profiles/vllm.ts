@@ -30,12 +30,6 @@ export const VLLM: ProviderProfile = {
     unpricedFields: {},
   },
   errors: [
-    {
-      status: 401,
-      code: null,
-      text: '^\\{"error":\\s*"Unauthorized"\\}$',
-      class: 'credential',
-    },
     { status: 404, code: 'NotFoundError', text: 'The model `.*` does not exist', class: 'model' },
     { status: 404, code: 'invalid_request_error', text: "Response with id '.*' not found", class: 'item' },
     { status: 503, code: 'Service Unavailable', text: 'currently busy', class: 'overload' },

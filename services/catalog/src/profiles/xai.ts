@@ -102,7 +102,6 @@ export const XAI: ProviderProfile = {
       text: 'used all available credits or reached its monthly spending limit',
       class: 'funds',
     },
-    { status: 403, code: null, text: 'Content violates usage guidelines', class: 'content' },
     {
       status: 404,
       code: null,
@@ -111,7 +110,6 @@ export const XAI: ProviderProfile = {
     },
     { status: null, code: null, text: 'model is currently at capacity', class: 'overload' },
     { status: null, code: 'The service is currently unavailable', text: null, class: 'overload' },
-    { status: null, code: null, text: 'Timed out waiting for first token', class: 'late' },
     { status: 400, code: null, text: 'maximum prompt length is \\d+ but the request contains', class: 'body' },
     { status: 400, code: null, text: 'Argument not supported on this model', class: 'body' },
     { status: 410, code: null, text: null, class: 'body' },
