@@ -94,6 +94,7 @@ export const ANTHROPIC: ProviderProfile = {
     'A refusal is HTTP 200 with stop_reason refusal; refused before any output is not charged although usage reports tokens; refused mid-stream is charged.',
     'The answering model (response.model) may differ from the asked one under fallbacks; price by iterations[].model or response.model.',
     'message_delta.usage counts are cumulative totals that replace those of message_start, never add them; with server tools input_tokens grows between the two.',
+    'Fast mode (speed) needs its beta header on Opus 5 and older models; Opus 5.5 and Fable 5.2 need none.',
     'usage.service_tier never says fast; fast mode is answered at usage.speed and may come back standard.',
     'inference_geo may be set for the whole workspace: an unasked factor of 1.1 shows only at usage.inference_geo, and is on the record as unpriced.',
     'Code execution is billed by the hour of its container and counted in no response: where it has a price (unit code_execution_hour), a request that asks for it is charged one hour.',

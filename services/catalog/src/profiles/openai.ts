@@ -192,7 +192,7 @@ export const OPENAI: ProviderProfile = {
     "The same Fast tier answers 'fast' on gpt-6 models and 'priority' on gpt-5.6 models, whichever of the two names was asked.",
     'Since gpt-5.6 cache writes cost 1.25 of input and are reported inside input_tokens: uncached = input - cached - cache_write.',
     "A web search is the provider's own count at tool_usage.web_search.num_requests, else each web_search_call whose action is a search; opening a page and searching in it cost nothing.",
-    'A container (code interpreter, hosted shell) is billed once for each container of a response, by its memory: units container (1 GB), container_4g, container_16g, container_64g. Network access and skills have no price.',
+    'A container (code interpreter, hosted shell) is billed once for each container of a response, by its memory: units container (1 GB), container_4g, container_16g, container_64g. Network access and skills have no price. The bundled list has the price of 1 GB alone.',
     'A container that a request names by its ID is billed once for each response that uses it, also in a later response of the same session, at the most expensive size that the model has a price for: the ID does not show the size.',
     'Image generation as a tool is charged in tokens of another model, at tool_usage.image_gen beside usage: units image_gen_input and image_gen_output, a use being a token.',
     'A stored prompt brings tools that a request does not show. What the response reports of them is charged if it has a price, else it is on the record as unpriced.',

@@ -120,6 +120,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
     "A model has to be enabled in Model Garden first: 400 FAILED_PRECONDITION, an operator's fault.",
     'output_config was refused as extra input (2026-03) and effort-2025-11-24 and structured-outputs-2025-11-13 as beta headers (the first as late as 2026-07); may depend on the model.',
     "The anthropic-version HEADER: one gateway strips it saying Vertex does not take it, Claude Code's documentation says gateways must forward it; sending it was not seen to fail.",
+    'Fast mode (speed: fast) is sold at twice every token price; web search stays at its usual price.',
     'The answer of rawPredict has no service_tier and cache_creation names both 5m and 1h writes; clients send ttl 1h, no answer with a 1h write was seen.',
     'Location global routes anywhere, regions (from Sonnet 4.5 on) guarantee the place; check whether their prices differ.',
     'One client reads usage.extra_properties.google.traffic_type and asks for priority by the header X-Vertex-AI-LLM-Shared-Request-Type with Claude too; no answer with it was seen.',

@@ -6,7 +6,7 @@ import {
   type ProviderView,
   type SourceView,
 } from '@gateway/contracts/operator';
-import { listedModelsOf, type ListedModel } from '../price-lists/bundled-list.js';
+import { laterCosts, listedModelsOf, type ListedModel } from '../price-lists/bundled-list.js';
 import { planProvider, sourceIdOf, type PlannedModel } from '../price-lists/provider-document.js';
 import type { OperatorApi } from './operator-api.js';
 import { readOptions, Unfit, type Output, type Program, type ProgramContext } from './program.js';
@@ -64,7 +64,7 @@ async function addProvider({ words, fields, api, env, to }: ProgramContext): Pro
     markup,
   });
   const tried = await api.post<ApplyAnswer>('/apply?dryRun=true', { objects: plan.objects });
-  to.out(`Prices of the bundled list of ${list.date}, in USD (of tokens: per million).\n`);
+  to.out(`Prices of the bundled list, assembled on ${list.assembledOn}, in USD (of tokens: per million).\n`);
   const change = new Map(tried.changes.map((one) => [`${one.kind} ${one.id}`, one.change]));
   to.out(`provider ${providerId} (${profile.name}): ${change.get(`provider ${providerId}`) ?? 'unchanged'}\n`);
   if (there !== null && credential !== null)
@@ -82,6 +82,7 @@ async function addProvider({ words, fields, api, env, to }: ProgramContext): Pro
     return 1;
   }
   const { inForce } = await api.post<ApplyAnswer>('/apply', { objects: plan.objects });
+  if (plan.later.length > 0) await api.post<ApplyAnswer>('/apply', { objects: plan.later });
   sayWhatIsNext(to, inForce, plan.models);
   const tested = plan.models[0];
   if (tested === undefined || options.flags.has('no-test')) return 0;
@@ -118,12 +119,25 @@ function modelInWords(model: PlannedModel, change: ReadonlyMap<string, string>):
     prices === null
       ? '  it has no price, so it is not sold: put one'
       : `  price ${pricesInWords(prices)}${isModelThere ? ' (stays)' : ''}`,
-    `  cost ${pricesInWords(listed.costs)} (${listed.date})`,
+    `  cost ${pricesInWords(listed.costs)} (read ${listed.date})`,
+    ...datesInWords(listed),
     ...(prices === null ? [] : [`  ${marginInWords(margin)}`]),
     ...(listed.note === undefined ? [] : [`  note: ${listed.note}`]),
     `  source ${sourceId}: ${isSourceThere ? 'is there, stays as it is' : (change.get(`source ${sourceId}`) ?? 'unchanged')}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** What changes on a day that is known. */
+function datesInWords(listed: ListedModel): string[] {
+  const later = laterCosts(listed);
+  const { endsOn } = listed;
+  return [
+    ...(later === null
+      ? []
+      : [`  from ${later.effectiveFrom.slice(0, 10)}: cost ${pricesInWords(later.costs)} (scheduled)`]),
+    ...(endsOn === undefined ? [] : [`  WARNING: the provider ends this model on ${endsOn}`]),
+  ];
 }
 
 function sayWhatIsNext(to: Output, inForce: boolean, models: readonly PlannedModel[]): void {

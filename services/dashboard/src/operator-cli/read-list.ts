@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { bundledList, bundledPrices, type BundledList } from '../price-lists/bundled-list.js';
+import { bundledList, bundledPrices, listOn, type BundledList } from '../price-lists/bundled-list.js';
 import { readLitellm } from '../price-lists/litellm.js';
 import { readModelsDev } from '../price-lists/models-dev.js';
 import { LIST_FORMATS, WrongList, type ListFormat, type PriceList } from '../price-lists/price-list.js';
@@ -15,9 +15,13 @@ const ADDRESSES: Readonly<Record<Exclude<ListFormat, 'bundled'>, string>> = {
 };
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The list that comes with this release. */
+/** The list that comes with this release, as it is today. */
 export function readBundledList(): BundledList {
-  return bundledList.parse(JSON.parse(readFileSync(BUNDLED, 'utf8')));
+  return today(bundledList.parse(JSON.parse(readFileSync(BUNDLED, 'utf8'))));
+}
+
+function today(list: BundledList): BundledList {
+  return listOn(list, new Date().toISOString().slice(0, 10));
 }
 
 /**
@@ -47,7 +51,7 @@ export async function readPriceList(
 function bundledFrom(value: unknown): PriceList {
   const read = bundledList.safeParse(value);
   if (!read.success) throw new Unfit('the file has not the form of the bundled list');
-  return bundledPrices(read.data);
+  return bundledPrices(today(read.data));
 }
 
 function textOfFile(file: string): string {

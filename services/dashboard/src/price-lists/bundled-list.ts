@@ -3,10 +3,11 @@ import { profileId, scalars } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { listNamesOf } from './list-names.js';
 import type { PriceList } from './price-list.js';
-import { prices } from './prices.js';
+import { prices, type Prices } from './prices.js';
 
-/** A month or a day. */
-const date = z.string().regex(/^\d{4}-\d{2}(-\d{2})?$/);
+/** A year, a month or a day. */
+const date = z.string().regex(/^\d{4}(-\d{2}(-\d{2})?)?$/);
+const source = z.string().min(1).max(500);
 
 /** A model at one provider, with what it cost there on a day. */
 export const listedModel = z.strictObject({
@@ -21,18 +22,49 @@ export const listedModel = z.strictObject({
   contextLength: z.int().min(1).nullable(),
   maxOutputTokens: z.int().min(1).nullable(),
   costs: prices,
+  /** The last UTC day of `costs`, with the costs that follow. */
+  validUntil: z.iso.date().optional(),
+  afterwards: prices.optional(),
+  /** The UTC day from which the provider no longer serves the model. */
+  endsOn: z.iso.date().optional(),
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
-  /** Where the costs were read. */
-  source: z.string().min(1).max(500),
+  /** Where the costs were read, and when. */
+  source,
   date,
-  /** What whoever sets a price should know. */
+  /** Figures of the costs, or dates, that were read elsewhere. */
+  moreSources: z
+    .array(z.strictObject({ figures: z.string().min(1).max(100), source, date }))
+    .max(8)
+    .optional(),
+  /** Facts that an operator who sets a price needs. */
   note: z.string().max(300).optional(),
 });
 export type ListedModel = z.infer<typeof listedModel>;
 
-/** `lists/models.json`. */
-export const bundledList = z.strictObject({ date: z.iso.date(), models: z.array(listedModel).max(1_000) });
+/** `lists/models.json`: figures of different days, put together on one. */
+export const bundledList = z.strictObject({ assembledOn: z.iso.date(), models: z.array(listedModel).max(1_000) });
 export type BundledList = z.infer<typeof bundledList>;
+
+/**
+ * The list as it is on a UTC day: with the costs in force and without models that have ended.
+ * `validUntil` and `afterwards` are left where a change is still to come.
+ */
+export function listOn(list: BundledList, today: string): BundledList {
+  const models = list.models.flatMap(({ validUntil, afterwards, ...model }): ListedModel[] => {
+    if (model.endsOn !== undefined && model.endsOn <= today) return [];
+    if (validUntil === undefined || afterwards === undefined) return [model];
+    return validUntil < today ? [{ ...model, costs: afterwards }] : [{ ...model, validUntil, afterwards }];
+  });
+  return { ...list, models };
+}
+
+const DAY_MS = 86_400_000;
+
+/** The costs that are to come, and from when; null: none are known. */
+export function laterCosts({ validUntil, afterwards }: ListedModel): { costs: Prices; effectiveFrom: string } | null {
+  if (validUntil === undefined || afterwards === undefined) return null;
+  return { costs: afterwards, effectiveFrom: new Date(Date.parse(validUntil) + DAY_MS).toISOString() };
+}
 
 /** The listed models of a profile's provider. */
 export function listedModelsOf({ models }: BundledList, profile: string): ListedModel[] {
@@ -44,7 +76,7 @@ export function listedModelsOf({ models }: BundledList, profile: string): Listed
 export function bundledPrices(list: BundledList): PriceList {
   return {
     format: 'bundled',
-    date: list.date,
+    date: list.assembledOn,
     find: ({ profile, upstreamModel }) =>
       listedModelsOf(list, profile).find(({ model }) => model === upstreamModel)?.costs ?? null,
   };

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
-import { bundledList, bundledPrices, listedModelsOf } from './bundled-list.js';
+import { bundledList, bundledPrices, laterCosts, listedModelsOf, listOn } from './bundled-list.js';
+import { planProvider } from './provider-document.js';
 import { readLitellm } from './litellm.js';
 import { readModelsDev } from './models-dev.js';
 import { belowCost, figuresOf } from './margins.js';
@@ -24,6 +25,119 @@ test('the bundled list has fifty models and more, each once at its provider', ()
 
 test('no cost of the bundled list is above itself with a markup', () => {
   for (const { costs } of BUNDLED.models) expect(belowCost(figuresOf(markedUp(costs, 1n), costs))).toEqual([]);
+});
+
+const listed = (provider: string, model: string) => {
+  const found = BUNDLED.models.find((one) => one.provider === provider && one.model === model);
+  if (found === undefined) throw new Error(`${provider} ${model}`);
+  return found;
+};
+const long = (input: string, cached: string, write: string, output: string) => ({
+  tiers: [
+    {
+      aboveInputTokens: 272_000,
+      inputPerMillion: input,
+      cachedInputPerMillion: cached,
+      cacheWritePerMillion: write,
+      outputPerMillion: output,
+    },
+  ],
+});
+
+test.each([
+  ['openai', 'gpt-6-astra', { classes: { priority: long('40.00', '4.00', '50.00', '150.00') } }],
+  ['openai', 'gpt-6-astra', { classes: { flex: { inputPerMillion: '5.00', outputPerMillion: '25.00' } } }],
+  ['openai', 'gpt-6.1-sol', { classes: { priority: long('8.00', '0.40', '10.00', '30.00') } }],
+  ['openai', 'gpt-6.1-terra', { classes: { flex: long('1.00', '0.05', '1.25', '3.75') } }],
+  ['openai', 'gpt-5.6-luna', { cacheWritePerMillion: '0.25', ...long('0.40', '0.04', '0.50', '1.80') }],
+  ['openai', 'gpt-5.6-sol', { classes: { priority: long('16.00', '1.60', '20.00', '60.00') } }],
+  ['openai', 'gpt-5.5', { classes: { priority: { inputPerMillion: '12.50', outputPerMillion: '75.00' } } }],
+  ['openai', 'gpt-6.2-astra', { inputPerMillion: '8.00', cachedInputPerMillion: '0.40', outputPerMillion: '40.00' }],
+  ['anthropic', 'claude-opus-5-5', { classes: { fast: { cacheWrite1hPerMillion: '16.00' } } }],
+  [
+    'anthropic',
+    'claude-fable-5-2',
+    { cacheWrite1hPerMillion: '16.00', classes: { fast: { outputPerMillion: '80.00' } } },
+  ],
+  ['gemini', 'gemini-3.5-flash-lite', { cachedInputPerMillion: '0.03' }],
+  ['vertex', 'google/gemini-3.5-flash', { audioInputPerMillion: '1.50' }],
+])('the bundled list has %s %s as it was published: %j', (provider, model, costs) => {
+  expect(listed(provider, model).costs).toMatchObject(costs);
+});
+
+test.each([
+  ['openai', 'web_search'],
+  ['openai', 'file_search'],
+  ['openai', 'container'],
+  ['anthropic', 'web_search'],
+  ['azure-openai', 'web_search'],
+  ['xai', 'x_search'],
+  ['perplexity', 'web_search'],
+  ['moonshot', 'web_search'],
+])('every chat model of %s has a price for %s', (provider, unit) => {
+  const models = BUNDLED.models.filter((one) => one.provider === provider && one.kind === 'chat');
+  expect(models).not.toHaveLength(0);
+  for (const { model, costs } of models) {
+    expect([model, costs.unitsPerThousand?.[unit]]).toEqual([model, expect.any(String)]);
+  }
+});
+
+test('a class has every kind of price that the standard class has', () => {
+  for (const { model, costs } of BUNDLED.models) {
+    const kinds = Object.keys(costs)
+      .filter((name) => /^(input|cached|cacheWrite|output)/.test(name))
+      .sort();
+    for (const part of [...(costs.tiers ?? []), ...Object.values(costs.classes ?? {})]) {
+      const own = Object.keys(part)
+        .filter((name) => kinds.includes(name))
+        .sort();
+      expect([model, own]).toEqual([model, kinds]);
+    }
+  }
+});
+
+test('prices of a promotion count until its last day, and those after it from the next', () => {
+  const flash = listed('gemini', 'gemini-3.8-flash');
+  const costOn = (today: string) =>
+    bundledPrices(listOn(BUNDLED, today)).find(wanted('gemini', flash.model))?.inputPerMillion;
+  expect([costOn('2026-12-31'), costOn('2027-01-01')]).toEqual(['0.75', '1.50']);
+  expect(laterCosts(flash)).toEqual({ costs: flash.afterwards, effectiveFrom: '2027-01-01T00:00:00.000Z' });
+  for (const model of listOn(BUNDLED, '2027-01-01').models) expect(laterCosts(model)).toBeNull();
+  for (const { validUntil, afterwards } of BUNDLED.models) {
+    expect(validUntil === undefined).toBe(afterwards === undefined);
+  }
+});
+
+test('a model that has ended is not offered', () => {
+  const has = (today: string) => listOn(BUNDLED, today).models.some(({ model }) => model === 'gemini-2.5-pro');
+  expect([has('2026-11-30'), has('2026-12-01')]).toEqual([true, false]);
+});
+
+test('a new model is planned with the prices and costs that follow a promotion', () => {
+  const flash = listed('gemini', 'gemini-3.8-flash');
+  const plan = planProvider({
+    profile: { id: 'gemini', name: 'Gemini', format: 'openai', endpoints: { '/v1/chat/completions': '/x' } } as never,
+    providerId: 'gemini',
+    there: null,
+    models: [flash, listed('gemini', 'gemini-3.5-flash')],
+    modelsThere: new Map(),
+    sourcesThere: new Map(),
+    parameters: {},
+    baseUrl: null,
+    credential: null,
+    markup: 2_000n,
+  });
+  const effectiveFrom = '2027-01-01T00:00:00.000Z';
+  expect(plan.later).toMatchObject([
+    { kind: 'model', id: flash.id, spec: { kind: 'chat', prices: { inputPerMillion: '1.80', effectiveFrom } } },
+    { kind: 'source', spec: { modelId: flash.id, costs: { inputPerMillion: '1.50', effectiveFrom } } },
+  ]);
+  expect(plan.objects).toContainEqual(
+    expect.objectContaining({
+      id: flash.id,
+      spec: expect.objectContaining({ prices: expect.objectContaining({ inputPerMillion: '0.90' }) }),
+    }),
+  );
 });
 
 test('profiles of one provider share its listed models', () => {

@@ -6,7 +6,7 @@ import {
   type ProviderView,
   type SourceView,
 } from '@gateway/contracts/operator';
-import type { ListedModel } from './bundled-list.js';
+import { laterCosts, type ListedModel } from './bundled-list.js';
 import { marginOf, type ModelMargin } from './compare.js';
 import { markedUp } from './markup.js';
 import { plain, type Prices } from './prices.js';
@@ -43,6 +43,8 @@ export interface PlannedModel {
 export interface ProviderPlan {
   /** As `apply` takes it; without what is there already, which stays as it is. */
   readonly objects: readonly object[];
+  /** To be applied after `objects`: prices and costs from a later day on. */
+  readonly later: readonly object[];
   readonly models: readonly PlannedModel[];
 }
 
@@ -66,7 +68,28 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
   });
   const models = planned.filter(({ isModelThere }) => !isModelThere).map(modelObject);
   const sources = planned.filter(({ isSourceThere }) => !isSourceThere).map((one) => sourceObject(request, one));
-  return { objects: [...providerObject(request), ...models, ...sources], models: planned };
+  const later = planned.flatMap((one) => laterObjects(request, one));
+  return { objects: [...providerObject(request), ...models, ...sources], later, models: planned };
+}
+
+/** New models and sources whose costs change on a day that is known. */
+function laterObjects(request: ProviderRequest, planned: PlannedModel): object[] {
+  const later = laterCosts(planned.listed);
+  if (later === null) return [];
+  const { costs, effectiveFrom } = later;
+  const at = { ...planned, listed: { ...planned.listed, costs }, prices: markedUp(costs, request.markup) };
+  const model = planned.isModelThere ? [] : [dated(modelObject(at), 'prices', effectiveFrom)];
+  return planned.isSourceThere ? model : [...model, dated(sourceObject(request, at), 'costs', effectiveFrom)];
+}
+
+function dated(object: CatalogDocument, figures: 'prices' | 'costs', effectiveFrom: string): object {
+  return { ...object, spec: { ...object.spec, [figures]: { ...object.spec[figures], effectiveFrom } } };
+}
+
+interface CatalogDocument {
+  readonly kind: string;
+  readonly id: string;
+  readonly spec: { readonly prices?: object; readonly costs?: object };
 }
 
 /** One that is there is put again only with another credential. */
@@ -80,13 +103,13 @@ function fieldsOf(view: ProviderView): object {
   return Object.fromEntries(Object.entries(view).filter(([name]) => Object.hasOwn(providerSpec.shape, name)));
 }
 
-function modelObject({ listed, prices }: PlannedModel): object {
+function modelObject({ listed, prices }: PlannedModel): CatalogDocument {
   const { id, displayName, kind, contextLength, maxOutputTokens } = listed;
   const spec = { displayName, kind, contextLength, maxOutputTokens };
   return { kind: 'model', id, spec: { ...spec, ...(prices === null ? {} : { prices: plain(prices) }) } };
 }
 
-function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): object {
+function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): CatalogDocument {
   const { profile, providerId, parameters, baseUrl } = request;
   const spec = {
     modelId: listed.id,
