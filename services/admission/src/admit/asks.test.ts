@@ -75,13 +75,18 @@ test.each<[string, AskedExtras[] | undefined, number]>([
 });
 
 test.each<[string, string, Partial<AdmitEntry>, object]>([
-  ['no reading has a price', 'acme/sold', { asks: [fast] }, { model: 'acme/sold', field: 'speed' }],
-  ['the version prices nothing else', 'acme/plain', { asks: [search] }, { model: 'acme/plain', field: 'tools' }],
+  ['no reading has a price', 'acme/sold', { asks: [fast] }, { model: 'acme/sold', field: 'speed', unpriced: 'fast' }],
+  [
+    'the version prices nothing else',
+    'acme/plain',
+    { asks: [search] },
+    { model: 'acme/plain', field: 'tools', unpriced: 'web_search' },
+  ],
   [
     'no source can price it',
     'acme/sold',
-    { unpricedField: 'inference_geo' },
-    { model: 'acme/sold', field: 'inference_geo' },
+    { unpricedField: 'tools', unpricedName: 'time_machine' },
+    { model: 'acme/sold', field: 'tools', unpriced: 'time_machine' },
   ],
   [
     'that comes before a missing source',

@@ -114,7 +114,7 @@ test('flex is billed at its price', async () => {
 test('a class that nobody knows is billed as standard, and the operator is told', async () => {
   answer = completion({ service_tier: 'turbo' });
   for (const fields of [{}, { temperature: 1 }]) {
-    expect((await settled(ruled, fields)).amountNanoUsd).toBe(STANDARD_NANO_USD);
+    expect(await settled(ruled, fields)).toMatchObject({ amountNanoUsd: STANDARD_NANO_USD, unpriced: ['turbo'] });
   }
   // Each is counted; of those that come together one is logged.
   expect(unpricedLines()).toBe(1);
@@ -123,7 +123,7 @@ test('a class that nobody knows is billed as standard, and the operator is told'
 test('a plain call asks admission for nothing else, and its event says nothing else', async () => {
   answer = completion({ service_tier: 'default' });
   const event = await settled(ruled, { temperature: 1, tools: [{ type: 'function', function: { name: 'f' } }] });
-  expect(event.served).toBeUndefined();
+  expect([event.served, event.unpriced]).toEqual([undefined, undefined]);
   expect(world.admission.admits.at(-1)?.entry.asks).toBeUndefined();
   expect(world.admission.admits.at(-1)?.entry.unpricedField).toBeUndefined();
 });
@@ -210,6 +210,12 @@ test('a source for whose reading the pinned version has no price is not asked ei
   expect(event).toMatchObject({ source: mixed.ids[1], amountNanoUsd: STANDARD_NANO_USD });
   const got = await call(ruled, { service_tier: 'priority' });
   expect(got.status).toBe(503);
-  expect(JSON.parse(got.body.toString())).toMatchObject({ error: { code: 'model_not_priced', param: 'service_tier' } });
+  expect(JSON.parse(got.body.toString())).toMatchObject({
+    error: {
+      code: 'model_not_priced',
+      param: 'service_tier',
+      message: expect.stringContaining(`No price for priority of ${ruled.model}; an operator can set it.`),
+    },
+  });
   expect(provider.connections()).toBe(asked);
 });

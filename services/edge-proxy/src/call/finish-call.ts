@@ -6,14 +6,13 @@ import {
   STANDARD,
   type BoundFigures,
   type PriceFigures,
-  type Served,
   type TokenUsage,
 } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../heartbeats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/pricing/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
-import { servedOf } from '../domain/pricing/served.js';
+import { servedOf, type ServedFinding } from '../domain/pricing/served.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 
@@ -66,6 +65,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     return { recorded: NOTHING, released: released.came, usage: null };
   }
   const figures = figuresOfVersion(price);
+  const { served, unpriced } = servedBy(edge, call, ending, figures);
   const charge = chargeOf({
     ended: ending.ended,
     meter: ending.meter,
@@ -73,13 +73,13 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     figures: figuresOf(edge, call),
     price: figures,
     hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
-    served: servedBy(edge, call, ending, figures),
+    served,
   });
   if (charge.evidence === 'reported' && charge.amountNanoUsd > BigInt(held.hold.worstNanoUsd)) {
     edge.metrics.chargedAboveHold();
   }
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
-  const event = eventOf(edge, call, ending, { charge, traceparent: span.traceparent });
+  const event = eventOf(edge, call, ending, { charge, unpriced, traceparent: span.traceparent });
   const isCharged = charge.outcome === 'settled';
   const release = { outcome: isCharged ? 'ok' : 'void', amountNanoUsd: event.amountNanoUsd } as const;
   const recorded = new Confirmation(edge, RECORD_WAIT_MS, 'record');
@@ -98,19 +98,20 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
-/** What the answer was served in; what of it has no price is told to the operator. */
+/** The class and units that a response is billed as. The operator is told of those without a price. */
 function servedBy(
   edge: Edge,
   { id, reading, parsed }: AdmittedCall,
   { meter, source }: CallEnding,
   price: PriceFigures,
-): Served {
-  if (reading === null || meter === null) return STANDARD;
+): ServedFinding {
+  if (reading === null || meter === null) return { served: STANDARD, unpriced: [] };
   const upstreamModel = source === null ? undefined : edge.catalog.source(source)?.source.upstreamModel;
   const sent = { ...reading.read, models: [parsed.model, upstreamModel ?? parsed.model] };
-  const { served, unpriced } = servedOf(reading.rules, sent, meter.said ?? null, price.extras);
+  const finding = servedOf(reading.rules, sent, meter.said ?? null, price.extras);
+  const { unpriced } = finding;
   if (unpriced.length > 0) edge.unpricedServed.found({ source, requestId: id, unpriced });
-  return served;
+  return finding;
 }
 
 /** `released` is confirmed when the slot is given back; null: nothing waits for that. */
@@ -145,7 +146,7 @@ function eventOf(
   edge: Edge,
   call: AdmittedCall,
   ending: CallEnding,
-  { charge, traceparent }: { charge: Charge; traceparent: string | undefined },
+  { charge, unpriced, traceparent }: { charge: Charge; unpriced: readonly string[]; traceparent: string | undefined },
 ): UsageEvent {
   const { held, price } = call;
   if (held === null || price === null) throw new Error('only a call with a hold and a price has a record');
@@ -174,6 +175,7 @@ function eventOf(
     amountNanoUsd: Number(charge.amountNanoUsd),
     attempts,
     ...(charge.usage === null ? {} : served),
+    ...(charge.usage === null || unpriced.length === 0 ? {} : { unpriced: [...unpriced] }),
   };
   return traceparent === undefined ? event : { ...event, traceparent };
 }

@@ -1,3 +1,4 @@
+import { UNPRICED_NAME_LENGTH_MAX } from '@gateway/contracts/messages';
 import type { PricingRules } from './asks.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
@@ -21,8 +22,6 @@ export interface ReportedUses {
 
 /** Longer values are in no rule. */
 const VALUE_CHARS_MAX = 128;
-/** Length of a name on a usage record. */
-export const UNPRICED_NAME_CHARS_MAX = 64;
 /** Different values of one rule's `distinct` members, and items of one stream, that are kept. */
 const KEPT_NAMES_MAX = 1_024;
 
@@ -128,7 +127,7 @@ function changesPrice(value: unknown, values: readonly string[]): boolean {
 }
 
 function nameOf(name: string, value: unknown): string {
-  return (typeof value === 'string' ? `${name}:${value}` : name).slice(0, UNPRICED_NAME_CHARS_MAX);
+  return (typeof value === 'string' ? `${name}:${value}` : name).slice(0, UNPRICED_NAME_LENGTH_MAX);
 }
 
 /** The paths of a source's rules, parsed. */

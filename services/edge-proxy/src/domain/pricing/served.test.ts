@@ -26,6 +26,7 @@ test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
   ['a class nobody asked for', asking(), { service_tier: 'priority' }, { class: 'priority', units: {} }, []],
   ['no class', asking('flex', 'service_tier'), { service_tier: null }, { class: 'flex', units: {} }, []],
   ['an unknown class', asking('flex', 'service_tier'), { service_tier: 'turbo' }, STANDARD, ['turbo']],
+  ['a class without a name', asking(), { service_tier: '' }, STANDARD, ['service_tier']],
   ['a name of every object', asking(), { service_tier: 'constructor' }, STANDARD, ['constructor']],
   ['a class without a price', asking('fast', 'speed'), {}, STANDARD, ['fast']],
   [
@@ -42,7 +43,7 @@ test.each<[string, ReturnType<typeof asking>, object, object, string[]]>([
     asking(),
     { usage: { server_tool_use: { web_search_requests: 1e9 } } },
     { class: 'standard', units: { web_search: 10_000 } },
-    [],
+    ['web_search'],
   ],
   [
     'items of a list',

@@ -1,15 +1,21 @@
-import { UNIT_USES_MAX, type AskedExtras } from '@gateway/contracts/messages';
+import {
+  UNIT_USES_MAX,
+  UNPRICED_NAME_LENGTH_MAX,
+  UNPRICED_NAMES_MAX,
+  type AskedExtras,
+} from '@gateway/contracts/messages';
 import { classPrices, STANDARD, unitPrice, type PriceClass, type PriceExtras, type Served } from '@gateway/metering';
 import type { PricingRules } from './asks.js';
 import { isSameModel } from './model-names.js';
-import { UNPRICED_NAME_CHARS_MAX, type ReportedUses, type SaidExtras } from './said-extras.js';
+import type { ReportedUses, SaidExtras } from './said-extras.js';
 
 /** What is billed, and what of it has no price: for the operator. */
 export interface ServedFinding {
   readonly served: Served;
   /**
-   * Names of what was served and has no price: a class, a unit, a value that changes the price, or
-   * `model:<name>` of another model than the one that was sent.
+   * Names of what was served and has no price, as a usage event takes them: a class, a unit, also
+   * one with more uses than a record can hold, a value that changes the price, or `model:<name>` of
+   * another model than the one that was sent.
    */
   readonly unpriced: readonly string[];
 }
@@ -37,19 +43,24 @@ export function servedOf(
   extras: PriceExtras | null,
 ): ServedFinding {
   if (rules === undefined || (asked.class === 'standard' && once.length === 0 && said === null)) return PLAIN;
-  const unpriced = [...(said?.unpriced ?? [])];
+  const unpriced = new Set(said?.unpriced);
   const name = servedClass(rules, asked, said, unpriced);
   const isSold = classPrices(name, extras) !== undefined;
-  if (!isSold) unpriced.push(name);
-  const units = usedUnits(rules, asked, said, extras);
-  for (const unit of once) addUses(units, unit, 1);
-  for (const unit of units.keys()) if (unitPrice(unit, extras) === null) unpriced.push(unit);
+  if (!isSold) unpriced.add(name);
+  const used = usedUnits(rules, asked, said, extras);
+  for (const unit of once) addUses(used, unit, 1);
+  const units: Record<string, number> = {};
+  for (const [unit, uses] of used) {
+    if (unitPrice(unit, extras) === null || uses > UNIT_USES_MAX) unpriced.add(unit);
+    units[unit] = Math.min(uses, UNIT_USES_MAX);
+  }
   const model = said?.model ?? null;
   if (model !== null && !models.some((each) => isSameModel(each, model))) {
-    unpriced.push(`model:${model}`.slice(0, UNPRICED_NAME_CHARS_MAX));
+    unpriced.add(`model:${model}`);
   }
-  if ((name === 'standard' || !isSold) && units.size === 0) return { served: STANDARD, unpriced };
-  return { served: { class: isSold ? name : 'standard', units: Object.fromEntries(units) }, unpriced };
+  const names = Array.from(unpriced, (each) => each.slice(0, UNPRICED_NAME_LENGTH_MAX)).slice(0, UNPRICED_NAMES_MAX);
+  if ((name === 'standard' || !isSold) && used.size === 0) return { served: STANDARD, unpriced: names };
+  return { served: { class: isSold ? name : 'standard', units }, unpriced: names };
 }
 
 /**
@@ -95,16 +106,15 @@ function mostExpensive(units: readonly string[], extras: PriceExtras | null): st
   );
 }
 
-/** Up to {@link UNIT_USES_MAX}: a record with more cannot be read. */
 function addUses(units: Map<string, number>, unit: string, uses: number): void {
-  units.set(unit, Math.min((units.get(unit) ?? 0) + uses, UNIT_USES_MAX));
+  units.set(unit, (units.get(unit) ?? 0) + uses);
 }
 
 function servedClass(
   { classes }: PricingRules,
   asked: AskedExtras,
   said: SaidExtras | null,
-  unpriced: string[],
+  unpriced: Set<string>,
 ): PriceClass {
   let served: PriceClass = 'standard';
   for (const [index, { field, answers }] of classes.entries()) {
@@ -112,7 +122,7 @@ function servedClass(
     const unsaid = field === asked.field ? asked.class : 'standard';
     const known = value !== undefined && Object.hasOwn(answers, value) ? answers[value] : undefined;
     const name = value === undefined ? unsaid : known;
-    if (name === undefined) unpriced.push((value ?? '').slice(0, UNPRICED_NAME_CHARS_MAX));
+    if (name === undefined) unpriced.add(value === '' || value === undefined ? field : value);
     else if (name !== 'standard') served = name;
   }
   return served;
