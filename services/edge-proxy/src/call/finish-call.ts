@@ -98,7 +98,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
 
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
-/** The class and units that a response is billed as. The operator is told of those without a price. */
+/** The class and units that a response is billed as. The operator is told what has no price. */
 function servedBy(
   edge: Edge,
   { id, reading, parsed }: AdmittedCall,

@@ -94,8 +94,9 @@ export function asksOfSources(facts: PriceFacts, rules: readonly (PricingRules |
 
 const namedBy = new WeakMap<PricingRules, ReadonlySet<string>>();
 
-/** Whether the request has a member that the rules name: most have none. */
-function touches({ members }: PriceFacts, rules: PricingRules): boolean {
+/** Whether the request has tools, or a member that the rules name: most have none. */
+function touches({ members, tools, hasOddTools }: PriceFacts, rules: PricingRules): boolean {
+  if (tools.length > 0 || hasOddTools) return true;
   let names = namedBy.get(rules);
   if (names === undefined) {
     const { classes, tools, unpricedFields } = rules;

@@ -49,6 +49,9 @@ export interface PriceFacts {
   readonly hasOddTools: boolean;
 }
 
+/** Items of a prompt that hold tools, which a model may use like those of the request. */
+const TOOL_ITEMS: readonly string[] = ['additional_tools', 'tool_search_output'];
+
 /**
  * Collects them in one walk over members that are known to be JSON: as many as the scanner lets
  * pass, each short. The prompt and what names the call are in no rule.
@@ -60,6 +63,9 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
   const tools = new ToolFacts(text);
   for (const member of members) {
     const { name } = member;
+    if (name === row.prompt.name && row.prompt.holds === 'items' && TOOL_ITEMS.some((type) => body.includes(type))) {
+      tools.seeItems(member);
+    }
     if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
     const read = askedMember(text, member);
     if (!CLASS_HEADERS.includes(read.folded)) asked.push(read);
@@ -108,6 +114,26 @@ class ToolFacts {
     if (kind === 'null') return;
     if (kind !== 'array' || !onlyObjects) this.isOdd = true;
     else this.#text.eachElement(start, (tool) => this.#tool(tool, 0));
+  }
+
+  /** Items of the prompt that add tools to those of the request. */
+  seeItems({ kind, start }: Member): void {
+    const text = this.#text;
+    if (kind !== 'array') return;
+    text.eachElement(start, (item) => {
+      if (kindOf(text.bytes[item]) !== 'object') return text.valueEnd(item);
+      const members: ToolMember[] = [];
+      let type: string | null = null;
+      const end = text.eachMember(item, (nameStart, nameEnd, from) => {
+        const to = text.valueEnd(from);
+        const name = nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd);
+        if (name === 'type' && kindOf(text.bytes[from]) === 'string') type = scalarText(text, from, to);
+        members.push([name, from, to]);
+        return to;
+      });
+      if (type !== null && TOOL_ITEMS.includes(type)) this.#namespace(members, 0);
+      return end;
+    });
   }
 
   all(): AskedTools[] {

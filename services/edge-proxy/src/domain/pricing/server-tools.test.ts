@@ -28,8 +28,9 @@ function rowOf(endpoint: Endpoint) {
 }
 
 function readingOf(rules: PricingRules, endpoint: Endpoint, request: Json | string): Reading {
-  const prompt = endpoint === '/v1/responses' ? '"input":"x"' : '"messages":[],"max_tokens":9';
   const more = typeof request === 'string' ? request : JSON.stringify(request).slice(1, -1);
+  const input = more.includes('"input"') ? '"store":true' : '"input":"x"';
+  const prompt = endpoint === '/v1/responses' ? input : '"messages":[],"max_tokens":9';
   const body = Buffer.from(`{"model":"lab/one",${prompt}${more === '' ? '' : `,${more}`}}`);
   const parsed = parseCall(rowOf(endpoint), { contentType: 'application/json', contentEncoding: undefined }, body);
   if (!parsed.ok) throw new Error(parsed.finding.message);
@@ -97,6 +98,8 @@ const interpreted = (container: string, n: number): Json => ({
 });
 const shell = (n: number, environment?: Json | null): Json => ({ type: 'shell_call', id: `sh_${n}`, environment });
 
+const added = (type: string, tools: Json[]): string =>
+  `"tools":[{"type":"tool_search"}],"input":${JSON.stringify(['x', { role: 'user', content: 'y' }, { type, tools }])}`;
 const SEARCHING = [
   search({ type: 'search', query: 'x' }, 1),
   search({ type: 'open_page', url: 'https://example.org' }, 2),
@@ -185,6 +188,8 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
       { tools: [{ type: 'namespace', tools: [{ type: 'file_search' }] }] },
       'file_search',
     ],
+    ['an item of the input that adds a tool', added('additional_tools', [{ type: 'file_search' }]), 'file_search'],
+    ['a found tool that is unknown', added('tool_search_output', [{ type: 'namespace', tools: [{ type: 'x' }] }]), 'x'],
     ['a namespace whose tools are no list', { tools: [{ type: 'namespace', tools: {} }] }, 'tools'],
     [
       'a size without a price',
