@@ -62,9 +62,11 @@ test('what a PUT answers is what GET answers, and put again it changes nothing',
       betas: 'pass',
       limits: { silenceTimeoutMs: 5_000 },
       quota: { requestsPerMinute: 60, tokensPerMinute: 1_000_000 },
+      freeTools: ['local_*'],
       enabled: false,
     }),
   );
+  expect(full.source.freeTools).toEqual(['local_*']);
   expect(full.source.quota).toEqual({ requestsPerMinute: 60, callsAtOnce: null, tokensPerMinute: 1_000_000 });
   expect(plain.source.auth).toEqual({ type: 'header', header: 'x-api-key' });
   expect(model.model).toMatchObject({

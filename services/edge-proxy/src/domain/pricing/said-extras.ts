@@ -238,6 +238,8 @@ const NOWHERE: readonly unknown[] = [];
 function valuesAt(answer: JsonRecord, steps: readonly Step[]): readonly unknown[] {
   const [first] = steps;
   if (first === undefined || !first.names.some((name) => isSet(answer[name]))) return NOWHERE;
+  const [name = ''] = first.names;
+  if (steps.length === 1 && !first.isList && first.names.length === 1) return [answer[name]];
   let found: readonly unknown[] = [answer];
   for (const { names, isList, conditions } of steps) {
     const values = found.flatMap((each) =>
