@@ -88,7 +88,7 @@ test('a class has every kind of price that the standard class has', () => {
       .filter((name) => /^(input|cached|cacheWrite|output)/.test(name))
       .sort();
     for (const part of [...(costs.tiers ?? []), ...Object.values(costs.classes ?? {})]) {
-      const own = Object.keys(part)
+      const own = Object.keys(part ?? {})
         .filter((name) => kinds.includes(name))
         .sort();
       expect([model, own]).toEqual([model, kinds]);

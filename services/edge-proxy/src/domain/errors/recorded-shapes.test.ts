@@ -130,7 +130,9 @@ describe.each(recordedShapes().map(([profile, shapes]) => [profile.id, profile, 
       if (reading.kind === 'unpriced' || !PRICE_CLASSES.some((name) => name === shape.expected.class)) continue;
       test(`class: ${shape.name}`, () => {
         const { said = null } = read(shape, profile).result;
-        expect(servedOf(profile.pricing, { ...reading, models: [] }, said, EXTRAS).served.class).toBe(shape.expected.class);
+        expect(servedOf(profile.pricing, { ...reading, models: [] }, said, EXTRAS).served.class).toBe(
+          shape.expected.class,
+        );
       });
     }
 
