@@ -29,6 +29,13 @@ describe('text that people and operators send', () => {
     if (text.trim() !== '') expect(takes(lineOfText(200), text)).toBe(false);
   });
 
+  test('label and lineOfText() refuse 250 KB that end in a control character in linear time', () => {
+    const startMs = performance.now();
+    expect(takes(label, `${'a'.repeat(250_000)}\u0001`)).toBe(false);
+    expect(takes(lineOfText(200), `${' '.repeat(250_000)}\u0001`)).toBe(false);
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+  });
+
   test('is kept without the blanks around it', () => expect(label.parse('  Ada ')).toBe('Ada'));
 
   test('says which field of an entry holds it', () => {

@@ -59,21 +59,24 @@ export function lineOfText(charsMax: number) {
   return storable(`[^${UNSTORABLE}]+`, charsMax, `1 to ${charsMax} characters, ${UNSTORABLE_TEXT}`);
 }
 const LABEL_CHARS_MAX = 200;
+/** The characters of `\s` that can be stored. Nothing else may precede the first other one. */
+const BLANKS = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000';
 /**
  * A name or a reason: one line of 1 to 200 characters (UTF-16) that are not all blank, kept without
  * blanks around it.
  */
 export const label = storable(
-  `[^${UNSTORABLE}]*[^\\s${UNSTORABLE}][^${UNSTORABLE}]*`,
+  `[${BLANKS}]*[^\\s${UNSTORABLE}][^${UNSTORABLE}]*`,
   LABEL_CHARS_MAX,
   `1 to ${LABEL_CHARS_MAX} characters, not all blank, ${UNSTORABLE_TEXT}`,
 ).trim();
 
+/** Stops at the first rule that refuses: no pattern runs over a text that is too long. */
 function storable(form: string, charsMax: number, message: string) {
   return z
     .string()
-    .max(charsMax, message)
-    .regex(new RegExp(`^${form}$`), message)
+    .max(charsMax, { abort: true, message })
+    .regex(new RegExp(`^${form}$`), { abort: true, message })
     .refine((text) => !/\p{Surrogate}/u.test(text), message);
 }
 const EMAIL =
@@ -83,4 +86,4 @@ const EMAIL =
  * pattern alone is the rule, and no `format` stands beside it: readers of the document differ in
  * what an email address is.
  */
-export const email = z.string().regex(new RegExp(EMAIL), 'not an email address').max(320);
+export const email = z.string().max(320, { abort: true }).regex(new RegExp(EMAIL), 'not an email address');
