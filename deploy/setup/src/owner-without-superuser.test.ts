@@ -1,5 +1,6 @@
 // Everything that a deployment does with its database, as an owner who is no superuser: migrations,
 // again, a backup, a restore, again.
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { databaseUrl } from '@gateway/postgres';
 import { startServers } from '@gateway/servers';
@@ -51,9 +52,14 @@ test.each(['binary', 'project'])(
         return;
       }
       await tools.client.end();
-      const { figures } = await backUp(url.href, `${directory.path}/backup`);
+      const backup = `${directory.path}/backup`;
+      mkdirSync(backup, { mode: 0o755 });
+      const umask = process.umask(0o000);
+      const { figures } = await backUp(url.href, backup).finally(() => process.umask(umask));
+      const modes = readdirSync(backup).map((name) => [name, statSync(`${backup}/${name}`).mode & 0o777]);
+      expect(Object.fromEntries(modes)).toEqual({ 'backup.json': 0o600, 'gateway.dump': 0o600 });
       for (let times = 0; times < 2; times += 1) {
-        expect((await restore(options, `${directory.path}/backup`)).figures).toEqual(figures);
+        expect((await restore(options, backup)).figures).toEqual(figures);
       }
       // By another administrator: what is restored belongs to who restores it.
       const elsewhere = new pg.Client({ connectionString: postgres.url });
@@ -62,7 +68,7 @@ test.each(['binary', 'project'])(
       await elsewhere.query('ALTER ROLE gateway_owner RENAME TO gateway_owner_before');
       await elsewhere.end();
       const migrationUrl = databaseUrl(postgres.url, 'elsewhere');
-      expect((await restore({ ...options, migrationUrl }, `${directory.path}/backup`)).figures).toEqual(figures);
+      expect((await restore({ ...options, migrationUrl }, backup)).figures).toEqual(figures);
     } finally {
       await postgres.stop();
       directory.remove();

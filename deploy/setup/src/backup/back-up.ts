@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { connectDatabase } from './connect.js';
-import { SCHEMAS, checksum, dumpFile, writeManifest } from './manifest.js';
+import { SCHEMAS, checksum, createPrivateFile, dumpFile, writeManifest } from './manifest.js';
 import type { Manifest } from './manifest.js';
 import { readFigures } from './read-figures.js';
 import { runPostgresTool } from './run-postgres-tool.js';
@@ -8,7 +8,7 @@ import { runPostgresTool } from './run-postgres-tool.js';
 /**
  * Writes all schemas, as they are in one moment, and the figures of that same moment into an empty
  * or new directory, while everything runs. The directory has its manifest only when the dump is
- * complete.
+ * complete. Only the owner can read the files: they hold password hashes and sealed credentials.
  */
 export async function backUp(migrationUrl: string, directory: string): Promise<Manifest> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -27,6 +27,7 @@ export async function backUp(migrationUrl: string, directory: string): Promise<M
       `--file=${file}.part`,
       '--no-password',
     ];
+    createPrivateFile(`${file}.part`);
     await runPostgresTool(tools.pgDump, args, migrationUrl);
     await client.query('COMMIT');
     renameSync(`${file}.part`, file);

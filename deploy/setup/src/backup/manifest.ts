@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, createReadStream, fchmodSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Figures } from './read-figures.js';
@@ -25,7 +25,22 @@ export function dumpFile(directory: string): string {
 }
 
 export function writeManifest(directory: string, manifest: Manifest): void {
-  writeFileSync(join(directory, FILE), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
+  const file = join(directory, FILE);
+  createPrivateFile(file);
+  writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/**
+ * Creates an empty file that only its owner can read, whatever the umask is. A program that writes
+ * it afterwards keeps its permissions. Throws if the file exists.
+ */
+export function createPrivateFile(file: string): void {
+  const descriptor = openSync(file, 'wx', 0o600);
+  try {
+    fchmodSync(descriptor, 0o600);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /**
