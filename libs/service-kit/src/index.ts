@@ -15,6 +15,7 @@ export {
   type ConfigOf,
 } from './config.js';
 export { containerMemoryBytes, memoryBound } from './container-memory.js';
+export { CSV_LINE_END, csvCell, type CsvKind, type CsvValue } from './csv.js';
 export { field } from './field.js';
 export { groupBy } from './group-by.js';
 export { EphemeralMap } from './ephemeral-map.js';

@@ -8,19 +8,25 @@ const COLUMNS: readonly Column<{ text: string | null; money: string | null }>[] 
 ];
 
 test.each([
-  ['plain', '-1.50', 'plain,-1.50'],
+  ['plain', '-1.50', '"plain",-1.50'],
   ['a,b', '1', '"a,b",1'],
+  ['x;=1+1', '1', '"x;=1+1",1'],
+  ['x\t=1+1', null, '"x\t=1+1",'],
   ['says "no"', null, '"says ""no""",'],
   ['two\nlines', null, '"two\nlines",'],
   [null, null, ','],
-  ['=1+1', null, "'=1+1,"],
-  ['+1', null, "'+1,"],
-  ['-1', null, "'-1,"],
-  ['@sum', null, "'@sum,"],
-  ['\tx', null, "'\tx,"],
-  ['\rx', null, '"\'\rx",'],
-  ["'quoted'", null, "''quoted',"],
-  ['=HYPERLINK("http://x","y")', null, '"\'=HYPERLINK(""http://x"",""y"")",'],
+  ['=1+1', null, `"'=1+1",`],
+  ['+1', null, `"'+1",`],
+  ['-1', null, `"'-1",`],
+  ['@sum', null, `"'@sum",`],
+  ['＝1+1', null, `"'＝1+1",`],
+  ['＋1', null, `"'＋1",`],
+  ['－1', null, `"'－1",`],
+  ['＠sum', null, `"'＠sum",`],
+  ['\tx', null, `"'\tx",`],
+  ['\rx', null, `"'\rx",`],
+  ["'quoted'", null, `"''quoted'",`],
+  ['=HYPERLINK("http://x","y")', null, `"'=HYPERLINK(""http://x"",""y"")",`],
 ])('%j and %j are the line %j, and are read back', (text, money, line) => {
   expect(csvLine(COLUMNS, { text, money })).toBe(`${line}\r\n`);
   expect(readCsv(csvHead(COLUMNS) + csvLine(COLUMNS, { text, money }))).toEqual([{ text, money }]);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AnswerBodyOf, billingExportUsageRecords } from '@gateway/contracts/messages';
 import type { ExportFormat } from '@gateway/contracts/operator';
+import { CSV_LINE_END, csvCell, type CsvKind, type CsvValue } from '@gateway/service-kit';
 
 export type ExportPage = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
 
@@ -51,39 +52,20 @@ export function makePage<T>(lines: readonly T[], { format, columns, idOf, first,
   };
 }
 
-/**
- * One column of a CSV. `text`: somebody may have chosen what it says; `plain`: its form is ours.
- */
+/** One column of a CSV. */
 export interface Column<T> {
   readonly name: string;
-  readonly kind: 'text' | 'plain';
-  readonly value: (line: T) => string | number | boolean | null;
+  readonly kind: CsvKind;
+  readonly value: (line: T) => CsvValue;
 }
 
-/** RFC 4180: every line ends with it, the last one too. */
-const LINE_END = '\r\n';
-/**
- * A cell that begins like this would be run as a formula by a spreadsheet. An apostrophe before it
- * prevents that; a text that begins with one gets another, so that taking the first one away gives
- * back any text.
- */
-const ESCAPED_START = /^[=+\-@\t\r\n']/;
-const QUOTED = /[",\r\n]/;
-
 export function csvHead<T>(columns: readonly Column<T>[]): string {
-  return columns.map(({ name }) => name).join(',') + LINE_END;
+  return columns.map(({ name }) => name).join(',') + CSV_LINE_END;
 }
 
 /** Null is an empty cell. */
 export function csvLine<T>(columns: readonly Column<T>[], line: T): string {
-  return columns.map(({ kind, value }) => cell(value(line), kind)).join(',') + LINE_END;
-}
-
-function cell(value: string | number | boolean | null, kind: Column<unknown>['kind']): string {
-  if (value === null) return '';
-  const text = String(value);
-  const safe = kind === 'text' && ESCAPED_START.test(text) ? `'${text}` : text;
-  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return columns.map(({ kind, value }) => csvCell(value(line), kind)).join(',') + CSV_LINE_END;
 }
 
 export function text<T>(name: string, value: Column<T>['value']): Column<T> {

@@ -26,11 +26,21 @@ test('a customer’s file says in which class a call was billed, which tools, an
   expect(head).toMatch(
     /,recordedAt,class,units,audioInputTokens,imageInputTokens,audioOutputTokens,imageOutputTokens$/,
   );
-  expect(rows[0]).toMatch(/,flex,"\{""web_search"":2\}",0,40,0,0$/);
-  expect(rows[1]).toMatch(/,standard,,,,,$/);
+  expect(rows[0]).toMatch(/,"flex","\{""web_search"":2\}",0,40,0,0$/);
+  expect(rows[1]).toMatch(/,"standard",,,,,$/);
   expect(JSON.parse(await fileOf('jsonl', { ...LINE, ...SERVED }))).toMatchObject({
     class: 'flex',
     units: '{"web_search":2}',
     imageInputTokens: 40,
   });
+});
+
+test.each([
+  ['x;=1+1', '"x;=1+1"'],
+  ['＝1+1', `"'＝1+1"`],
+  ['\tx', `"'\tx"`],
+  ['\rx', `"'\rx"`],
+])('customerPages() quotes the text %j', async (modelId, cell) => {
+  const [, row] = (await fileOf('csv', { ...LINE, modelId })).split(/\r\n/);
+  expect(row).toContain(`,${cell},`);
 });

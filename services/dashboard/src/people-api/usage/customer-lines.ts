@@ -1,9 +1,10 @@
 import { isRefusal, type ExportFormat, type LedgerEntryLine, type UsageRecordLine } from '@gateway/contracts/operator';
+import { CSV_LINE_END, csvCell, type CsvValue } from '@gateway/service-kit';
 import { isCustomersEntry } from './customer-entries.js';
 import type { exportPages } from '../../operator-api/money/export-pages.js';
 
 /** One column of a customer's file, and what a line has in it. */
-type Column<T> = readonly [name: string, value: (line: T) => string | number | boolean | null];
+type Column<T> = readonly [name: string, value: (line: T) => CsvValue];
 type Pages = Awaited<ReturnType<typeof exportPages>>;
 
 /** Usage records without what providers charge the deployment. New columns come last. */
@@ -70,7 +71,7 @@ async function* transformed(
   format: ExportFormat,
   whole: boolean,
 ): AsyncGenerator<string> {
-  let head = whole && format === 'csv' ? csvLine(columns.map(([name]) => name)) : '';
+  let head = whole && format === 'csv' ? columns.map(([name]) => name).join(',') + CSV_LINE_END : '';
   for await (const page of pages) {
     const lines = page.split('\n').filter((line) => line !== '');
     const parsedLines = lines.map((line) => JSON.parse(line) as never).filter(isShown);
@@ -85,20 +86,11 @@ async function* transformed(
   }
 }
 
-/**
- * A cell that begins like this would be run as a formula by a spreadsheet; an apostrophe before it
- * prevents that.
- */
-const ESCAPED_START = /^[=+\-@\t\r\n']/;
-const NUMBER = /^-?\d+(\.\d+)?$/;
-const QUOTED = /[",\r\n]/;
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
-/** RFC 4180; null is an empty cell. */
-function csvLine(values: readonly (string | number | boolean | null)[]): string {
-  const cells = values.map((value) => {
-    const text = value === null ? '' : String(value);
-    const safe = ESCAPED_START.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-    return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  });
-  return `${cells.join(',')}\r\n`;
+function csvLine(values: readonly CsvValue[]): string {
+  const cells = values.map((value) =>
+    csvCell(value, typeof value === 'string' && !NUMBER.test(value) ? 'text' : 'plain'),
+  );
+  return cells.join(',') + CSV_LINE_END;
 }
