@@ -176,12 +176,26 @@ export const accountsListMembers = request({
   answer: z.union([z.object({ members: z.array(memberView), nextCursor }), managementRefusal]),
 });
 
+/**
+ * Permissions that fields of a member need: `keys` for a higher role and a verified address, which
+ * let the member make keys; `money` for the cap.
+ */
+export const MEMBER_RIGHTS = ['keys', 'money'] as const;
+export type MemberRight = (typeof MEMBER_RIGHTS)[number];
+
 /** Answered when admission has the member's cap. */
 export const accountsPutMember = request({
   ...management,
   name: 'accounts.put-member',
   subject: 'accounts.put-member',
-  body: z.object({ account: objectId, member: objectId, spec: memberPut, actor }),
+  body: z.object({
+    account: objectId,
+    member: objectId,
+    spec: memberPut,
+    actor,
+    /** Permissions that the sender does not have; a change that needs one is refused. */
+    lacks: z.array(z.enum(MEMBER_RIGHTS)).optional(),
+  }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
 

@@ -1,3 +1,4 @@
+import type { MemberRight } from '@gateway/contracts/messages';
 import {
   isRefusal,
   refuse,
@@ -20,6 +21,7 @@ export interface PutMember {
   readonly member: string;
   readonly spec: MemberPut;
   readonly actor: string;
+  readonly lacks?: readonly MemberRight[] | undefined;
 }
 interface Answer {
   member: MemberView;
@@ -35,14 +37,14 @@ export async function putMember(
 
 async function put(
   tx: PeopleTx,
-  { account, member: id, spec, actor }: PutMember,
+  { account, member: id, spec, actor, lacks }: PutMember,
   nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const locked = await tx.lockAccount(account);
   if (locked?.state === 'closed') return accountClosed();
   const current = await tx.membership(account, id);
   if (!current) return refuse('not_found', 'the account has no such member');
-  const change = decideMemberPut(spec, current, nowMs());
+  const change = decideMemberPut(spec, current, nowMs(), lacks);
   if (isRefusal(change)) return change;
   const { member, verify } = change;
   const user = verify ? { ...current.user, emailVerified: true } : current.user;

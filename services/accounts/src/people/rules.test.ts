@@ -55,6 +55,26 @@ describe('a replaced member', () => {
     });
   });
 
+  test.each([
+    ['a higher role', { role: 'admin' }, 'keys', 'role'],
+    ['a verified address', { emailVerified: true }, 'keys', 'emailVerified'],
+    ['a higher cap', { monthlySpendCapUsd: '6' }, 'money', 'monthlySpendCapUsd'],
+    ['no cap', { monthlySpendCapUsd: null }, 'money', 'monthlySpendCapUsd'],
+  ] as const)('decideMemberPut() refuses %s without the permission for it', (_what, fields, right, param) => {
+    const put = { ...SPEC, ...fields };
+    expect(decideMemberPut(put, MEMBERSHIP, NOW, [right])).toMatchObject({
+      refused: { code: 'operator_forbidden', param },
+    });
+    const other = right === 'keys' ? 'money' : 'keys';
+    expect(codeOf(decideMemberPut(put, MEMBERSHIP, NOW, [other]))).toBe('accepted');
+  });
+
+  test('decideMemberPut() takes what stays and a lower role without permissions', () => {
+    const admin = { ...MEMBERSHIP, member: { ...MEMBER, role: 'admin' as const } };
+    for (const membership of [MEMBERSHIP, admin])
+      expect(codeOf(decideMemberPut(SPEC, membership, NOW, ['keys', 'money']))).toBe('accepted');
+  });
+
   test('an address is verified once and stays so', () => {
     const verified = { ...MEMBERSHIP, user: { ...MEMBERSHIP.user, emailVerified: true } };
     expect(decideMemberPut({ ...SPEC, emailVerified: true }, MEMBERSHIP, NOW)).toMatchObject({ verify: true });

@@ -1,4 +1,4 @@
-import type { MemberRecord } from '@gateway/contracts/messages';
+import type { MemberRecord, MemberRight } from '@gateway/contracts/messages';
 import { type MemberView, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
 import {
   type Account,
@@ -40,12 +40,14 @@ export interface MemberChange {
 
 /**
  * What a replaced member is like. Its version grows with its cap, which is all that admission knows
- * of it; a verified address stays verified; ownership is neither given nor taken.
+ * of it; a verified address stays verified; ownership is neither given nor taken. A change that
+ * needs one of `lacks` is refused.
  */
 export function decideMemberPut(
   spec: MemberPut,
   { member, user }: Membership,
   nowMs: number,
+  lacks: readonly MemberRight[] = [],
 ): MemberChange | ManagementRefusal {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (spec.email.toLowerCase() !== user.email)
@@ -55,12 +57,22 @@ export function decideMemberPut(
   if (member.role !== 'owner' && spec.role === 'owner')
     return refuse('state_conflict', 'an account has one owner, who came with it', 'role');
   const capChanges = cap !== member.capNanoUsd;
+  const verify = spec.emailVerified && !user.emailVerified;
+  if (verify && lacks.includes('keys')) return needsAdmin('emailVerified', 'a verified address');
+  if (spec.role === 'admin' && member.role === 'member' && lacks.includes('keys'))
+    return needsAdmin('role', 'a higher role');
+  if (capChanges && lacks.includes('money')) return needsAdmin('monthlySpendCapUsd', 'another cap');
   const changes = capChanges || spec.role !== member.role;
   const version = capChanges ? nextVersion(member, nowMs) : member.version;
   return {
     member: changes ? { ...member, role: spec.role, capNanoUsd: cap, version } : member,
-    verify: spec.emailVerified && !user.emailVerified,
+    verify,
   };
+}
+
+/** A field of a member that the operator's role must not change. */
+function needsAdmin(param: string, what: string): ManagementRefusal {
+  return refuse('operator_forbidden', `${param}: ${what} needs the role admin`, param);
 }
 
 /** Whether a member may leave; null: yes. `keys`: the member's active and suspended ones. */

@@ -1,4 +1,4 @@
-import type { OperatorRole } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal, type OperatorRole } from '@gateway/contracts/operator';
 
 /** Tokens of named operators: this and 48 lower-case hexadecimal characters. */
 export const OPERATOR_TOKEN_PREFIX = 'mgo_';
@@ -14,10 +14,11 @@ export interface Operator {
 export const ROOT: Operator = { id: 'root', name: 'root', role: 'admin' };
 
 /**
- * Rights. `money`: wallets, plans, subscriptions, limits, prices. `keys`: making and rotating keys
- * of accounts, which shows their secrets. `credentials`: sending a stored credential to another
- * host. `catalog`: objects of the catalog and plans, as far as each change has the right that it
- * needs (`judgeChanges`).
+ * Permissions. `money`: wallets, plans, subscriptions, limits, caps, prices. `keys`: making and
+ * rotating keys of accounts, which shows their secrets, and adding, promoting or verifying the
+ * people who can make keys. `credentials`: sending a stored credential, or one of the dashboard's
+ * environment, to another host. `catalog`: objects of the catalog and plans, as far as each change
+ * has the permission that it needs (`judgeChanges`).
  */
 export type Access = 'read' | 'write' | 'catalog' | 'money' | 'keys' | 'credentials' | 'operators';
 
@@ -37,6 +38,11 @@ export type May = (right: Access) => boolean;
 
 export function rightsOf({ role }: Pick<Operator, 'role'>): May {
   return (right) => ROLES_BY_ACCESS[right].includes(role);
+}
+
+/** Refuses a part of a request because of the operator's role. `what` begins with the field. */
+export function refuseRight(right: Access, what: string, param: string | null = null): ManagementRefusal {
+  return refuse('operator_forbidden', `${what} needs the role ${ROLES_BY_ACCESS[right].join(' or ')}`, param);
 }
 
 /** How an operator stands in audit entries. */

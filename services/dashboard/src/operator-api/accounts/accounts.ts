@@ -6,6 +6,7 @@ import {
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
 import { accountCreate, accountView, pageOf } from '@gateway/contracts/operator';
+import { refuseRight } from '../access.js';
 import { answerPage, answerWith, defineRoute } from '../route.js';
 import { byId, pageOfQuery, pageQuery } from '../parameters.js';
 
@@ -35,7 +36,9 @@ export const ACCOUNT_ROUTES = [
     body: accountCreate,
     answers: { 201: accountView },
     refusals: ['state_conflict'],
-    async handle({ services, body, actor, command }) {
+    async handle({ services, body, actor, command, may }) {
+      // The address may be that of a member of other accounts, who then makes keys there.
+      if (body.emailVerified && !may('keys')) return refuseRight('keys', 'emailVerified: true', 'emailVerified');
       const answer = await services.request(accountsCreateAccount, { spec: body, actor, command });
       return answerWith(201, answer, ({ account }) => account);
     },

@@ -3,6 +3,7 @@ import {
   accountsDeleteMember,
   accountsListMembers,
   accountsPutMember,
+  MEMBER_RIGHTS,
 } from '@gateway/contracts/messages';
 import { memberCreate, memberPut, memberView, pageOf } from '@gateway/contracts/operator';
 import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
@@ -13,8 +14,8 @@ export const MEMBER_ROUTES = [
     id: 'createMember',
     method: 'POST',
     path: '/accounts/{id}/members',
-    summary: 'Adds a member',
-    access: 'write',
+    summary: 'Adds a member, who can make keys',
+    access: 'keys',
     params: byId,
     body: memberCreate,
     answers: { 201: memberView },
@@ -43,14 +44,16 @@ export const MEMBER_ROUTES = [
     id: 'putMember',
     method: 'PUT',
     path: '/accounts/{id}/members/{memberId}',
-    summary: 'Replaces a member; a new cap is in force when this is answered',
+    summary:
+      'Replaces a member; a new cap takes effect before the API responds. A higher role, a verified address and another cap need the role admin',
     access: 'write',
     params: byMember,
     body: memberPut,
     answers: { 200: memberView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, params, body, actor }) {
-      const question = { account: params.id, member: params.memberId, spec: body, actor };
+    async handle({ services, params, body, actor, may }) {
+      const lacks = MEMBER_RIGHTS.filter((right) => !may(right));
+      const question = { account: params.id, member: params.memberId, spec: body, actor, lacks };
       return answerWith(200, await services.request(accountsPutMember, question), ({ member }) => member);
     },
   }),

@@ -59,9 +59,9 @@ async function applyObjects(
   document: ApplyDocument,
   options: ApplyOptions,
 ): Promise<Handled> {
-  const split = splitObjects(secrets, document);
-  if (isRefusal(split)) return split;
   const { dryRun, prune, actor, may } = options;
+  const split = splitObjects(secrets, document, may);
+  if (isRefusal(split)) return split;
   const wanted = { dryRun, prune, actor };
   const tried = { ...wanted, dryRun: true };
   const [catalogTried, plansTried] = await Promise.all([

@@ -68,8 +68,8 @@ export const PROVIDER_ROUTES = [
     body: providerPut,
     answers: { 200: providerSaved, 201: providerSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ services, secrets, params, body, actor }) {
-      const sealed = sealCredential(secrets, providerCredentialPlace(params.id), body.credential, 'credential');
+    async handle({ services, secrets, params, body, actor, may }) {
+      const sealed = sealCredential(secrets, providerCredentialPlace(params.id), body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(providerSpec, body);
       const answer = await services.request(catalogPutProvider, { id: params.id, spec, ...sealed, actor });
@@ -196,7 +196,7 @@ export const SOURCE_ROUTES = [
     answers: { 200: sourceSaved, 201: sourceSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, secrets, params, body, actor, may }) {
-      const sealed = sealCredential(secrets, params.id, body.credential, 'credential');
+      const sealed = sealCredential(secrets, params.id, body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(sourceSpec, body);
       // Who gives one knows it.

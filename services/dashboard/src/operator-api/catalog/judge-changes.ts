@@ -1,6 +1,6 @@
-import { refuse, type ApplyChange, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { ApplyChange, ManagementRefusal } from '@gateway/contracts/operator';
 import { canonicalJson } from '../../http/idempotency.js';
-import { ROLES_BY_ACCESS, type Access, type May } from '../access.js';
+import { refuseRight, type Access, type May } from '../access.js';
 
 /** Fields of a model that are money. */
 const PRICES = ['prices', 'upcomingPrices'];
@@ -17,8 +17,7 @@ export function judgeChanges(changes: readonly ApplyChange[], may: May): Managem
     const missing = rightsFor(change, given).find(([right]) => !may(right));
     if (missing === undefined) continue;
     const [right, what] = missing;
-    const roles = ROLES_BY_ACCESS[right].join(' or ');
-    return refuse('operator_forbidden', `${change.kind} ${change.id}: ${what} needs the role ${roles}`);
+    return refuseRight(right, `${change.kind} ${change.id}: ${what}`);
   }
   return null;
 }

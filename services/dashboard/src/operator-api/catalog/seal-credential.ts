@@ -1,5 +1,6 @@
 import { refuse, type CredentialInput, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Secrets } from '../../secrets.js';
+import { refuseRight, type May } from '../access.js';
 
 const CREDENTIAL_CHARS_MAX = 4_096;
 
@@ -16,12 +17,15 @@ export function sealCredential(
   sealedFor: string,
   credential: CredentialInput | null | undefined,
   param: string,
+  may: May,
 ): SealedCredential | ManagementRefusal {
   if (credential === undefined) return {};
   if (credential === null) return { sealedCredential: null };
   if (typeof credential === 'string') return sealText(secrets, sealedFor, credential, param);
   const name = credential.fromEnv;
   const place = `${param}.fromEnv`;
+  // Otherwise a role that chooses hosts could send the variable to a host of its own.
+  if (!may('credentials')) return refuseRight('credentials', `${place}: a credential of the environment`, place);
   const found = secrets.fromEnvironment(name);
   if (found === 'not_allowed') {
     const remedy = 'the dashboard takes the names that GATEWAY_CREDENTIAL_ENV lists, none that begins with GATEWAY_';

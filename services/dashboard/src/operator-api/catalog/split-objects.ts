@@ -2,6 +2,7 @@ import { providerCredentialPlace } from '@gateway/contracts/messages';
 import { isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
 import type { Secrets } from '../../secrets.js';
+import type { May } from '../access.js';
 import { specOf } from '../parameters.js';
 import { sealCredential } from './seal-credential.js';
 
@@ -16,7 +17,7 @@ export interface SplitObjects {
 }
 
 /** Credentials are sealed on the way; one that cannot be read is refused with its place. */
-export function splitObjects(secrets: Secrets, { objects }: ApplyDocument): SplitObjects | ManagementRefusal {
+export function splitObjects(secrets: Secrets, { objects }: ApplyDocument, may: May): SplitObjects | ManagementRefusal {
   const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
   for (const [place, object] of objects.entries()) {
     if (object.kind === 'plan') {
@@ -24,7 +25,7 @@ export function splitObjects(secrets: Secrets, { objects }: ApplyDocument): Spli
       split.planPlaces.push(place);
       continue;
     }
-    const travelling = travellingForm(secrets, object, place);
+    const travelling = travellingForm(secrets, object, place, may);
     if (isRefusal(travelling)) return travelling;
     split.catalog.push(travelling);
     split.catalogPlaces.push(place);
@@ -42,19 +43,25 @@ export function placed({ refused }: ManagementRefusal, places: readonly number[]
 
 type GivenObject = Exclude<ApplyDocument['objects'][number], { kind: 'plan' }>;
 
-function travellingForm(secrets: Secrets, object: GivenObject, place: number): CatalogObject | ManagementRefusal {
+function travellingForm(
+  secrets: Secrets,
+  object: GivenObject,
+  place: number,
+  may: May,
+): CatalogObject | ManagementRefusal {
   const { id } = object;
+  const param = `objects[${place}].spec.credential`;
   switch (object.kind) {
     case 'provider': {
       const sealedFor = providerCredentialPlace(id);
-      const sealed = sealCredential(secrets, sealedFor, object.spec.credential, `objects[${place}].spec.credential`);
+      const sealed = sealCredential(secrets, sealedFor, object.spec.credential, param, may);
       if (isRefusal(sealed)) return sealed;
       return { kind: 'provider', id, spec: specOf(providerSpec, object.spec), ...sealed };
     }
     case 'model':
       return { kind: 'model', id, spec: specOf(modelSpec, object.spec) };
     case 'source': {
-      const sealed = sealCredential(secrets, id, object.spec.credential, `objects[${place}].spec.credential`);
+      const sealed = sealCredential(secrets, id, object.spec.credential, param, may);
       if (isRefusal(sealed)) return sealed;
       return { kind: 'source', id, spec: specOf(sourceSpec, object.spec), ...sealed };
     }
