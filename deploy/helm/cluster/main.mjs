@@ -10,7 +10,7 @@ import { prepareGateway } from './prepare-gateway.mjs';
 import { renderResults } from './results.mjs';
 
 const RESULTS = fileURLToPath(new URL('../cluster-results.md', import.meta.url));
-const COMPONENTS = ['edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard'];
+const COMPONENTS = ['edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard', 'operator'];
 const DRAINS = 3;
 const REST_MS = 20_000;
 const ROLLOUT = '--timeout=15m';

@@ -10,7 +10,7 @@ const REQUEST_MS_MAX = 30_000;
 
 /** Answers the secret of the key, as soon as a call with it is answered. */
 export async function prepareGateway(token) {
-  const operator = await forward(`${settings.release}-model-gateway-dashboard`, 8082);
+  const operator = await forward(`${settings.release}-model-gateway-operator`, 8082);
   const edge = await forward(`${settings.release}-model-gateway-edge-proxy`, 8080);
   const ask = async (method, path, body) => {
     const response = await fetch(`${operator.url}/operator/v1${path}`, {

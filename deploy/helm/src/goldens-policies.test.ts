@@ -12,7 +12,9 @@ import {
 } from '../test/goldens.js';
 
 const EDGE_GRACE_SECONDS_MIN = 660;
-const COMPONENTS = ['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy'];
+/** The program of a component: the operator API is a dashboard that serves nothing else. */
+const programOf = (component: string): string => (component === 'operator' ? 'dashboard' : component);
+const COMPONENTS = ['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy', 'operator'];
 
 const componentOf = ({ metadata }: Pick<Manifest, 'metadata'>) => metadata.labels['app.kubernetes.io/component'] ?? '';
 const podsOf = (manifests: readonly Manifest[]) => workloadsOf(manifests).map(({ pod }) => pod.metadata.labels);
@@ -77,12 +79,12 @@ test.each(VALUE_SETS)('%s: each program gets what its schema asks for, nothing e
   for (const { manifest, pod } of workloadsOf(readGolden(name))) {
     const names = pod.spec.containers[0]?.env?.map((variable) => variable.name) ?? [];
     expect(names.filter((variable, index) => names.indexOf(variable) !== index)).toEqual([]);
-    const component = componentOf(manifest);
-    const problems = environmentProblems(component, names);
-    const strange = forAll.map((variable) => `${variable} is not read by ${component}`);
+    const program = programOf(componentOf(manifest));
+    const problems = environmentProblems(program, names);
+    const strange = forAll.map((variable) => `${variable} is not read by ${program}`);
     expect(problems.filter((problem) => !strange.includes(problem))).toEqual([]);
-    expect(valueProblems(component, variablesOf(pod))).toEqual([]);
-    expect(pod.spec.volumes.map(({ secret }) => secret?.secretName).filter(Boolean)).toContain(`gateway-${component}`);
+    expect(valueProblems(program, variablesOf(pod))).toEqual([]);
+    expect(pod.spec.volumes.map(({ secret }) => secret?.secretName).filter(Boolean)).toContain(`gateway-${program}`);
   }
 });
 
@@ -213,6 +215,9 @@ test('the network is closed for every pod, and each opening is one that its comp
         .sort(),
     ).toEqual(['billing', 'edge-proxy']);
     expect(portsOf(policies, 'edge-proxy', 'ingress')).not.toContain(8082);
+    expect(portsOf(policies, 'dashboard', 'ingress').sort()).toEqual([8081, 9090]);
+    expect(portsOf(policies, 'operator', 'ingress').sort()).toEqual([8082, 9090]);
+    expect(out('operator')).not.toContain(8080);
     expect(portsOf(policies, 'billing', 'ingress')).toEqual([9090]);
   }
 });

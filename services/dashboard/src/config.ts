@@ -7,6 +7,11 @@ const PROXIES_MAX = 8;
  * unless GATEWAY_OPERATOR_HOST says otherwise: whoever reaches it needs nothing but a token.
  */
 export const DASHBOARD_FIELDS = {
+  GATEWAY_DASHBOARD_SERVES: field.choice({
+    doc: 'listeners of this process: separate processes keep load on the pages away from the operator API',
+    choices: ['both', 'pages', 'operator'],
+    default: 'both',
+  }),
   GATEWAY_OPERATOR_HOST: field.string({ doc: 'address on which the operator API listens', default: '127.0.0.1' }),
   GATEWAY_OPERATOR_PORT: portField('port of the operator API', 8_082),
   GATEWAY_DASHBOARD_HOST: field.string({ doc: 'address on which the dashboard listens', default: '127.0.0.1' }),

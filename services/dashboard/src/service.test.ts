@@ -50,3 +50,19 @@ test('a stop answers what runs and takes nothing new', async () => {
   expect((await running).status).toBe(200);
   await stopped;
 });
+
+test.each([
+  ['pages', ['pages']],
+  ['operator', ['operator']],
+  ['both', ['operator', 'pages']],
+] as const)('the dashboard opens only its listeners when it serves %s', async (serves, wanted) => {
+  world = await startOperatorWorld(undefined, { config: { GATEWAY_DASHBOARD_SERVES: serves } });
+  const { operatorUrl, operatorPort, pagesUrl } = world.dashboard;
+  const opened = [...(operatorUrl === '' ? [] : ['operator']), ...(pagesUrl === '' ? [] : ['pages'])];
+  expect([opened, operatorPort > 0]).toEqual([wanted, operatorUrl !== '']);
+  const logged = world.log.lines.map((line) => JSON.stringify(line)).join();
+  expect(logged.includes('the operator API listens')).toBe(serves !== 'pages');
+  expect(logged.includes('the dashboard listens')).toBe(serves !== 'operator');
+  if (operatorUrl !== '') expect((await world.send('GET', '/openapi.json')).status).toBe(200);
+  if (pagesUrl !== '') expect((await fetch(`${pagesUrl}/api/config`)).status).toBe(200);
+});

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { startFlushing } from './access-log.js';
 import { createApps, loadWebFiles, openListener, PAGES_CLIENT, servingOf, type AppsParts } from './apps.js';
 import type { DASHBOARD_FIELDS } from './config.js';
-import type { ClientBounds } from './http/listener.js';
+import type { ClientBounds, Listener } from './http/listener.js';
 import { createEdgeClient } from './people-api/models/edge-client.js';
 
 /**
@@ -27,10 +27,10 @@ export interface DashboardOptions extends Pick<AppsParts, 'passwordLogN' | 'toke
 }
 
 export interface RunningDashboard extends RunningService {
-  /** Where the operator API listens, without its prefix. */
+  /** Where the operator API listens, without its prefix; empty, with port 0, if it is not served. */
   readonly operatorUrl: string;
   readonly operatorPort: number;
-  /** Where the pages and their API listen. */
+  /** Where the pages and their API listen; empty if they are not served. */
   readonly pagesUrl: string;
   /** Requests that are being answered, on both listeners. */
   requestsOpen(): number;
@@ -38,7 +38,7 @@ export interface RunningDashboard extends RunningService {
   bodyBytesHeld(): number;
 }
 
-/** Joins the bus with the operator API and the pages; resolves when both ports listen. */
+/** Joins the bus with the operator API and the pages; resolves when the ports listen. */
 export async function startDashboard(
   { config, log, clock, replica, ready }: ServiceContext<typeof DASHBOARD_FIELDS>,
   { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN, stalledMsMax, tokenAttempts }: DashboardOptions = {},
@@ -51,35 +51,49 @@ export async function startDashboard(
   const { context, operatorApp, pagesApp } = createApps(parts);
   const flushing = startFlushing(context.access);
   ready.add('bus', () => bus.connected() || 'not connected to the bus');
-  const operator = await openListener({
-    host: config.GATEWAY_OPERATOR_HOST,
-    port: config.GATEWAY_OPERATOR_PORT,
-    perClient: OPERATOR_CLIENT,
-    proxies: 0,
-    stalledMsMax,
-    ...servingOf(() => operatorApp, clock),
-  });
-  const pages = await openListener({
-    host: config.GATEWAY_DASHBOARD_HOST,
-    port: config.GATEWAY_DASHBOARD_PORT,
-    perClient: PAGES_CLIENT,
-    proxies: config.GATEWAY_DASHBOARD_PROXIES,
-    stalledMsMax,
-    ...servingOf(() => pagesApp, clock),
-  });
-  gauge('gateway_operator_requests_open', 'Requests that are being answered', () => operator.requestsOpen());
-  gauge('gateway_dashboard_requests_open', 'Requests of pages that are being answered', () => pages.requestsOpen());
-  log.info({ host: config.GATEWAY_OPERATOR_HOST, port: operator.port }, 'the operator API listens');
-  log.info({ host: config.GATEWAY_DASHBOARD_HOST, port: pages.port }, 'the dashboard listens');
+  const serves = config.GATEWAY_DASHBOARD_SERVES;
+  const operator =
+    serves === 'pages'
+      ? null
+      : await openListener({
+          host: config.GATEWAY_OPERATOR_HOST,
+          port: config.GATEWAY_OPERATOR_PORT,
+          perClient: OPERATOR_CLIENT,
+          proxies: 0,
+          stalledMsMax,
+          ...servingOf(() => operatorApp, clock),
+        });
+  const pages =
+    serves === 'operator'
+      ? null
+      : await openListener({
+          host: config.GATEWAY_DASHBOARD_HOST,
+          port: config.GATEWAY_DASHBOARD_PORT,
+          perClient: PAGES_CLIENT,
+          proxies: config.GATEWAY_DASHBOARD_PROXIES,
+          stalledMsMax,
+          ...servingOf(() => pagesApp, clock),
+        });
+  const listeners = [operator, pages].filter((listener) => listener !== null);
+  const sum = (count: (listener: Listener) => number): number =>
+    listeners.reduce((total, listener) => total + count(listener), 0);
+  if (operator !== null) {
+    gauge('gateway_operator_requests_open', 'Requests that are being answered', () => operator.requestsOpen());
+    log.info({ host: config.GATEWAY_OPERATOR_HOST, port: operator.port }, 'the operator API listens');
+  }
+  if (pages !== null) {
+    gauge('gateway_dashboard_requests_open', 'Requests of pages that are being answered', () => pages.requestsOpen());
+    log.info({ host: config.GATEWAY_DASHBOARD_HOST, port: pages.port }, 'the dashboard listens');
+  }
 
   return {
-    operatorUrl: operator.url,
-    operatorPort: operator.port,
-    pagesUrl: pages.url,
-    requestsOpen: () => operator.requestsOpen() + pages.requestsOpen(),
-    bodyBytesHeld: () => operator.bodyBytesHeld() + pages.bodyBytesHeld(),
+    operatorUrl: operator?.url ?? '',
+    operatorPort: operator?.port ?? 0,
+    pagesUrl: pages?.url ?? '',
+    requestsOpen: () => sum((listener) => listener.requestsOpen()),
+    bodyBytesHeld: () => sum((listener) => listener.bodyBytesHeld()),
     async stop() {
-      await Promise.all([operator.close(STOP_STEP_MS.requests), pages.close(STOP_STEP_MS.requests)]);
+      await Promise.all(listeners.map((listener) => listener.close(STOP_STEP_MS.requests)));
       await edge.stop();
       await flushing.stop();
       await bus.drain(STOP_STEP_MS.bus);

@@ -58,10 +58,11 @@ accounts:
     GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
 dashboard:
   values: dashboard
-  ports: { http: 8081, operator: 8082 }
+  ports: { http: 8081 }
   secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_SESSION_SECRET, GATEWAY_OPERATOR_TOKEN]
   graceSeconds: {{ add 40 .Values.preStopSeconds }}
   environment:
+    GATEWAY_DASHBOARD_SERVES: pages
     GATEWAY_DASHBOARD_HOST: 0.0.0.0
     GATEWAY_DASHBOARD_PORT: "8081"
     GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
@@ -71,8 +72,20 @@ dashboard:
     {{- else }}
     GATEWAY_DASHBOARD_PROXIES: {{ ternary "0" "1" (eq .Values.exposure.type "none") | quote }}
     {{- end }}
-    GATEWAY_OPERATOR_HOST: 0.0.0.0
-    GATEWAY_OPERATOR_PORT: "8082"
     GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
     GATEWAY_EDGE_URL: http://{{ include "gateway.fullname" . }}-edge-proxy:8080
+{{- /* The operator API in processes of its own: load on the customers' pages does not reach it. */}}
+operator:
+  values: operator
+  image: dashboard
+  secret: dashboard
+  ports: { operator: 8082 }
+  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_SESSION_SECRET, GATEWAY_OPERATOR_TOKEN]
+  graceSeconds: {{ add 40 .Values.preStopSeconds }}
+  environment:
+    GATEWAY_DASHBOARD_SERVES: operator
+    GATEWAY_OPERATOR_HOST: 0.0.0.0
+    GATEWAY_OPERATOR_PORT: "8082"
+    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
 {{- end }}
