@@ -62,6 +62,8 @@ function answerShapeWith(classNames: readonly string[], unitNames: readonly stri
   const item: Shape = { rank: 1, stringBytesMax: NAME_BYTES_MAX, members: itemMembers, others: OTHER };
   for (const name of unitNames) itemMembers.set(name, item);
   for (const name of ITEM_NAMES) itemMembers.set(name, shapeOf(1, [], OTHER));
+  // Of a shell call: the container that it ran in.
+  itemMembers.set('environment', shapeOf(1, each(['type', 'container_id'], shapeOf(1, [], OTHER)), OTHER));
   const only = { ...item, rank: 0 } as const;
   const items = shapeOf(0, itemMembers, item);
 

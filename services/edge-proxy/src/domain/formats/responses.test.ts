@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { DEEP_JSON } from '../../../test/deep-json.js';
 import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
+import { JsonReducer } from '../json/json-reducer.js';
+import { answerShape, KEPT_ANSWER_BYTES_MAX } from './answer-shape.js';
 import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
@@ -227,4 +229,19 @@ test('a stream that is cut before its response was named gets an id of the reque
   const { meter: cut } = meter({ type: 'response.new' });
   const [failed] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'a-b'));
   expect(JSON.parse(String(failed?.data))).toMatchObject({ sequence_number: 0, response: { id: 'resp_ab' } });
+});
+
+test('the IDs of a body that is read while it passes are kept beside large content', () => {
+  const large = 'x'.repeat(6_000);
+  const output = Array.from({ length: 400 }, (_, at) => ({
+    type: 'shell_call',
+    action: { commands: [large], env: { note: 'y'.repeat(1_000) } },
+    environment: { type: 'container_reference', container_id: `cntr_${at}` },
+    id: `sh_${at}`,
+  }));
+  const reducer = new JsonReducer(answerShape(undefined), KEPT_ANSWER_BYTES_MAX);
+  reducer.write(Buffer.from(JSON.stringify({ id: 'resp_1', object: 'response', output, usage: USAGE })));
+  const { ids } = reader.readPlain(reducer);
+  expect(ids?.stored).toEqual(['resp_1', ...output.map(({ id }) => id)]);
+  expect(ids?.containers).toEqual(output.map(({ environment }) => environment.container_id));
 });
