@@ -16,6 +16,7 @@ import { endAnswer } from './end-answer.js';
 import type { Settlement } from './finish-call.js';
 
 const PATH = '/v1/chat/completions';
+const LONG_EVENT_BYTES = 9 * 1024 * 1024;
 const DEADLINE_MS = 1_500;
 const READ_ON_MS = 300;
 /** Between two looks of `until`, at least. */
@@ -116,6 +117,16 @@ describe.each(FORMATS)('$path', (format) => {
     play(model, format.first, long.slice(0, 9_000), long.slice(9_000), format.usage, format.done);
     const answer = await ask(model);
     expect(answer.body.equals(Buffer.from(format.first + long + format.usage + format.done))).toBe(true);
+    expect(await eventOf(answer)).toMatchObject({ outcome: 'settled', evidence: 'reported', amountNanoUsd: 13_000 });
+  });
+
+  test('events above 8 MiB are read, from the first to the last', async () => {
+    const model = await oneSource({ more: { streamUsage: false } });
+    const padded = (text: string): string => text.replace('data: {', `data: {"pad":"${'x'.repeat(LONG_EVENT_BYTES)}",`);
+    const stream = [padded(format.first), format.delta('lo'), padded(format.usage), padded(format.done)].join('');
+    play(model, stream);
+    const answer = await ask(model);
+    expect([answer.status, answer.body.equals(Buffer.from(stream))]).toEqual([200, true]);
     expect(await eventOf(answer)).toMatchObject({ outcome: 'settled', evidence: 'reported', amountNanoUsd: 13_000 });
   });
 

@@ -112,13 +112,29 @@ test('a large body without usage is estimated from its text, not from its JSON',
   expect(told.deliveries).toMatchObject([{ ended: 'complete', meter: { usage: null, deliveredBytes: 2_000 } }]);
 });
 
-test('a large body that begins with an error is an error', () => {
-  const { relay, told, sent } = relayWith(true);
-  relay.data(Buffer.from('{"error":{"message":"no"},"pad":"'));
+test.each(['drop', 'stop'] as const)('a large body that stops is metered by the text it had: %s', (how) => {
+  const { relay, told } = relayWith(true);
+  relay.data(Buffer.from('{"usage":{"prompt_tokens":1},"choices":[{"message":{"content":"'));
   relay.data(Buffer.alloc(2 * 1024 * 1024, 'x'));
-  relay.data(Buffer.from('"}'));
+  expect(relay.deliveredBytes).toBe(2 * 1024 * 1024);
+  if (how === 'drop') return relay.drop();
+  relay.stop('client_left', null);
+  expect(told.deliveries).toMatchObject([
+    { ended: 'client_left', meter: { usage: null, deliveredBytes: 2 * 1024 * 1024, finished: false } },
+  ]);
+});
+
+test.each([
+  ['begins with an error', '{"error":{"message":"no","code":"server_error"},"pad":"', '"}', 0],
+  ['ends with an error', '{"choices":[],"pad":"', '","error":{"message":"no"}}', 1],
+  ['is not JSON', '<html>', '</html>', 1],
+])('a large body that %s is not an answer', (_name, start, end, heads) => {
+  const { relay, told } = relayWith(true);
+  relay.data(Buffer.from(start));
+  relay.data(Buffer.alloc(2 * 1024 * 1024, 'x'));
+  relay.data(Buffer.from(end));
   relay.end();
-  expect([told.unusable, told.deliveries.length, sent().length]).toEqual([1, 0, 0]);
+  expect([told.unusable, told.deliveries.length, told.heads.length]).toEqual([1, 0, heads]);
 });
 
 test('a client that left is metered by what it got: nothing of a body that was held', () => {

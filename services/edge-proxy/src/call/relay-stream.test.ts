@@ -19,6 +19,7 @@ function relay(format: keyof typeof READERS = 'response') {
   /** The deadline that is last set, in milliseconds: undefined is the default, null none. */
   let deadlineMs: number | undefined | null = null;
   const said: (string | undefined)[] = [];
+  const canPass: boolean[] = [];
   const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
     answer,
@@ -36,7 +37,10 @@ function relay(format: keyof typeof READERS = 'response') {
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
       incomplete: (result) => void failures.push(result),
-      providerFailed: (error) => said.push(error?.codes.join()) > 0,
+      providerFailed: (error, mayPass) => {
+        canPass.push(mayPass);
+        return said.push(error?.codes.join()) > 0;
+      },
       pause: () => undefined,
     },
   });
@@ -46,6 +50,8 @@ function relay(format: keyof typeof READERS = 'response') {
     commits,
     deadlineMs: () => deadlineMs,
     said,
+    canPass,
+    ends: () => deliveries.map(({ ended }) => ended),
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
     sent: () => Buffer.concat(written).toString(),
     sentBytes: () => written.reduce((sum, { length }) => sum + length, 0),
@@ -202,6 +208,52 @@ test('a failed response of 9 MiB is a failure, and none of it is relayed', () =>
 
 const CREATED = RESPONSES.first.slice(0, RESPONSES.first.indexOf('\n\n') + 2);
 const ADDED = RESPONSES.first.slice(CREATED.length);
+const LONG = 'x'.repeat(100_000);
+
+test.each([
+  ['known by its name', `event: error\ndata: {"pad":"${LONG}","type":"error","code":"server_error"}\n\n`],
+  ['known by its type', `data: {"type":"error","code":"server_error","pad":"${LONG}"}\n\n`],
+])('relay sends the cleaned rest of a long error event that is %s', (_name, event) => {
+  const { push, sent, said } = relay();
+  push(RESPONSES.first, event.slice(0, 70_000), event.slice(70_000));
+  expect(said).toEqual(['servererror']);
+  const [, json = ''] = sent().slice(RESPONSES.first.length).split('data: ');
+  expect(JSON.parse(json)).toEqual({ type: 'error', code: 'server_error' });
+});
+
+test('relay ends a long event in an error of ours when its error came late', () => {
+  const event = `data: {"pad":"${LONG}","error":{"message":"see https://secret.example","code":"server_error"}}\n\n`;
+  const { push, sent, said, canPass } = relay('chat');
+  push(CHAT.first, event.slice(0, 70_000), event.slice(70_000, 80_000), event.slice(80_000));
+  expect([said, canPass]).toEqual([['servererror'], [false]]);
+  expect(sent()).not.toContain('secret');
+  expect(`${CHAT.first}${event}`.startsWith(sent())).toBe(true);
+});
+
+test('relay keeps a long early event back, so that an error after it is judged', () => {
+  const created = CREATED.replace('data: {', `data: {"pad":"${LONG}",`);
+  const { push, sent, said, stream } = relay();
+  push(created.slice(0, 70_000), created.slice(70_000));
+  expect([sent(), HELD_BEGINNINGS.held]).toEqual(['', created.length]);
+  push('event: error\ndata: {"type":"error","code":"server_error"}\n\n');
+  expect(said).toEqual(['servererror']);
+  stream.drop();
+});
+
+test.each([
+  ['a final marker without a line end', 'chat', 'data: [DONE]', 'complete'],
+  ['a final event without a line end', 'response', RESPONSES.done.trimEnd(), 'complete'],
+  ['half a final event', 'response', RESPONSES.done.slice(0, -4), 'broken_in_body'],
+  ['half a final marker', 'chat', 'data: [DON', 'broken_in_body'],
+] as const)('relay takes a connection that ends after %s, byte by byte', (_name, format, last, ending) => {
+  const first = format === 'chat' ? CHAT.first : RESPONSES.first;
+  const { push, stream, failures, sent, lastPiece, ends } = relay(format);
+  push(first, ...Array.from(last));
+  stream.end(true);
+  expect([...failures.map(({ kind }) => kind), ...ends()]).toEqual([ending]);
+  expect([sent(), lastPiece()]).toEqual([first, ending === 'complete' ? [last] : []]);
+  stream.drop();
+});
 
 test('what only begins a response waits for what shows an answer, and goes out in front of it', () => {
   const { push, sent, commits } = relay();

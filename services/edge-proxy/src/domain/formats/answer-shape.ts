@@ -59,9 +59,12 @@ const namesIn = (path: string): string[] => path.match(/[a-z0-9_]+/gi) ?? [];
 /** Members that have shapes of answers in them are added to their maps after those. */
 function answerShapeWith(classNames: readonly string[], unitNames: readonly string[]): Shape {
   const itemMembers = new Map(each(NOT_GENERATED, IGNORED));
-  const item: Shape = { rank: 1, stringBytesMax: NAME_BYTES_MAX, members: itemMembers, others: OTHER };
+  const element: Shape = { rank: 1, stringBytesMax: NAME_BYTES_MAX, members: itemMembers, others: OTHER };
+  const item: Shape = { ...element, elements: element };
   for (const name of unitNames) itemMembers.set(name, item);
-  for (const name of ITEM_NAMES) itemMembers.set(name, shapeOf(1, [], OTHER));
+  for (const name of ITEM_NAMES) {
+    itemMembers.set(name, { ...shapeOf(1, [], OTHER), isUncounted: NOT_GENERATED.has(name) });
+  }
   // Of a shell call: the container that it ran in.
   itemMembers.set('environment', shapeOf(1, each(['type', 'container_id'], shapeOf(1, [], OTHER)), OTHER));
   const only = { ...item, rank: 0 } as const;

@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { CUT_BYTES, type JsonReducer } from '../json/json-reducer.js';
 import { EventOverflow, EventSplitter, SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from './event-stream.js';
 import type { SseEvent } from './event-stream.js';
+import type { JsonReducer } from '../json/json-reducer.js';
+import { parseObject } from './answer-json.js';
+import { generatedTextBytes } from './generated-text.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
 const PROPERTY_MS_MAX = 60_000;
@@ -99,7 +101,7 @@ test('an event that is one chunk is that chunk, uncopied', () => {
   const [sseEvent] = new EventSplitter().push(chunk);
   expect(sseEvent?.bytes.buffer).toBe(chunk.buffer);
   expect(sseEvent?.bytes.byteOffset).toBe(chunk.byteOffset);
-  expect((sseEvent?.data as Buffer).buffer).toBe(chunk.buffer);
+  expect((sseEvent?.data as Buffer | undefined)?.buffer).toBe(chunk.buffer);
 });
 
 test('an event is given out with its blank line, not with the byte after it', () => {
@@ -159,51 +161,78 @@ test(
   PROPERTY_MS_MAX,
 );
 
+const LONG = [
+  ': a comment\n',
+  'event: response.completed\r\n',
+  'data: {"response":{"id":"resp_1",\n',
+  'data:"output":[{"type":"message","content":[{"text":"é\\ud83d\\ude00',
+  'x'.repeat(5_000),
+  '"}]}],\r',
+  'data: "usage":{"input_tokens":7}}}\n',
+];
+const LONG_DATA = { response: { id: 'resp_1', output: [{ type: 'message' }], usage: { input_tokens: 7 } } };
+
+test(
+  'a long event is given out in pieces and read in any split, with any line ends',
+  () => {
+    const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
+    const before = fc.constantFrom('', '\ufeff', 'data: a\n\n');
+    const sizes = fc.array(fc.constantFrom(1, 2, 3, 20, 400, 3_000), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(before, lineEnd, sizes, fc.boolean(), (start, end, cycle, hasEnd) => {
+        const long = LONG.join('').replaceAll(/\r\n|\r|\n/g, end);
+        const text = start + long + (hasEnd ? `${end}data: b${end}${end}` : '');
+        const bytes = Buffer.from(text);
+        const chunks: Buffer[] = [];
+        for (let from = 0, i = 0; from < bytes.length; i += 1) {
+          chunks.push(bytes.subarray(from, (from += cycle[i % cycle.length] ?? 1)));
+        }
+        const sseEvents = split(chunks, new EventSplitter(undefined, 900));
+        expect(joined(sseEvents)).toBe(text);
+        const whole = sseEvents.filter(({ isPiece, data }) => !isPiece && data !== null);
+        const last = whole.find(({ endsLong }) => endsLong);
+        expect(last).toMatchObject({ event: 'response.completed', data: { object: LONG_DATA } });
+        const [item] = (parseObject(last?.data as JsonReducer)?.['response'] as { output: unknown[] }).output;
+        expect(generatedTextBytes(item)).toBe(5_006);
+        const others = whole.filter((each) => each !== last).map(eventOf);
+        expect(others.map(([, data]) => data)).toEqual([
+          ...(start === 'data: a\n\n' ? ['a'] : []),
+          ...(hasEnd ? ['b'] : []),
+        ]);
+      }),
+      { numRuns: 300 },
+    );
+  },
+  PROPERTY_MS_MAX,
+);
+
+test.each([
+  ['without data', `: ${'x'.repeat(20)}`, null, null],
+  ['with data that is not JSON', `event: e\ndata: ${'x'.repeat(20)}`, 'e', { object: null }],
+  ['whose last line has no end', `data: {"usage":{"a":1},"b":[${'1,'.repeat(20)}1]}\nevent: e`, 'e', {}],
+  ['whose data is in an empty field', `data\ndata:\ndata: {"usage":{"a":1},"model":"a b c d"}`, null, {}],
+])('a long event %s is read', (_name, text, event, data) => {
+  const sseEvents = split([Buffer.from(text)], new EventSplitter(undefined, 9));
+  expect(joined(sseEvents)).toBe(text);
+  expect(sseEvents.at(-1)).toMatchObject({ event, data, endsLong: true });
+  if (data !== null && !('object' in data)) {
+    expect(parseObject(sseEvents.at(-1)?.data as JsonReducer)).toMatchObject({ usage: { a: 1 } });
+  }
+});
+
 test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('an event above the bound is a fault, in chunks of %j', (sizes) => {
-  const splitter = new EventSplitter(undefined, 9, 9);
+  const splitter = new EventSplitter(undefined, 3, 9);
   const chunks = sizes.map((size) => Buffer.alloc(size, 'x'));
   expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(EventOverflow);
 });
 
-const LONG = '{"id":"a","text":"' + 'x'.repeat(5_000) + '"}';
-
-test.each<[string, string]>([
-  ['LF', `event: e\ndata: ${LONG}\n\n`],
-  ['CRLF', `event:e\r\ndata:${LONG}\r\n\r\n`],
-  ['CR', `\ufeffevent: e\rid: 1\rdata: ${LONG}\r\r`],
-  ['data over several lines', `data: ${LONG.slice(0, 9)}\n: c\ndata:${LONG.slice(9)}\nevent: e\n\n`],
-])('push() reads a long event with %s while it gives out its pieces, in any split', (_name, long) => {
-  const bytes = Buffer.from(`${long}\n: a comment\n\n`);
-  for (const size of [1, 2, 3, 7, 1_000, bytes.length]) {
-    const splitter = new EventSplitter(undefined, 9);
-    const sseEvents: SseEvent[] = [];
-    for (let from = 0; from < bytes.length; from += size) {
-      sseEvents.push(...splitter.push(bytes.subarray(from, from + size)));
-    }
-    expect(Buffer.concat(sseEvents.map((sseEvent) => sseEvent.bytes)).equals(bytes)).toBe(true);
-    const end = sseEvents.find(({ endsLong }) => endsLong === true);
-    expect(end?.event).toBe('e');
-    const { id, text } = (end?.data as JsonReducer).object ?? {};
-    expect([id, (text as { [CUT_BYTES]: number })[CUT_BYTES]]).toEqual(['a', 5_000]);
-    expect(splitter.heldBytes).toBe(0);
-  }
-});
-
-test('push() rejects an event above the bound of long ones', () => {
-  const splitter = new EventSplitter(undefined, 9, 20);
-  splitter.push(Buffer.alloc(15, 'x'));
-  expect(() => splitter.push(Buffer.alloc(6, 'x'))).toThrow(EventOverflow);
-});
-
-test('push() gives out events at the bound of held ones as a whole', () => {
+test('an event is held up to its bound, however many there are', () => {
   const splitter = new EventSplitter(undefined, 9);
-  expect(splitter.push(Buffer.from('data: a\n\n'.repeat(3)))).toEqual(
-    Array.from({ length: 3 }, () => expect.objectContaining({ isPiece: false, data: Buffer.from('a') })),
-  );
-  expect(splitter.push(Buffer.from('data: ab\n\n'))).toMatchObject([{ endsLong: true }]);
+  const [first, second, third] = splitter.push(Buffer.from('data: a\n\ndata: a\n\ndata: ab\n\n'));
+  expect([first?.endsLong, second?.endsLong, third?.endsLong]).toEqual([undefined, undefined, true]);
 });
 
-test('an event is held up to 64 KiB and passes up to 256 MiB', () => {
+test('an event is held up to 64 KiB, and passes up to 256 MiB', () => {
   expect([SSE_EVENT_HELD_BYTES_MAX, SSE_EVENT_BYTES_MAX]).toEqual([65_536, 268_435_456]);
 });
 
@@ -213,15 +242,14 @@ test('nothing is left of a stream that ends with a blank line', () => {
   expect(splitter.end()).toBeNull();
 });
 
-function split(chunks: readonly Buffer[]): SseEvent[] {
-  const splitter = new EventSplitter();
+function split(chunks: readonly Buffer[], splitter = new EventSplitter()): SseEvent[] {
   const sseEvents = chunks.flatMap((chunk) => splitter.push(chunk));
   const last = splitter.end();
   return last === null ? sseEvents : [...sseEvents, last];
 }
 
 function eventOf({ event, data }: SseEvent): Event {
-  return [event, data === null ? null : (data as Buffer).toString()];
+  return [event, data === null ? null : data.toString()];
 }
 
 /** Where a CRLF was cut, an event more without data may come out. */

@@ -1,4 +1,4 @@
-import { JsonReducer } from '../json/json-reducer.js';
+import { JsonReducer, type Shape } from '../json/json-reducer.js';
 import { answerShape, KEPT_EVENT_BYTES_MAX } from './answer-shape.js';
 
 /** Bytes of one event that is held until it is complete; a longer one passes while it is read. */
@@ -73,15 +73,10 @@ export class EventSplitter {
 
   /** @param shape what is kept of a long event */
   constructor(
-    private readonly shape = answerShape(undefined),
+    private readonly shape: Shape = answerShape(undefined),
     private readonly heldBytesMax = SSE_EVENT_HELD_BYTES_MAX,
     private readonly eventBytesMax = SSE_EVENT_BYTES_MAX,
   ) {}
-
-  /** Bytes of the event that has begun and is not complete. */
-  get heldBytes(): number {
-    return this.pendingBytes;
-  }
 
   /**
    * The LF at the start of the chunk, where the last event ended in a CR with which the chunk
@@ -194,7 +189,7 @@ class LongEvent {
   #isData = false;
 
   constructor(
-    private readonly shape: ReturnType<typeof answerShape>,
+    private readonly shape: Shape,
     private readonly bytesMax: number,
     /** A byte order mark may stand before its first line. */
     private mayHaveBom: boolean,

@@ -32,14 +32,18 @@ export interface Shape {
   readonly rank: Rank;
   /** Nothing is kept or counted: neither the value nor anything in it. */
   readonly isIgnored?: boolean;
+  /** A string that is not kept does not count as text. */
+  readonly isUncounted?: boolean;
   /** Longest string that is kept, in bytes of JSON, at most 8,192; a longer one is cut. */
   readonly stringBytesMax: number;
   /** Of a longer string the beginning is kept. Absent: a {@link CutText} takes its place. */
   readonly keepsBeginning?: boolean;
   /** Of an object: the members with a shape of their own. */
   readonly members: ReadonlyMap<string, Shape>;
-  /** Of all other members, and of the elements of an array. Absent: the shape itself. */
+  /** Of all other members, and of elements without a shape of their own. Absent: the shape itself. */
   readonly others?: Shape;
+  /** Of the elements of an array. */
+  readonly elements?: Shape;
 }
 
 /**
@@ -235,7 +239,7 @@ export class JsonReducer implements ParsedJson {
     } else if (byte === QUOTE) {
       this.#isName = false;
       const isKept = this.#nodes.at(-1) != null;
-      this.#beginString(isKept, isKept ? null : (this.#homes.at(-1) ?? null));
+      this.#beginString(isKept, isKept || shape.isUncounted === true ? null : (this.#homes.at(-1) ?? null));
     } else {
       this.#state = 'in_word';
       this.#tokenBytes = 0;
@@ -247,7 +251,7 @@ export class JsonReducer implements ParsedJson {
   #shapeOfValue(): Shape {
     const outer = this.#shapes.at(-1);
     if (outer === undefined) return this.#rootShape;
-    const own = this.#closers.at(-1) === CLOSE_BRACE ? outer.members.get(this.#name) : undefined;
+    const own = this.#closers.at(-1) === CLOSE_BRACE ? outer.members.get(this.#name) : outer.elements;
     return own ?? outer.others ?? outer;
   }
 
@@ -306,7 +310,7 @@ export class JsonReducer implements ParsedJson {
     return true;
   }
 
-  /** Reads to the closing quote, the end of the bytes, or an escape of hexadecimal digits. */
+  /** Over the closing quote, or to the end of the bytes, or into an escape of hexadecimal digits. */
   #readString(bytes: Buffer, start: number): number {
     let i = start;
     while (this.#state === 'in_string') {
@@ -389,7 +393,8 @@ export class JsonReducer implements ParsedJson {
     this.#isCollecting = false;
     if (this.#isName || this.#state === 'in_word' || this.#valueShape.keepsBeginning === true) return;
     const cut = new CutText();
-    this.#cut = this.#attach(cut, 0) ? cut : (this.#homes.at(-1) ?? cut);
+    const isOwn = this.#attach(cut, 0) || this.#valueShape.isUncounted === true;
+    this.#cut = isOwn ? cut : (this.#homes.at(-1) ?? cut);
     this.#cut[CUT_BYTES] = (this.#cut[CUT_BYTES] ?? 0) + this.#textBytes;
   }
 
@@ -404,7 +409,7 @@ export class JsonReducer implements ParsedJson {
     if (this.#isCollecting && this.#tokenBytes > this.#stringBytesMax) this.#overflow();
     this.#endValue();
     if (this.#cut !== null || this.#nodes.at(-1) == null) return;
-    if (this.#attach(this.#tokenText(), this.#tokenBytes)) return;
+    if (this.#attach(this.#tokenText(), this.#tokenBytes) || this.#valueShape.isUncounted === true) return;
     const home = this.#homes.at(-1);
     if (home !== undefined) home[CUT_BYTES] = (home[CUT_BYTES] ?? 0) + this.#textBytes;
   }
