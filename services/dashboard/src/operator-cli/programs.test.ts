@@ -412,5 +412,5 @@ test('a test of a source that is not there, or comes too often, is refused with 
   world.refuseByName('edge.test-source', 'too_many_attempts');
   expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('too_many_attempts') });
   const answer = await world.send('POST', '/sources/src/test');
-  expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '10']);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
 });

@@ -38,6 +38,18 @@ test.each<[string, TestFacts, string, RegExp]>([
   ['one without', facts(OK, { meter: { usage: null, problem: 'absent' } }), 'works', /reports no usage/],
   ['one with odd usage', facts(OK, { meter: { usage: null, problem: 'malformed' } }), 'works', /cannot be read/],
   ['one that costs nothing', facts(OK, { target: { ...TARGET, isBilled: false } }), 'works', /^It works\.$/],
+  [
+    'a reasoning model out of tokens',
+    facts(
+      answered(400, {
+        message: 'Could not finish the message because max_tokens or model output limit was reached. Please try again.',
+        type: 'invalid_request_error',
+      }),
+    ),
+    'works',
+    /used the output limit/,
+  ],
+  ['a limit that is refused', facts(answered(400, { message: 'max_tokens exceeds the limit of 8192' })), 'body', /./],
   ['401', facts(answered(401, { message: 'Incorrect API key provided' })), 'credential', /refuses the credential/],
   [
     '401 of a source without one',

@@ -39,8 +39,17 @@ export interface FoundInWords {
 
 /** What a call of a test shows, and in words what to do. */
 export function findingOf(facts: TestFacts): FoundInWords {
+  if (isOutOfTokens(facts.judged)) return { finding: 'works', text: 'It works: its reasoning used the output limit.' };
   const finding = kindOf(facts);
   return { finding, text: finding === 'works' ? worksInWords(facts) : WORDS[finding](facts) };
+}
+
+/** As providers report that a model reached the limit of its output before its first text. */
+const OUT_OF_TOKENS =
+  /could not finish\b.{0,80}\b(?:max_(?:completion_|output_)?tokens|output limit)|\b(?:max_(?:completion_|output_)?tokens|output limit)\b.{0,40}\bwas reached/i;
+
+function isOutOfTokens({ errorClass, status, said }: TestFacts['judged']): boolean {
+  return errorClass !== null && status === 400 && OUT_OF_TOKENS.test((said?.message ?? '').slice(0, 500));
 }
 
 function kindOf({ judged, failure, noCredential, isLate }: TestFacts): TestFinding {

@@ -8,8 +8,10 @@ export interface TestRequest {
   readonly streamed: boolean;
 }
 
-/** Tokens that an answer may have: the least that every provider takes is 16 (responses). */
-const OUTPUT_TOKENS_MAX = 16;
+/** Largest response in tokens. Reasoning counts too: with less, reasoning models return no text. */
+const OUTPUT_TOKENS_MAX = 1_024;
+/** The same for completions, where a model continues the text until the limit. */
+const COMPLETION_TOKENS_MAX = 16;
 
 /**
  * A plain call of each endpoint, in their usual order, and a streamed one of the first that can be
@@ -38,7 +40,7 @@ const MESSAGES = [{ role: 'user', content: TEXT }];
 
 const ASKED: Readonly<Record<Endpoint, (limit: LimitField) => object>> = {
   '/v1/chat/completions': (limit) => ({ messages: MESSAGES, [limit]: OUTPUT_TOKENS_MAX }),
-  '/v1/completions': () => ({ prompt: TEXT, max_tokens: OUTPUT_TOKENS_MAX }),
+  '/v1/completions': () => ({ prompt: TEXT, max_tokens: COMPLETION_TOKENS_MAX }),
   '/v1/messages': () => ({ max_tokens: OUTPUT_TOKENS_MAX, messages: MESSAGES }),
   '/v1/messages/count_tokens': () => ({ messages: MESSAGES }),
   '/v1/embeddings': () => ({ input: 'hi' }),

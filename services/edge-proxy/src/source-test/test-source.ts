@@ -10,10 +10,10 @@ import { testRequests, type TestRequest } from './test-requests.js';
 const CALL_MS_MAX = 20_000;
 /** With less left of the test's time no further call is begun. */
 const CALL_MS_MIN = 1_000;
-/** Tests of one source: so many at once, and one in ten seconds from then on. */
-const OF_SOURCE = { burst: 5, perSecond: 0.1, keysMax: 10_000 };
-/** Tests of all sources at this edge together. */
-const OF_ALL = { burst: 30, perSecond: 0.5, keysMax: 1 };
+/** Rate limit for tests of one source. An operator who corrects a key tests many times in a minute. */
+const OF_SOURCE = { burst: 20, perSecond: 0.5, keysMax: 10_000 };
+/** Rate limit for tests of all sources at this edge. */
+const OF_ALL = { burst: 60, perSecond: 1, keysMax: 1 };
 const ALL = 'all';
 
 export interface SourceTestParts {
@@ -44,7 +44,7 @@ export class SourceTests {
     if (this.#running.has(source)) return refuse('state_conflict', 'the source is being tested already');
     const nowMs = edge.deadlines.nowMs();
     if (!this.#ofSource.take(source, nowMs) || !this.#ofAll.take(ALL, nowMs))
-      return refuse('too_many_attempts', 'sources were tested too often: each test costs calls; wait ten seconds');
+      return refuse('too_many_attempts', 'too many tests of sources; try again in two seconds');
     const opened = edge.catalog.source(source);
     if (opened === undefined) return this.#unopened(source);
     this.#running.add(source);

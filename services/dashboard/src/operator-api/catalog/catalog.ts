@@ -252,8 +252,8 @@ export const SOURCE_ROUTES = [
   }),
 ];
 
-/** When a source may be tested again that was tested too often. */
-const TESTED_AGAIN_S = 10;
+/** `retry-after` of a test beyond the edge's rate limit, in seconds. */
+const TESTED_AGAIN_S = 2;
 
 /** What a put would change, judged before it is done. */
 async function judged(
