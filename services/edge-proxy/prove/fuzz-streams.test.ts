@@ -181,7 +181,11 @@ function meterProblem({ usage, problem, begun, deliveredBytes }: MeterResult, by
   for (const counts of [usage, begun ?? null]) {
     if (counts === null) continue;
     const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0 && count <= 3 * TOKENS_MAX;
-    if (!Object.values(counts).every(isCount)) return `usage ${JSON.stringify(counts)}`;
+    const { kinds: _kinds, ...own } = counts;
+    const values = Object.values(own).flatMap((value: unknown) =>
+      Array.isArray(value) ? value.flatMap(Object.values) : value,
+    );
+    if (!values.every((value) => value === null || isCount(value as number))) return `usage ${JSON.stringify(counts)}`;
   }
   return null;
 }
@@ -198,7 +202,7 @@ function chargeProblem({ ended, meter }: Delivery): string | null {
   const { outcome, evidence, amountNanoUsd, usage } = charge;
   if (amountNanoUsd < 0n) return 'a charge below zero';
   if (ended === 'cut' && (outcome !== 'voided' || amountNanoUsd !== 0n)) return 'a cut stream is charged';
-  if (evidence === 'estimated' && amountNanoUsd > HOLD) return 'an estimate above the hold';
+  if (evidence === 'estimated' && meter?.begun == null && amountNanoUsd > HOLD) return 'an estimate above the hold';
   return usage === null || amountNanoUsd === rate(usage, PRICE) ? null : 'another amount than the usage costs';
 }
 

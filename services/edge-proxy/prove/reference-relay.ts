@@ -42,14 +42,18 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let hasEvent = false;
   let hasAnswer = false;
   let isFinished = false;
+  let hasChoice = stream.format !== 'chat';
   for (const [index, sseEvent] of seen.entries()) {
     const meaning = meaningOf(stream.format, sseEvent);
-    if (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer)) {
+    hasChoice ||= meaning.hasChoice;
+    const isNoAnswer = meaning.role === 'final' && !hasChoice;
+    if (isNoAnswer || meaning.role === 'error') usage = best(usage, meaning.usage);
+    if (isNoAnswer || (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer))) {
       const ended = hasAnswer ? 'replaced' : 'refused';
       return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
     }
     isFinished ||= meaning.finishes;
-    usage = meaning.usage ?? usage;
+    usage = best(usage, meaning.usage);
     textBytes += Buffer.byteLength(meaning.text);
     // Half an event at the end of a stream that has not finished is not sent.
     const isHalf = index === sseEvents.length;
@@ -80,9 +84,16 @@ export function expectedOf(stream: GeneratedStream): Expected {
   return { passed: isSent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
 }
 
-/** An event that is none of those with which a response only begins. */
-export function showsAnswer(format: StreamFormat, { data }: ReferenceEvent): boolean {
-  return data !== null && !(format === 'response' && /^\s*\{\s*"type":\s*"response\.in_progress"/.test(data));
+/** An event with text, or one that ends the answer. */
+export function showsAnswer(format: StreamFormat, sseEvent: ReferenceEvent): boolean {
+  const { role, text, finishes } = meaningOf(format, sseEvent);
+  return text !== '' || finishes || role === 'final';
+}
+
+/** The larger report as a whole, or the larger of each count. */
+function best(before: Usage | null, later: Usage | null): Usage | null {
+  if (before === null || later === null) return later ?? before;
+  return { input: Math.max(before.input, later.input), output: Math.max(before.output, later.output) };
 }
 
 /** The complete events in a text, and what comes after the last of them. */
@@ -122,9 +133,10 @@ interface Meaning {
   readonly text: string;
   /** It says why the answer ends. */
   readonly finishes: boolean;
+  readonly hasChoice: boolean;
 }
 
-const NONE: Meaning = { role: 'other', usage: null, text: '', finishes: false };
+const NONE: Meaning = { role: 'other', usage: null, text: '', finishes: false, hasChoice: false };
 
 function meaningOf(format: StreamFormat, { data }: ReferenceEvent): Meaning {
   if (data === null) return NONE;
@@ -147,7 +159,14 @@ function meaningOf(format: StreamFormat, { data }: ReferenceEvent): Meaning {
   const isExtra = json.choices?.length === 0 && usage !== undefined;
   const reason = typeof json.delta === 'object' ? json.delta.stop_reason : json.choices?.[0]?.finish_reason;
   const finishes = typeof reason === 'string' && !['', 'null'].includes(reason);
-  return { role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other', usage: usage ?? null, text, finishes };
+  const hasChoice = (json.choices?.length ?? 0) > 0;
+  return {
+    role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other',
+    usage: usage ?? null,
+    text,
+    finishes,
+    hasChoice,
+  };
 }
 
 /** As far as the generated events go. */

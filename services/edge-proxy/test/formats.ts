@@ -2,7 +2,7 @@
 export interface Format {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
   readonly request: (fields: Record<string, unknown>) => { headers: Record<string, string>; body: string };
-  /** The first event of a stream. */
+  /** The first events of a stream, to the first one with text. */
   readonly first: string;
   /** One with text. */
   readonly delta: (text: string) => string;
@@ -40,15 +40,16 @@ export const FORMATS: readonly Format[] = [
   {
     path: '/v1/messages',
     request: (fields) => ({ headers: json, body: JSON.stringify({ max_tokens: 50, messages: user, ...fields }) }),
-    first: event('message_start', {
-      message: {
-        id: 'msg_1',
-        type: 'message',
-        role: 'assistant',
-        content: [],
-        usage: { input_tokens: 3, output_tokens: 1 },
-      },
-    }),
+    first:
+      event('message_start', {
+        message: {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          content: [],
+          usage: { input_tokens: 3, output_tokens: 1 },
+        },
+      }) + event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hel' } }),
     delta: (text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
     usage: event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } }),
     done: event('message_stop', {}),
@@ -60,10 +61,10 @@ export const FORMATS: readonly Format[] = [
   {
     path: '/v1/responses',
     request: (fields) => ({ headers: json, body: JSON.stringify({ input: 'Say something.', ...fields }) }),
-    // What only says that a response was begun waits for what shows an answer.
     first:
       event('response.created', { sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }) +
-      event('response.output_item.added', { sequence_number: 1, output_index: 0, item: { type: 'message', id: 'i' } }),
+      event('response.output_item.added', { sequence_number: 1, output_index: 0, item: { type: 'message', id: 'i' } }) +
+      event('response.output_text.delta', { sequence_number: 1, item_id: 'i', output_index: 0, delta: 'Hel' }),
     delta: (delta) => event('response.output_text.delta', { sequence_number: 2, item_id: 'i', output_index: 0, delta }),
     usage: '',
     done: event('response.completed', {

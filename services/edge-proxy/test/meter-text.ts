@@ -8,7 +8,7 @@ import type {
 } from '../src/domain/formats/meter.js';
 
 /** What a meter says of an event. */
-export type Seen = 'pass' | 'drop' | 'final' | 'error';
+export type Seen = 'pass' | 'early' | 'drop' | 'final' | 'error';
 export type MeterOptions = Partial<StreamMeterOptions>;
 
 export interface Metered {
@@ -32,8 +32,9 @@ export function eventText(events: readonly { readonly type: string }[]): string 
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }
 
-function nameOf({ pass, final, failure }: SeenEvent): Seen {
+function nameOf({ pass, final, early, failure }: SeenEvent): Seen {
   if (failure !== null) return 'error';
   if (!pass) return 'drop';
+  if (early) return 'early';
   return final ? 'final' : 'pass';
 }

@@ -75,7 +75,7 @@ export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
     served,
   });
-  if (charge.evidence === 'reported' && charge.amountNanoUsd > BigInt(held.hold.worstNanoUsd)) {
+  if (charge.amountNanoUsd > BigInt(held.hold.worstNanoUsd)) {
     edge.metrics.chargedAboveHold();
   }
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);

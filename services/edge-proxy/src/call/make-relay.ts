@@ -24,15 +24,14 @@ export function makeRelay(
   const { answer } = call.request;
   const reader = READERS[call.row.format];
   const { streamUsage, totalExtra, cachedInInput, pricing } = opened.source;
+  const counting = { totalExtra, cachedInInput, pricing, cacheWriteTtl1h: call.parsed.cacheWriteTtl1h };
   if (call.parsed.stream) {
     const dropUsageChunk = addsStreamUsage(call.parsed, streamUsage);
     const metering = {
       dropUsageChunk,
       makesUsageEvent: makesUsageEvent(call.parsed, streamUsage),
       choices: call.parsed.choices,
-      totalExtra,
-      cachedInInput,
-      pricing,
+      ...counting,
     };
     return new StreamRelay({
       answer,
@@ -48,7 +47,7 @@ export function makeRelay(
     headers: plainHeaders(headers),
     contentLength: lengthOf(headers['content-length']),
     reader,
-    counting: opened.source,
+    counting,
     events,
     sendsEarly: () => edge.running.size <= EARLY_CALLS_MAX,
   });

@@ -1,24 +1,69 @@
 import { expect, test } from '@jest/globals';
+import { parseUsd, rate, SAMPLINGS_MAX, type PriceFigures } from '@gateway/metering';
 import { AnthropicUsage } from './anthropic-usage.js';
 
-const compaction = { type: 'compaction', input_tokens: 10, output_tokens: 1 };
-const reportOf = (compactions: number): object => ({
-  input_tokens: 5,
-  output_tokens: 2,
-  iterations: Array.from({ length: compactions }, () => compaction),
+const usd = (text: string): bigint => parseUsd(text) as bigint;
+const FLAT = { cachedInputPerMillion: null, cacheWritePerMillion: null, cacheWrite1hPerMillion: null };
+const PRICE: PriceFigures = {
+  ...FLAT,
+  inputPerMillion: usd('0.10'),
+  outputPerMillion: usd('0.50'),
+  perCall: 0n,
+  tiers: [{ ...FLAT, aboveInputTokens: 100_000, inputPerMillion: usd('0.50'), outputPerMillion: usd('2.50') }],
+  extras: null,
+};
+const counted = (type: string, input: number, output: number): object => ({
+  type,
+  input_tokens: input,
+  output_tokens: output,
 });
 
-test.each([
-  [0, { input: 5, output: 2 }],
-  [1_000, { input: 10_005, output: 1_002 }],
-])('%i compactions are added to the totals', (compactions, sum) => {
+function usageOf(...reports: object[]) {
   const usage = new AnthropicUsage();
-  usage.see(reportOf(compactions));
-  expect(usage.read()).toMatchObject(sum);
+  for (const report of reports) usage.see(report);
+  return usage.read().usage;
+}
+
+const COMPACTED = {
+  input_tokens: 60_000,
+  output_tokens: 1_000,
+  iterations: [counted('compaction', 60_000, 2_000), counted('message', 60_000, 1_000)],
+};
+
+test('a compaction decides the tier of its own tokens only', () => {
+  const usage = usageOf({ input_tokens: 60_000, output_tokens: 1 }, COMPACTED);
+  expect(usage).toMatchObject({ input: 120_000, output: 3_000, samplings: [{ output: 1_000 }, { output: 2_000 }] });
+  expect(rate(usage ?? never(), PRICE)).toBe(usd('0.0135'));
 });
 
-test('a report of more than a thousand compactions is malformed', () => {
-  const usage = new AnthropicUsage();
-  usage.see(reportOf(1_001));
-  expect(usage.read()).toBe('malformed');
+test('iterations that add up to the totals are samplings of their own', () => {
+  const iterations = [counted('message', 60_000, 1_000), counted('message', 70_000, 500)];
+  const usage = usageOf({ input_tokens: 130_000, output_tokens: 1_500, iterations });
+  expect(usage?.samplings).toMatchObject([{ input: 60_000 }, { input: 70_000 }]);
+  const other = usageOf({ input_tokens: 130_001, output_tokens: 1_500, iterations });
+  expect(other).toEqual({ input: 130_001, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1_500 });
 });
+
+test.each([1, SAMPLINGS_MAX, 1_001])('%i compactions are added to the totals', (compactions) => {
+  const iterations = Array.from({ length: compactions }, () => counted('compaction', 10, 1));
+  const usage = usageOf({ input_tokens: 5, output_tokens: 2, iterations });
+  expect(usage).toMatchObject({ input: 5 + 10 * compactions, output: 2 + compactions });
+  expect(usage?.samplings).toHaveLength(Math.min(compactions + 1, SAMPLINGS_MAX));
+});
+
+test('a later report without compactions does not take them back', () => {
+  const sum = usageOf(COMPACTED);
+  expect(usageOf(COMPACTED, { output_tokens: 1_000 })).toEqual(sum);
+  expect(usageOf(COMPACTED, { ...COMPACTED, iterations: [] })).toEqual(sum);
+  expect(usageOf(COMPACTED, { ...COMPACTED, iterations: [counted('compaction', -1, 7)] })).toEqual(sum);
+});
+
+test('compactions stand where the output of the message is missing', () => {
+  const usage = new AnthropicUsage();
+  usage.see({ input_tokens: 5, iterations: COMPACTED.iterations });
+  expect(usage.read()).toMatchObject({ usage: null, begun: { input: 5, output: null, others: [{ input: 60_000 }] } });
+});
+
+function never(): never {
+  throw new Error('there is no usage');
+}

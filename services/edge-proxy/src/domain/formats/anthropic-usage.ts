@@ -1,135 +1,118 @@
-import { isRecord, type JsonRecord } from './answer-json.js';
-import { isTokens, type ReadUsage } from './read-usage.js';
-
-/**
- * A count as it was last reported; NaN: the last report of it was no count; null: there was none.
- */
-type Count = number | null;
-
-/** Compactions of one answer that are counted; a report of more is malformed. */
-const COMPACTIONS_MAX = 1_000;
+import { combineSamplings, type TokenCounts } from '@gateway/metering';
+import { isRecord, isSet, type JsonRecord } from './answer-json.js';
+import type { Counting } from './meter.js';
+import {
+  bestReport,
+  EMPTY_REPORT,
+  isTokens,
+  NO_USAGE,
+  tokensOf,
+  toSampling,
+  toUsage,
+  type ReadUsage,
+  type UsageReport,
+} from './read-usage.js';
 
 /**
  * The usage of the messages protocol, which is reported in parts: `message_start` has the input and
- * a first output, `message_delta` the totals so far. Counts are cumulative: of each the last value
- * wins, and null, zero or absent takes none back. `input_tokens` are those that neither came from
- * the cache nor went into it. What a compaction at the provider used stands among the `iterations`
- * alone: it is added. (Iterations of other kinds are in the totals, or are not charged.)
+ * a first output, `message_delta` the totals so far. `input_tokens` exclude what came from the
+ * cache or went into it, unless the source says otherwise. A compaction at the provider is reported
+ * in `iterations` only: it is a sampling in addition to the totals. If the totals are the sum of
+ * several iterations of type `message`, each of these is a sampling. Iterations of other types are
+ * part of the totals, or are not charged.
  */
 export class AnthropicUsage {
-  #isReported = false;
-  #isMalformed = false;
-  readonly #totals: Counts;
   readonly #cachedInInput: boolean;
-  #compactions: readonly Counts[] = [];
+  readonly #hasWrites1h: boolean;
+  #isReported = false;
+  #best = EMPTY_REPORT;
+  #compactions: readonly TokenCounts[] = [];
+  #messages: readonly TokenCounts[] = [];
 
-  /** @param cachedInInput the source counts cached input in `input_tokens` too (SGLang) */
-  constructor(cachedInInput = false) {
+  constructor({ cachedInInput = false, cacheWriteTtl1h = false }: Counting = {}) {
     this.#cachedInInput = cachedInInput;
-    this.#totals = new Counts(cachedInInput);
+    this.#hasWrites1h = cacheWriteTtl1h;
   }
 
   see(value: unknown): void {
-    if (value === undefined || value === null) return;
+    if (!isSet(value)) return;
     this.#isReported = true;
-    this.#isMalformed = !isRecord(value);
     if (!isRecord(value)) return;
-    this.#totals.see(value);
+    const report = this.#report(value, this.#best);
+    this.#best = bestReport(this.#best, report, isTokens(value['input_tokens']) && report.output !== null);
     const { iterations } = value;
     if (!Array.isArray(iterations)) return;
-    const compactions = iterations.filter(isRecord).filter(({ type }) => type === 'compaction');
-    if (compactions.length < this.#compactions.length) return;
-    this.#isMalformed = compactions.length > COMPACTIONS_MAX;
-    if (this.#isMalformed) return;
-    this.#compactions = compactions.map((each) => new Counts(this.#cachedInInput, each));
+    this.#compactions = larger(this.#compactions, this.#samplings(iterations, 'compaction'));
+    this.#messages = larger(this.#messages, this.#samplings(iterations, 'message'));
   }
 
-  /**
-   * Input and output must both have been reported: neither is ever read as zero because it is
-   * missing.
-   */
-  read(): ReadUsage {
-    if (!this.#isReported) return 'absent';
-    const all = [this.#totals, ...this.#compactions];
-    const sum = (of: (counts: Counts) => number): number => all.reduce((tokens, counts) => tokens + of(counts), 0);
-    const usage = {
-      input: sum((counts) => counts.input),
-      cachedInput: sum((counts) => counts.cachedInput),
-      cacheWrite: sum((counts) => counts.cacheWrite),
-      cacheWrite1h: sum((counts) => counts.cacheWrite1h),
-      output: sum((counts) => counts.output),
+  /** @param finished the answer has ended: its output is not only that of the first tokens */
+  read(finished = true): ReadUsage {
+    if (!this.#isReported) return NO_USAGE;
+    const others = this.#compactions;
+    const facts = { hasWrites1h: this.#hasWrites1h, isUnfinished: !finished, others };
+    const read = toUsage(this.#best, facts);
+    const [first, ...more] = this.#messages;
+    if (read.usage === null || first === undefined || more.length === 0) return read;
+    const sum = combineSamplings([first, ...more]);
+    const whole = toSampling(this.#best, this.#hasWrites1h);
+    const isSum = SUMMED.every((name) => sum[name] === whole[name]);
+    return isSum ? { usage: combineSamplings([first, ...more, ...others]), problem: null } : read;
+  }
+
+  #samplings(iterations: readonly unknown[], type: string): TokenCounts[] {
+    return iterations
+      .filter(isRecord)
+      .filter((each) => each['type'] === type)
+      .map((each) => toSampling(this.#report(each, EMPTY_REPORT), this.#hasWrites1h));
+  }
+
+  /** @param before what the parts of a report without `input_tokens` are added to */
+  #report(usage: JsonRecord, before: UsageReport): UsageReport {
+    const split = isRecord(usage['cache_creation']) ? usage['cache_creation'] : {};
+    const write5m = tokensOf(split['ephemeral_5m_input_tokens']);
+    const write1h = tokensOf(split['ephemeral_1h_input_tokens']);
+    const isSplit = (write5m ?? 0) + (write1h ?? 0) > 0;
+    const cachedInput = tokensOf(usage['cache_read_input_tokens']);
+    const ofSplit = isSplit ? (write5m ?? 0) + (write1h ?? 0) : null;
+    const cacheWrite = tokensOf(usage['cache_creation_input_tokens']) ?? ofSplit;
+    const unsplit = this.#hasWrites1h ? Math.max(0, (cacheWrite ?? 0) - (write5m ?? 0)) : 0;
+    const fresh = tokensOf(usage['input_tokens']);
+    return {
+      ...EMPTY_REPORT,
+      input: this.#input(fresh, { cachedInput, cacheWrite }, before),
+      output: tokensOf(usage['output_tokens']),
+      cachedInput,
+      cacheWrite,
+      cacheWrite1h: isSplit ? (write1h ?? unsplit) : null,
+      total: tokensOf(usage['total_tokens']),
     };
-    const isRead = !this.#isMalformed && Object.values(usage).every(isTokens) && all.every((each) => each.isRead);
-    return isRead ? usage : 'malformed';
+  }
+
+  #input(fresh: number | null, later: CacheCounts, before: UsageReport): number | null {
+    const cached = sumOf(later);
+    if (fresh !== null) return this.#cachedInInput ? Math.max(fresh, cached) : fresh + cached;
+    if (before.input === null || cached === 0) return null;
+    const raised = sumOf({
+      cachedInput: Math.max(before.cachedInput ?? 0, later.cachedInput ?? 0),
+      cacheWrite: Math.max(before.cacheWrite ?? 0, later.cacheWrite ?? 0),
+    });
+    return this.#cachedInInput ? Math.max(before.input, raised) : before.input + raised - sumOf(before);
   }
 }
 
-/** The counts of an answer, or of one of its iterations. */
-class Counts {
-  #input: Count = null;
-  #output: Count = null;
-  #cacheRead: Count = null;
-  #cacheWrite: Count = null;
-  #cacheWrite5m: Count = null;
-  #cacheWrite1h: Count = null;
-  #isSplitRead = true;
+type CacheCounts = Pick<UsageReport, 'cachedInput' | 'cacheWrite'>;
 
-  readonly #cachedInInput: boolean;
+const SUMMED = ['input', 'output', 'cachedInput', 'cacheWrite', 'cacheWrite1h'] as const;
 
-  constructor(cachedInInput: boolean, reported?: JsonRecord) {
-    this.#cachedInInput = cachedInInput;
-    if (reported !== undefined) this.see(reported);
-  }
-
-  see(value: JsonRecord): void {
-    this.#input = next(this.#input, value, 'input_tokens');
-    this.#output = next(this.#output, value, 'output_tokens');
-    this.#cacheRead = next(this.#cacheRead, value, 'cache_read_input_tokens');
-    this.#cacheWrite = next(this.#cacheWrite, value, 'cache_creation_input_tokens');
-    const split = value['cache_creation'];
-    this.#isSplitRead = split === undefined || split === null || isRecord(split);
-    if (!isRecord(split)) return;
-    this.#cacheWrite5m = next(this.#cacheWrite5m, split, 'ephemeral_5m_input_tokens');
-    this.#cacheWrite1h = next(this.#cacheWrite1h, split, 'ephemeral_1h_input_tokens');
-  }
-
-  get isRead(): boolean {
-    const all = [this.input, this.output, this.cachedInput, this.#writes, this.#cacheWrite1h ?? 0];
-    return this.#isSplitRead && [...all, this.#cacheWrite5m ?? 0].every(isTokens);
-  }
-
-  get input(): number {
-    const input = this.#input ?? Number.NaN;
-    return this.#cachedInInput
-      ? Math.max(input, this.cachedInput + this.#writes)
-      : input + this.cachedInput + this.#writes;
-  }
-
-  get output(): number {
-    return this.#output ?? Number.NaN;
-  }
-
-  get cachedInput(): number {
-    return this.#cacheRead ?? 0;
-  }
-
-  /** For five minutes, and those of which no time is known. */
-  get cacheWrite(): number {
-    return this.#writes - this.cacheWrite1h;
-  }
-
-  get cacheWrite1h(): number {
-    return Math.min(this.#cacheWrite1h ?? 0, this.#writes);
-  }
-
-  get #writes(): number {
-    return this.#cacheWrite ?? (this.#cacheWrite5m ?? 0) + (this.#cacheWrite1h ?? 0);
-  }
+function sumOf({ cachedInput, cacheWrite }: CacheCounts): number {
+  return (cachedInput ?? 0) + (cacheWrite ?? 0);
 }
 
-function next(before: Count, holder: JsonRecord, name: string): Count {
-  const value = holder[name];
-  if (value === undefined || value === null) return before;
-  if (!isTokens(value)) return Number.NaN;
-  return value === 0 && before !== null && before > 0 ? before : value;
+/** The later list, unless its input or output is smaller. */
+function larger(before: readonly TokenCounts[], later: readonly TokenCounts[]): readonly TokenCounts[] {
+  const sum = (list: readonly TokenCounts[], name: 'input' | 'output'): number =>
+    list.reduce((tokens, counts) => tokens + counts[name], 0);
+  const isSmaller = sum(later, 'input') < sum(before, 'input') || sum(later, 'output') < sum(before, 'output');
+  return isSmaller ? before : later;
 }

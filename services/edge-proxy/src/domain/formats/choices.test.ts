@@ -20,6 +20,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 5 },
   completion_tokens_details: { reasoning_tokens: 30 },
 };
+const NONE = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 };
 const READ = { input: 12, cachedInput: 5, cacheWrite: 0, cacheWrite1h: 0, output: 34 };
 
 const delta = (content: string, more: object = {}): object => ({
@@ -37,13 +38,14 @@ const usageChunk = (usage: unknown): object => ({ id: 'c1', choices: [], usage }
 
 test('a stream is metered: text, finish, usage, marker', () => {
   const { seen, result } = meter([delta('Hé'), delta('llo'), finish(), usageChunk(USAGE), '[DONE]']);
-  expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'final']);
+  expect(seen).toEqual(['pass', 'pass', 'pass', 'early', 'final']);
   expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
 });
 
 test('the event that only the gateway asked for is taken out, and no other', () => {
   const sseEvents = [
     { choices: [], prompt_filter_results: [] },
+    delta('', { usage: USAGE }),
     delta('a', { usage: null }),
     delta('b', { usage: USAGE }),
     { choices: [], usage: null },
@@ -51,9 +53,78 @@ test('the event that only the gateway asked for is taken out, and no other', () 
     usageChunk(USAGE),
     '[DONE]',
   ];
-  const passed = ['pass', 'pass', 'pass', 'pass', 'pass'];
+  const passed = ['early', 'early', 'pass', 'pass', 'early', 'pass'];
   expect(meter(sseEvents, { dropUsageChunk: true }).seen).toEqual([...passed, 'drop', 'final']);
-  expect(meter(sseEvents, { dropUsageChunk: false }).seen).toEqual([...passed, 'pass', 'final']);
+  expect(meter(sseEvents, { dropUsageChunk: false }).seen).toEqual([...passed, 'early', 'final']);
+});
+
+const EMPTY_CHOICE = { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null };
+
+test.each<[string, object]>([
+  ['without choices', { id: 'c1', usage: USAGE }],
+  ['with choices null', { id: 'c1', choices: null, usage: USAGE }],
+  ['with empty choices', { id: 'c1', choices: [], usage: USAGE, obfuscation: 'x7', system_fingerprint: 'fp' }],
+  ['under the name of Groq', { id: 'c1', x_groq: { id: 'r', usage: USAGE } }],
+  ['in both places', { id: 'c1', choices: [], usage: {}, x_groq: { usage: USAGE } }],
+  ['with an empty delta', { id: 'c1', choices: [{ index: 0, delta: {}, finish_reason: null }], usage: USAGE }],
+  ['with an empty delta behind the end', { id: 'c1', choices: [EMPTY_CHOICE], usage: USAGE }],
+])('a usage chunk %s does not reach a client that did not ask', (_name, chunk) => {
+  const { seen, result } = meter([delta('a'), finish(), chunk, '[DONE]'], { dropUsageChunk: true });
+  expect(seen).toEqual(['pass', 'pass', 'drop', 'final']);
+  expect(result.usage).toEqual(READ);
+  expect(meter([delta('a'), finish(), chunk]).seen.at(-1)).toBe('early');
+});
+
+test.each<[string, object]>([
+  ['its text', { content: 'a' }],
+  ['a tool call', { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'fn', arguments: '' } }] }],
+  ['arguments', { tool_calls: [{ index: 0, function: { arguments: '{' } }] }],
+  ['reasoning', { content: '', reasoning_content: 'hm' }],
+  ['reasoning of OpenRouter', { reasoning: 'hm' }],
+  ['encrypted reasoning', { reasoning_details: [{ type: 'reasoning.encrypted', data: 'zz', format: 'x' }] }],
+  ['a refusal', { refusal: 'no' }],
+  ['audio', { audio: { data: 'AAAA' } }],
+  ['an image', { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] }],
+  ['an annotation', { annotations: [{ type: 'url_citation', url_citation: { url: 'https://e.example' } }] }],
+])('a chunk with usage and %s shows an answer', (_name, shown) => {
+  const chunk = { choices: [{ index: 0, delta: shown, finish_reason: null }], usage: USAGE };
+  expect(meter([chunk], { dropUsageChunk: true }).seen).toEqual(['pass']);
+});
+
+test.each<[string, object]>([
+  ['a role', { role: 'assistant', content: '' }],
+  ['empty members', { role: 'assistant', content: null, refusal: null, tool_calls: [], reasoning_content: '' }],
+  ['the id of audio', { audio: { id: 'a', expires_at: 7 } }],
+])('a chunk with nothing but %s shows no answer', (_name, nothing) => {
+  expect(
+    meter([{ choices: [{ index: 0, delta: nothing, logprobs: { content: [] }, finish_reason: '' }] }]).seen,
+  ).toEqual(['early']);
+});
+
+test('log probabilities and a finish reason show an answer', () => {
+  const tokens = { choices: [{ index: 0, delta: {}, logprobs: { content: [{ token: 'a', logprob: -1 }] } }] };
+  expect(meter([tokens, finish()]).seen).toEqual(['pass', 'pass']);
+});
+
+test('a stream without a choice is an error of its source', () => {
+  expect(meter(['[DONE]']).seen).toEqual(['error']);
+  expect(meter([{ choices: [] }, usageChunk(USAGE), '[DONE]']).seen).toEqual(['early', 'early', 'error']);
+  expect(meter([delta(''), '[DONE]']).seen).toEqual(['early', 'final']);
+  expect(READERS.chat.readPlain(Buffer.from('{"choices":[]}')).finished).toBe(false);
+  expect(READERS.completion.readPlain(Buffer.from('{"choices":[]}')).finished).toBe(false);
+});
+
+test('the usage of a failing chunk is read', () => {
+  const failing = { error: { code: 502, message: 'x' }, choices: [], usage: USAGE };
+  expect(meter([delta('a'), failing]).result.usage).toEqual(READ);
+  const inside = { choices: [{ index: 0, delta: {}, error: { code: 502 } }], usage: USAGE };
+  expect(meter([delta('a'), inside])).toMatchObject({ seen: ['pass', 'error'], result: { usage: READ } });
+});
+
+test('cache writes are of one hour where the request asks for these', () => {
+  const written = { ...USAGE, prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 4 } };
+  const asked = meter([usageChunk(written)], { cacheWriteTtl1h: true }).result;
+  expect(asked.usage).toEqual({ ...READ, cacheWrite1h: 4 });
 });
 
 test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
@@ -79,28 +150,40 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
   ['without input', { completion_tokens: 4 }, null, 'malformed'],
   ['without output', { prompt_tokens: 4 }, null, 'malformed'],
   ['null output', { prompt_tokens: 4, completion_tokens: null }, null, 'malformed'],
-  ['negative', { ...USAGE, completion_tokens: -1 }, null, 'malformed'],
-  ['a fraction', { ...USAGE, prompt_tokens: 1.5 }, null, 'malformed'],
-  ['a string', { ...USAGE, prompt_tokens: '12' }, null, 'malformed'],
-  ['too large', { ...USAGE, completion_tokens: TOKENS_MAX + 1 }, null, 'malformed'],
-  ['negative cached', { ...USAGE, prompt_tokens_details: { cached_tokens: -5 } }, null, 'malformed'],
-  ['details of another kind', { ...USAGE, prompt_tokens_details: 5 }, null, 'malformed'],
+  ['negative', { prompt_tokens: 4, completion_tokens: -1 }, null, 'malformed'],
+  ['negative, with a total', { ...USAGE, completion_tokens: -1 }, READ, null],
+  ['a fraction, with a total', { ...USAGE, prompt_tokens: 1.5 }, READ, null],
+  ['a string, with a total', { ...USAGE, prompt_tokens: '12' }, READ, null],
+  ['too large, with a total', { ...USAGE, completion_tokens: TOKENS_MAX + 1 }, READ, null],
+  ['above its total', { prompt_tokens: 4, total_tokens: 3 }, null, 'malformed'],
+  ['without output, all input', { prompt_tokens: 4, total_tokens: 4 }, { ...NONE, input: 4 }, null],
+  ['total alone', { total_tokens: 4 }, null, 'malformed'],
+  ['negative cached', { ...USAGE, prompt_tokens_details: { cached_tokens: -5 } }, { ...READ, cachedInput: 0 }, null],
+  [
+    'one bad cached count of two',
+    { ...USAGE, cached_tokens: 1e30, prompt_tokens_details: { cached_tokens: 5 } },
+    READ,
+    null,
+  ],
+  ['details as an array', { ...USAGE, prompt_tokens_details: [] }, { ...READ, cachedInput: 0 }, null],
+  ['details of another kind', { ...USAGE, prompt_tokens_details: 5 }, { ...READ, cachedInput: 0 }, null],
   ['a number', 46, null, 'malformed'],
   ['an array', [1], null, 'malformed'],
   ['false', false, null, 'malformed'],
 ])('usage %s', (_name, usage, read, problem) => {
   const streamed = meter([delta('a'), usageChunk(usage), '[DONE]']).result;
   expect(streamed).toMatchObject({ usage: read, problem });
-  const plain = READERS.chat.readPlain(Buffer.from(JSON.stringify({ id: 'c1', choices: [], usage })));
+  const plain = READERS.chat.readPlain(Buffer.from(JSON.stringify({ id: 'c1', choices: [{ index: 0 }], usage })));
   expect(plain).toMatchObject({ usage: read, problem, finished: true });
 });
 
-test('the last usage counts, not the sum; a null does not take it back; a malformed one does', () => {
+test('the best usage counts, not the sum, and no later report takes it back', () => {
   const early = { prompt_tokens: 12, completion_tokens: 1 };
   expect(meter([delta('a', { usage: early }), finish(0, { usage: USAGE })]).result.usage).toEqual(READ);
   expect(meter([finish(0, { usage: USAGE }), { choices: [], usage: null }]).result.usage).toEqual(READ);
-  const spoiled = meter([delta('a', { usage: early }), usageChunk({ prompt_tokens: -1 })]).result;
-  expect(spoiled).toMatchObject({ usage: null, problem: 'malformed' });
+  for (const nothing of [{}, { prompt_tokens: -1 }, { prompt_tokens: 12 }, [], 7, { ...USAGE, completion_tokens: 1 }]) {
+    expect(meter([finish(0, { usage: USAGE }), usageChunk(nothing)]).result.usage).toEqual(READ);
+  }
 });
 
 test('a stream is finished by the marker or by the finish reasons of all choices', () => {
@@ -150,14 +233,14 @@ test.each([
   'data: 7\n\n',
 ])('%j passes unread', (text) => {
   const { seen, result } = meterText(text);
-  expect(seen).toEqual(['pass']);
+  expect(seen).toEqual(['early']);
   expect(result).toMatchObject({ usage: null, problem: 'absent', finished: false });
 });
 
 test.each(['data: [DONE]\n\n', 'data:[DONE]\n\n', 'data:  [DONE] \n\n', 'data: [DONE]'])(
   '%j is the final marker',
   (text) => {
-    expect(meterText(text).seen).toEqual(['final']);
+    expect(meterText(`data: ${JSON.stringify(delta('a'))}\n\n${text}`).seen).toEqual(['pass', 'final']);
   },
 );
 
@@ -217,7 +300,8 @@ test(
       fc.property(fc.dictionary(name, value), (chunk) => {
         const { seen, result } = meter([chunk]);
         const hasError = ![undefined, ...EMPTY_ERRORS].includes(JSON.stringify(chunk['error']));
-        expect(seen).toEqual([hasError ? 'error' : 'pass']);
+        if (hasError) expect(seen).toEqual(['error']);
+        else expect(['pass', 'early', 'error']).toContain(seen[0]);
         if (chunk['usage'] === undefined) expect(result.problem).toBe('absent');
       }),
       { numRuns: 1_000 },
@@ -239,7 +323,11 @@ test.each([
     '{"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}',
     { finished: false },
   ],
-  ['error null', '{"choices":[],"error":null}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: true }],
+  [
+    'error null',
+    '{"choices":[{}],"error":null}',
+    { usage: null, problem: 'absent', deliveredBytes: 0, finished: true },
+  ],
 ])('a plain body that is %s', (_name, body, result) => {
   expect(READERS.chat.readPlain(Buffer.from(body))).toMatchObject(result);
 });

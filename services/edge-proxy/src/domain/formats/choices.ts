@@ -12,17 +12,19 @@ import {
   type JsonRecord,
 } from './answer-json.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { generatedTextBytes } from './generated-text.js';
+import { generatedTextBytes, showsAnswer } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { failedEvent, withError } from './failed-event.js';
-import { DROP, FINAL, PASS } from './meter.js';
+import { DROP, EARLY, FINAL, PASS } from './meter.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
 import { SaidReader, saidIn } from '../pricing/said-extras.js';
-import { laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
+import { isWhole, meterResult, UNREADABLE_USAGE, UsageTally, withSaid } from './read-usage.js';
 
 /** `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
+/** A stream that ends without any choice. */
+const NO_ANSWER: SeenEvent = { ...PASS, pass: false, failure: { said: null, relayed: null } };
 
 /**
  * The reader of answers that are lists of choices: chat and legacy completions.
@@ -42,42 +44,56 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
  * reasons and text cost together, under 1 µs, and nothing is guessed.
  */
 function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
-  const { dropUsageChunk, makesUsageEvent = false, choices, totalExtra, pricing } = options;
+  const { dropUsageChunk, makesUsageEvent = false, choices, totalExtra, pricing, cacheWriteTtl1h } = options;
   const said = pricing === undefined ? null : new SaidReader(pricing);
-  let usage: ReadUsage = 'absent';
+  const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
   let deliveredBytes = 0;
   let markerSeen = false;
   let first: JsonRecord | null = null;
   let isUsageTold = false;
-  const finishedChoices = new Set<number>();
+  let hasChoice = false;
+  const finishedChoices = new Set<unknown>();
   return {
     see(sseEvent: SseEvent): SeenEvent {
       const { event, data } = sseEvent;
       if (Buffer.isBuffer(data) && isDone(data)) {
+        if (!hasChoice) return NO_ANSWER;
         markerSeen = true;
         return FINAL;
       }
       const chunk = data === null ? null : parseObject(data);
+      let hasUsage = false;
+      if (chunk !== null) {
+        for (const reported of usagesIn(chunk)) {
+          hasUsage = true;
+          usage.see(reported);
+        }
+      }
       if (event === 'error' || isError(chunk)) return failedEvent(sseEvent, chunk);
-      if (chunk === null) return PASS;
+      if (chunk === null) return EARLY;
       const failed = failedPart(chunk);
       if (failed !== null) return { ...PASS, pass: false, failure: { said: readError(failed), relayed: null } };
       said?.see(chunk);
       if (makesUsageEvent) {
         first ??= headOf(chunk);
-        isUsageTold ||= isSet(chunk['usage']);
+        isUsageTold ||= isWhole(readOpenAiUsage(chunk['usage']));
       }
+      let isShown = false;
+      let isBare = true;
       for (const choice of choicesOf(chunk)) {
+        hasChoice = true;
         deliveredBytes += generatedTextBytes(choice[textMember]);
         const index = choice['index'] ?? 0;
-        if (isReason(choice['finish_reason']) && isIndex(index, choices)) finishedChoices.add(index);
+        const hasReason = isReason(choice['finish_reason']);
+        isShown ||= hasReason || showsAnswer(choice[textMember]) || showsAnswer(choice['logprobs']);
+        isBare &&= finishedChoices.has(index) || !isRecord(choice[textMember]) || !isSet(choice[textMember]['role']);
+        if (hasReason && isIndex(index, choices)) finishedChoices.add(index);
       }
-      const reported = usageIn(chunk);
-      if (reported === null) return PASS;
-      usage = laterUsage(usage, readOpenAiUsage(reported, totalExtra));
-      return dropUsageChunk && isEmptyArray(chunk['choices']) ? DROP : PASS;
+      if (isShown) return PASS;
+      return dropUsageChunk && hasUsage && isBare ? DROP : EARLY;
     },
-    result: () => withSaid(meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices), said),
+    result: () =>
+      withSaid(meterResult(usage.read(), deliveredBytes, markerSeen || finishedChoices.size >= choices), said),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
     usageEvent: makesUsageEvent ? (told) => (isUsageTold ? null : usageEvent(first, told)) : undefined,
@@ -100,21 +116,20 @@ function usageEvent(head: JsonRecord | null, { input, cachedInput, output }: Tok
 }
 
 /**
- * Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without
- * an error is not finished.
+ * Reads a complete, decoded answer. Anything but a JSON object with a choice and without an error
+ * is not finished.
  */
-function readPlainChoices(
-  textMember: string,
-  body: Buffer | ParsedJson,
-  { totalExtra, pricing }: Counting = {},
-): MeterResult {
+function readPlainChoices(textMember: string, body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
+  const { totalExtra, pricing, cacheWriteTtl1h } = counting;
   const answer = parseObject(body);
-  if (answer === null) return meterResult('malformed', 0, false);
+  if (answer === null) return meterResult(UNREADABLE_USAGE, 0, false);
   let deliveredBytes = 0;
   for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
   const failed = isError(answer) ? answer : failedPart(answer);
-  const finished = Array.isArray(answer['choices']) && failed === null;
-  const result = meterResult(readOpenAiUsage(usageIn(answer), totalExtra), deliveredBytes, finished);
+  const finished = choicesOf(answer).length > 0 && failed === null;
+  const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
+  for (const reported of usagesIn(answer)) usage.see(reported);
+  const result = meterResult(usage.read(), deliveredBytes, finished);
   return finished ? withSaid(result, saidIn(answer, pricing)) : withError(result, failed ?? answer);
 }
 
@@ -134,13 +149,14 @@ function isError(answer: JsonRecord | null): boolean {
 }
 
 /**
- * Of an answer or a chunk: at its top; some providers put that of a stream into a choice, or under
- * their own name.
+ * The usages of an answer or a chunk: at its top, and at some providers in a choice or under their
+ * own name.
  */
-function usageIn(answer: JsonRecord): unknown {
+function* usagesIn(answer: JsonRecord): Iterable<unknown> {
+  if (isSet(answer['usage'])) yield answer['usage'];
+  for (const choice of choicesOf(answer)) if (isSet(choice['usage'])) yield choice['usage'];
   const own = answer['x_groq'];
-  const places = [answer, ...choicesOf(answer), ...(isRecord(own) ? [own] : [])];
-  return places.find((place) => isSet(place['usage']))?.['usage'] ?? null;
+  if (isRecord(own) && isSet(own['usage'])) yield own['usage'];
 }
 
 function isDone(data: Buffer): boolean {
@@ -155,8 +171,4 @@ function choicesOf(answer: JsonRecord): readonly JsonRecord[] {
 /** Whether it is the index of one of so many choices. */
 function isIndex(value: unknown, choices: number): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) < choices;
-}
-
-function isEmptyArray(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }

@@ -10,6 +10,7 @@ test.each([
   ['null', 'null', null, 'absent'],
   ['empty', '{}', null, 'malformed'],
   ['negative', '{"prompt_tokens":-7}', null, 'malformed'],
+  ['negative, with the total', '{"prompt_tokens":-7,"total_tokens":7}', { ...NONE, input: 7 }, null],
   ['a list', '[7]', null, 'malformed'],
 ])('usage of embeddings: %s', (_name, text, usage, problem) => {
   const body = Buffer.from(`{"object":"list","data":[{"embedding":[0.1,-2e-3]}],"usage": ${text} }`);

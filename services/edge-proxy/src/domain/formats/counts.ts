@@ -4,7 +4,7 @@ import { answerShape, KEPT_ANSWER_BYTES_MAX } from './answer-shape.js';
 import { withError } from './failed-event.js';
 import type { MeterResult } from './meter.js';
 import { readEmbeddingsUsage } from './openai-usage.js';
-import { meterResult } from './read-usage.js';
+import { meterResult, NO_USAGE, UNREADABLE_USAGE, UsageTally } from './read-usage.js';
 
 /**
  * Reads a complete embeddings answer. It may hold a megabyte of numbers, which are not parsed. No
@@ -12,9 +12,11 @@ import { meterResult } from './read-usage.js';
  */
 export function readEmbeddings(body: Buffer | ParsedJson): MeterResult {
   const answer = Buffer.isBuffer(body) ? reduced(body) : body.object;
-  if (answer === null) return meterResult('malformed', 0, false);
+  if (answer === null) return meterResult(UNREADABLE_USAGE, 0, false);
   const finished = Array.isArray(answer['data']) && !saysError(answer['error']);
-  const result = meterResult(readEmbeddingsUsage(answer['usage']), 0, finished);
+  const usage = new UsageTally(readEmbeddingsUsage);
+  usage.see(answer['usage']);
+  const result = meterResult(usage.read(), 0, finished);
   return finished ? result : withError(result, answer);
 }
 
@@ -31,6 +33,6 @@ function reduced(body: Buffer): ParsedJson['object'] {
 export function readTokenCount(body: Buffer | ParsedJson): MeterResult {
   const answer = parseObject(body);
   const isAnswer = answer !== null && typeof answer['input_tokens'] === 'number' && !saysError(answer['error']);
-  const result = meterResult('absent', 0, isAnswer);
+  const result = meterResult(NO_USAGE, 0, isAnswer);
   return isAnswer || answer === null ? result : withError(result, answer);
 }

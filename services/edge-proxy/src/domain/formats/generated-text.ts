@@ -21,6 +21,17 @@ export const NOT_GENERATED: ReadonlySet<string> = new Set([
   'annotations',
   'logprobs',
 ]);
+/** Members of a delta, part or item that name it, and show nothing of an answer. */
+const NAMES_ONLY: ReadonlySet<string> = new Set([
+  'role',
+  'type',
+  'id',
+  'call_id',
+  'status',
+  'format',
+  'object',
+  'phase',
+]);
 /**
  * Levels of a message or delta that are looked at: `tool_calls` → call → `function` → `arguments`,
  * and some to spare.
@@ -39,4 +50,20 @@ export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number 
     if (!NOT_GENERATED.has(name)) bytes += generatedTextBytes(inner, levels - 1);
   }
   return bytes;
+}
+
+/**
+ * Whether a message, delta, part or item shows something of an answer: any text that is not empty,
+ * encoded data included.
+ */
+export function showsAnswer(value: unknown, levels = LEVELS_MAX): boolean {
+  if (typeof value === 'string') return value !== '';
+  if (typeof value !== 'object' || value === null) return false;
+  if (((value as { [CUT_BYTES]?: number })[CUT_BYTES] ?? 0) > 0) return true;
+  // Nothing but an answer is nested as deep.
+  if (levels === 0) return true;
+  for (const name in value) {
+    if (!NAMES_ONLY.has(name) && showsAnswer((value as Record<string, unknown>)[name], levels - 1)) return true;
+  }
+  return false;
 }

@@ -32,7 +32,7 @@ test('a stream is metered: text, usage, marker', () => {
     delta({ output_tokens: 34 }),
     STOP,
   );
-  expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'final']);
+  expect(seen).toEqual(['early', 'early', 'pass', 'pass', 'pass', 'final']);
   expect(result).toEqual({
     usage: { ...NONE, input: 12, output: 34 },
     problem: null,
@@ -90,13 +90,13 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     null,
   ],
   [
-    'of each the last value',
+    'of the largest report, with the parts that it does not break down',
     [
       { input_tokens: 0, cache_read_input_tokens: 1, output_tokens: 1 },
       { output_tokens: 5 },
       { input_tokens: 9, cache_read_input_tokens: null, output_tokens: 7 },
     ],
-    { ...NONE, input: 10, cachedInput: 1, output: 7 },
+    { ...NONE, input: 9, cachedInput: 1, output: 7 },
     null,
   ],
   [
@@ -114,8 +114,60 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
   ['a negative count', [{ input_tokens: 5, output_tokens: -1 }], null, 'malformed'],
   ['a fraction', [{ input_tokens: 5, output_tokens: 1.5 }], null, 'malformed'],
   ['a text', [{ input_tokens: '5', output_tokens: 1 }], null, 'malformed'],
-  ['cached negative', [{ input_tokens: 5, output_tokens: 1, cache_read_input_tokens: -5 }], null, 'malformed'],
-  ['split of another kind', [{ input_tokens: 5, output_tokens: 1, cache_creation: 7 }], null, 'malformed'],
+  [
+    'cached negative',
+    [{ input_tokens: 5, output_tokens: 1, cache_read_input_tokens: -5 }],
+    { ...NONE, input: 5, output: 1 },
+    null,
+  ],
+  [
+    'split of another kind',
+    [{ input_tokens: 5, output_tokens: 1, cache_creation: 7 }],
+    { ...NONE, input: 5, output: 1 },
+    null,
+  ],
+  ['output left out, with a total', [{ input_tokens: 5, total_tokens: 9 }], { ...NONE, input: 5, output: 4 }, null],
+  [
+    'input that moves to the cache',
+    [
+      { input_tokens: 8834, cache_read_input_tokens: 0, output_tokens: 1 },
+      { input_tokens: 18, cache_read_input_tokens: 8831, output_tokens: 426 },
+    ],
+    { ...NONE, input: 8849, cachedInput: 8831, output: 426 },
+    null,
+  ],
+  [
+    'input that moves to the cache and shrinks',
+    [
+      { input_tokens: 8834, output_tokens: 1 },
+      { input_tokens: 3, cache_read_input_tokens: 8830, output_tokens: 426 },
+    ],
+    { ...NONE, input: 8834, cachedInput: 8830, output: 426 },
+    null,
+  ],
+  [
+    'cached input beside what was counted before',
+    [
+      { input_tokens: 10, output_tokens: 1 },
+      { cache_read_input_tokens: 1000, output_tokens: 5 },
+    ],
+    { ...NONE, input: 1010, cachedInput: 1000, output: 5 },
+    null,
+  ],
+  [
+    'the split of what was written, repeated without it',
+    [
+      {
+        input_tokens: 3,
+        cache_creation_input_tokens: 3000,
+        cache_creation: { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 2000 },
+        output_tokens: 1,
+      },
+      { input_tokens: 3, cache_creation_input_tokens: 3000, output_tokens: 50 },
+    ],
+    { ...NONE, input: 3003, cacheWrite: 1000, cacheWrite1h: 2000, output: 50 },
+    null,
+  ],
   [
     'a sum that is no count',
     [{ input_tokens: 2 ** 53 - 1, output_tokens: 1, cache_read_input_tokens: 1 }],
@@ -123,7 +175,12 @@ test.each<[string, unknown[], object | null, MeterResult['problem']]>([
     'malformed',
   ],
   ['a number', [7], null, 'malformed'],
-  ['malformed at the end', [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: -1 }], null, 'malformed'],
+  [
+    'malformed at the end',
+    [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: -1 }],
+    { ...NONE, input: 5, output: 1 },
+    null,
+  ],
   [
     'right at the end',
     [{ input_tokens: -5, output_tokens: 1 }, { input_tokens: 5 }],
@@ -144,7 +201,7 @@ test('before the stop reason the output that was reported is not the usage, but 
   expect(result).toEqual({
     usage: null,
     problem: 'absent',
-    begun: { ...NONE, input: 93, cachedInput: 90, output: 1 },
+    begun: { ...NONE, input: 93, cachedInput: 90, output: null, outputAtLeast: 1, others: [] },
     deliveredBytes: 3,
     finished: false,
   });
@@ -171,10 +228,10 @@ test.each([
   ['an error without its event field', 'data: {"type":"error","error":{"type":"api_error"}}\n\n', 'error'],
   ['an error event whose data is no JSON', 'event: error\ndata: nonsense\n\n', 'error'],
   ['an error that the model writes', eventText([text('{"type":"error"}')]), 'pass'],
-  ['a ping', 'event: ping\ndata: {"type":"ping"}\n\n', 'pass'],
-  ['a comment', ': note\n\n', 'pass'],
-  ['data that is no JSON', 'data: nonsense\n\n', 'pass'],
-  ['an unknown event', 'event: new_thing\ndata: {"type":"new_thing"}\n\n', 'pass'],
+  ['a ping', 'event: ping\ndata: {"type":"ping"}\n\n', 'early'],
+  ['a comment', ': note\n\n', 'early'],
+  ['data that is no JSON', 'data: nonsense\n\n', 'early'],
+  ['an unknown event', 'event: new_thing\ndata: {"type":"new_thing"}\n\n', 'early'],
   ['a marker without its event field', 'data: {"type":"message_stop"}\n\n', 'final'],
   ['a marker without data', 'event: message_stop\n\n', 'final'],
 ])('%s: %s', (_name, stream, seen) => {
@@ -203,6 +260,59 @@ test('text of a plain message counts', () => {
     { type: 'tool_use', id: 't', name: 'fn', input: { a: 'xy' } },
   ];
   expect(reader.readPlain(Buffer.from(JSON.stringify({ type: 'message', content }))).deliveredBytes).toBe(9);
+});
+
+const block = (content: object) => ({ type: 'content_block_start', index: 0, content_block: content });
+const part = (fields: object) => ({ type: 'content_block_delta', index: 0, delta: fields });
+
+test.each<[string, { type: string }, string]>([
+  ['the start of a message', start({ input_tokens: 3, output_tokens: 1 }), 'early'],
+  ['an empty text', block({ type: 'text', text: '' }), 'early'],
+  ['empty thinking', block({ type: 'thinking', thinking: '', signature: '' }), 'early'],
+  ['an empty delta', part({ type: 'text_delta', text: '' }), 'early'],
+  ['the end of a block', { type: 'content_block_stop' }, 'early'],
+  ['a count without an end', delta({ output_tokens: 1 }, null), 'early'],
+  ['a stop reason', delta({ output_tokens: 1 }), 'pass'],
+  ['text', text('a'), 'pass'],
+  ['thinking', part({ type: 'thinking_delta', thinking: 'hm' }), 'pass'],
+  ['a signature', part({ type: 'signature_delta', signature: 'zz' }), 'pass'],
+  ['redacted thinking', block({ type: 'redacted_thinking', data: 'zz' }), 'pass'],
+  ['a tool', block({ type: 'tool_use', id: 't', name: 'fn', input: {} }), 'pass'],
+  ['input of a tool', part({ type: 'input_json_delta', partial_json: '{' }), 'pass'],
+])('%s shows an answer, or is early', (_name, event, seen) => {
+  expect(meter(event).seen).toEqual([seen]);
+});
+
+test.each([
+  ['the split is left out', { cache_creation_input_tokens: 300 }, 0, 300],
+  [
+    'the split is zero',
+    {
+      cache_creation_input_tokens: 300,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    },
+    0,
+    300,
+  ],
+  [
+    'the split is half',
+    { cache_creation_input_tokens: 300, cache_creation: { ephemeral_5m_input_tokens: 100 } },
+    100,
+    200,
+  ],
+  [
+    'there is a split',
+    {
+      cache_creation_input_tokens: 300,
+      cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 0 },
+    },
+    300,
+    0,
+  ],
+])('cache writes are of one hour where the request asks for these and %s', (_name, usage, cacheWrite, cacheWrite1h) => {
+  const stream = eventText([start({ input_tokens: 1, output_tokens: 1, ...usage }), delta({ output_tokens: 4 })]);
+  const wanted = { input: 301, cachedInput: 0, cacheWrite, cacheWrite1h, output: 4 };
+  expect(meterText(reader, stream, { cacheWriteTtl1h: true }).result.usage).toEqual(wanted);
 });
 
 test.each([

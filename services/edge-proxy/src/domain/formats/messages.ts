@@ -3,13 +3,13 @@ import type { SseEvent } from './event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import { isReason, isRecord, parseObject, saysError } from './answer-json.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { generatedTextBytes } from './generated-text.js';
+import { generatedTextBytes, showsAnswer } from './generated-text.js';
 import { readError } from '../errors/said-error.js';
 import { withError } from './failed-event.js';
-import { FINAL, PASS } from './meter.js';
+import { EARLY, FINAL, PASS } from './meter.js';
 import { SaidReader, saidIn } from '../pricing/said-extras.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
-import { meterResult, withSaid } from './read-usage.js';
+import { meterResult, UNREADABLE_USAGE, withSaid, type ReadUsage } from './read-usage.js';
 import { StoredIdReader, withIds } from './stored-ids.js';
 
 /**
@@ -17,7 +17,10 @@ import { StoredIdReader, withIds } from './stored-ids.js';
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback, 2026).
  */
 const REFUSED = 'refusal';
-const NOT_CHARGED = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 } as const;
+const NOT_CHARGED: ReadUsage = {
+  usage: { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 },
+  problem: null,
+};
 
 /** The reader of the messages protocol. */
 export const messagesReader: AnswerReader = {
@@ -30,8 +33,9 @@ export const messagesReader: AnswerReader = {
  * Events are told by the `type` of their data: the `event` field repeats it, and only for some
  * providers.
  */
-function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): StreamMeter {
-  const usage = new AnthropicUsage(cachedInInput);
+function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
+  const { pricing } = options;
+  const usage = new AnthropicUsage(options);
   const said = pricing === undefined ? null : new SaidReader(pricing);
   let deliveredBytes = 0;
   let isStopped = false;
@@ -43,40 +47,44 @@ function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): St
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
       if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
+        usage.see(message?.['usage']);
         // On this endpoint an error has the gateway's code and text, also inside a stream
         // (specification, Errors).
         return { ...PASS, pass: false, failure: { said: readError(message), relayed: null } };
       }
-      if (message === null) return event === 'message_stop' ? final() : PASS;
+      if (message === null) return event === 'message_stop' ? final() : EARLY;
       switch (type) {
         case 'content_block_delta':
           deliveredBytes += generatedTextBytes(message['delta']);
-          return PASS;
+          return showsAnswer(message['delta']) ? PASS : EARLY;
         case 'content_block_start':
           deliveredBytes += generatedTextBytes(message['content_block']);
-          return PASS;
+          return showsAnswer(message['content_block']) ? PASS : EARLY;
         case 'message_start':
           usage.see(memberOf(message['message'], 'usage'));
           if (isRecord(message['message'])) said?.see(message['message']);
           ids.seeContainer(memberOf(message['message'], 'container'));
-          return PASS;
+          return showsAnswer(memberOf(message['message'], 'content')) ? PASS : EARLY;
         case 'message_delta':
           usage.see(message['usage']);
           said?.see(message);
           ids.seeContainer(memberOf(message['delta'], 'container'));
-          if (isReason(memberOf(message['delta'], 'stop_reason'))) isStopped = true;
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
+          if (!isReason(memberOf(message['delta'], 'stop_reason'))) return EARLY;
+          isStopped = true;
           return PASS;
         case 'message_stop':
           return final();
         default:
-          return PASS;
+          return EARLY;
       }
     },
+    // Before the stop reason the reported output is that of the first tokens only: far too little for
+    // a client that leaves in the middle. The input is right from the start.
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
-      return withIds(withSaid(resultOf(usage, deliveredBytes, finished), said), ids);
+      return withIds(withSaid(meterResult(usage.read(finished), deliveredBytes, finished), said), ids);
     },
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
@@ -88,21 +96,10 @@ function messagesStreamMeter({ cachedInInput, pricing }: StreamMeterOptions): St
   }
 }
 
-/**
- * Before the stop reason the reported output is that of the first tokens only: it would be far too
- * little for a client that leaves in the middle. The input is right from the start, its cached part
- * too.
- */
-function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boolean): MeterResult {
-  const read = usage.read();
-  if (finished || typeof read === 'string') return meterResult(read, deliveredBytes, finished);
-  return { usage: null, problem: 'absent', begun: read, deliveredBytes, finished };
-}
-
-function readPlainMessage(body: Buffer | ParsedJson, { cachedInInput, pricing }: Counting = {}): MeterResult {
+function readPlainMessage(body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
   const message = parseObject(body);
-  if (message === null) return meterResult('malformed', 0, false);
-  const usage = new AnthropicUsage(cachedInInput);
+  if (message === null) return meterResult(UNREADABLE_USAGE, 0, false);
+  const usage = new AnthropicUsage(counting);
   usage.see(message['usage']);
   const isMessage = message['type'] === 'message' || Array.isArray(message['content']);
   const finished = isMessage && message['type'] !== 'error' && !saysError(message['error']);
@@ -111,7 +108,7 @@ function readPlainMessage(body: Buffer | ParsedJson, { cachedInInput, pricing }:
   const result = meterResult(isFree ? NOT_CHARGED : usage.read(), textBytes, finished);
   const ids = new StoredIdReader();
   ids.seeContainer(message['container']);
-  return finished ? withIds(withSaid(result, saidIn(message, pricing)), ids) : withError(result, message);
+  return finished ? withIds(withSaid(result, saidIn(message, counting.pricing)), ids) : withError(result, message);
 }
 
 function memberOf(value: unknown, name: string): unknown {

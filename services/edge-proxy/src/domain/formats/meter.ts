@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@gateway/metering';
+import type { TokenCounts, TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { ParsedJson } from '../json/json-reducer.js';
@@ -13,13 +13,10 @@ export interface MeterResult {
    * The provider's own count; null if there is none that can be used. An explicit zero is a usage.
    */
   readonly usage: TokenUsage | null;
-  /** Why there is none: not sent, or not readable as counts. Null when there is one. */
+  /** Why there is none: not sent or not ended, or not readable as counts. Null when there is one. */
   readonly problem: 'absent' | 'malformed' | null;
-  /**
-   * Without a usage: what the provider had counted before the answer stopped. Its output is a lower
-   * bound.
-   */
-  readonly begun?: TokenUsage | null;
+  /** Without a usage: the counts that were reported all the same. Absent: none. */
+  readonly begun?: PartialUsage | null;
   /** UTF-8 bytes of generated text in what was seen: an estimate is made of them. */
   readonly deliveredBytes: number;
   /**
@@ -33,6 +30,18 @@ export interface MeterResult {
   readonly said?: SaidExtras | null;
   /** Of a plain body that is an error, or an answer that has failed. */
   readonly failure?: ProviderFailure;
+}
+
+/** Counts of an answer whose usage is not complete. */
+export interface PartialUsage extends Omit<TokenCounts, 'input' | 'output'> {
+  /** All input; null: not reported. */
+  readonly input: number | null;
+  /** Null: not reported, or only as {@link outputAtLeast}. */
+  readonly output: number | null;
+  /** Output that was counted before the answer stopped, or reasoning that was reported. */
+  readonly outputAtLeast: number;
+  /** Samplings of the answer that these counts do not include. */
+  readonly others: readonly TokenCounts[];
 }
 
 /** An error of a provider, in the middle of a stream or in place of an answer. */
@@ -58,8 +67,8 @@ export interface SeenEvent {
   /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
   readonly final: boolean;
   /**
-   * It says nothing of an answer yet (`response.created`): it waits until an event does, so that
-   * another source may be asked.
+   * It shows no text, reasoning, tool call or refusal, and no end (`message_start`): it waits until
+   * an event does, so that another source may be asked.
    */
   readonly early: boolean;
   /** The provider reports an error inside the stream, which counts as cut. */
@@ -67,7 +76,7 @@ export interface SeenEvent {
 }
 
 export const PASS: SeenEvent = { pass: true, final: false, early: false, failure: null };
-export const DROP: SeenEvent = { ...PASS, pass: false };
+export const DROP: SeenEvent = { ...PASS, pass: false, early: true };
 export const FINAL: SeenEvent = { ...PASS, final: true };
 export const EARLY: SeenEvent = { ...PASS, early: true };
 
@@ -91,7 +100,10 @@ export interface StreamMeter {
 }
 
 /** How a source counts: absent members mean what the format does. */
-export type Counting = Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'>;
+export interface Counting extends Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'> {
+  /** The request asks for 1-hour cache writes: writes that the provider does not split are these. */
+  readonly cacheWriteTtl1h?: boolean;
+}
 
 export interface StreamMeterOptions extends Counting {
   /** The gateway added `stream_options.include_usage`: the extra event is taken out again. */

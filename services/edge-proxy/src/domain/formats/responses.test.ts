@@ -35,7 +35,7 @@ test('a stream is metered: text, usage, marker', () => {
     event('response.output_text.done', { text: 'Héllo' }),
     state('response.completed', { usage: USAGE }),
   );
-  expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'final']);
+  expect(seen).toEqual(['early', 'early', 'pass', 'pass', 'pass', 'final']);
   const ids = { stored: ['resp_1'], containers: [], isCut: false };
   expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true, ids });
 });
@@ -43,6 +43,7 @@ test('a stream is metered: text, usage, marker', () => {
 test.each([
   ['response.completed', 'final', true],
   ['response.incomplete', 'final', true],
+  ['response.cancelled', 'final', true],
   ['response.failed', 'error', false],
 ])('%s: %s, with its usage', (type, seen, finished) => {
   const metered = meter(text('a'), state(type, { usage: USAGE }));
@@ -55,11 +56,11 @@ test.each([
   ['an error event whose data is no JSON', 'event: error\ndata: nonsense\n\n', 'error'],
   ['a failure whose data is no JSON', 'event: response.failed\ndata: nonsense\n\n', 'error'],
   ['an error object', 'data: {"error":{"message":"x"}}\n\n', 'error'],
-  ['error null', 'data: {"type":"response.queued","error":null}\n\n', 'pass'],
+  ['error null', 'data: {"type":"response.queued","error":null}\n\n', 'early'],
   ['a marker without its event field', 'data: {"type":"response.completed","response":{}}\n\n', 'final'],
   ['an unknown event', 'event: response.new\ndata: {"type":"response.new"}\n\n', 'pass'],
-  ['a comment', ': note\n\n', 'pass'],
-  ['data that is no JSON', 'data: [DONE]\n\n', 'pass'],
+  ['a comment', ': note\n\n', 'early'],
+  ['data that is no JSON', 'data: [DONE]\n\n', 'early'],
 ])('%s: %s', (_name, stream, seen) => {
   expect(meterText(reader, stream).seen).toEqual([seen]);
 });
@@ -76,8 +77,8 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
     null,
   ],
   ['without output', { input_tokens: 3 }, null, 'malformed'],
-  ['negative', { ...USAGE, output_tokens: -1 }, null, 'malformed'],
-  ['details of another kind', { ...USAGE, input_tokens_details: 5 }, null, 'malformed'],
+  ['negative', { ...USAGE, output_tokens: -1 }, READ, null],
+  ['details of another kind', { ...USAGE, input_tokens_details: 5 }, { ...READ, cachedInput: 0 }, null],
   ['a number', 46, null, 'malformed'],
 ])('usage %s', (_name, usage, read, problem) => {
   expect(meter(text('a'), state('response.completed', { usage })).result).toMatchObject({ usage: read, problem });
@@ -169,20 +170,32 @@ test('an error that is nested too deep to be read says nothing, and goes on with
   expect(String(failure?.relayed).length).toBeLessThan(1_000);
 });
 
-test.each([
-  ['response.created', true],
-  ['response.queued', true],
-  ['response.in_progress', true],
-  ['response.output_item.added', false],
-  ['response.output_text.delta', false],
-])('%s says nothing of an answer yet: %p', (type, early) => {
-  const data = Buffer.from(JSON.stringify({ type, response: { id: 'resp_1' } }));
-  const meter = reader.streamMeter({ dropUsageChunk: false, choices: 1 });
-  expect(meter.see({ bytes: data, event: type, data, isPiece: false })).toMatchObject({
-    pass: true,
-    early,
-    failure: null,
-  });
+const item = (type: string, fields: object = {}) => event('response.output_item.added', { item: { type, ...fields } });
+
+test.each<[string, { type: string }, string]>([
+  ['a response that is created', state('response.created'), 'early'],
+  ['one in a queue', state('response.queued'), 'early'],
+  ['one in progress', state('response.in_progress'), 'early'],
+  ['an empty message', item('message', { id: 'm', role: 'assistant', status: 'in_progress', content: [] }), 'early'],
+  ['empty reasoning', item('reasoning', { id: 'r', summary: [] }), 'early'],
+  ['an empty part', event('response.content_part.added', { part: { type: 'output_text', text: '' } }), 'early'],
+  ['an empty delta', text(''), 'early'],
+  ['a list of tools', event('response.mcp_list_tools.in_progress'), 'early'],
+  ['a sign of life', event('keepalive'), 'early'],
+  ['text', text('a'), 'pass'],
+  ['encrypted reasoning', item('reasoning', { summary: [], encrypted_content: 'zz' }), 'pass'],
+  ['a part with text', event('response.content_part.added', { part: { type: 'output_text', text: 'a' } }), 'pass'],
+  ['a called function', item('function_call', { name: 'fn', arguments: '' }), 'pass'],
+  ['a search', item('web_search_call', { id: 'w', status: 'in_progress' }), 'pass'],
+  ['progress of a search', event('response.web_search_call.searching'), 'pass'],
+  ['an image', event('response.image_generation_call.partial_image', { partial_image_b64: 'AA' }), 'pass'],
+])('%s shows an answer, or is early', (_name, each, seen) => {
+  expect(meter(each).seen).toEqual([seen]);
+});
+
+test('a cancelled response is an answer with its usage', () => {
+  const plain = { object: 'response', status: 'cancelled', output: [], error: null, usage: USAGE };
+  expect(reader.readPlain(Buffer.from(JSON.stringify(plain)))).toMatchObject({ usage: READ, finished: true });
 });
 
 test('a cut stream fails under its own id and with the next numbers, then says the error, and ends normally', () => {

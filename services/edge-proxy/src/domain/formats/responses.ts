@@ -1,14 +1,14 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
 import type { SseEvent } from './event-stream.js';
-import { isRecord, isSet, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
+import { isRecord, nameOf, parseObject, saysError, secondsOf, type JsonRecord } from './answer-json.js';
 import type { ParsedJson } from '../json/json-reducer.js';
-import { generatedTextBytes } from './generated-text.js';
+import { generatedTextBytes, showsAnswer } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
 import type { AnswerReader, Counting, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
 import { SaidReader, saidIn } from '../pricing/said-extras.js';
-import { isTokens, laterUsage, meterResult, withSaid, type ReadUsage } from './read-usage.js';
+import { isTokens, meterResult, UNREADABLE_USAGE, UsageTally, withSaid } from './read-usage.js';
 import { StoredIdReader, withIds } from './stored-ids.js';
 
 /** The reader of the responses protocol. */
@@ -28,13 +28,23 @@ interface Begun {
   readonly model: string | undefined;
 }
 
-/** Events that come before anything of an answer is known. */
-const EARLY_TYPES: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
+/** Events that tell the state of a response, and show nothing of an answer. */
+const STATES: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
+/** Items and parts that are empty at first. Items of other types are calls of tools. */
+const EMPTY_AT_FIRST: ReadonlySet<unknown> = new Set([
+  'message',
+  'reasoning',
+  'output_text',
+  'refusal',
+  'reasoning_text',
+  'summary_text',
+  'mcp_list_tools',
+]);
 
 /** Events are told by the `type` of their data: the `event` field repeats it. */
-function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): StreamMeter {
+function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMeterOptions): StreamMeter {
   const said = pricing === undefined ? null : new SaidReader(pricing);
-  let usage: ReadUsage = 'absent';
+  const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
   let deliveredBytes = 0;
   let isFinal = false;
   let nextNumber = 0;
@@ -45,31 +55,31 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
       const { event, data } = sseEvent;
       const message = data === null ? null : parseObject(data);
       if (message === null)
-        return event === 'error' || event === 'response.failed' ? failedEvent(sseEvent, null) : PASS;
+        return event === 'error' || event === 'response.failed' ? failedEvent(sseEvent, null) : EARLY;
       const { type, sequence_number: number, response } = message;
       if (isTokens(number)) nextNumber = number + 1;
       if (typeof type === 'string' && type.endsWith('.delta') && !type.startsWith('response.audio.')) {
         deliveredBytes += generatedTextBytes(message['delta']);
-        return PASS;
+        return message['delta'] === '' ? EARLY : PASS;
       }
       if (isRecord(response)) {
         begun ??= begunOf(response);
         ids.seeResponse(response);
-        if (isSet(response['usage'])) {
-          usage = laterUsage(usage, readResponsesUsage(response['usage'], totalExtra));
-        }
+        usage.see(response['usage']);
       }
+      usage.see(message['usage']);
       switch (type) {
         case 'response.output_item.added':
           deliveredBytes += nameBytes(message['item']);
           ids.seeItem(message['item']);
-          return PASS;
+          return begins(message['item']) ? EARLY : PASS;
         case 'response.output_item.done':
           ids.seeItem(message['item']);
           said?.seeItem(message['item']);
-          return PASS;
+          return begins(message['item']) ? EARLY : PASS;
         case 'response.completed':
         case 'response.incomplete':
+        case 'response.cancelled':
           // What came before says what was asked for, not what was served.
           if (isRecord(response)) said?.see(response);
           isFinal = true;
@@ -80,10 +90,10 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
           return failedEvent(sseEvent, message);
         default:
           if (event === 'error' || saysError(message['error'])) return failedEvent(sseEvent, message);
-          return typeof type === 'string' && EARLY_TYPES.has(type) ? EARLY : PASS;
+          return showsNothing(message) ? EARLY : PASS;
       }
     },
-    result: () => withIds(withSaid(meterResult(usage, deliveredBytes, isFinal), said), ids),
+    result: () => withIds(withSaid(meterResult(usage.read(), deliveredBytes, isFinal), said), ids),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
   };
@@ -93,17 +103,32 @@ function responsesStreamMeter({ totalExtra, pricing }: StreamMeterOptions): Stre
  * Reads a complete response. One that the provider marks as failed is none, but it may go to the
  * client as it is.
  */
-function readPlainResponse(body: Buffer | ParsedJson, { totalExtra, pricing }: Counting = {}): MeterResult {
+function readPlainResponse(body: Buffer | ParsedJson, counting: Counting = {}): MeterResult {
+  const { totalExtra, pricing, cacheWriteTtl1h } = counting;
   const response = parseObject(body);
-  if (response === null) return meterResult('malformed', 0, false);
+  if (response === null) return meterResult(UNREADABLE_USAGE, 0, false);
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
   const hasFailed = response['status'] === 'failed' || saysError(response['error']);
-  const usage = readResponsesUsage(response['usage'], totalExtra);
+  const usage = new UsageTally((value) => readResponsesUsage(value, totalExtra), cacheWriteTtl1h);
+  usage.see(response['usage']);
   const ids = new StoredIdReader();
   if (isResponse) ids.seeResponse(response);
-  const result = withIds(meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed), ids);
+  const textBytes = generatedTextBytes(response['output']);
+  const result = withIds(meterResult(usage.read(), textBytes, isResponse && !hasFailed), ids);
   if (result.finished) return withSaid(result, saidIn(response, pricing));
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
+}
+
+/** An item or part that has only been opened. */
+function begins(value: unknown): boolean {
+  return isRecord(value) && EMPTY_AT_FIRST.has(value['type']) && !showsAnswer(value);
+}
+
+/** Whether an event that is neither a delta nor an end shows nothing of an answer. */
+function showsNothing({ type, item, part, text }: JsonRecord): boolean {
+  if (typeof type !== 'string' || !type.startsWith('response.') || STATES.has(type)) return true;
+  if (type.startsWith('response.mcp_list_tools.')) return true;
+  return begins(item) || begins(part) || text === '';
 }
 
 /** One without a reason may have it in the event behind it. */

@@ -23,6 +23,7 @@ const PRICE: PriceFigures = {
 };
 const USAGE: TokenUsage = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 500 };
 const ZERO: TokenUsage = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 };
+const NO_PARTS = { cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, others: [] };
 const WORST = worstCase(BOUNDS, FIGURES, PRICE);
 
 const reported = (usage: TokenUsage): MeterResult => ({ usage, problem: null, deliveredBytes: 9, finished: true });
@@ -54,16 +55,55 @@ test('what a provider probably charges is known also of a voided call', () => {
 });
 
 test('input that was counted before a client left is not estimated, output is: never below what was reported', () => {
-  const begun = { ...ZERO, input: 1_000, cachedInput: 990, output: 1 };
+  const begun = { ...NO_PARTS, input: 1_000, cachedInput: 990, output: null, outputAtLeast: 1 };
   const left = facts({ ended: 'client_left', meter: { ...silent, begun } });
   const hold = { worstNanoUsd: 1_000_000n };
   expect(chargeOf({ ...left, hold })).toMatchObject({
     evidence: 'estimated',
-    usage: { ...begun, output: 20 },
+    usage: { ...ZERO, input: 1_000, cachedInput: 990, output: 20 },
     amountNanoUsd: 10n + 99n + 40n + 7n,
   });
-  const more = { ...silent, begun: { ...begun, output: 77 } };
-  expect(chargeOf({ ...left, meter: more, hold }).usage).toEqual({ ...begun, output: 77 });
+  const more = { ...silent, begun: { ...begun, outputAtLeast: 77 } };
+  expect(chargeOf({ ...left, meter: more, hold }).usage).toMatchObject({ input: 1_000, output: 77 });
+});
+
+test.each([
+  ['output', { input: 1_000, output: null }, { ...ZERO, input: 1_000, output: 20 }],
+  ['input', { input: null, output: 500 }, { ...ZERO, input: 10, output: 500 }],
+])('a missing %s is estimated, and the reported count stands', (_name, counts, usage) => {
+  const meter = { ...broken, begun: { ...NO_PARTS, outputAtLeast: 0, ...counts } };
+  const hold = { worstNanoUsd: 10_000n };
+  expect(chargeOf({ ...facts({ ended: 'complete', meter }), hold })).toMatchObject({ evidence: 'estimated', usage });
+});
+
+test('a reported count is charged above the hold, an estimated one within it', () => {
+  const begun = { ...NO_PARTS, input: 1_000, output: null, outputAtLeast: 0 };
+  const meter = { ...broken, begun };
+  expect(chargeOf(facts({ ended: 'complete', meter }))).toMatchObject({
+    usage: { ...ZERO, input: 1_000 },
+    amountNanoUsd: 1_007n,
+  });
+  const hold = { worstNanoUsd: 1_017n };
+  expect(chargeOf({ ...facts({ ended: 'complete', meter }), hold }).usage).toEqual({
+    ...ZERO,
+    input: 1_000,
+    output: 5,
+  });
+});
+
+test('samplings that were reported are charged with what is estimated', () => {
+  const begun = { ...NO_PARTS, input: 5, output: null, outputAtLeast: 0, others: [{ ...ZERO, input: 60, output: 7 }] };
+  const meter = { ...broken, begun };
+  const hold = { worstNanoUsd: 10_000n };
+  const { usage } = chargeOf({ ...facts({ ended: 'complete', meter }), hold });
+  expect(usage).toMatchObject({
+    input: 65,
+    output: 27,
+    samplings: [
+      { input: 5, output: 20 },
+      { input: 60, output: 7 },
+    ],
+  });
 });
 
 test('a reported usage is charged in full, above the hold too', () => {

@@ -1,6 +1,6 @@
-import { estimateUsage, rate, STANDARD } from '@gateway/metering';
+import { combineSamplings, estimateUsage, rate, STANDARD } from '@gateway/metering';
 import type { BoundFigures, CallBounds, NanoUsd, PriceFigures, Served, TokenUsage } from '@gateway/metering';
-import type { MeterResult } from '../formats/meter.js';
+import type { MeterResult, PartialUsage } from '../formats/meter.js';
 
 /**
  * How a dispatched call ended. `client_left`: before its end; `cut`: by provider or network;
@@ -43,9 +43,9 @@ export interface Charge {
 
 /**
  * The charge of a call that has ended (docs/behaviour.md#actual-cost). A complete answer and one
- * that the client left cost what the provider reported (an explicit zero is zero), else an estimate
- * of what was delivered, which is never above the hold. What provider or network ended costs
- * nothing, and so does a call that the client left before it was sent.
+ * that the client left cost what the provider reported (an explicit zero is zero). Counts that are
+ * missing are estimated from what was delivered, within the hold. What provider or network ended
+ * costs nothing, and so does a call that the client left before it was sent.
  */
 export function chargeOf(facts: ChargeFacts): Charge {
   const { ended, meter, price, served: answered = STANDARD } = facts;
@@ -71,41 +71,68 @@ interface Estimate {
 }
 
 /**
- * An estimate whose price is at most the hold. It always is when admission and edge know the same
- * figures of the model, and the answer reports no more uses than the request was bound to; when
- * they differ for a moment, the estimate shrinks, and not only its amount: whoever rates it again
- * gets the same. Input that the provider has counted already is not estimated.
+ * Estimates the counts that were not reported. Reported counts stand, and are charged above the
+ * hold too. Estimated ones shrink until the price fits the hold: it always fits if admission and
+ * edge know the same figures of the model and the answer reports no more uses than the request was
+ * bound to. The usage shrinks, not only the amount, so that rating it again gives the same.
  */
 function estimateWithinHold(
   { bounds, figures, price, hold }: ChargeFacts,
   meter: MeterResult,
   served: Served,
 ): Estimate {
-  const whole = estimateUsage(bounds, figures, meter.deliveredBytes);
-  const begun = meter.begun ?? null;
-  const estimate = begun === null ? whole : { ...begun, output: Math.max(begun.output, whole.output) };
-  const fitted = fittedUsage(estimate, (usage) => rate(usage, price, served) <= hold.worstNanoUsd);
-  if (fitted !== null) return { usage: fitted, served };
-  const usage = fittedUsage(estimate, (each) => rate(each, price) <= hold.worstNanoUsd);
-  return { usage: usage ?? { ...estimate, input: 0, output: 0 }, served: STANDARD };
+  const range = rangeOf(estimateUsage(bounds, figures, meter.deliveredBytes), meter.begun ?? null);
+  const usage = fittedUsage(range, (each) => rate(each, price, served) <= hold.worstNanoUsd);
+  if (usage !== null) return { usage, served };
+  if (range.least.input + range.least.output > 0) return { usage: range.usageOf(range.least), served };
+  const plain = fittedUsage(range, (each) => rate(each, price) <= hold.worstNanoUsd);
+  return { usage: plain ?? range.usageOf(range.least), served: STANDARD };
 }
 
+interface InOut {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** Between what was reported and what is estimated. */
+interface UsageRange {
+  readonly least: InOut;
+  readonly most: InOut;
+  usageOf(counts: InOut): TokenUsage;
+}
+
+function rangeOf(estimate: TokenUsage, begun: PartialUsage | null): UsageRange {
+  if (begun === null) return { least: NOTHING, most: estimate, usageOf: (counts) => ({ ...estimate, ...counts }) };
+  const { input, output, outputAtLeast, others, ...parts } = begun;
+  const inputAtLeast = parts.cachedInput + parts.cacheWrite + parts.cacheWrite1h;
+  return {
+    least: { input: input ?? inputAtLeast, output: output ?? outputAtLeast },
+    most: {
+      input: input ?? Math.max(inputAtLeast, estimate.input),
+      output: output ?? Math.max(outputAtLeast, estimate.output),
+    },
+    usageOf: (counts) => combineSamplings([{ ...parts, ...counts }, ...others]),
+  };
+}
+
+const NOTHING: InOut = { input: 0, output: 0 };
+
 /** With less output, then with less input; null: nothing fits. */
-function fittedUsage(estimate: TokenUsage, fits: (usage: TokenUsage) => boolean): TokenUsage | null {
-  if (fits(estimate)) return estimate;
-  const output = largest(estimate.output, (tokens) => fits({ ...estimate, output: tokens }));
-  if (output !== null) return { ...estimate, output };
-  const input = largest(estimate.input, (tokens) => fits({ ...estimate, input: tokens, output: 0 }));
-  return input === null ? null : { ...estimate, input, output: 0 };
+function fittedUsage({ least, most, usageOf }: UsageRange, fits: (usage: TokenUsage) => boolean): TokenUsage | null {
+  if (fits(usageOf(most))) return usageOf(most);
+  const output = largest(least.output, most.output, (tokens) => fits(usageOf({ ...most, output: tokens })));
+  if (output !== null) return usageOf({ ...most, output });
+  const input = largest(least.input, most.input, (tokens) => fits(usageOf({ ...least, input: tokens })));
+  return input === null ? null : usageOf({ ...least, input });
 }
 
 /**
- * A count up to `most` that fits, the largest if a smaller one always fits too; null if 0 does not
- * fit.
+ * A count from `least` to `most` that fits, the largest if a smaller one always fits too; null if
+ * `least` does not fit.
  */
-function largest(most: number, fits: (count: number) => boolean): number | null {
-  if (!fits(0)) return null;
-  let low = 0;
+function largest(least: number, most: number, fits: (count: number) => boolean): number | null {
+  if (!fits(least)) return null;
+  let low = least;
   let high = most;
   while (low < high) {
     const middle = low + Math.ceil((high - low) / 2);

@@ -1,6 +1,7 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
 import { affinitySpans } from './affinity.js';
+import { asksWrites1h } from './cache-ttl.js';
 import { answerNames, type AnswerNames } from '../answer-names.js';
 import { cutSpans } from './body-splices.js';
 import type { EndpointRow } from '../endpoints.js';
@@ -64,6 +65,8 @@ export interface ParsedCall {
   /** By what the call is kept with others of its account: see `affinityKey`. */
   readonly affinity: readonly Span[];
   readonly answers: AnswerNames;
+  /** It asks for cache writes of one hour: see `Counting`. */
+  readonly cacheWriteTtl1h: boolean;
 }
 
 export type ParseResult =
@@ -100,6 +103,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
       affinity: affinitySpans(row, scanned.members),
       answers: answerNames(row, body, scanned.members),
+      cacheWriteTtl1h: asksWrites1h(row, body, scanned.members),
     },
   };
 }
