@@ -86,6 +86,17 @@ const RATE_LIMIT = '{"type":"error","error":{"type":"rate_limit_error","code":42
 const CREATED =
   'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1"}}\n\n';
 
+/** Events as each format has them before the first text. */
+const EMPTY_BEGINNING: Readonly<Record<Format['path'], string>> = {
+  '/v1/chat/completions':
+    'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n',
+  '/v1/messages':
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":3}}}\n\n' +
+    'event: ping\ndata: {"type":"ping"}\n\n' +
+    'event: content_block_start\ndata: {"type":"content_block_start","content_block":{"type":"text","text":""}}\n\n',
+  '/v1/responses': `${CREATED}data: {"type":"response.output_item.added","item":{"type":"message","content":[]}}\n\n`,
+};
+
 const limitedInside = (name: string, more: Partial<Failure>): Failure =>
   broken(name, true, { status: 429, code: 'rate_limit_exceeded', ...more });
 
@@ -174,6 +185,14 @@ const FAILURES: readonly Failure[] = [
       ...(path === '/v1/responses' ? [{ chunk: CREATED }] : []),
       { chunk: `event: error\ndata: ${RATE_LIMIT}\n\n` },
     ],
+  }),
+  limitedInside('an error behind events without content', {
+    only: 'streamed',
+    steps: ({ path }) => [{ chunk: EMPTY_BEGINNING[path] }, { chunk: `event: error\ndata: ${RATE_LIMIT}\n\n` }],
+  }),
+  broken('cut behind events without content', true, {
+    only: 'streamed',
+    steps: ({ path }) => [{ status: 200 }, { chunk: EMPTY_BEGINNING[path] }, { end: 'cut' }],
   }),
   unreadable('stream without an event', { only: 'streamed', steps: () => [{ chunk: ': nothing\n\n' }] }),
 ];

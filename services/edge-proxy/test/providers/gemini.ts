@@ -12,7 +12,33 @@ const SOURCE = {
 const EARLY = { completion_tokens: 0, prompt_tokens: 9, total_tokens: 102 };
 const LAST = { completion_tokens: 1, prompt_tokens: 9, total_tokens: 103 };
 
+/** All output was thinking: a count of zero is left out. */
+const THOUGHT = {
+  prompt_tokens: 7_180,
+  total_tokens: 67_180,
+  completion_tokens_details: { reasoning_tokens: 60_000 },
+};
+const THOUGHT_COST = {
+  ...SOURCE,
+  published: 'github.com/modelscope/evalscope/issues/1432 (2026-06): no completion_tokens, finish_reason length',
+  arithmetic: ['7,180 x 300 = 2,154,000', '67,180 - 7,180 = 60,000 x 2,500 = 150,000,000'],
+  nanoUsd: 152_154_000,
+  notCharged: { 'completion_tokens_details.reasoning_tokens': 'is a part of the total' },
+} as const;
+const CUT_OFF = { index: 0, finish_reason: 'length' };
+
 export const GEMINI: readonly ProviderAnswer[] = [
+  {
+    name: 'Gemini, OpenAI form, thinking to its end',
+    ...THOUGHT_COST,
+    plain: completion(THOUGHT, { choices: [CUT_OFF] }),
+  },
+  {
+    name: 'Vertex, OpenAI form, thinking to its end, streamed',
+    ...THOUGHT_COST,
+    settings: {},
+    stream: [chunk([CUT_OFF], { usage: THOUGHT }), DONE],
+  },
   {
     name: 'Gemini, OpenAI form',
     ...SOURCE,

@@ -20,6 +20,24 @@ const COST = {
 } as const;
 
 export const GROQ: readonly ProviderAnswer[] = [
+  {
+    name: 'Groq, streamed: a usage chunk without choices',
+    ...COST,
+    published: 'github.com/freellmapi issue 156 (2026-05); also DeepInfra, earendil-works/pi issue 1671 (2026-02)',
+    stream: [chunk([text('Hello')]), chunk([stop()]), { id: 'chatcmpl-1', usage: USAGE }, DONE],
+  },
+  {
+    name: 'a proxy, streamed: empty usages around the real one',
+    ...COST,
+    published: 'github.com/router-for-me/CLIProxyAPI issues 2762, 3104, 3279 (2026-04); the counts as above',
+    stream: [
+      chunk([text('Hello')], { usage: {} }),
+      chunk([stop()], { usage: USAGE }),
+      chunk([], { usage: {} }),
+      chunk([], { usage: { prompt_tokens_details: [] } }),
+      DONE,
+    ],
+  },
   { name: 'Groq', ...COST, plain: completion(USAGE, { x_groq: { id: 'req_1' } }) },
   {
     name: 'Groq, streamed: the usage under its own name',

@@ -3,7 +3,7 @@ export interface FailoverFormat {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
   /** What a call asks, without its model. */
   readonly body: object;
-  /** The first event of a stream that shows an answer. */
+  /** The first events of a stream, to one that shows an answer. */
   readonly first: string;
   /** The provider's error as an event of a stream. */
   readonly error: string;
@@ -33,9 +33,10 @@ export const FAILOVER_FORMATS: readonly FailoverFormat[] = [
   {
     path: '/v1/messages',
     body: { max_tokens: 2_000, messages: MESSAGES },
-    first: event('message_start', {
-      message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 3 } },
-    }),
+    first:
+      event('message_start', {
+        message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 3 } },
+      }) + event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hel' } }),
     error: event('error', { error: { type: 'api_error', message: 'The server had an error.' } }),
     brokenEvent: 'event: content_block_delta\ndata: {"type":"content_block_del',
     finalMarker: 'event: message_stop',
@@ -44,10 +45,9 @@ export const FAILOVER_FORMATS: readonly FailoverFormat[] = [
   {
     path: '/v1/responses',
     body: { input: 'hello' },
-    // What only says that a response was begun waits for what shows an answer.
     first:
       event('response.created', { sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }) +
-      event('response.output_item.added', { sequence_number: 1, output_index: 0, item: { type: 'message', id: 'i' } }),
+      event('response.output_text.delta', { sequence_number: 1, item_id: 'i', output_index: 0, delta: 'Hel' }),
     error: event('error', { sequence_number: 2, code: PROVIDER_CODE, message: 'The server had an error.' }),
     brokenEvent: 'event: response.output_text.delta\ndata: {"type":"response.output_te',
     finalMarker: 'event: response.completed',
