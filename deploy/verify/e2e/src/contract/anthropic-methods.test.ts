@@ -140,11 +140,14 @@ test('a stream that the provider cuts is an error, event by event and collected'
     content: [],
     usage: { input_tokens: 1, output_tokens: 1 },
   };
-  const sseEvent = `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: start })}\n\n`;
+  const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hel' } };
+  const sseEvents = [{ type: 'message_start', message: start }, block]
+    .map((each) => `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`)
+    .join('');
   for (const end of ['cut', 'reset'] as const) {
     const semaphore = `cut-messages-${end}`;
     const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
-    const scripted = await world.scripted([head, { chunk: sseEvent }, { waitFor: semaphore }, { end }]);
+    const scripted = await world.scripted([head, { chunk: sseEvents }, { waitFor: semaphore }, { end }]);
     const params = { model: scripted.id, max_tokens: 50, messages };
     const stream = await client.messages.create({ ...params, stream: true });
     let events = 0;
@@ -155,7 +158,7 @@ test('a stream that the provider cuts is an error, event by event and collected'
       }
     };
     await expect(read()).rejects.toBeInstanceOf(Error);
-    expect(events).toBe(1);
+    expect(events).toBe(2);
     world.simulator.release(semaphore);
     await expect(client.messages.stream(params).finalMessage()).rejects.toBeInstanceOf(Error);
   }

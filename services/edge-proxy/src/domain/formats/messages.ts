@@ -79,8 +79,8 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
           return EARLY;
       }
     },
-    // Before the stop reason the reported output is that of the first tokens only: far too little for
-    // a client that leaves in the middle. The input is right from the start.
+    // Before the stop reason the reported output is that of the first tokens only: far too little
+    // for a client that leaves in the middle. The input is right from the start.
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);

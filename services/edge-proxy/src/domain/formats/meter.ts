@@ -13,7 +13,7 @@ export interface MeterResult {
    * The provider's own count; null if there is none that can be used. An explicit zero is a usage.
    */
   readonly usage: TokenUsage | null;
-  /** Why there is none: not sent or not ended, or not readable as counts. Null when there is one. */
+  /** Why there is none: not sent, not ended or not readable. Null when there is one. */
   readonly problem: 'absent' | 'malformed' | null;
   /** Without a usage: the counts that were reported all the same. Absent: none. */
   readonly begun?: PartialUsage | null;
@@ -101,7 +101,7 @@ export interface StreamMeter {
 
 /** How a source counts: absent members mean what the format does. */
 export interface Counting extends Pick<CatalogSource, 'totalExtra' | 'cachedInInput' | 'pricing'> {
-  /** The request asks for 1-hour cache writes: writes that the provider does not split are these. */
+  /** The request asks for 1-hour cache writes: unsplit writes are these. */
   readonly cacheWriteTtl1h?: boolean;
 }
 

@@ -16,7 +16,7 @@ export type TotalExtra = NonNullable<CatalogSource['totalExtra']>;
  */
 export const TOKENS_MAX = 1_000_000_000;
 
-/** Whether the value is a non-negative integer up to {@link TOKENS_MAX}; nothing else is a count. */
+/** Whether the value is a count: a non-negative integer up to {@link TOKENS_MAX}. */
 export function isTokens(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX;
 }
