@@ -27,7 +27,7 @@ export interface DashboardOptions extends Pick<AppsParts, 'passwordLogN' | 'toke
 }
 
 export interface RunningDashboard extends RunningService {
-  /** Where the operator API listens, without its prefix; empty, with port 0, if it is not served. */
+  /** Where the operator API listens, without its prefix; empty with port 0 if not served. */
   readonly operatorUrl: string;
   readonly operatorPort: number;
   /** Where the pages and their API listen; empty if they are not served. */

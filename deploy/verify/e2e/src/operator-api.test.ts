@@ -356,11 +356,14 @@ test('named operators: roles, and a deleted one is refused at once; the audit sa
   const name = `ops-${unique()}`;
   const made = await operator.must<{ id: string; token: string }>('POST', '/operators', { name, role: 'operator' });
   const own = new TestOperator({ operatorUrl: system.operatorUrl, operatorToken: made.token });
-  const account = await own.must<AccountView>('POST', '/accounts', {
-    name,
-    email: `${name}@example.com`,
-    emailVerified: true,
-  });
+  const email = `${name}@example.com`;
+  const verified = { name, email, emailVerified: true };
+  expect(codeOf(await own.request('POST', '/accounts', verified))).toBe('403 operator_forbidden');
+  const account = await own.must<AccountView>('POST', '/accounts', { name, email });
+  const owner = `/accounts/${account.id}/members/${account.ownerMemberId}`;
+  const ownerPut = { email, emailVerified: true, role: 'owner' };
+  expect(codeOf(await own.request('PUT', owner, ownerPut))).toBe('403 operator_forbidden');
+  await operator.must('PUT', owner, ownerPut);
   const entry = { amountUsd: '1.00', kind: 'credit', reason: 'test', reference: `ref-${unique()}` };
   expect(codeOf(await own.request('POST', `/accounts/${account.id}/wallet/entries`, entry))).toBe(
     '403 operator_forbidden',
@@ -377,6 +380,7 @@ test('named operators: roles, and a deleted one is refused at once; the audit sa
     'operator:root rotate_key',
     'operator:root create_key',
     expect.stringMatching(/^operator:root .*wallet_entry$/),
+    'operator:root put_member',
     `operator:${name} create_account`,
   ]);
   expect(JSON.stringify(entries)).not.toContain(key.secret?.slice(-40));
