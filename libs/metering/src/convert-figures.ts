@@ -17,10 +17,17 @@ export interface ClassIn<A> extends PricesIn<A> {
   tiers: (PricesIn<A> & { aboveInputTokens: number })[];
 }
 
+interface KindsIn<A> {
+  audioInput: A | null;
+  audioOutput: A | null;
+  imageInput: A | null;
+  imageOutput: A | null;
+}
+
 export interface ExtrasIn<A> {
-  classes: { [Name in ExtraClass]?: ClassIn<A> };
+  classes: { [Name in ExtraClass]?: ClassIn<A> & { kinds?: KindsIn<A> } };
   units: Record<string, A>;
-  kinds: { audioInput: A | null; audioOutput: A | null; imageInput: A | null; imageOutput: A | null };
+  kinds: KindsIn<A>;
 }
 
 export interface FiguresIn<A> extends ClassIn<A> {
@@ -42,9 +49,11 @@ interface GivenClass<A> extends GivenPrices<A> {
 }
 
 export interface GivenExtras<A> {
-  readonly classes: { readonly [Name in ExtraClass]?: GivenClass<A> | undefined };
+  readonly classes: {
+    readonly [Name in ExtraClass]?: (GivenClass<A> & { readonly kinds?: Readonly<KindsIn<A>> | undefined }) | undefined;
+  };
   readonly units: Readonly<Record<string, A>>;
-  readonly kinds: Readonly<ExtrasIn<A>['kinds']>;
+  readonly kinds: Readonly<KindsIn<A>>;
 }
 
 export interface GivenFigures<A> extends GivenClass<A> {
@@ -76,21 +85,27 @@ function convertClass<A, B>(prices: GivenClass<A>, convert: (price: A) => B): Cl
 
 /** The same of what a version has beside standard tokens. */
 export function convertExtras<A, B>({ classes, units, kinds }: GivenExtras<A>, convert: (price: A) => B): ExtrasIn<B> {
-  const orNull = (price: A | null): B | null => (price === null ? null : convert(price));
   const converted: ExtrasIn<B>['classes'] = {};
   for (const name of EXTRA_CLASSES) {
     const prices = classes[name];
-    if (prices !== undefined) converted[name] = convertClass(prices, convert);
+    if (prices === undefined) continue;
+    converted[name] = convertClass(prices, convert);
+    if (prices.kinds !== undefined) converted[name].kinds = convertKinds(prices.kinds, convert);
   }
   return {
     classes: converted,
     units: Object.fromEntries(Object.entries(units).map(([unit, price]) => [unit, convert(price)])),
-    kinds: {
-      audioInput: orNull(kinds.audioInput),
-      audioOutput: orNull(kinds.audioOutput),
-      imageInput: orNull(kinds.imageInput),
-      imageOutput: orNull(kinds.imageOutput),
-    },
+    kinds: convertKinds(kinds, convert),
+  };
+}
+
+function convertKinds<A, B>(kinds: Readonly<KindsIn<A>>, convert: (price: A) => B): KindsIn<B> {
+  const orNull = (price: A | null): B | null => (price === null ? null : convert(price));
+  return {
+    audioInput: orNull(kinds.audioInput),
+    audioOutput: orNull(kinds.audioOutput),
+    imageInput: orNull(kinds.imageInput),
+    imageOutput: orNull(kinds.imageOutput),
   };
 }
 

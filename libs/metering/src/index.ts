@@ -3,10 +3,13 @@ export type { NanoUsd } from './money.js';
 export { convertExtras, convertFigures } from './convert-figures.js';
 export { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
 export type { PriceFigures, TokenCounts, TokenKinds, TokenUsage } from './price.js';
+export { resolvePrices, withHourWrites } from './resolve-prices.js';
+export type { ResolvedClass, ResolvedFigures, ResolvedPrices } from './resolve-prices.js';
 export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice, unpricedName } from './price-extras.js';
 export type {
   ClassPrices,
   ExtraClass,
+  ExtraClassPrices,
   KindPrices,
   PriceClass,
   PriceExtras,

@@ -4,8 +4,8 @@ export type ExtraClass = (typeof EXTRA_CLASSES)[number];
 export type PriceClass = 'standard' | ExtraClass;
 
 /**
- * Prices in nano-USD per 1,000,000 tokens, at least 0; `null` means the `inputPerMillion` beside
- * it.
+ * Prices in nano-USD per 1,000,000 tokens, at least 0; `null` means a price that follows from the
+ * others (`resolvePrices`).
  */
 export interface TokenPrices {
   inputPerMillion: bigint;
@@ -29,8 +29,8 @@ export interface ClassPrices extends TokenPrices {
 }
 
 /**
- * Prices in nano-USD per 1,000,000 tokens of a kind, of whatever class and tier; `null`: it costs
- * what text costs.
+ * Prices in nano-USD per 1,000,000 tokens of a kind. `null` means the price of text in the standard
+ * class, and in another class the standard price of the kind times the ratio of the text prices.
  */
 export interface KindPrices {
   audioInput: bigint | null;
@@ -39,11 +39,18 @@ export interface KindPrices {
   imageOutput: bigint | null;
 }
 
+/** The token prices of a class other than the standard one. */
+export interface ExtraClassPrices extends ClassPrices {
+  /** Absent: all of them are null. */
+  kinds?: KindPrices | undefined;
+}
+
 /** What a price version has beside the tokens of the standard class. */
 export interface PriceExtras {
-  classes: { readonly [Name in ExtraClass]?: ClassPrices | undefined };
+  classes: { readonly [Name in ExtraClass]?: ExtraClassPrices | undefined };
   /** Nano-USD for one use, by the name of the unit. */
   units: Readonly<Record<string, bigint>>;
+  /** Of the standard class. */
   kinds: KindPrices;
 }
 

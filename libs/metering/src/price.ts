@@ -1,8 +1,10 @@
 import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount } from './money.js';
 import type { NanoUsd } from './money.js';
-import { classPrices, STANDARD, unitPrice } from './price-extras.js';
-import type { ClassPrices, PriceExtras, Served, TokenPrices } from './price-extras.js';
+import { STANDARD, unitPrice } from './price-extras.js';
+import type { ClassPrices, PriceExtras, Served } from './price-extras.js';
+import { resolveClass } from './resolve-prices.js';
+import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
 
 /** Tokens that a price per token is quoted for. */
 export const TOKENS_PER_PRICE = 1_000_000n;
@@ -90,23 +92,23 @@ function addCounts(one: TokenCounts, other: TokenCounts): TokenCounts {
 
 /**
  * The charge for a usage at a price version (docs/behaviour.md#actual-cost): rounded once, half up,
- * and at most `AMOUNT_NANO_USD_MAX`. It never falls when output tokens or prices rise. The input of
+ * and at most `AMOUNT_NANO_USD_MAX`. It never falls when output tokens rise. The input of
  * each sampling decides the tier of its tokens. A class without a price is charged as standard, a
  * unit without one costs nothing.
  * @param served absent: the standard class, nothing by the piece
  * @throws RangeError for a count that is not a safe non-negative integer
  */
 export function rate(usage: TokenUsage, price: PriceFigures, served: Served = STANDARD): NanoUsd {
-  const ofClass = classPrices(served.class, price.extras) ?? price;
+  const ofClass = resolveClass(price, served.class);
   let millionths = 0n;
-  if (usage.samplings === undefined) millionths = rateCounts(usage, ofClass, price.extras);
-  else for (const counts of usage.samplings) millionths += rateCounts(counts, ofClass, price.extras);
+  if (usage.samplings === undefined) millionths = rateCounts(usage, ofClass);
+  else for (const counts of usage.samplings) millionths += rateCounts(counts, ofClass);
   const rounded = (millionths + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
   return clampAmount(rounded + price.perCall + ofUnits(served, price.extras), 0n, AMOUNT_NANO_USD_MAX);
 }
 
 /** What the tokens of one sampling cost, in millionths of a nano-USD. */
-function rateCounts(usage: TokenCounts, ofClass: ClassPrices, extras: PriceExtras | null): bigint {
+function rateCounts(usage: TokenCounts, ofClass: ResolvedClass): bigint {
   const input = requireCount(usage.input, 'input');
   const output = requireCount(usage.output, 'output');
   const cacheWrite1h = Math.min(requireCount(usage.cacheWrite1h, 'cacheWrite1h'), input);
@@ -116,33 +118,24 @@ function rateCounts(usage: TokenCounts, ofClass: ClassPrices, extras: PriceExtra
   const prices = pricesAt(input, ofClass);
   const millionths =
     BigInt(plainInput) * prices.inputPerMillion +
-    BigInt(cachedInput) * (prices.cachedInputPerMillion ?? prices.inputPerMillion) +
-    BigInt(cacheWrite) * (prices.cacheWritePerMillion ?? prices.inputPerMillion) +
-    BigInt(cacheWrite1h) * (prices.cacheWrite1hPerMillion ?? prices.inputPerMillion) +
+    BigInt(cachedInput) * prices.cachedInputPerMillion +
+    BigInt(cacheWrite) * prices.cacheWritePerMillion +
+    BigInt(cacheWrite1h) * prices.cacheWrite1hPerMillion +
     BigInt(output) * prices.outputPerMillion;
-  return usage.kinds === undefined ? millionths : millionths + ofKinds(usage.kinds, plainInput, output, prices, extras);
+  return usage.kinds === undefined ? millionths : millionths + ofKinds(usage.kinds, plainInput, output, prices);
 }
 
 /** What tokens of other kinds cost more, or less, than as text, in millionths. */
-function ofKinds(
-  kinds: TokenKinds,
-  plainInput: number,
-  output: number,
-  prices: TokenPrices,
-  extras: PriceExtras | null,
-): bigint {
+function ofKinds(kinds: TokenKinds, plainInput: number, output: number, prices: ResolvedPrices): bigint {
   const audioInput = Math.min(requireCount(kinds.audioInput, 'audioInput'), plainInput);
   const imageInput = Math.min(requireCount(kinds.imageInput, 'imageInput'), plainInput - audioInput);
   const audioOutput = Math.min(requireCount(kinds.audioOutput, 'audioOutput'), output);
   const imageOutput = Math.min(requireCount(kinds.imageOutput, 'imageOutput'), output - audioOutput);
-  if (extras === null) return 0n;
-  const beside = (tokens: number, price: bigint | null, text: bigint): bigint =>
-    price === null ? 0n : BigInt(tokens) * (price - text);
   return (
-    beside(audioInput, extras.kinds.audioInput, prices.inputPerMillion) +
-    beside(imageInput, extras.kinds.imageInput, prices.inputPerMillion) +
-    beside(audioOutput, extras.kinds.audioOutput, prices.outputPerMillion) +
-    beside(imageOutput, extras.kinds.imageOutput, prices.outputPerMillion)
+    BigInt(audioInput) * (prices.audioInputPerMillion - prices.inputPerMillion) +
+    BigInt(imageInput) * (prices.imageInputPerMillion - prices.inputPerMillion) +
+    BigInt(audioOutput) * (prices.audioOutputPerMillion - prices.outputPerMillion) +
+    BigInt(imageOutput) * (prices.imageOutputPerMillion - prices.outputPerMillion)
   );
 }
 
@@ -155,22 +148,7 @@ export function ofUnits({ units }: Served, extras: PriceExtras | null): bigint {
   return sum;
 }
 
-/** All prices that one input token can have, with the fall-back of `null` applied. */
-export function inputPrices(prices: TokenPrices): readonly [bigint, ...bigint[]] {
-  return [
-    prices.inputPerMillion,
-    prices.cachedInputPerMillion ?? prices.inputPerMillion,
-    prices.cacheWritePerMillion ?? prices.inputPerMillion,
-    prices.cacheWrite1hPerMillion ?? prices.inputPerMillion,
-  ];
-}
-
 /** The prices of the highest tier that the input exceeds, else the base prices. */
-function pricesAt(inputTokens: number, price: ClassPrices): TokenPrices {
-  let reached: ClassPrices['tiers'][number] | null = null;
-  for (const tier of price.tiers) {
-    const applies = inputTokens > tier.aboveInputTokens;
-    if (applies && (reached === null || tier.aboveInputTokens > reached.aboveInputTokens)) reached = tier;
-  }
-  return reached ?? price;
+function pricesAt(inputTokens: number, ofClass: ResolvedClass): ResolvedPrices {
+  return ofClass.tiers.findLast((tier) => inputTokens > tier.aboveInputTokens) ?? ofClass;
 }

@@ -5,6 +5,7 @@ import { AMOUNT_NANO_USD_MAX } from './money.js';
 import { rate } from './price.js';
 import type { KindPrices, PriceExtras, Served } from './price-extras.js';
 import type { PriceFigures } from './price.js';
+import { resolvePrices } from './resolve-prices.js';
 import {
   BYTES_PER_TOKEN_DEFAULT,
   OUTPUT_TOKENS_DEFAULT,
@@ -74,9 +75,9 @@ test('the worst case takes the dearest of the prices that the input reaches, wha
     fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, given) => {
       const price = { ...given, extras: null };
       const input = inputTokensBound(bounds, figures);
-      const reached = [price, ...price.tiers.filter(({ aboveInputTokens }) => input > aboveInputTokens)];
-      const dearest = (prices: (bigint | null)[]): bigint =>
-        prices.reduce<bigint>((most, one) => (one !== null && one > most ? one : most), 0n);
+      const { standard } = resolvePrices(price);
+      const reached = [standard, ...standard.tiers.filter(({ aboveInputTokens }) => input > aboveInputTokens)];
+      const dearest = (prices: bigint[]): bigint => prices.reduce((most, one) => (one > most ? one : most), 0n);
       const inputPrice = dearest(
         reached.flatMap((one) => [
           one.inputPerMillion,

@@ -1,10 +1,12 @@
 import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount, maxAmount, minAmount } from './money.js';
 import type { NanoUsd } from './money.js';
-import { classPrices, STANDARD } from './price-extras.js';
-import type { ClassPrices, Served } from './price-extras.js';
-import { TOKENS_PER_PRICE, inputPrices, ofUnits } from './price.js';
+import { STANDARD } from './price-extras.js';
+import type { Served } from './price-extras.js';
+import { TOKENS_PER_PRICE, ofUnits } from './price.js';
 import type { PriceFigures } from './price.js';
+import { resolveClass } from './resolve-prices.js';
+import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
 
 /**
  * Output tokens assumed for a request that sets no maximum
@@ -103,12 +105,10 @@ export function worstCase(
 ): NanoUsd {
   const inputBound = inputTokensBound(bounds, figures);
   const outputBound = requireCount(bounds.outputTokensMax, 'outputTokensMax');
-  const own = dearestPrices(price, inputBound);
-  const ofClass = classPrices(asked.class, price.extras);
-  const other = ofClass ? dearestPrices(ofClass, inputBound) : own;
-  const kinds = price.extras?.kinds;
-  const input = maxAmount(own.input, other.input, kinds?.audioInput ?? 0n, kinds?.imageInput ?? 0n);
-  const output = maxAmount(own.output, other.output, kinds?.audioOutput ?? 0n, kinds?.imageOutput ?? 0n);
+  const standard = dearestPrices(resolveClass(price, 'standard'), inputBound);
+  const ofClass = dearestPrices(resolveClass(price, asked.class), inputBound);
+  const input = maxAmount(standard.input, ofClass.input);
+  const output = maxAmount(standard.output, ofClass.output);
   const millionths = BigInt(inputBound) * input + BigInt(outputBound) * output;
   const whole = divideUp(millionths, TOKENS_PER_PRICE) + price.perCall + ofUnits(asked, price.extras);
   return clampAmount(whole, 0n, AMOUNT_NANO_USD_MAX);
@@ -121,26 +121,49 @@ interface DearestPrices {
   readonly output: bigint;
 }
 
-const dearestOf = new WeakMap<ClassPrices, readonly DearestPrices[]>();
+const dearestOf = new WeakMap<ResolvedClass, readonly DearestPrices[]>();
 
 /** A price is asked for each of its calls and looked through once. */
-function dearestPrices(price: ClassPrices, inputTokens: number): DearestPrices {
+function dearestPrices(price: ResolvedClass, inputTokens: number): DearestPrices {
   let spans = dearestOf.get(price);
   if (spans === undefined) dearestOf.set(price, (spans = spansOf(price)));
   return spans.find(({ inputTokensMax }) => inputTokens <= inputTokensMax) as DearestPrices;
 }
 
 /** By rising input, up to one without an end. */
-function spansOf(price: ClassPrices): DearestPrices[] {
-  const tiers = [...price.tiers].sort((one, other) => one.aboveInputTokens - other.aboveInputTokens);
-  return [price, ...tiers].map((_last, index) => {
-    const reached = [price, ...tiers.slice(0, index)];
+function spansOf({ tiers, ...base }: ResolvedClass): DearestPrices[] {
+  return [base, ...tiers].map((_last, index) => {
+    const reached = [base, ...tiers.slice(0, index)];
     return {
       inputTokensMax: tiers[index]?.aboveInputTokens ?? Infinity,
-      input: maxAmount(0n, ...reached.flatMap(inputPrices)),
-      output: maxAmount(0n, ...reached.map(({ outputPerMillion }) => outputPerMillion)),
+      input: maxAmount(
+        0n,
+        ...reached.flatMap((prices) => [
+          ...textInputPrices(prices),
+          prices.audioInputPerMillion,
+          prices.imageInputPerMillion,
+        ]),
+      ),
+      output: maxAmount(
+        0n,
+        ...reached.flatMap(({ outputPerMillion, audioOutputPerMillion, imageOutputPerMillion }) => [
+          outputPerMillion,
+          audioOutputPerMillion,
+          imageOutputPerMillion,
+        ]),
+      ),
     };
   });
+}
+
+/** The prices that a token of text in the input can have. */
+function textInputPrices(prices: ResolvedPrices): readonly [bigint, ...bigint[]] {
+  return [
+    prices.inputPerMillion,
+    prices.cachedInputPerMillion,
+    prices.cacheWritePerMillion,
+    prices.cacheWrite1hPerMillion,
+  ];
 }
 
 /**
@@ -156,10 +179,9 @@ export function leastCost(
   price: PriceFigures,
   asked: Served = STANDARD,
 ): NanoUsd {
-  const ofClass = classPrices(asked.class, price.extras);
-  const standard = [price, ...price.tiers];
-  const tables = ofClass ? [...standard, ofClass, ...ofClass.tiers] : standard;
-  const cheapestInput = minAmount(...inputPrices(price), ...tables.flatMap(inputPrices));
+  const [standard, ofClass] = [resolveClass(price, 'standard'), resolveClass(price, asked.class)];
+  const tables = [...standard.tiers, ofClass, ...ofClass.tiers];
+  const cheapestInput = minAmount(...textInputPrices(standard), ...tables.flatMap(textInputPrices));
   const millionths = BigInt(requireCount(bounds.promptBytes, 'promptBytes')) * cheapestInput;
   const promptCost = millionths / (BYTES_PER_TOKEN_MOST * TOKENS_PER_PRICE);
   return clampAmount(promptCost + price.perCall, 0n, AMOUNT_NANO_USD_MAX);

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
-import { EXTRA_CLASSES } from '../src/index.js';
+import { combineSamplings, EXTRA_CLASSES } from '../src/index.js';
 import type {
   BoundFigures,
   CallBounds,
+  ExtraClassPrices,
+  KindPrices,
   PriceExtras,
   PriceFigures,
   Served,
@@ -33,16 +35,21 @@ const UNITS = ['web_search', 'code_session', 'unknown'] as const;
 const tiers = fc.array(tier, { maxLength: 3 });
 const classPrices = fc.tuple(tokenPrices, tiers).map(([prices, some]) => ({ ...prices, tiers: some }));
 
+const kindPrices: fc.Arbitrary<KindPrices> = fc.record({
+  audioInput: optionalPrice,
+  audioOutput: optionalPrice,
+  imageInput: optionalPrice,
+  imageOutput: optionalPrice,
+});
+const extraClass: fc.Arbitrary<ExtraClassPrices> = fc
+  .tuple(classPrices, fc.option(kindPrices, { nil: undefined }))
+  .map(([prices, kinds]) => ({ ...prices, kinds }));
+
 /** The unit `unknown` never has a price. */
 const priceExtras: fc.Arbitrary<PriceExtras> = fc.record({
-  classes: fc.record({ priority: classPrices, flex: classPrices, fast: classPrices }, { requiredKeys: [] }),
+  classes: fc.record({ priority: extraClass, flex: extraClass, fast: extraClass }, { requiredKeys: [] }),
   units: fc.record({ web_search: pricePerMillion, code_session: pricePerMillion }, { requiredKeys: [] }).map(defined),
-  kinds: fc.record({
-    audioInput: optionalPrice,
-    audioOutput: optionalPrice,
-    imageInput: optionalPrice,
-    imageOutput: optionalPrice,
-  }),
+  kinds: kindPrices,
 });
 
 function defined(units: Partial<Record<string, bigint>>): Record<string, bigint> {
@@ -99,7 +106,7 @@ export const boundFigures: fc.Arbitrary<BoundFigures> = fc.record({
  */
 export function usageWithin(inputBound: number, outputBound: number): fc.Arbitrary<TokenUsage> {
   const input = fc.oneof(fc.constant(inputBound), fc.nat(inputBound));
-  return fc.record({
+  const whole = fc.record({
     input,
     cachedInput: input,
     cacheWrite: input,
@@ -107,6 +114,17 @@ export function usageWithin(inputBound: number, outputBound: number): fc.Arbitra
     output: fc.oneof(fc.constant(outputBound), fc.nat(outputBound)),
     kinds: tokenKinds,
   });
+  return fc.oneof(
+    whole,
+    fc.tuple(whole, fc.double({ min: 0, max: 1, noNaN: true })).map(([counts, share]) => {
+      const [first, second] = [{ ...counts }, { ...counts }];
+      first.input = Math.floor(counts.input * share);
+      first.output = Math.floor(counts.output * share);
+      second.input = counts.input - first.input;
+      second.output = counts.output - first.output;
+      return combineSamplings([first, second]);
+    }),
+  );
 }
 
 /** The same price version without tiers and extras. */

@@ -27,9 +27,19 @@ const tierFigures = {
   outputPerMillion: nanoUsdPositive,
 };
 
+/** Nano-USD per 1,000,000 tokens of the kind; null: as `resolvePrices` of metering. */
+const kindFigures = z.object({
+  audioInput: nanoUsdPositive.nullable(),
+  audioOutput: nanoUsdPositive.nullable(),
+  imageInput: nanoUsdPositive.nullable(),
+  imageOutput: nanoUsdPositive.nullable(),
+});
+
 const classFigures = z.object({
   ...tierFigures,
   tiers: z.array(z.object({ aboveInputTokens: count, ...tierFigures })).max(8),
+  /** Absent: all of them are null. */
+  kinds: kindFigures.optional(),
 });
 
 /**
@@ -44,17 +54,12 @@ export const priceExtras = z.object({
   }),
   /** Nano-USD for one use. */
   units: z.record(priceUnit, nanoUsdPositive),
-  /** Nano-USD per 1,000,000 tokens of the kind; null: as text. */
-  kinds: z.object({
-    audioInput: nanoUsdPositive.nullable(),
-    audioOutput: nanoUsdPositive.nullable(),
-    imageInput: nanoUsdPositive.nullable(),
-    imageOutput: nanoUsdPositive.nullable(),
-  }),
+  /** Of the standard class. */
+  kinds: kindFigures,
 });
 export type WirePriceExtras = z.infer<typeof priceExtras>;
 
-/** Prices in nano-USD per 1,000,000 tokens; null falls back to the input price of the same tier. */
+/** Prices in nano-USD per 1,000,000 tokens; null: as `resolvePrices` of metering. */
 export const priceFigures = z.object({
   ...tierFigures,
   perCall: nanoUsdPositive,

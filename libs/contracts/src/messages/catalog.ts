@@ -279,7 +279,15 @@ export const catalogListModels = request({
   name: 'catalog.list-models',
   subject: 'catalog.list-models',
   body: z.object(page),
-  answer: z.union([z.object({ models: z.array(modelView), nextCursor }), managementRefusal]),
+  answer: z.union([
+    z.object({
+      models: z.array(modelView),
+      /** Those of them that a source, enabled or not, serves on the messages format. */
+      onMessages: z.array(modelId).optional(),
+      nextCursor,
+    }),
+    managementRefusal,
+  ]),
 });
 
 export const catalogListSources = request({

@@ -27,6 +27,13 @@ const tier = {
   outputPerMillion: usdPositive,
 };
 
+const kinds = {
+  audioInputPerMillion: usdPositive.nullish(),
+  audioOutputPerMillion: usdPositive.nullish(),
+  imageInputPerMillion: usdPositive.nullish(),
+  imageOutputPerMillion: usdPositive.nullish(),
+};
+
 /** Token prices of one class, by its own tiers. */
 const classPrices = z.object({
   ...tier,
@@ -34,12 +41,16 @@ const classPrices = z.object({
     .array(z.object({ aboveInputTokens: z.int().min(1), ...tier }))
     .max(2)
     .optional(),
+  /** Of tokens that are not text. */
+  ...kinds,
 });
 
 /**
  * Prices, or a provider's costs, in USD per 1,000,000 tokens. Left out, cached and cache-writing
- * tokens cost as input. What a request asks for beyond the standard class is sold only if it has a
- * price here.
+ * tokens cost as input, one-hour cache writes twice the input on the messages format, else as other
+ * cache writes, and a class or a tier has the standard price times the ratio of its input (or
+ * output) price to the standard one. What a request asks for beyond the standard class is sold only
+ * if it has a price here.
  */
 export const pricesSpec = z.object({
   ...tier,
@@ -54,11 +65,8 @@ export const pricesSpec = z.object({
     .optional(),
   /** Of 1,000 uses of a tool that runs at the provider: at most 16 units, of six places each. */
   unitsPerThousand: z.record(priceUnit, usdPositive).optional(),
-  /** Of tokens that are no text, in every class and tier; left out, they cost as text. */
-  audioInputPerMillion: usdPositive.nullish(),
-  audioOutputPerMillion: usdPositive.nullish(),
-  imageInputPerMillion: usdPositive.nullish(),
-  imageOutputPerMillion: usdPositive.nullish(),
+  /** Of tokens that are not text; left out, they cost as text. */
+  ...kinds,
   /** Absent: from now on. */
   effectiveFrom: instant.optional(),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** USD per 1,000,000 tokens as decimal strings; what has no price of its own costs as input. */
+/** USD per 1,000,000 tokens as decimal strings. */
 const perMillion = {
   inputPerMillion: z.string(),
   cachedInputPerMillion: z.string(),

@@ -9,12 +9,21 @@ import type { CatalogStore } from '../objects/store.js';
 import { modelViewOf } from '../objects/view-rules.js';
 import { putModel } from './put-model.js';
 
+interface ListedModel extends ModelView {
+  /** A source, enabled or not, serves it on the messages format. */
+  readonly onMessages: boolean;
+}
+
 /** Models in the order of their ids. */
-export function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ModelView> | ManagementRefusal> {
+function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ListedModel> | ManagementRefusal> {
   return listObjects(store, 'models', request, async (reads, page) => {
     const models = await reads.models(page);
     const prices = await reads.versionsOf('prices', idsOf(models));
-    return models.map((model) => modelViewOf(model, prices.get(model.id) ?? [], reads.nowMs));
+    const onMessages = new Set(await reads.modelsOnMessages(idsOf(models)));
+    return models.map((model) => ({
+      ...modelViewOf(model, prices.get(model.id) ?? [], reads.nowMs),
+      onMessages: onMessages.has(model.id),
+    }));
   });
 }
 
@@ -25,7 +34,12 @@ export function serveModels(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
   bus.serve(catalogGetModel, ({ id }) => answer(getView(store, 'model', id), (model) => ({ model })), READS);
   bus.serve(
     catalogListModels,
-    (body) => answer(listModels(store, body), ({ entries, nextCursor }) => ({ models: entries, nextCursor })),
+    (body) =>
+      answer(listModels(store, body), ({ entries, nextCursor }) => ({
+        models: entries.map(({ onMessages: _, ...view }) => view),
+        onMessages: idsOf(entries.filter(({ onMessages }) => onMessages)),
+        nextCursor,
+      })),
     READS,
   );
 }

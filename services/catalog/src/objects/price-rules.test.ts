@@ -27,13 +27,15 @@ test('two tiers of one size are refused', () => {
 test('classes, units and kinds of tokens are read in nano-USD, a unit for one use', () => {
   const spec = pricesSpec.parse({
     ...BASE,
-    classes: { priority: { ...BASE, tiers: [{ ...BASE, aboveInputTokens: 9 }] } },
+    classes: { priority: { ...BASE, imageOutputPerMillion: '5', tiers: [{ ...BASE, aboveInputTokens: 9 }] } },
     unitsPerThousand: { web_search: '10', code_session: '0.000001' },
     audioInputPerMillion: '40',
   });
   expect(figuresOf(spec, 'prices')).toMatchObject({
     extras: {
-      classes: { priority: { inputPerMillion: 1n, tiers: [{ aboveInputTokens: 9 }] } },
+      classes: {
+        priority: { inputPerMillion: 1n, tiers: [{ aboveInputTokens: 9 }], kinds: { imageOutput: 5_000_000_000n } },
+      },
       units: { web_search: 10_000_000n, code_session: 1n },
       kinds: { audioInput: 40_000_000_000n, audioOutput: null, imageInput: null, imageOutput: null },
     },
@@ -77,7 +79,25 @@ const tiersOf = (maxLength: number) =>
   });
 const inOrder = <T extends { aboveInputTokens: number }>(tiers: readonly T[]): T[] =>
   [...tiers].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
-const anyClass = fc.record({ ...tokenPrices, tiers: tiersOf(2).map(inOrder) });
+const statedKinds = fc.record({
+  audioInput: amount,
+  audioOutput: optional,
+  imageInput: optional,
+  imageOutput: optional,
+});
+const anyClass = fc.record(
+  { ...tokenPrices, tiers: tiersOf(2).map(inOrder), kinds: statedKinds },
+  {
+    requiredKeys: [
+      'inputPerMillion',
+      'cachedInputPerMillion',
+      'cacheWritePerMillion',
+      'cacheWrite1hPerMillion',
+      'outputPerMillion',
+      'tiers',
+    ],
+  },
+);
 const anyExtras: fc.Arbitrary<PriceExtras> = fc.record({
   classes: fc.record({ priority: anyClass, flex: anyClass, fast: anyClass }, { requiredKeys: ['flex'] }),
   units: fc.dictionary(

@@ -4,12 +4,13 @@ import {
   EXTRA_CLASSES,
   formatUsd,
   parseUsd,
+  resolvePrices,
   type ExtraClass,
   type PriceExtras,
   type PriceFigures,
-  type TokenPrices,
+  type ResolvedPrices,
 } from '@gateway/metering';
-import type { WirePriceFigures } from '@gateway/contracts/messages';
+import type { Endpoint, WirePriceFigures } from '@gateway/contracts/messages';
 import {
   isRefusal,
   PRICE_UNITS_MAX,
@@ -23,6 +24,8 @@ import {
  * expected to cover.
  */
 const LEAST_COST_BYTES_PER_TOKEN = 8;
+
+export const MESSAGES: Endpoint = '/v1/messages';
 
 /** A price by the piece is quoted for so many: three more places would be parts of a nano-USD. */
 const USES_PER_PRICE = 1_000n;
@@ -45,17 +48,30 @@ export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFig
 
 /** Null: there is nothing but tokens of the standard class. */
 function extrasOf(spec: PricesSpec, units: Record<string, bigint>): PriceExtras | null {
-  const classes = Object.fromEntries(classesOf(spec, '').map(([name, prices]) => [name, inOrder(prices)]));
-  const kinds = {
+  const classes = Object.fromEntries(
+    classesOf(spec, '').map(([name, prices]) => {
+      const kinds = kindsOf(prices);
+      return [name, isStated(kinds) ? { ...inOrder(prices), kinds } : inOrder(prices)];
+    }),
+  );
+  const kinds = kindsOf(spec);
+  const isEmpty = [classes, units].every((each) => Object.keys(each).length === 0);
+  if (isEmpty && !isStated(kinds)) return null;
+  return { ...convertExtras({ classes, units: {}, kinds }, parseUsd), units };
+}
+
+type Kinds = Record<'audioInput' | 'audioOutput' | 'imageInput' | 'imageOutput', string | null>;
+
+function kindsOf(spec: PricesSpec | ClassSpec): Kinds {
+  return {
     audioInput: spec.audioInputPerMillion ?? null,
     audioOutput: spec.audioOutputPerMillion ?? null,
     imageInput: spec.imageInputPerMillion ?? null,
     imageOutput: spec.imageOutputPerMillion ?? null,
   };
-  const isEmpty = [classes, units].every((each) => Object.keys(each).length === 0);
-  if (isEmpty && Object.values(kinds).every((price) => price === null)) return null;
-  return { ...convertExtras({ classes, units: {}, kinds }, parseUsd), units };
 }
+
+const isStated = (kinds: Kinds): boolean => Object.values(kinds).some((price) => price !== null);
 
 type ClassSpec = NonNullable<NonNullable<PricesSpec['classes']>[ExtraClass]>;
 
@@ -90,12 +106,21 @@ function unitsOf({ unitsPerThousand = {} }: PricesSpec, param: string): Record<s
 export function toSpec(figures: PriceFigures): PricesSpec {
   const { extras, ...prices } = convertFigures(figures, formatUsd);
   if (extras === null) return prices;
-  const { classes, kinds } = extras;
   const units = Object.entries(figures.extras?.units ?? {});
+  const classes = Object.entries(extras.classes).map(([name, { kinds, ...ofClass }]) => [
+    name,
+    kinds === undefined ? ofClass : { ...ofClass, ...kindsSpec(kinds) },
+  ]);
   return {
     ...prices,
-    classes,
+    classes: Object.fromEntries(classes) as PricesSpec['classes'],
     unitsPerThousand: Object.fromEntries(units.map(([unit, price]) => [unit, formatUsd(price * USES_PER_PRICE)])),
+    ...kindsSpec(extras.kinds),
+  };
+}
+
+function kindsSpec(kinds: Kinds) {
+  return {
     audioInputPerMillion: kinds.audioInput,
     audioOutputPerMillion: kinds.audioOutput,
     imageInputPerMillion: kinds.imageInput,
@@ -123,19 +148,22 @@ export function sameFigures(a: PriceFigures | null, b: PriceFigures | null): boo
  * token and, for a short prompt, the dearest base price). No call of such a model could be judged.
  */
 export function leastExceedsWorst(bytesPerToken: number, figures: PriceFigures): boolean {
-  const cheapest = inputPrices(figures)
-    .concat(figures.tiers.flatMap(inputPrices))
+  const { standard } = resolvePrices(figures);
+  const cheapest = inputPrices(standard)
+    .concat(standard.tiers.flatMap(inputPrices))
     .reduce((a, b) => (b < a ? b : a));
-  const dearestBase = inputPrices(figures).reduce((a, b) => (b > a ? b : a));
+  const dearestBase = inputPrices(standard).reduce((a, b) => (b > a ? b : a));
   return (
     BigInt(Math.round(bytesPerToken * 1_000)) * cheapest > BigInt(LEAST_COST_BYTES_PER_TOKEN * 1_000) * dearestBase
   );
 }
 
-function inputPrices(prices: TokenPrices): bigint[] {
+function inputPrices(prices: ResolvedPrices): bigint[] {
   const { inputPerMillion, cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion } = prices;
-  return [
-    inputPerMillion,
-    ...[cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion].map((price) => price ?? inputPerMillion),
-  ];
+  return [inputPerMillion, cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion];
+}
+
+/** Whether sources with these endpoints speak the messages format. */
+export function speakMessages(sources: readonly { readonly endpoints: readonly string[] }[]): boolean {
+  return sources.some(({ endpoints }) => endpoints.includes(MESSAGES));
 }

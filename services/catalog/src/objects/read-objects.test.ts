@@ -35,7 +35,7 @@ function putForm(view: SourceView): object {
 
 test('an empty catalog has empty lists, and nothing is found in it', async () => {
   expect(await operator.listProviders()).toEqual({ providers: [], nextCursor: null });
-  expect(await operator.listModels()).toEqual({ models: [], nextCursor: null });
+  expect(await operator.listModels()).toEqual({ models: [], onMessages: [], nextCursor: null });
   expect(await operator.listSources()).toEqual({ sources: [], nextCursor: null });
   expect(await operator.audit()).toEqual({ entries: [], nextCursor: null });
   expect(await operator.sourceHealth()).toEqual({ sources: [], nextCursor: null });

@@ -11,6 +11,7 @@ import {
   type RecordedChange,
 } from './rows-sql.js';
 import { placeOf, readVersions, type VersionsByOwner, type Priced } from './versions-sql.js';
+import { MESSAGES } from './price-rules.js';
 import type { Model, Source, DatedFigures, Provider } from './rules.js';
 
 /**
@@ -67,6 +68,13 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
       const text = 'SELECT id, model FROM sources WHERE id = ANY ($1) AND deleted_at IS NULL';
       const rows = await tx.query<Pick<SourceRow, 'id' | 'model'>>(text, [ids]);
       return new Map(rows.map(({ id, model }) => [id, model]));
+    },
+    /** Those of these models that a source, enabled or not, serves on the messages format. */
+    async modelsOnMessages(ids: readonly string[]): Promise<string[]> {
+      const text = `SELECT DISTINCT model FROM sources
+         WHERE model = ANY ($1) AND $2 = ANY (endpoints) AND deleted_at IS NULL`;
+      const rows = await tx.query<Pick<SourceRow, 'model'>>(text, [ids, MESSAGES]);
+      return rows.map(({ model }) => model);
     },
     /** Those that `publishedVersions` needs. */
     async versions(priced: Priced): Promise<readonly DatedFigures[]> {

@@ -86,6 +86,22 @@ test('every entry has the form that its readers validate, under the key that the
   ]);
 });
 
+test('entries state one-hour cache writes as twice the input where the messages format is served', () => {
+  const prices = new Map(
+    ['acme/one', 'acme/two'].map((id) => [id, [{ version: 'pv', effectiveFrom: 1, figures: FIGURES }]]),
+  );
+  const costs = new Map(['a', 'b'].map((id) => [id, [{ version: 'cv', effectiveFrom: 1, figures: FIGURES }]]));
+  const models = ['acme/one', 'acme/two'].map((id) => ({ ...model(id), createdAt: 7 }));
+  const sources = [source('a', {}), source('b', { endpoints: ['/v1/messages'], enabled: false })];
+  const entries = entriesOf({ ...SNAPSHOT, models, sources, prices, costs });
+  const hourPrice = (key: string, versions: string): unknown =>
+    JSON.parse(entries.get(key) ?? 'null')[versions][0].figures.cacheWrite1hPerMillion;
+  expect(hourPrice(modelEntryKey('acme/one'), 'prices')).toBe(2);
+  expect(hourPrice(modelEntryKey('acme/two'), 'prices')).toBeNull();
+  expect(hourPrice('source.a', 'costs')).toBeNull();
+  expect(hourPrice('source.b', 'costs')).toBe(2);
+});
+
 test("a provider's credential is in its own entry alone, and its auth in those of sources that use it", () => {
   const auth = { type: 'header', header: 'x-shared' } as const;
   const shared = { ...PROVIDER, auth, sealedCredential: 'v2.shared' };

@@ -6,8 +6,9 @@ import {
   type DatedVersion,
 } from '@gateway/contracts/messages';
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { withHourWrites } from '@gateway/metering';
 import { publishedVersions } from '../objects/version-rules.js';
-import { toWireFigures } from '../objects/price-rules.js';
+import { speakMessages, toWireFigures } from '../objects/price-rules.js';
 import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects/rules.js';
 import { publishedBetas } from '../objects/source-rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
@@ -23,14 +24,18 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     const entry: CatalogProvider = { v: 1, id, name, format, ...shared };
     entries.set(`provider.${provider.id}`, JSON.stringify(entry));
   }
+  // Sources that are disabled count too: prices do not change when one is switched off.
+  const onMessages = new Set(snapshot.sources.flatMap((source) => (speakMessages([source]) ? [source.model] : [])));
   for (const { createdAt, ...model } of snapshot.models) {
-    const entry: CatalogModel = { v: 1, ...model, createdAt, prices: datedVersions(prices.get(model.id), nowMs) };
+    const versions = datedVersions(prices.get(model.id), nowMs, onMessages.has(model.id));
+    const entry: CatalogModel = { v: 1, ...model, createdAt, prices: versions };
     entries.set(modelEntryKey(model.id), JSON.stringify(entry));
   }
   for (const source of snapshot.sources) {
     const provider = providers.get(source.provider);
     const profile = profileOf(source, provider?.format);
-    const entry = sourceEntry(source, profile, datedVersions(costs.get(source.id), nowMs), provider);
+    const versions = datedVersions(costs.get(source.id), nowMs, speakMessages([source]));
+    const entry = sourceEntry(source, profile, versions, provider);
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }
   return entries;
@@ -81,10 +86,15 @@ function filled<T extends object>(members: T): Partial<T> {
   ) as Partial<T>;
 }
 
-function datedVersions(versions: readonly DatedFigures[] | undefined, nowMs: number): DatedVersion[] {
+/** @param onMessages the model or the source serves the messages format */
+function datedVersions(
+  versions: readonly DatedFigures[] | undefined,
+  nowMs: number,
+  onMessages: boolean,
+): DatedVersion[] {
   return publishedVersions(versions ?? [], nowMs).map(({ version, effectiveFrom, figures }) => ({
     version,
     effectiveFrom,
-    figures: figures === null ? null : toWireFigures(figures),
+    figures: figures === null ? null : toWireFigures(onMessages ? withHourWrites(figures) : figures),
   }));
 }

@@ -297,6 +297,28 @@ test('the playground key is made when it is first needed, and under no other sec
   expect(ensured?.body).toMatchObject({ ...owner, digest, actor: 'user:usr_1' });
 });
 
+test('the models page shows the prices that calls are charged', async () => {
+  const [model] = (exampleOfId('listModels').answers['catalog.list-models'] as { models: object[] }).models;
+  const prices = {
+    inputPerMillion: '3',
+    cachedInputPerMillion: '0.3',
+    cacheWritePerMillion: '3.75',
+    outputPerMillion: '15',
+  };
+  const tiers = [{ aboveInputTokens: 200_000, inputPerMillion: '6', outputPerMillion: '30' }];
+  const models = ['pub/chat', 'pub/claude'].map((id) => ({ ...model, id, prices: { ...prices, tiers } }));
+  world.script({ ...exampleOfId('listModels').answers });
+  world.scriptByName('catalog.list-models', () => ({ models, onMessages: ['pub/claude'], nextCursor: null }));
+  const { body } = await world.send('GET', '/api/accounts/acc_1/models');
+  const scaled = { cachedInputPerMillion: '0.60', cacheWritePerMillion: '7.50' };
+  expect(body).toMatchObject({
+    data: [
+      { prices: { cacheWrite1hPerMillion: '3.75', tiers: [{ ...scaled, cacheWrite1hPerMillion: '7.50' }] } },
+      { prices: { cacheWrite1hPerMillion: '6.00', tiers: [{ ...scaled, cacheWrite1hPerMillion: '12.00' }] } },
+    ],
+  });
+});
+
 test('playground keys are named in series and statements, members who left by their address', async () => {
   const key = (id: string, email: string) => ({ id, name: 'Playground', kind: 'playground', member: 'mem_1', email });
   const names = (...keys: object[]) => ({

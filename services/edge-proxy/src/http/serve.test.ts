@@ -256,7 +256,7 @@ test('GET /v1/models lists active, priced models that the key and its funding al
   };
   while ((await ids()).length < 2) await delay(5);
   expect(await ids()).toEqual([TEST_MODEL, 'pub/second']);
-  const pricing = { input: '1.00', cached_input: '0.10', cache_write: '1.25', cache_write_1h: '1.00', output: '2.00' };
+  const pricing = { input: '1.00', cached_input: '0.10', cache_write: '1.25', cache_write_1h: '1.25', output: '2.00' };
   const base = { kind: 'authorized', account: TEST_ACCOUNT, key: 'key-1', allowedModels: null } as const;
   world.admission.authorize = { ...base, planModels: ['pub/second'], walletAboveZero: false };
   expect(await ids()).toEqual(['pub/second']);
@@ -278,7 +278,7 @@ test('GET /v1/models lists active, priced models that the key and its funding al
       pricing: {
         ...pricing,
         per_call: '0.25',
-        long_context: [{ above_input_tokens: 200_000, ...pricing, input: '9.00' }],
+        long_context: [{ above_input_tokens: 200_000, ...pricing, input: '9.00', cache_write_1h: '1.00' }],
       },
     },
   ]);

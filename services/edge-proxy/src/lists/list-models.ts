@@ -1,7 +1,7 @@
 import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
-import type { CatalogModel, Endpoint, WirePriceFigures } from '@gateway/contracts/messages';
+import { figuresOfVersion, type CatalogModel, type Endpoint, type PricedVersion } from '@gateway/contracts/messages';
 import type { ModelList, ModelListEntry, TokenPricing } from '@gateway/contracts/public';
-import { formatUsd } from '@gateway/metering';
+import { formatUsd, resolvePrices, type ResolvedPrices } from '@gateway/metering';
 import type { Edge } from '../call/call.js';
 import { digestsOfKey } from '../call/admit-call.js';
 import { versionAt } from '../call/version-at.js';
@@ -46,18 +46,20 @@ function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowM
   const planned = authorized.planModels === null ? null : new Set(authorized.planModels);
   const entries: ModelListEntry[] = [];
   for (const model of catalog.models()) {
-    const figures = versionAt(model.prices, nowMs)?.figures;
+    const price = versionAt(model.prices, nowMs);
     const isPaid = authorized.walletAboveZero || planned === null || planned.has(model.id);
     const isOn = model.active && model.available;
-    if (!isOn || figures === undefined || !isPaid || allowed?.has(model.id) === false) continue;
+    if (!isOn || price === null || !isPaid || allowed?.has(model.id) === false) continue;
     const endpoints = endpointsOf(catalog, model, settings.messagesEnabled);
     // A model that no call could reach is none to choose.
-    if (endpoints.length > 0) entries.push(entryOf(model, figures, endpoints));
+    if (endpoints.length > 0) entries.push(entryOf(model, price, endpoints));
   }
   return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-function entryOf(model: CatalogModel, figures: WirePriceFigures, endpoints: readonly Endpoint[]): ModelListEntry {
+function entryOf(model: CatalogModel, price: PricedVersion, endpoints: readonly Endpoint[]): ModelListEntry {
+  const figures = figuresOfVersion(price);
+  const { standard } = resolvePrices(figures);
   return {
     id: model.id,
     object: 'model',
@@ -69,9 +71,9 @@ function entryOf(model: CatalogModel, figures: WirePriceFigures, endpoints: read
     endpoints: [...endpoints],
     context_length: model.contextLength,
     pricing: {
-      ...tokenPricing(figures),
-      per_call: formatUsd(BigInt(figures.perCall)),
-      long_context: figures.tiers.map((tier) => ({
+      ...tokenPricing(standard),
+      per_call: formatUsd(figures.perCall),
+      long_context: standard.tiers.map((tier) => ({
         above_input_tokens: tier.aboveInputTokens,
         ...tokenPricing(tier),
       })),
@@ -79,15 +81,14 @@ function entryOf(model: CatalogModel, figures: WirePriceFigures, endpoints: read
   };
 }
 
-/** USD per million tokens; what has no price of its own costs as input. */
-function tokenPricing(prices: Omit<WirePriceFigures, 'perCall' | 'tiers'>): TokenPricing {
-  const usd = (amount: number | null): string => formatUsd(BigInt(amount ?? prices.inputPerMillion));
+/** USD per million tokens. */
+function tokenPricing(prices: ResolvedPrices): TokenPricing {
   return {
-    input: usd(prices.inputPerMillion),
-    cached_input: usd(prices.cachedInputPerMillion),
-    cache_write: usd(prices.cacheWritePerMillion),
-    cache_write_1h: usd(prices.cacheWrite1hPerMillion),
-    output: usd(prices.outputPerMillion),
+    input: formatUsd(prices.inputPerMillion),
+    cached_input: formatUsd(prices.cachedInputPerMillion),
+    cache_write: formatUsd(prices.cacheWritePerMillion),
+    cache_write_1h: formatUsd(prices.cacheWrite1hPerMillion),
+    output: formatUsd(prices.outputPerMillion),
   };
 }
 

@@ -7,6 +7,14 @@ import {
   type PricesSpec,
   type SourceHealthView,
 } from '@gateway/contracts/operator';
+import {
+  convertFigures,
+  formatUsd,
+  parseUsd,
+  resolvePrices,
+  withHourWrites,
+  type ResolvedPrices,
+} from '@gateway/metering';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
 import type { Services } from '../../operator-api/route.js';
 import type { Handled } from '../../http/route.js';
@@ -24,21 +32,33 @@ export const MODEL_PAGE_ROUTES = [
     path: '/accounts/{account}/models',
     async handle(request): Promise<Handled> {
       const { services } = request;
-      const [models, state, failing] = await Promise.all([
+      const [catalog, state, failing] = await Promise.all([
         allModels(services),
         decidingState(request),
         failingModels(services),
       ]);
-      if (isRefusal(models)) return models;
-      const data = models.filter(({ active }) => active).map((model) => viewOf(model, state, failing));
+      if (isRefusal(catalog)) return catalog;
+      const data = catalog.models
+        .filter(({ active }) => active)
+        .map((model) => viewOf(model, state, { failing, onMessages: catalog.onMessages }));
       return { status: 200, body: { data } satisfies PageModels };
     },
   }),
 ];
 
-async function allModels(services: Services): Promise<ModelView[] | ManagementRefusal> {
+interface ListedModels {
+  readonly models: readonly ModelView[];
+  /** Ids of those that are served on the messages format. */
+  readonly onMessages: ReadonlySet<string>;
+}
+
+async function allModels(services: Services): Promise<ListedModels | ManagementRefusal> {
   const pages = await allPages((cursor) => services.request(catalogListModels, { cursor, limit: PAGE_LIMIT_MAX }));
-  return isRefusal(pages) ? pages : pages.flatMap(({ models }) => models);
+  if (isRefusal(pages)) return pages;
+  return {
+    models: pages.flatMap(({ models }) => models),
+    onMessages: new Set(pages.flatMap(({ onMessages = [] }) => onMessages)),
+  };
 }
 
 /** Empty where the edges' memory cannot be read: it is a hint. */
@@ -84,7 +104,11 @@ async function allPages<Page extends { readonly nextCursor: string | null }>(
   return pages;
 }
 
-function viewOf(model: ModelView, state: DecidingState | null, failing: ReadonlySet<string>): PageModel {
+function viewOf(
+  model: ModelView,
+  state: DecidingState | null,
+  { failing, onMessages }: { readonly failing: ReadonlySet<string>; readonly onMessages: ReadonlySet<string> },
+): PageModel {
   const { id, displayName, kind, available, contextLength, maxOutputTokens, prices } = model;
   const isPaid = state !== null && ((state.walletNanoUsd ?? 0) > 0 || isInPlan(state, id));
   return {
@@ -96,7 +120,7 @@ function viewOf(model: ModelView, state: DecidingState | null, failing: Readonly
     failing: failing.has(id),
     contextLength,
     maxOutputTokens,
-    prices: prices && pricesOf(prices),
+    prices: prices && pricesOf(prices, onMessages.has(id)),
   };
 }
 
@@ -104,18 +128,24 @@ function isInPlan({ terms }: DecidingState, model: string): boolean {
   return terms.plan !== null && (terms.models === null || terms.models.includes(model));
 }
 
-/** What has no price of its own costs as input. */
-function pricesOf({ perCall, tiers, ...prices }: PricesSpec): NonNullable<PageModel['prices']> {
-  const perMillion = (of: Omit<PricesSpec, 'perCall' | 'tiers'>) => ({
-    inputPerMillion: of.inputPerMillion,
-    cachedInputPerMillion: of.cachedInputPerMillion ?? of.inputPerMillion,
-    cacheWritePerMillion: of.cacheWritePerMillion ?? of.inputPerMillion,
-    cacheWrite1hPerMillion: of.cacheWrite1hPerMillion ?? of.inputPerMillion,
-    outputPerMillion: of.outputPerMillion,
-  });
+/** With the prices that are missing, as calls are charged. */
+function pricesOf(spec: PricesSpec, isOnMessages: boolean): NonNullable<PageModel['prices']> {
+  const { perCall = '0', tiers = [] } = spec;
+  const figures = convertFigures({ ...spec, perCall, tiers, extras: null }, parseUsd);
+  const { standard } = resolvePrices(isOnMessages ? withHourWrites(figures) : figures);
   return {
-    ...perMillion(prices),
-    perCall: perCall ?? '0',
-    tiers: (tiers ?? []).map(({ aboveInputTokens, ...tier }) => ({ aboveInputTokens, ...perMillion(tier) })),
+    ...perMillion(standard),
+    perCall: formatUsd(figures.perCall),
+    tiers: standard.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...perMillion(tier) })),
+  };
+}
+
+function perMillion(prices: ResolvedPrices) {
+  return {
+    inputPerMillion: formatUsd(prices.inputPerMillion),
+    cachedInputPerMillion: formatUsd(prices.cachedInputPerMillion),
+    cacheWritePerMillion: formatUsd(prices.cacheWritePerMillion),
+    cacheWrite1hPerMillion: formatUsd(prices.cacheWrite1hPerMillion),
+    outputPerMillion: formatUsd(prices.outputPerMillion),
   };
 }

@@ -58,8 +58,7 @@ export function Component() {
         </Loaded>
       </Card>
       <p className="muted small">
-        What has no price of its own costs as input. A call is charged at the price that was in force when it was
-        admitted, rounded once to a billionth of a dollar.
+        A call is charged at the price that was in force when it was admitted, rounded once to a billionth of a dollar.
       </p>
     </Page>
   );
