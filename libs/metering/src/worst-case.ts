@@ -57,8 +57,10 @@ export interface OutputRequest {
   prompts: number;
   n?: number | null;
   bestOf?: number | null;
-  /** `max_tokens`, `max_completion_tokens` and `max_output_tokens` as they came. */
+  /** The limits that the endpoint has. 0 is unset too: providers disagree on what it means. */
   maxTokens: readonly (number | null | undefined)[];
+  /** Limits of other endpoints. They raise the bound and never lower it. */
+  otherMaxTokens?: readonly (number | null | undefined)[];
 }
 
 /**
@@ -188,16 +190,21 @@ export function leastCost(
 }
 
 /**
- * Output bound of docs/behaviour.md#worst-case: prompts × max(n, best_of) × the largest maximum
- * that is set, else {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to count (JSON `1e999`)
+ * Output bound of docs/behaviour.md#worst-case: prompts × max(n, best_of) × the largest of the
+ * endpoint's own limits that are set, else {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to count (JSON `1e999`)
  * saturate at `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for NaN
  */
 export function outputTokensMax(request: OutputRequest): number {
-  const set = request.maxTokens.filter((tokens) => tokens !== null && tokens !== undefined);
-  const tokens = set.length === 0 ? OUTPUT_TOKENS_DEFAULT : wholeCount(Math.max(...set));
+  const own = largestLimit(request.maxTokens);
+  const tokens = Math.max(own === 0 ? OUTPUT_TOKENS_DEFAULT : own, largestLimit(request.otherMaxTokens ?? []));
   const choices = wholeCount(Math.max(1, request.n ?? 1, request.bestOf ?? 1));
   return saturate(wholeCount(request.prompts) * saturate(choices * tokens));
+}
+
+/** 0: none is set. */
+function largestLimit(limits: readonly (number | null | undefined)[]): number {
+  return limits.reduce<number>((most, tokens) => Math.max(most, wholeCount(tokens ?? 0)), 0);
 }
 
 /** Fractions count as the next whole number: a bound may be too large, never too small. */

@@ -12,8 +12,8 @@ export const callBounds = z.object({
   arrayElements: count,
   attachments: count,
   /**
-   * prompts × max(n, best_of) × the largest of the token limits present, else 8,192; 0 for
-   * embeddings.
+   * prompts × max(n, best_of) × the largest token limit of the endpoint that is set, else 8,192; 0
+   * for embeddings.
    */
   outputTokensMax: count,
 });

@@ -47,6 +47,8 @@ export interface EndpointRow {
   readonly prompt: { readonly name: string; readonly holds: PromptForm };
   /** The gateway may ask for usage in a stream by `stream_options.include_usage`. */
   readonly streamUsageOption: boolean;
+  /** Its own limits of the output. Another name may raise the worst case and never lowers it. */
+  readonly outputLimits: ReadonlySet<string>;
   readonly fields: readonly FieldRule[];
   /** Top-level members that are cut out of the body when it is forwarded. */
   readonly cut: ReadonlySet<string>;
@@ -61,11 +63,13 @@ export type PromptForm = 'messages' | 'texts' | 'items';
 /** Choices in one answer (libs/contracts/specification/model-gateway-api.md#limits). */
 export const CHOICES_MAX = 4;
 
+/** Limits of an answer's tokens, on one endpoint or another. */
+export const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
 /**
- * Fields that bound an answer's length: read on every endpoint, since any of them may reach a
- * provider that obeys it.
+ * Fields that bound an answer's length. They are read on every endpoint, since any of them may reach
+ * a provider that obeys it.
  */
-const OUTPUT_FIELDS = ['n', 'best_of', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
+const OUTPUT_FIELDS = ['n', 'best_of', ...TOKEN_LIMITS] as const;
 
 /**
  * These fields, each by the type that the endpoint lists for it; those that it does not list are
@@ -95,6 +99,7 @@ const USUAL = {
   kind: 'chat',
   generates: true,
   streamUsageOption: false,
+  outputLimits: new Set<string>(['max_tokens']),
   cut: new Set<string>(),
 } as const;
 
@@ -105,6 +110,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'chat',
     prompt: { name: 'messages', holds: 'messages' },
     streamUsageOption: true,
+    outputLimits: new Set(['max_tokens', 'max_completion_tokens']),
     fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...outputFields({ n: 'choices', max_tokens: 'limit' })],
   },
   {
@@ -120,6 +126,7 @@ const ROWS: readonly EndpointRow[] = [
     path: '/v1/responses',
     format: 'response',
     prompt: { name: 'input', holds: 'items' },
+    outputLimits: new Set(['max_output_tokens']),
     // The result of a call in the background could be neither fetched nor billed.
     fields: [
       MODEL,

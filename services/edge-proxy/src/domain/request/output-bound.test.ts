@@ -23,11 +23,26 @@ const bound = (path: Endpoint, fields: object, model: Parameters<typeof boundByM
   boundByModel(call(path, fields), model).bounds.outputTokensMax;
 
 test.each<[Endpoint, object, number]>([
-  ['/v1/messages', { max_tokens: 0 }, 0],
-  ['/v1/chat/completions', { max_tokens: 0 }, 0],
-  ['/v1/completions', { max_tokens: 0, echo: true, prompt: ['x', 'y'] }, 0],
+  ['/v1/messages', { max_tokens: 0 }, 8_192],
+  ['/v1/chat/completions', { max_tokens: 0 }, 8_192],
+  ['/v1/completions', { max_tokens: 0, echo: true, prompt: ['x', 'y'] }, 16_384],
   ['/v1/chat/completions', { max_tokens: 0, max_completion_tokens: 50 }, 50],
-])('%s with %j: no more output is held than is asked for', (path, fields, tokens) => {
+  ['/v1/responses', { max_output_tokens: 0, max_tokens: 3 }, 8_192],
+])('%s with %j holds a limit of 0 like none', (path, fields, tokens) => {
+  expect(bound(path, fields)).toBe(tokens);
+});
+
+test.each<[Endpoint, object, number]>([
+  ['/v1/chat/completions', { max_output_tokens: 1 }, 8_192],
+  ['/v1/chat/completions', { max_output_tokens: '1' }, 8_192],
+  ['/v1/chat/completions', { max_completion_tokens: 10, max_output_tokens: 1 }, 10],
+  ['/v1/chat/completions', { max_completion_tokens: 10, max_output_tokens: 9_000 }, 9_000],
+  ['/v1/completions', { max_output_tokens: 1, max_completion_tokens: 2 }, 8_192],
+  ['/v1/completions', { max_output_tokens: 10_000, n: 2 }, 20_000],
+  ['/v1/messages', { max_tokens: 7, max_completion_tokens: 5, max_output_tokens: 6 }, 7],
+  ['/v1/responses', { max_tokens: 1, max_completion_tokens: 2 }, 8_192],
+  ['/v1/responses', { max_tokens: 10_000, max_output_tokens: 5 }, 10_000],
+])("%s with %j is never lowered by another endpoint's limit", (path, fields, tokens) => {
   expect(bound(path, fields)).toBe(tokens);
 });
 

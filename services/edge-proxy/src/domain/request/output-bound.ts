@@ -1,5 +1,5 @@
 import { outputTokensMax, type CallBounds } from '@gateway/metering';
-import { CHOICES_MAX } from '../endpoints.js';
+import { CHOICES_MAX, TOKEN_LIMITS, type EndpointRow } from '../endpoints.js';
 import type { Fields } from './fields.js';
 
 /**
@@ -8,7 +8,6 @@ import type { Fields } from './fields.js';
  */
 export const OUTPUT_TOKENS_UNKNOWN = 131_072;
 
-const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 const ANSWER_COUNTS = ['n', 'best_of'];
 
 export interface OutputBound {
@@ -25,10 +24,21 @@ export interface OutputBound {
  * @param prompts how many answers the body asks for before `n` multiplies them; 0: none is
  * generated
  */
-export function outputBound({ counts, unread }: Fields, prompts: number): OutputBound {
+export function outputBound(
+  { outputLimits }: Pick<EndpointRow, 'outputLimits'>,
+  { counts, unread }: Pick<Fields, 'counts' | 'unread'>,
+  prompts: number,
+): OutputBound {
   const n = counts.get('n') ?? null;
   const bestOf = counts.get('best_of') ?? null;
-  const tokens = outputTokensMax({ prompts, n, bestOf, maxTokens: TOKEN_LIMITS.map((name) => counts.get(name)) });
+  const isOwn = (name: string): boolean => outputLimits.has(name);
+  const tokens = outputTokensMax({
+    prompts,
+    n,
+    bestOf,
+    maxTokens: TOKEN_LIMITS.filter(isOwn).map((name) => counts.get(name)),
+    otherMaxTokens: TOKEN_LIMITS.filter((name) => !isOwn(name)).map((name) => counts.get(name)),
+  });
   if (![...TOKEN_LIMITS, ...ANSWER_COUNTS].some((name) => unread.has(name))) return { tokens, unboundedAnswers: 0 };
   const unreadAnswers = ANSWER_COUNTS.some((name) => unread.has(name)) ? CHOICES_MAX : 1;
   return {

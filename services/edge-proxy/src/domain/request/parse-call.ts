@@ -86,7 +86,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
   if (!read.ok) return refuse(read.message, read.param);
   const { fields } = read;
   const { promptBytes, arrayElements, attachments, prompts } = promptBounds(row, body, scanned.members);
-  const output = outputBound(fields, row.generates ? prompts : 0);
+  const output = outputBound(row, fields, row.generates ? prompts : 0);
   return {
     ok: true,
     call: {
