@@ -54,6 +54,7 @@ const admit = {
   opened: false,
 };
 const bounds = { promptBytes: 1, arrayElements: 0, attachments: 0, outputTokensMax: 8192 };
+const files = { documents: 1, documentBytes: 2, audios: 0, audioBytes: 0, videos: 1, videoBytes: 5 };
 const releases = [
   { blind: false, id: ID, hold: planHold, tag: 't', outcome: 'ok', amountNanoUsd: 7 },
   { blind: true, id: ID, digests: [DIGEST, DIGEST] },
@@ -134,6 +135,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
           { ...admit, bounds },
           { ...admit, bounds, asks: [{ ...served, field: 'service_tier' }], traceparent: '00-0-0-01' },
           { ...admit, bounds, unpricedField: 'tools', unpricedName: 'web_search' },
+          { ...admit, bounds: { ...bounds, attachments: 3, files } },
           { ...admit, model: null, bounds: null, bodyRefusal: REFUSAL.request_entity_too_large },
         ],
         releases,

@@ -25,6 +25,12 @@ test.each([
   });
 });
 
+test('a document is estimated with a usual size, not with the largest one', () => {
+  const files = { documents: 1, documentBytes: 5_000_000, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
+  expect(estimateUsage({ ...BOUNDS, files }, FIGURES, 0).input).toBe(4 + 1 + 2_000);
+  expect(estimateUsage({ ...BOUNDS, files }, { ...FIGURES, contextLength: 500 }, 0).input).toBe(500);
+});
+
 test('embeddings are estimated without output', () => {
   expect(estimateUsage({ ...BOUNDS, outputTokensMax: 0 }, FIGURES, 5000).output).toBe(0);
 });

@@ -2,7 +2,7 @@ export { AMOUNT_NANO_USD_MAX, MoneyFormatError, formatUsd, parseUsd } from './mo
 export type { NanoUsd } from './money.js';
 export { convertExtras, convertFigures } from './convert-figures.js';
 export { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
-export type { PriceFigures, TokenCounts, TokenKinds, TokenUsage } from './price.js';
+export type { TokenCounts, TokenKinds, TokenUsage } from './price.js';
 export { resolvePrices, withHourWrites } from './resolve-prices.js';
 export type { ResolvedClass, ResolvedFigures, ResolvedPrices } from './resolve-prices.js';
 export { EXTRA_CLASSES, STANDARD, classPrices, isPriced, unitPrice, unpricedName } from './price-extras.js';
@@ -13,19 +13,21 @@ export type {
   KindPrices,
   PriceClass,
   PriceExtras,
+  PriceFigures,
   PriceTier,
   Served,
   TokenPrices,
 } from './price-extras.js';
 export {
-  ATTACHMENT_TOKENS_DEFAULT,
   BYTES_PER_TOKEN_DEFAULT,
   OUTPUT_TOKENS_DEFAULT,
+  boundFigures,
+  inputTokensBound,
   leastCost,
   outputTokensMax,
   worstCase,
 } from './worst-case.js';
-export type { BoundFigures, CallBounds, OutputRequest } from './worst-case.js';
+export type { BoundFigures, CallBounds, FileBounds, OutputRequest } from './worst-case.js';
 export {
   MINUTE_MS,
   SESSION_5H_MS,

@@ -55,6 +55,15 @@ export interface PriceExtras {
 }
 
 /**
+ * One version of a model's price. `perCall` is in nano-USD. The order of `tiers` does not matter.
+ */
+export interface PriceFigures extends ClassPrices {
+  perCall: bigint;
+  /** Null: one class, nothing by the piece, and tokens of all kinds cost the same. */
+  extras: PriceExtras | null;
+}
+
+/**
  * In which class a call is served, and what it uses by the piece: uses by the name of their unit.
  */
 export interface Served {

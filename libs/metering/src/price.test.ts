@@ -5,7 +5,8 @@ import { AMOUNT_NANO_USD_MAX } from './money.js';
 import { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
 import { isPriced, STANDARD } from './price-extras.js';
 import type { PriceExtras, Served } from './price-extras.js';
-import type { PriceFigures, TokenUsage } from './price.js';
+import type { TokenUsage } from './price.js';
+import type { PriceFigures } from './price-extras.js';
 
 const FLAT: PriceFigures = {
   inputPerMillion: 3_000_000_000n,

@@ -2,21 +2,12 @@ import { requireCount, saturate } from './counts.js';
 import { AMOUNT_NANO_USD_MAX, clampAmount } from './money.js';
 import type { NanoUsd } from './money.js';
 import { STANDARD, unitPrice } from './price-extras.js';
-import type { ClassPrices, PriceExtras, Served } from './price-extras.js';
+import type { PriceExtras, PriceFigures, Served } from './price-extras.js';
 import { resolveClass } from './resolve-prices.js';
 import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
 
 /** Tokens that a price per token is quoted for. */
 export const TOKENS_PER_PRICE = 1_000_000n;
-
-/**
- * One version of a model's price. `perCall` is in nano-USD. The order of `tiers` does not matter.
- */
-export interface PriceFigures extends ClassPrices {
-  perCall: bigint;
-  /** Null: one class, nothing by the piece, and tokens of all kinds cost the same. */
-  extras: PriceExtras | null;
-}
 
 /**
  * Tokens that are no text, in safe non-negative integers. `audioInput` and `imageInput` are parts

@@ -9,7 +9,7 @@ import type {
   PriceTier,
   TokenPrices,
 } from './price-extras.js';
-import type { PriceFigures } from './price.js';
+import type { PriceFigures } from './price-extras.js';
 
 /** A price for every kind of token, in nano-USD per 1,000,000 tokens. */
 export interface ResolvedPrices {
@@ -146,8 +146,8 @@ function scalePrices(
 }
 
 /**
- * `price` × `text` ÷ `baseText`, rounded half up, at most `AMOUNT_NANO_USD_MAX`. Without a ratio (`baseText` is 0): `price`, or
- * `text` where that is higher.
+ * `price` × `text` ÷ `baseText`, rounded half up, at most `AMOUNT_NANO_USD_MAX`. Without a ratio
+ * (`baseText` is 0): `price`, or `text` where that is higher.
  */
 function scale(price: bigint, text: bigint, baseText: bigint): bigint {
   if (baseText === 0n) return maxAmount(price, text);

@@ -1,21 +1,29 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { boundFigures, callBounds, priceFigures, served, servedWithin, usageWithin } from '../test/arbitraries.js';
+import {
+  boundFigures as anyFigures,
+  callBounds,
+  priceFigures,
+  served,
+  servedWithin,
+  usageWithin,
+} from '../test/arbitraries.js';
 import { AMOUNT_NANO_USD_MAX } from './money.js';
 import { rate } from './price.js';
 import type { KindPrices, PriceExtras, Served } from './price-extras.js';
-import type { PriceFigures } from './price.js';
+import type { PriceFigures } from './price-extras.js';
 import { resolvePrices } from './resolve-prices.js';
 import {
   BYTES_PER_TOKEN_DEFAULT,
   OUTPUT_TOKENS_DEFAULT,
+  boundFigures,
   inputTokensBound,
   leastCost,
   outputTokensMax,
   tokensOfBytes,
   worstCase,
 } from './worst-case.js';
-import type { BoundFigures, CallBounds, OutputRequest } from './worst-case.js';
+import type { BoundFigures, CallBounds, FileBounds, OutputRequest } from './worst-case.js';
 
 const FIGURES: BoundFigures = { bytesPerToken: 3, attachmentTokens: 1000 };
 const PRICE: PriceFigures = {
@@ -56,6 +64,35 @@ test.each<[string, Partial<CallBounds>, number, number]>([
   expect(inputTokensBound(boundsOf(bounds), { ...FIGURES, bytesPerToken })).toBe(tokens);
 });
 
+const NO_FILES: FileBounds = { documents: 0, documentBytes: 0, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
+const PAGES = 600 * 4_568;
+test.each<[string, number, Partial<FileBounds>, number | null, number]>([
+  ['a document', 1, { documents: 1 }, null, PAGES],
+  ['a document beside two images', 3, { documents: 1 }, null, PAGES + 2_000],
+  ['a large document', 1, { documents: 1, documentBytes: 10_000_001 }, null, PAGES + 2_500_001],
+  ['audio', 1, { audios: 1, audioBytes: 594_000 }, null, 2_000 + 32_000],
+  ['video', 1, { videos: 1, videoBytes: 1_200_000 }, null, 2_000 + 300_000],
+  ['a document, at most the context', 1, { documents: 1 }, 200_000, 200_000],
+  ['two documents, at most the context', 2, { documents: 2, documentBytes: 9_000_000 }, 200_000, 200_000],
+  ['images, at most the context', 300, {}, 200_000, 200_000],
+  ['an image within the context', 1, {}, 200_000, 1_000],
+])('input bound of %s', (_name, attachments, files, contextLength, tokens) => {
+  const bounds = { ...boundsOf({ attachments }), files: { ...NO_FILES, ...files } };
+  expect(inputTokensBound(bounds, { ...FIGURES, contextLength })).toBe(tokens);
+});
+
+test('text alone is never cut to the context, which the catalog may know wrongly', () => {
+  const figures = { ...FIGURES, contextLength: 1_000 };
+  expect(inputTokensBound(boundsOf({ promptBytes: 9_000 }), figures)).toBe(3_000);
+  expect(inputTokensBound(boundsOf({ promptBytes: 9_000, attachments: 1 }), figures)).toBe(3_000);
+});
+
+test('a model has the largest image of the format of its answers', () => {
+  const model = { bytesPerToken: 2.5, contextLength: 100 };
+  expect(boundFigures(model, true)).toEqual({ ...model, attachmentTokens: 4_784 });
+  expect(boundFigures(undefined, false)).toEqual({ bytesPerToken: 3, attachmentTokens: 16_384, contextLength: null });
+});
+
 test.each([0, -3, 0.0001, Number.NaN, Number.POSITIVE_INFINITY])('%p bytes per token are a fault', (bytesPerToken) => {
   expect(() => inputTokensBound(boundsOf({ promptBytes: 1 }), { ...FIGURES, bytesPerToken })).toThrow(RangeError);
 });
@@ -72,7 +109,7 @@ test('tokens of a text are its bytes divided exactly, rounded up', () => {
 
 test('the worst case takes the dearest of the prices that the input reaches, whatever the order of the tiers', () => {
   fc.assert(
-    fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, given) => {
+    fc.property(callBounds, anyFigures, priceFigures, (bounds, figures, given) => {
       const price = { ...given, extras: null };
       const input = inputTokensBound(bounds, figures);
       const { standard } = resolvePrices(price);
@@ -179,7 +216,7 @@ test('the least cost takes the cheapest price of the class that is asked for too
 });
 
 test('a usage within the bounds is never rated above the worst case', () => {
-  const call = fc.tuple(callBounds, boundFigures, served).chain(([bounds, figures, asked]) =>
+  const call = fc.tuple(callBounds, anyFigures, served).chain(([bounds, figures, asked]) =>
     fc.record({
       bounds: fc.constant(bounds),
       figures: fc.constant(figures),
@@ -198,7 +235,7 @@ test('a usage within the bounds is never rated above the worst case', () => {
 
 test('the least cost is never above the worst case', () => {
   fc.assert(
-    fc.property(callBounds, boundFigures, priceFigures, served, (bounds, figures, price, asked) => {
+    fc.property(callBounds, anyFigures, priceFigures, served, (bounds, figures, price, asked) => {
       expect(leastCost(bounds, price, asked)).toBeLessThanOrEqual(worstCase(bounds, figures, price, asked));
     }),
   );

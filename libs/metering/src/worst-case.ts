@@ -4,7 +4,7 @@ import type { NanoUsd } from './money.js';
 import { STANDARD } from './price-extras.js';
 import type { Served } from './price-extras.js';
 import { TOKENS_PER_PRICE, ofUnits } from './price.js';
-import type { PriceFigures } from './price.js';
+import type { PriceFigures } from './price-extras.js';
 import { resolveClass } from './resolve-prices.js';
 import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
 
@@ -16,10 +16,39 @@ export const OUTPUT_TOKENS_DEFAULT = 8192;
 /** Bytes of prompt text that make at least one token, where the catalog says nothing else. */
 export const BYTES_PER_TOKEN_DEFAULT = 3;
 /**
- * Input tokens allowed for an attachment (image, file, audio part): above what a large picture
- * costs at the known providers.
+ * Most input tokens of an image on the messages format: Claude scales images down to this
+ * (platform.claude.com, Vision).
  */
-export const ATTACHMENT_TOKENS_DEFAULT = 2_000;
+const MESSAGES_IMAGE_TOKENS_MAX = 4_784;
+/**
+ * Most input tokens of an image on the other formats: 12 megapixels in patches of 32 × 32, times
+ * 1.2, rounded up to a power of two (platform.openai.com, Images and vision).
+ */
+const IMAGE_TOKENS_MAX = 16_384;
+/**
+ * Most input tokens of a document: 600 pages of at most 3,000 tokens of text, each also an image of
+ * at most 1,568 tokens (platform.claude.com, PDF support). No other format takes a larger document
+ * within its context.
+ */
+const DOCUMENT_TOKENS_MAX = 600 * (3_000 + 1_568);
+/** Decoded bytes of a document that make at least one token: text without compression. */
+const DOCUMENT_BYTES_PER_TOKEN = 4;
+/**
+ * Audio: 32 tokens a second (ai.google.dev, Audio understanding; OpenAI counts 10), of at least
+ * 594 bytes a second, the lowest rate of AMR (3GPP TS 26.071, 4.75 kbit/s). No common speech codec
+ * is lower.
+ */
+const AUDIO_BYTES_PER_TOKEN = 594 / 32;
+/**
+ * Video: 300 tokens a second with its sound (ai.google.dev, Video understanding), of at least
+ * 1,200 bytes a second: a still picture with speech at 9.6 kbit/s.
+ */
+const VIDEO_BYTES_PER_TOKEN = 1_200 / 300;
+/**
+ * Input tokens of an attachment in an estimate, and the least that one is held for: a usual image
+ * or a page of a document.
+ */
+const ATTACHMENT_TOKENS_USUAL = 2_000;
 /**
  * Bytes of prompt text that no more than one token is expected to cover: the divisor of the least
  * cost.
@@ -34,18 +63,50 @@ export interface CallBounds {
   promptBytes: number;
   /** Elements of integer arrays: prompts or embedding inputs given as tokens. */
   arrayElements: number;
-  /** Images, files and audio parts. */
+  /** Images, files, audio and video parts. */
   attachments: number;
   /** Result of {@link outputTokensMax}; 0 for embeddings. */
   outputTokensMax: number;
+  /** The attachments that are not images. Absent: all of them are. */
+  files?: FileBounds | undefined;
+}
+
+/**
+ * Attachments by kind, with their decoded bytes. What is not in the request itself (a URL, a file
+ * ID) is a document of 0 bytes, and so is what is not known.
+ */
+export interface FileBounds {
+  documents: number;
+  documentBytes: number;
+  audios: number;
+  audioBytes: number;
+  videos: number;
+  videoBytes: number;
 }
 
 /** Catalog values of a model that turn sizes into tokens. */
 export interface BoundFigures {
   /** At least 0.001, in steps of 0.001, for example 3 or 2.5. */
   bytesPerToken: number;
-  /** Input tokens allowed for each attachment. */
+  /** Input tokens allowed for each image. */
   attachmentTokens: number;
+  /** The model's context in tokens: attachments never take more. Null or absent: not known. */
+  contextLength?: number | null | undefined;
+}
+
+/**
+ * The figures of a model for one call.
+ * @param model what the catalog knows of it; undefined: nothing
+ */
+export function boundFigures(
+  model: { readonly bytesPerToken: number; readonly contextLength: number | null } | undefined,
+  isMessagesFormat: boolean,
+): BoundFigures {
+  return {
+    bytesPerToken: model?.bytesPerToken ?? BYTES_PER_TOKEN_DEFAULT,
+    attachmentTokens: isMessagesFormat ? MESSAGES_IMAGE_TOKENS_MAX : IMAGE_TOKENS_MAX,
+    contextLength: model?.contextLength ?? null,
+  };
 }
 
 /** The fields of a request that bound its output. `null` and absent mean unset. */
@@ -63,17 +124,47 @@ export interface OutputRequest {
   otherMaxTokens?: readonly (number | null | undefined)[];
 }
 
+type InputBounds = Omit<CallBounds, 'outputTokensMax'>;
+
 /**
  * Input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus array
- * elements, plus the allowance of each attachment. At most `Number.MAX_SAFE_INTEGER`.
+ * elements, plus the most that each attachment can be. Attachments fill up the model's context and
+ * no more. At most `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
  */
-export function inputTokensBound(bounds: Omit<CallBounds, 'outputTokensMax'>, figures: BoundFigures): number {
-  const textTokens = tokensOfBytes(requireCount(bounds.promptBytes, 'promptBytes'), figures.bytesPerToken);
-  const attachmentTokens = saturate(
-    requireCount(bounds.attachments, 'attachments') * requireCount(figures.attachmentTokens, 'attachmentTokens'),
-  );
-  return saturate(saturate(textTokens + requireCount(bounds.arrayElements, 'arrayElements')) + attachmentTokens);
+export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): number {
+  const { files } = bounds;
+  const others = files === undefined ? 0 : files.documents + files.audios + files.videos;
+  const images = Math.max(0, requireCount(bounds.attachments, 'attachments') - others);
+  const imageTokens = saturate(images * requireCount(figures.attachmentTokens, 'attachmentTokens'));
+  return withAttachments(bounds, figures, saturate(imageTokens + (files === undefined ? 0 : fileTokens(files))));
+}
+
+/**
+ * What is probably the input of a call: as {@link inputTokensBound}, with a usual size of each
+ * attachment. Never above the bound.
+ */
+export function usualInputTokens(bounds: InputBounds, figures: BoundFigures): number {
+  const usual = withAttachments(bounds, figures, saturate(bounds.attachments * ATTACHMENT_TOKENS_USUAL));
+  return bounds.attachments === 0 ? usual : Math.min(usual, inputTokensBound(bounds, figures));
+}
+
+function withAttachments(bounds: InputBounds, figures: BoundFigures, attachmentTokens: number): number {
+  const bytesTokens = tokensOfBytes(requireCount(bounds.promptBytes, 'promptBytes'), figures.bytesPerToken);
+  const textTokens = saturate(bytesTokens + requireCount(bounds.arrayElements, 'arrayElements'));
+  const most = saturate(textTokens + attachmentTokens);
+  return figures.contextLength == null ? most : Math.max(textTokens, Math.min(most, figures.contextLength));
+}
+
+function fileTokens(files: FileBounds): number {
+  const sizes = [
+    requireCount(files.documents, 'documents') * DOCUMENT_TOKENS_MAX,
+    requireCount(files.documentBytes, 'documentBytes') / DOCUMENT_BYTES_PER_TOKEN,
+    (requireCount(files.audios, 'audios') + requireCount(files.videos, 'videos')) * ATTACHMENT_TOKENS_USUAL,
+    requireCount(files.audioBytes, 'audioBytes') / AUDIO_BYTES_PER_TOKEN,
+    requireCount(files.videoBytes, 'videoBytes') / VIDEO_BYTES_PER_TOKEN,
+  ];
+  return sizes.reduce((sum, tokens) => saturate(sum + Math.ceil(tokens)), 0);
 }
 
 /** Tokens of a text at that many bytes per token, rounded up; at most `Number.MAX_SAFE_INTEGER`. */
@@ -191,8 +282,8 @@ export function leastCost(
 
 /**
  * Output bound of docs/behaviour.md#worst-case: prompts × max(n, best_of) × the largest of the
- * endpoint's own limits that are set, else {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to count (JSON `1e999`)
- * saturate at `Number.MAX_SAFE_INTEGER`.
+ * endpoint's own limits that are set, else {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to
+ * count (JSON `1e999`) saturate at `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for NaN
  */
 export function outputTokensMax(request: OutputRequest): number {

@@ -94,11 +94,23 @@ export const callBounds: fc.Arbitrary<CallBounds> = fc.record({
   arrayElements: fc.nat(10_000),
   attachments: fc.nat(20),
   outputTokensMax: tokens,
+  files: fc.option(
+    fc.record({
+      documents: fc.nat(5),
+      documentBytes: fc.nat(10_485_760),
+      audios: fc.nat(5),
+      audioBytes: fc.nat(10_485_760),
+      videos: fc.nat(5),
+      videoBytes: fc.nat(10_485_760),
+    }),
+    { nil: undefined },
+  ),
 });
 
 export const boundFigures: fc.Arbitrary<BoundFigures> = fc.record({
   bytesPerToken: fc.integer({ min: 500, max: 8000 }).map((thousandths) => thousandths / 1000),
   attachmentTokens: fc.nat(5000),
+  contextLength: fc.option(fc.oneof(fc.nat(1_000), fc.nat(1_000_000))),
 });
 
 /**

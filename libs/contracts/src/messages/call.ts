@@ -10,12 +10,25 @@ import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId } fr
 export const callBounds = z.object({
   promptBytes: count,
   arrayElements: count,
+  /** Of all kinds. */
   attachments: count,
   /**
    * prompts × max(n, best_of) × the largest token limit of the endpoint that is set, else 8,192; 0
    * for embeddings.
    */
   outputTokensMax: count,
+  /** Attachments that are not images, with their decoded bytes; absent: all are images. */
+  files: z
+    .object({
+      /** Also what is not in the request itself, and what is not known. */
+      documents: count,
+      documentBytes: count,
+      audios: count,
+      audioBytes: count,
+      videos: count,
+      videoBytes: count,
+    })
+    .optional(),
 });
 export type CallBounds = z.infer<typeof callBounds>;
 

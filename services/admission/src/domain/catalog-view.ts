@@ -1,5 +1,6 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gateway/contracts/messages';
+import { BYTES_PER_TOKEN_DEFAULT } from '@gateway/metering';
 import { groupBy } from '@gateway/service-kit/group-by';
 
 /** A model with what its sources serve. */
@@ -31,6 +32,8 @@ export interface ModelFacts {
   /** Null on endpoints that are not billed and on unpriced models. */
   readonly price: PricedVersion | null;
   readonly bytesPerToken: number;
+  /** In tokens; null: not known. */
+  readonly contextLength: number | null;
   readonly sources: readonly string[];
   /** The facts hold within [from, until) of Redis time. */
   readonly from: number;
@@ -41,7 +44,8 @@ const FOR_EVER = 8.64e15;
 const UNKNOWN_MODEL: ModelFacts = {
   rank: REFUSAL.model_not_found,
   price: null,
-  bytesPerToken: 3,
+  bytesPerToken: BYTES_PER_TOKEN_DEFAULT,
+  contextLength: null,
   sources: [],
   from: 0,
   until: FOR_EVER,
@@ -65,7 +69,8 @@ export function modelFacts(
   const { price, from, until } = billed ? priceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
   const sources = served.enabledSources.get(endpoint) ?? [];
   const rank = lowestRank(served, endpoint, billed && price === null, sources.length);
-  return { rank, price, bytesPerToken: served.model.bytesPerToken, sources, from, until };
+  const { bytesPerToken, contextLength } = served.model;
+  return { rank, price, bytesPerToken, contextLength, sources, from, until };
 }
 
 /**

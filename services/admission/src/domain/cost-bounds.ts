@@ -1,6 +1,6 @@
 import { figuresOfVersion, type AskedExtras, type CallBounds, type PricedVersion } from '@gateway/contracts/messages';
-import { ATTACHMENT_TOKENS_DEFAULT, isPriced, leastCost, STANDARD, worstCase } from '@gateway/metering';
-import type { NanoUsd, Served } from '@gateway/metering';
+import { isPriced, leastCost, STANDARD, worstCase } from '@gateway/metering';
+import type { BoundFigures, NanoUsd, Served } from '@gateway/metering';
 
 /** Readings of a request that have a price; never empty. */
 export type PricedAsks = readonly [Served, ...Served[]];
@@ -24,11 +24,10 @@ export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: Pric
  */
 export function worstNanoUsd(
   bounds: CallBounds,
-  bytesPerToken: number,
+  figures: BoundFigures,
   price: PricedVersion,
   asks: PricedAsks = PLAIN,
 ): number {
-  const figures = { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
   const prices = figuresOfVersion(price);
   let worst: NanoUsd = 0n;
   for (const asked of asks) {

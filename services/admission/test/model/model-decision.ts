@@ -8,6 +8,7 @@ import type {
   RefusalFacts,
 } from '@gateway/contracts/messages';
 import {
+  boundFigures,
   MINUTE_MS,
   SESSION_5H_MS,
   WEEK_MS,
@@ -204,7 +205,11 @@ export class ModelDecision {
     const price = priceAt(this.catalog, model, this.now);
     const served = this.catalog.get(model);
     if (!price || !served || !admit.bounds) throw new Error('a billed call has a price and bounds');
-    const { worst, least } = costsOf(admit.bounds, served.model.bytesPerToken, price);
+    const { worst, least } = costsOf(
+      admit.bounds,
+      boundFigures(served.model, admit.endpoint === '/v1/messages'),
+      price,
+    );
     const held = this.state.heldWallet();
     const available = wallet - held;
     const left = Math.min(

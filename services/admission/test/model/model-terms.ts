@@ -1,5 +1,5 @@
 import type { AccountTerms, CallBounds, Endpoint, PricedVersion } from '@gateway/contracts/messages';
-import { ATTACHMENT_TOKENS_DEFAULT, leastCost, worstCase } from '@gateway/metering';
+import { leastCost, worstCase, type BoundFigures } from '@gateway/metering';
 import type { CatalogView } from '../../src/domain/catalog-view.js';
 
 /** Account defaults of docs/behaviour.md#order-of-refusals, where billing has said nothing. */
@@ -42,7 +42,7 @@ export function sourcesOf(catalog: CatalogView, model: string, endpoint: Endpoin
 }
 
 /** Most and least that a call can cost, by the library that is tested for it. */
-export function costsOf(bounds: CallBounds, bytesPerToken: number, { figures }: PricedVersion) {
+export function costsOf(bounds: CallBounds, size: BoundFigures, { figures }: PricedVersion) {
   const { tiers, perCall, ...base } = figures;
   const tokens = {
     inputPerMillion: BigInt(base.inputPerMillion),
@@ -53,6 +53,5 @@ export function costsOf(bounds: CallBounds, bytesPerToken: number, { figures }: 
   };
   if (tiers.length > 0) throw new RangeError('the model of the decision knows no tiers');
   const price = { ...tokens, perCall: BigInt(perCall), tiers: [], extras: null };
-  const size = { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
   return { worst: Number(worstCase(bounds, size, price)), least: Number(leastCost(bounds, price)) };
 }

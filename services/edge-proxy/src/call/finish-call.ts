@@ -1,8 +1,7 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
 import { figuresOfVersion, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import {
-  ATTACHMENT_TOKENS_DEFAULT,
-  BYTES_PER_TOKEN_DEFAULT,
+  boundFigures,
   STANDARD,
   type BoundFigures,
   type PriceFigures,
@@ -181,8 +180,7 @@ function eventOf(
 }
 
 export function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {
-  const bytesPerToken = edge.catalog.model(call.parsed.model)?.bytesPerToken ?? BYTES_PER_TOKEN_DEFAULT;
-  return { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
+  return boundFigures(edge.catalog.model(call.parsed.model), call.row.style === 'messages');
 }
 
 /** What a last piece waits for, but not longer than `ms`; a wait that was too short is counted. */

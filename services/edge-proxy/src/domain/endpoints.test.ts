@@ -128,8 +128,8 @@ test.each<[string, Endpoint, object, number, number]>([
   ['an image', '/v1/messages', image(base64), 1, 3_000],
   ['an image by address', '/v1/messages', image({ type: 'url', url: 'https://x.example/a.png' }), 1, 0],
   ['a document', '/v1/messages', { type: 'document', source: { ...base64, media_type: 'application/pdf' } }, 1, 3_000],
-  ['a text document', '/v1/messages', { type: 'document', source: { type: 'text', data: PIXELS } }, 1, 0],
-  ['base64 of a text', '/v1/messages', { type: 'document', source: { ...base64, media_type: 'text/plain' } }, 1, 0],
+  ['a text document', '/v1/messages', { type: 'document', source: { type: 'text', data: PIXELS } }, 0, 0],
+  ['base64 of a text', '/v1/messages', { type: 'document', source: { ...base64, media_type: 'text/plain' } }, 0, 0],
   ['base64 in a text part', '/v1/messages', { type: 'text', text: 'x', source: base64 }, 0, 0],
   [
     'images in the result of a tool',

@@ -66,8 +66,8 @@ export const CHOICES_MAX = 4;
 /** Limits of an answer's tokens, on one endpoint or another. */
 export const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
 /**
- * Fields that bound an answer's length. They are read on every endpoint, since any of them may reach
- * a provider that obeys it.
+ * Fields that bound an answer's length. They are read on every endpoint, since any of them may
+ * reach a provider that obeys it.
  */
 const OUTPUT_FIELDS = ['n', 'best_of', ...TOKEN_LIMITS] as const;
 

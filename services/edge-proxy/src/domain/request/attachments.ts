@@ -1,39 +1,61 @@
+import type { FileBounds } from '@gateway/metering';
 import type { PromptForm } from '../endpoints.js';
 import type { Span } from '../json/json-scanner.js';
 import { JsonText } from '../json/json-text.js';
 
-/**
- * Parts of a message that are no text. Other types count as text: too much rather than too little.
- */
-const ATTACHMENT_PARTS: ReadonlySet<string> = new Set([
-  'image_url',
-  'input_image',
-  'image',
-  'input_audio',
-  'audio_url',
-  'audio',
-  'file',
-  'input_file',
-  'document',
-  'video_url',
-  'input_video',
-  'video',
-  'computer_screenshot',
+/** What an attachment is, by what it can cost: the last one costs most. */
+const KINDS = ['text', 'image', 'audio', 'video', 'document'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Types of parts that are not text, with what they are where their content does not say more. */
+const ATTACHMENT_PARTS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ['image_url', 'image'],
+  ['input_image', 'image'],
+  ['image', 'image'],
+  ['computer_screenshot', 'image'],
+  ['input_audio', 'audio'],
+  ['audio_url', 'audio'],
+  ['audio', 'audio'],
+  ['video_url', 'video'],
+  ['input_video', 'video'],
+  ['video', 'video'],
+  ['file', 'document'],
+  ['input_file', 'document'],
+  ['document', 'document'],
+  ['container_upload', 'document'],
 ]);
-/**
- * A data URL with base64 content. Text that comes in one stays text, or a prompt could be passed
- * off as a picture.
- */
-const DATA_URL = /^data:(?!text\/|application\/(?:json|xml|javascript)\b)[^,"\\]{0,100};base64,/i;
-const DATA_URL_HEAD_BYTES = 128;
+/** Names of members that refer to content elsewhere. */
+const REFERENCES: ReadonlySet<string> = new Set(['url', 'file_id', 'file_url', 'image_url', 'audio_url', 'video_url']);
+/** Names of members whose text is shown to the model as it is. */
+const TEXTS: ReadonlySet<string> = new Set(['text', 'content', 'output']);
+/** Names of members that hold base64, also without a data URL around it. */
+const DATA: ReadonlySet<string> = new Set(['data', 'file_data']);
+
+const DATA_URL = /^data:([^,"\\]{0,100}?)(?:;[^,"\\]{0,100})?;base64,/i;
+const DATA_URL_HEAD_BYTES = 256;
 const TEXT_MEDIA_TYPE = /^(?:text\/|application\/(?:json|xml|javascript)\b)/i;
+/** File names and formats that say what they are; every other one says nothing. */
+const EXTENSIONS: readonly (readonly [Kind, RegExp])[] = [
+  [
+    'text',
+    /^(?:txt|md|csv|tsv|json|jsonl|xml|html?|css|[cm]?[jt]sx?|py|java|go|rs|c|h|cpp|rb|php|sh|sql|ya?ml|log|tex)$/i,
+  ],
+  ['image', /^(?:png|jpe?g|gif|webp|bmp|tiff?|heic|heif|avif)$/i],
+  ['audio', /^(?:wav|mp3|flac|ogg|opus|aac|m4a|amr|aiff?|pcm16|g711_[au]law|wma)$/i],
+  ['video', /^(?:mp4|mov|webm|mkv|avi|mpe?g|3gpp?|flv|wmv|m4v)$/i],
+  ['document', /^(?:pdf|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub)$/i],
+];
+
 /**
  * `messages` → message → `content` → part, or `input` → item → `output`: with fewer levels there is
  * no part.
  */
 const LEVELS_WITH_PARTS: Readonly<Record<Holder, number>> = { messages: 4, items: 3 };
-/** Parts within parts that are looked into: a tool's result holds pictures, a document too. */
-const NESTED_PARTS_MAX = 2;
+/**
+ * Parts within parts that are looked into: the result of a tool holds documents, and these hold
+ * parts.
+ */
+const NESTED_PARTS_MAX = 4;
 
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
@@ -41,9 +63,11 @@ const QUOTE = 0x22;
 
 type Holder = Exclude<PromptForm, 'texts'>;
 
-/** Attachments of a prompt. */
+/** Attachments of a prompt. Text in base64 is not one. */
 export interface Attachments {
   readonly count: number;
+  /** Those that are not images; null: all are. */
+  readonly files: FileBounds | null;
   /** Bytes of their base64. */
   readonly base64Bytes: number;
 }
@@ -51,8 +75,8 @@ export interface Attachments {
 /** The attachments in an array of messages or items; null when it is too flat to hold one. */
 export function attachmentsIn(body: Buffer, holder: Holder, array: Span & { levels: number }): Attachments | null {
   if (array.levels < LEVELS_WITH_PARTS[holder]) return null;
-  const search = new AttachmentSearch(body, holder === 'items' ? ITEM_PARTS : MESSAGE_PARTS);
-  search.messages(array.start);
+  const search = new AttachmentSearch(body, holder);
+  search.elements(array.start);
   return search;
 }
 
@@ -60,26 +84,35 @@ export function attachmentsIn(body: Buffer, holder: Holder, array: Span & { leve
 const MESSAGE_PARTS: ReadonlySet<string> = new Set(['content']);
 const ITEM_PARTS: ReadonlySet<string> = new Set(['content', 'output']);
 
-/**
- * One walk through an array of messages. Texts directly in a message are never taken for
- * attachments.
- */
+/** What is known of a part, member by member. */
+interface Part {
+  kind: Kind | null;
+  hint: Kind | null;
+  base64Bytes: number;
+  isReference: boolean;
+  /** It holds its text, or parts of its own, and is nothing else. */
+  isWrapper: boolean;
+}
+
+/** One walk through an array of messages or items. */
 class AttachmentSearch implements Attachments {
   count = 0;
+  files: FileBounds | null = null;
   base64Bytes = 0;
   readonly #text: JsonText;
   readonly #partNames: ReadonlySet<string>;
 
-  constructor(body: Buffer, partNames: ReadonlySet<string>) {
+  constructor(body: Buffer, holder: Holder) {
     this.#text = new JsonText(body);
-    this.#partNames = partNames;
+    this.#partNames = holder === 'items' ? ITEM_PARTS : MESSAGE_PARTS;
   }
 
-  messages(start: number): void {
+  elements(start: number): void {
     const text = this.#text;
-    text.eachElement(start, (message) => {
-      if (text.bytes[message] !== BRACE) return text.valueEnd(message);
-      return text.eachMember(message, (nameStart, nameEnd, value) =>
+    text.eachElement(start, (element) => {
+      // A message or an item is never a part itself, whatever type it claims.
+      if (text.bytes[element] !== BRACE) return text.valueEnd(element);
+      return text.eachMember(element, (nameStart, nameEnd, value) =>
         this.#partNames.has(text.text(nameStart, nameEnd)) ? this.#parts(value, 0) : text.valueEnd(value),
       );
     });
@@ -95,55 +128,96 @@ class AttachmentSearch implements Attachments {
   #part(start: number, depth: number): number {
     const text = this.#text;
     if (text.bytes[start] !== BRACE) return text.valueEnd(start);
-    let type = '';
-    let base64Bytes = 0;
+    const part: Part = { kind: null, hint: null, base64Bytes: 0, isReference: false, isWrapper: false };
     const end = text.eachMember(start, (nameStart, nameEnd, value) => {
       const name = text.text(nameStart, nameEnd);
       const first = text.bytes[value];
-      if (first === BRACKET && name === 'content' && depth < NESTED_PARTS_MAX) return this.#parts(value, depth + 1);
-      if (first === BRACE) {
-        const inner = this.#innerBase64(name, value);
-        base64Bytes += inner.base64Bytes;
-        return inner.end;
+      if (first === BRACKET || first === BRACE) {
+        if (this.#partNames.has(name) && depth < NESTED_PARTS_MAX) return this.#parts(value, depth + 1);
+        return first === BRACE ? this.#inner(part, name, value, depth) : text.valueEnd(value);
       }
       const valueEnd = text.valueEnd(value);
       if (first !== QUOTE) return valueEnd;
-      if (name === 'type') type = text.text(value, valueEnd);
-      else if (isDataUrl(text, value, valueEnd)) base64Bytes += valueEnd - value - 2;
+      if (name === 'type') part.kind = dearer(part.kind, ATTACHMENT_PARTS.get(text.text(value, valueEnd)) ?? null);
+      else this.#string(part, name, value, valueEnd);
       return valueEnd;
     });
-    if (end >= 0 && ATTACHMENT_PARTS.has(type)) {
-      this.count += 1;
-      this.base64Bytes += base64Bytes;
-    }
+    if (end >= 0 && part.kind !== null) this.#add(part, part.kind);
     return end;
   }
 
-  /**
-   * Base64 in an object inside a part: data URLs, the data of `input_audio`, that of a `source` of
-   * type base64.
-   */
-  #innerBase64(holder: string, start: number): { base64Bytes: number; end: number } {
+  /** An object inside a part: `source`, `file`, `image_url`, `input_audio`. */
+  #inner(part: Part, holder: string, start: number, depth: number): number {
     const text = this.#text;
-    let urlBytes = 0;
-    let dataBytes = 0;
-    let isBase64 = holder === 'input_audio';
-    let isText = false;
-    const end = text.eachMember(start, (nameStart, nameEnd, value) => {
-      const valueEnd = text.valueEnd(value);
-      if (text.bytes[value] !== QUOTE) return valueEnd;
+    return text.eachMember(start, (nameStart, nameEnd, value) => {
       const name = text.text(nameStart, nameEnd);
-      if (isDataUrl(text, value, valueEnd)) urlBytes += valueEnd - value - 2;
-      else if (name === 'data') dataBytes += valueEnd - value - 2;
-      else if (name === 'type' && holder === 'source') isBase64 = text.text(value, valueEnd) === 'base64';
-      else if (name === 'media_type') isText = TEXT_MEDIA_TYPE.test(text.text(value, valueEnd));
+      const first = text.bytes[value];
+      const isNested = holder === 'source' && name === 'content' && (first === BRACKET || first === BRACE);
+      if (isNested && depth < NESTED_PARTS_MAX) {
+        part.isWrapper = true;
+        return this.#parts(value, depth + 1);
+      }
+      const valueEnd = text.valueEnd(value);
+      if (first !== QUOTE) return valueEnd;
+      if (name === 'type' && holder === 'source') {
+        const type = text.text(value, valueEnd);
+        if (type === 'text' || type === 'content') part.isWrapper = true;
+        else if (type !== 'base64') part.isReference = true;
+      } else this.#string(part, name, value, valueEnd);
       return valueEnd;
     });
-    return { base64Bytes: urlBytes + (isBase64 && !isText ? dataBytes : 0), end };
+  }
+
+  #string(part: Part, name: string, start: number, end: number): void {
+    const text = this.#text;
+    if (TEXTS.has(name)) return;
+    const mediaType = mediaTypeOfDataUrl(text, start, end);
+    if (mediaType !== null || DATA.has(name)) {
+      part.base64Bytes += end - start - 2;
+      if (mediaType !== null) part.hint = dearer(part.hint, kindOfMediaType(mediaType));
+    } else if (REFERENCES.has(name)) part.isReference = true;
+    else if (name === 'media_type' || name === 'mime_type') {
+      part.hint = dearer(part.hint, kindOfMediaType(text.text(start, end)));
+    } else if (name === 'format' || name === 'filename') {
+      part.hint = dearer(part.hint, kindOfExtension(text.text(start, end)));
+    }
+  }
+
+  #add({ kind: byType, hint, base64Bytes, isReference, isWrapper }: Part, kind: Kind): void {
+    if (isWrapper && !isReference) return;
+    // What is elsewhere can be the largest document, whatever its name says; an image stays one.
+    const found = isReference && byType !== 'image' ? 'document' : (hint ?? kind);
+    if (found === 'text') return;
+    this.count += 1;
+    this.base64Bytes += base64Bytes;
+    if (found === 'image') return;
+    const bytes = Math.ceil((base64Bytes * 3) / 4);
+    this.files ??= { documents: 0, documentBytes: 0, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
+    this.files[`${found}s`] += 1;
+    this.files[`${found}Bytes`] += bytes;
   }
 }
 
-function isDataUrl(text: JsonText, start: number, end: number): boolean {
+function dearer(one: Kind | null, other: Kind | null): Kind | null {
+  if (one === null || other === null) return one ?? other;
+  return KINDS.indexOf(other) > KINDS.indexOf(one) ? other : one;
+}
+
+/** What is not known is a document. */
+function kindOfMediaType(mediaType: string): Kind {
+  if (TEXT_MEDIA_TYPE.test(mediaType)) return 'text';
+  const [family] = mediaType.toLowerCase().split('/', 1);
+  return family === 'image' || family === 'audio' || family === 'video' ? family : 'document';
+}
+
+/** Of a file name or a format; null: it says nothing. */
+function kindOfExtension(name: string): Kind | null {
+  const extension = name.slice(name.lastIndexOf('.') + 1);
+  return EXTENSIONS.find(([, pattern]) => pattern.test(extension))?.[0] ?? null;
+}
+
+/** Null: the string is not a data URL in base64. */
+function mediaTypeOfDataUrl(text: JsonText, start: number, end: number): string | null {
   const head = text.bytes.toString('latin1', start + 1, Math.min(end - 1, start + 1 + DATA_URL_HEAD_BYTES));
-  return DATA_URL.test(head);
+  return DATA_URL.exec(head)?.[1] ?? null;
 }

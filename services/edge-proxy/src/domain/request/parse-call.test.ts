@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { ENDPOINTS } from '@gateway/contracts/messages';
+import type { FileBounds } from '@gateway/metering';
 import fc from 'fast-check';
 import { ENDPOINT_TABLE } from '../endpoints.js';
 import type { EndpointRow } from '../endpoints.js';
@@ -194,9 +195,8 @@ test.each<[string, object, number]>([
   ['an image', { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXELS}`, detail: 'low' } }, 9_022],
   ['an image as a plain string', { type: 'input_image', image_url: `data:image/png;base64,${PIXELS}` }, 9_022],
   ['an image by address', { type: 'image_url', image_url: { url: 'https://x.example/a.png' } }, 0],
-  ['audio', { type: 'input_audio', input_audio: { data: PIXELS, format: 'wav' } }, 9_000],
-  ['a file', { type: 'file', file: { file_data: `data:application/pdf;base64,${PIXELS}`, filename: 'a.pdf' } }, 9_028],
-  ['a text file', { type: 'file', file: { file_data: `data:text/plain;base64,${PIXELS}`, filename: 'a.txt' } }, 0],
+  ['an image by file ID', { type: 'image', source: { type: 'file', file_id: 'file_1' } }, 0],
+  ['a file that is an image', { type: 'file', file: { file_data: `data:image/png;base64,${PIXELS}` } }, 9_022],
   ['a type that comes last', { image_url: { url: `data:image/png;base64,${PIXELS}` }, type: 'image_url' }, 9_022],
 ])('%s is an attachment: its base64 is not text', (_name, part, left) => {
   const content = [{ type: 'text', text: 'what is this?' }, part];
@@ -204,9 +204,109 @@ test.each<[string, object, number]>([
     { role: 'system', content: 'be brief' },
     { role: 'user', content },
   ];
-  const { promptBytes, attachments } = parsed({ ...BASE, messages }).bounds;
+  const { promptBytes, attachments, files } = parsed({ ...BASE, messages }).bounds;
+  expect(attachments).toBe(1);
+  expect(files).toBeUndefined();
+  expect(promptBytes).toBe(JSON.stringify(messages).length - left);
+});
+
+const NO_FILES = { documents: 0, documentBytes: 0, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
+const PDF = `data:application/pdf;base64,${PIXELS}`;
+const DOCUMENT = { documents: 1, documentBytes: 6_750 };
+const ELSEWHERE = { documents: 1 };
+const AUDIO = { audios: 1, audioBytes: 6_750 };
+const VIDEO = { videos: 1, videoBytes: 6_750 };
+const base64 = (media_type: string) => ({ type: 'base64', media_type, data: PIXELS });
+test.each<[string, object, Partial<FileBounds>, number]>([
+  [
+    'a PDF',
+    { type: 'file', file: { file_data: PDF, filename: 'a.pdf' } },
+    { documents: 1, documentBytes: 6_771 },
+    9_028,
+  ],
+  ['a PDF in plain base64', { type: 'input_file', file_data: PIXELS, filename: 'a.pdf' }, DOCUMENT, 9_000],
+  ['a document block', { type: 'document', source: base64('application/pdf') }, DOCUMENT, 9_000],
+  ['a document by URL', { type: 'document', source: { type: 'url', url: 'https://x.example/a' } }, ELSEWHERE, 0],
+  ['a document by file ID', { type: 'document', source: { type: 'file', file_id: 'f' } }, ELSEWHERE, 0],
+  ['a file by ID', { type: 'file', file: { file_id: 'f', filename: 'a.png' } }, ELSEWHERE, 0],
+  ['a file by URL', { type: 'input_file', file_url: 'https://x.example/a.txt' }, ELSEWHERE, 0],
+  ['an upload to a container', { type: 'container_upload', file_id: 'f' }, ELSEWHERE, 0],
+  ['a file of an unknown type', { type: 'document', source: base64('application/x-thing') }, DOCUMENT, 9_000],
+  [
+    'an image part with a PDF',
+    { type: 'image_url', image_url: { url: PDF } },
+    { documents: 1, documentBytes: 6_771 },
+    9_028,
+  ],
+  ['audio', { type: 'input_audio', input_audio: { data: PIXELS, format: 'wav' } }, AUDIO, 9_000],
+  ['audio by URL', { type: 'audio_url', audio_url: { url: 'https://x.example/a.mp3' } }, ELSEWHERE, 0],
+  ['a sound file', { type: 'input_file', file_data: PIXELS, filename: 'a.MP3' }, AUDIO, 9_000],
+  ['video', { type: 'video', source: base64('video/mp4') }, VIDEO, 9_000],
+  ['video by URL', { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }, ELSEWHERE, 0],
+  [
+    'a document in the result of a tool',
+    { type: 'tool_result', tool_use_id: 't', content: [{ type: 'document', source: base64('application/pdf') }] },
+    DOCUMENT,
+    9_000,
+  ],
+  [
+    'a document that a tool fetched',
+    {
+      type: 'web_fetch_tool_result',
+      content: { type: 'web_fetch_result', content: { type: 'document', source: base64('application/pdf') } },
+    },
+    DOCUMENT,
+    9_000,
+  ],
+  [
+    'two types for one file',
+    { type: 'input_file', file_data: PIXELS, filename: 'a.pdf', media_type: 'image/png' },
+    DOCUMENT,
+    9_000,
+  ],
+])('%s counts by what it can hold', (_name, part, expected, left) => {
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'what is this?' }, part] }];
+  const { promptBytes, attachments, files } = parsed({ ...BASE, messages }).bounds;
+  expect(files).toEqual({ ...NO_FILES, ...expected });
   expect(attachments).toBe(1);
   expect(promptBytes).toBe(JSON.stringify(messages).length - left);
+});
+
+test.each<[string, object]>([
+  ['a text file', { type: 'file', file: { file_data: `data:text/plain;base64,${PIXELS}`, filename: 'a.txt' } }],
+  ['a text document', { type: 'document', source: { type: 'text', media_type: 'text/plain', data: PIXELS } }],
+  ['a document of parts', { type: 'document', source: { type: 'content', content: [{ type: 'text', text: PIXELS }] } }],
+  [
+    'the arguments of a tool',
+    { type: 'tool_use', input: { content: [{ type: 'document', source: base64('a/pdf') }] } },
+  ],
+])('%s counts as text', (_name, part) => {
+  const messages = [{ role: 'user', content: [part] }];
+  const { promptBytes, attachments } = parsed({ ...BASE, messages }).bounds;
+  expect(attachments).toBe(0);
+  expect(promptBytes).toBe(JSON.stringify(messages).length);
+});
+
+test('attachments of one prompt are counted one by one, by kind', () => {
+  const image = { type: 'image', source: base64('image/png') };
+  const source = { type: 'content', content: [image, { type: 'text', text: 'x' }] };
+  const content = [image, { type: 'document', source: base64('application/pdf') }, { type: 'document', source }];
+  const messages = [{ role: 'user', content: [...content, { type: 'file', file: { file_id: 'f' } }] }];
+  const { attachments, files } = parsed({ ...BASE, messages }).bounds;
+  expect(attachments).toBe(4);
+  expect(files).toEqual({ ...NO_FILES, documents: 2, documentBytes: 6_750 });
+});
+
+test('items of a response count their files, in messages and in results', () => {
+  const file = { type: 'input_file', file_id: 'f' };
+  const input = [
+    { type: 'message', role: 'user', content: [file, { type: 'input_image', file_id: 'f' }] },
+    { type: 'function_call_output', call_id: 'c', output: [file] },
+    { type: 'computer_call_output', call_id: 'c', output: { type: 'computer_screenshot', file_id: 'f' } },
+  ];
+  const row = ENDPOINT_TABLE.get('/v1/responses') as EndpointRow;
+  const result = parseCall(row, JSON_HEADERS, Buffer.from(JSON.stringify({ model: 'a/b', input })));
+  expect(result.ok && result.call.bounds).toMatchObject({ attachments: 4, files: { documents: 2, documentBytes: 0 } });
 });
 
 test.each<[string, object]>([
@@ -257,7 +357,9 @@ test(
     fc.assert(
       fc.property(anything, (body) => {
         const result = parseCall(CHAT, JSON_HEADERS, body);
-        if (result.ok) for (const bound of Object.values(result.call.bounds)) expect(bound).toBeGreaterThanOrEqual(0);
+        if (!result.ok) return;
+        const { files, ...bounds } = result.call.bounds;
+        for (const bound of Object.values({ ...bounds, ...files })) expect(bound).toBeGreaterThanOrEqual(0);
       }),
       { numRuns: 1_000 },
     );

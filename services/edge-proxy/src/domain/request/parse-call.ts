@@ -85,7 +85,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
   const read = readFields(row, body, scanned.members);
   if (!read.ok) return refuse(read.message, read.param);
   const { fields } = read;
-  const { promptBytes, arrayElements, attachments, prompts } = promptBounds(row, body, scanned.members);
+  const { prompts, files, ...size } = promptBounds(row, body, scanned.members);
   const output = outputBound(row, fields, row.generates ? prompts : 0);
   return {
     ok: true,
@@ -96,7 +96,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       // What cannot be read is neither changed nor answered for.
       includeUsage: fields.streamOptions?.includeUsage ?? fields.unread.has('stream_options'),
       choices: prompts * (fields.counts.get('n') ?? 1),
-      bounds: { promptBytes, arrayElements, attachments, outputTokensMax: output.tokens },
+      bounds: { ...size, outputTokensMax: output.tokens, ...(files === undefined ? {} : { files }) },
       unboundedAnswers: output.unboundedAnswers,
       endlessLimit: fields.endlessLimit,
       priceFacts: priceFacts(row, body, scanned.members),

@@ -23,7 +23,7 @@ const NOT_PROMPT: ReadonlySet<string> = new Set([
 ]);
 
 /** What one member adds. */
-type PromptSize = { readonly [K in keyof PromptBounds]: number };
+type PromptSize = Pick<PromptBounds, 'promptBytes' | 'arrayElements' | 'attachments' | 'prompts' | 'files'>;
 
 /**
  * Size of a body's prompt (docs/behaviour.md#worst-case): the JSON bytes of its messages, texts,
@@ -36,6 +36,7 @@ export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: rea
   let arrayElements = 0;
   let attachments = 0;
   let prompts = 1;
+  let files: PromptBounds['files'];
   for (const member of members) {
     const holdsText = member.kind === 'string' || member.kind === 'array' || member.kind === 'object';
     if (!holdsText || NOT_PROMPT.has(member.name)) continue;
@@ -45,8 +46,9 @@ export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: rea
     arrayElements = size.arrayElements;
     attachments = size.attachments;
     prompts = size.prompts;
+    files = size.files;
   }
-  return { promptBytes, arrayElements, attachments, prompts };
+  return { promptBytes, arrayElements, attachments, prompts, files };
 }
 
 /** Null: nothing but its bytes counts, and it is one prompt. */
@@ -56,7 +58,7 @@ function promptSize(holds: PromptForm, body: Buffer, member: Member): PromptSize
   const found = attachmentsIn(body, holds, member);
   if (found === null) return null;
   const promptBytes = member.end - member.start - found.base64Bytes;
-  return { promptBytes, arrayElements: 0, attachments: found.count, prompts: 1 };
+  return { promptBytes, arrayElements: 0, attachments: found.count, prompts: 1, files: found.files ?? undefined };
 }
 
 /**
