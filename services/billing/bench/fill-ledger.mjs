@@ -90,7 +90,8 @@ const STATEMENTS = [
     values: [AMOUNT],
   },
   {
-    text: `INSERT INTO usage_hours AS kept
+    text: `INSERT INTO usage_hours AS kept (account, hour_ms, key_id, member_id, model_id, calls, input_tokens,
+                  cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd, wallet_calls, counted_calls)
            SELECT account, at_ms / 3600000 * 3600000, key_id, member_id, model_id, count(*),
                   count(*) * $1::bigint, 0, 0, count(*) * $2::bigint, 0, count(*) * $3::bigint, count(*), count(*)
              FROM call GROUP BY 1, 2, 3, 4, 5

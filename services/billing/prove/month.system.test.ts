@@ -354,12 +354,14 @@ function asCells(line: object): Record<string, string | null> {
   const cells: Record<string, string | null> = {};
   for (const [name, value] of Object.entries(line) as [string, unknown][]) {
     if (name === 'tokens') {
-      for (const part of ['input', 'cachedInput', 'cacheWrite', 'output'])
+      for (const part of ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'])
         cells[`${part}Tokens`] = value === null ? null : String((value as Record<string, number>)[part]);
     } else if (name === 'kinds') {
       const kinds = (value ?? {}) as Record<string, number>;
       for (const kind of ['audioInput', 'imageInput', 'audioOutput', 'imageOutput'])
         cells[`${kind}Tokens`] = kinds[kind] === undefined ? null : String(kinds[kind]);
+    } else if (name === 'samplings' || name === 'unpriced') {
+      cells[name] = JSON.stringify(value);
     } else if (name === 'units') {
       cells[name] = Object.keys(value as object).length === 0 ? null : JSON.stringify(value);
     } else if (name === 'attempts') cells[name] = JSON.stringify(value);

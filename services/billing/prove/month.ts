@@ -234,20 +234,32 @@ function costsOf(attempts: UsageEvent['attempts']): Map<string, bigint> {
 
 /**
  * The rule once more, in the plainest form: all tokens times their prices, rounded half up once,
- * and the price of a call.
+ * and the price of a call. A price that a tier lacks is the standard one times the ratio of inputs.
  */
 function rated(usage: WireTokenUsage, { figures }: PricedVersion): bigint {
   const tier = figures.tiers.find(({ aboveInputTokens }) => usage.input > aboveInputTokens) ?? figures;
+  const [input, base] = [BigInt(tier.inputPerMillion), BigInt(figures.inputPerMillion)];
+  const scaled = (price: number): bigint => {
+    if (tier === figures) return BigInt(price);
+    if (base === 0n) return BigInt(price) > input ? BigInt(price) : input;
+    const exact = BigInt(price) * input;
+    return exact / base + ((exact % base) * 2n >= base ? 1n : 0n);
+  };
+  const write = figures.cacheWritePerMillion ?? figures.inputPerMillion;
   const plain = usage.input - usage.cachedInput - usage.cacheWrite - usage.cacheWrite1h;
-  const parts: [number, number | null][] = [
-    [plain, tier.inputPerMillion],
-    [usage.cachedInput, tier.cachedInputPerMillion],
-    [usage.cacheWrite, tier.cacheWritePerMillion],
-    [usage.cacheWrite1h, tier.cacheWrite1hPerMillion],
-    [usage.output, tier.outputPerMillion],
+  const ofWrite = tier.cacheWritePerMillion === null ? scaled(write) : BigInt(tier.cacheWritePerMillion);
+  const ofHour = figures.cacheWrite1hPerMillion === null ? ofWrite : scaled(figures.cacheWrite1hPerMillion);
+  const parts: [number, bigint][] = [
+    [plain, input],
+    [
+      usage.cachedInput,
+      BigInt(tier.cachedInputPerMillion ?? scaled(figures.cachedInputPerMillion ?? figures.inputPerMillion)),
+    ],
+    [usage.cacheWrite, ofWrite],
+    [usage.cacheWrite1h, tier.cacheWrite1hPerMillion === null ? ofHour : BigInt(tier.cacheWrite1hPerMillion)],
+    [usage.output, BigInt(tier.outputPerMillion)],
   ];
-  let sum = 0n;
-  for (const [tokens, price] of parts) sum += BigInt(tokens) * BigInt(price ?? tier.inputPerMillion);
+  const sum = parts.reduce((total, [tokens, price]) => total + BigInt(tokens) * price, 0n);
   const whole = sum / MILLIONTHS;
   return whole + (sum % MILLIONTHS >= MILLIONTHS / 2n ? 1n : 0n) + BigInt(figures.perCall);
 }

@@ -81,6 +81,7 @@ const rows = [
     inputTokens: 10,
     cachedInputTokens: 1,
     cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
     outputTokens: 5,
     chargedNanoUsd: 1_500_000_000,
     planNanoUsd: 0,

@@ -54,7 +54,13 @@ async function expectSettled(requestId: string, account: string, creditUsd: stri
   expect(record).toMatchObject({
     outcome: 'settled',
     evidence: 'reported',
-    tokens: { input: USAGE.input, cachedInput: USAGE.cachedInput, cacheWrite: 0, output: USAGE.output },
+    tokens: {
+      input: USAGE.input,
+      cachedInput: USAGE.cachedInput,
+      cacheWrite: 0,
+      cacheWrite1h: 0,
+      output: USAGE.output,
+    },
   });
   expect(parseUsd(record.chargedUsd)).toBe(CHARGE);
   expect(parseUsd(record.walletUsd)).toBe(CHARGE);

@@ -138,7 +138,7 @@ export async function compareWithRecord(operator: TestOperator, asked: Promise<S
   const answer = await asked;
   const { chargedUsd, tokens, evidence, outcome } = await operator.usageRecord(answer.requestId);
   const { input, cached: cachedInput, output } = answer.usage;
-  const wanted = { input, cachedInput, cacheWrite: 0, output };
+  const wanted = { input, cachedInput, cacheWrite: 0, cacheWrite1h: 0, output };
   expect({ tokens, evidence, outcome }).toEqual({ tokens: wanted, evidence: 'reported', outcome: 'settled' });
   expect(parseUsd(chargedUsd)).toBe(chargeOf({ prompt_tokens: input, completion_tokens: output }));
   return answer;

@@ -61,8 +61,9 @@ export const billingUsageSeries = request({
             /** All input tokens, those that were read from or written to a cache among them. */
             inputTokens: count,
             cachedInputTokens: count,
-            /** Of both kinds. */
             cacheWriteTokens: count,
+            /** Written for an hour. */
+            cacheWrite1hTokens: count,
             outputTokens: count,
             /** `plan` and `wallet` add up to `charged`. */
             chargedNanoUsd: nanoUsd,

@@ -16,6 +16,17 @@ export const walletEntryCreate = z.object({
 });
 export type WalletEntryCreate = z.output<typeof walletEntryCreate>;
 
+const recordTokens = z.object({
+  /** All input; what was read from or written to a cache is part of it. */
+  input: z.int(),
+  cachedInput: z.int(),
+  /** Written for five minutes, or for a time that is not known. */
+  cacheWrite: z.int(),
+  /** Written for an hour. */
+  cacheWrite1h: z.int(),
+  output: z.int(),
+});
+
 export const usageRecordView = z.object({
   requestId: z.string(),
   accountId: objectId,
@@ -27,7 +38,7 @@ export const usageRecordView = z.object({
   streamed: z.boolean(),
   outcome: z.enum(['settled', 'voided', 'expired']),
   evidence: z.enum(['reported', 'estimated', 'none']),
-  tokens: z.object({ input: z.int(), cachedInput: z.int(), cacheWrite: z.int(), output: z.int() }).nullable(),
+  tokens: recordTokens.nullable(),
   priceVersion: z.string().nullable(),
   chargedUsd: z.string(),
   planUsd: z.string(),
@@ -49,6 +60,13 @@ export const usageRecordView = z.object({
   units: z.record(z.string(), z.int()).optional(),
   /** Tokens that are no text; null: none, or no usage. */
   kinds: tokenKinds.nullish(),
+  /**
+   * The samplings of an answer that has several; their sums are `tokens` and `kinds`. The input of
+   * each one decided the tier of its tokens.
+   */
+  samplings: z.array(recordTokens.extend({ kinds: tokenKinds.nullable() })).optional(),
+  /** Classes, units and kinds of tokens that were served and have no price. */
+  unpriced: z.array(z.string()).optional(),
 });
 export type UsageRecordView = z.infer<typeof usageRecordView>;
 

@@ -69,6 +69,8 @@ export const usageSeriesPoint = z.object({
   inputTokens: z.int(),
   cachedInputTokens: z.int(),
   cacheWriteTokens: z.int(),
+  /** Written for an hour. */
+  cacheWrite1hTokens: z.int(),
   outputTokens: z.int(),
   chargedUsd: z.string(),
   planUsd: z.string(),

@@ -89,7 +89,8 @@ test('the columns are these, in this order', () => {
   expect(USAGE_RECORD_COLUMNS.map(({ name }) => name).join()).toBe(
     'requestId,accountId,keyId,memberId,modelId,sourceId,endpoint,streamed,outcome,evidence,inputTokens,cachedInputTokens,' +
       'cacheWriteTokens,outputTokens,priceVersion,chargedUsd,planUsd,walletUsd,costUsd,attempts,startedAt,endedAt,recordedAt,' +
-      'class,units,audioInputTokens,imageInputTokens,audioOutputTokens,imageOutputTokens',
+      'class,units,audioInputTokens,imageInputTokens,audioOutputTokens,imageOutputTokens,cacheWrite1hTokens,samplings,' +
+      'unpriced',
   );
   expect(LEDGER_ENTRY_COLUMNS.map(({ name }) => name).join()).toBe(
     'entryId,transactionId,kind,accountId,requestId,corrects,ledgerAccount,amountUsd,at,reference,reason,relatesTo,actor',

@@ -78,6 +78,9 @@ export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
   plain('imageInputTokens', (line) => line.kinds?.imageInput ?? null),
   plain('audioOutputTokens', (line) => line.kinds?.audioOutput ?? null),
   plain('imageOutputTokens', (line) => line.kinds?.imageOutput ?? null),
+  plain('cacheWrite1hTokens', (line) => line.tokens?.cacheWrite1h ?? null),
+  text('samplings', (line) => (line.samplings === undefined ? null : JSON.stringify(line.samplings))),
+  text('unpriced', (line) => (line.unpriced === undefined ? null : JSON.stringify(line.unpriced))),
 ];
 
 /**

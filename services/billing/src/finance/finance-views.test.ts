@@ -109,7 +109,7 @@ test('and nothing else: no table of any service, no write, no function of the le
   const views = await onPool(ledger.admin).query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, viewname) AS name FROM pg_views WHERE schemaname = 'finance' ORDER BY 1`,
   );
-  expect(views).toHaveLength(8);
+  expect(views).toHaveLength(9);
   // The setting only helps against mistakes; the rights must hold without it.
   await finance.query('SET default_transaction_read_only = off');
   for (const { name } of views) {
@@ -127,7 +127,7 @@ test('and nothing else: no table of any service, no write, no function of the le
     await expect(finance.query(text)).rejects.toMatchObject({ code: expect.stringMatching(`${DENIED}|${READ_ONLY}`) });
 });
 
-test('class, uses of tools and kinds of tokens stand in the second form of the records', async () => {
+test('the third view of records has class, tools, kinds of tokens and what has no price', async () => {
   const { figures, version } = PLAIN_PRICE;
   const kinds = { audioInput: null, imageInput: null, audioOutput: null, imageOutput: null };
   const price = {
@@ -138,10 +138,15 @@ test('class, uses of tools and kinds of tokens stand in the second form of the r
   const served = { class: 'priority' as const, units: { search: 2 } };
   const plain = settled(planHoldFor('b', 300, 700), 120);
   const attempts = plain.attempts.map((attempt) => ({ ...attempt, usage, served, cost: price }));
-  await ledgerVerbs(ledger).settle({ ...plain, usage, served, price, attempts });
-  const columns = 'price_class, units, image_input_tokens::int AS images, audio_output_tokens::int AS audio';
+  await ledgerVerbs(ledger).settle({ ...plain, usage, served, price, attempts, unpriced: ['x'] });
+  const columns =
+    'price_class, units, image_input_tokens::int AS images, audio_output_tokens::int AS audio, samplings, unpriced';
   const of = (account: string) =>
-    rows(`SELECT ${columns} FROM finance.usage_records_v2 WHERE account_id = '${account}'`);
-  expect(await of('b')).toEqual([{ price_class: 'priority', units: { search: 2 }, images: 3, audio: 0 }]);
-  expect(await of('a')).toEqual([{ price_class: 'standard', units: {}, images: 0, audio: 0 }]);
+    rows(`SELECT ${columns} FROM finance.usage_records_v3 WHERE account_id = '${account}'`);
+  expect(await of('b')).toEqual([
+    { price_class: 'priority', units: { search: 2 }, images: 3, audio: 0, samplings: null, unpriced: ['x'] },
+  ]);
+  expect(await of('a')).toEqual([
+    { price_class: 'standard', units: {}, images: 0, audio: 0, samplings: null, unpriced: null },
+  ]);
 });

@@ -36,8 +36,8 @@ const WALLET_PART = `(WITH above AS (SELECT charged_nano_usd - least(charged_nan
 
 /** Start of the hour inside an id, epoch milliseconds. */
 const HOUR_OF_ID = `('x0000' || substr(id::text, 1, 8) || substr(id::text, 10, 4))::bit(64)::bigint / 3600000 * 3600000`;
-const HOUR_SUMS = `format('%s calls, tokens %s %s %s %s, plan %s, wallet %s', count(*), coalesce(sum(input_tokens), 0),
-    coalesce(sum(cached_input_tokens), 0), coalesce(sum(cache_write_tokens + cache_write_1h_tokens), 0),
+const HOUR_SUMS = `format('%s calls, tokens %s %s %s %s %s, plan %s, wallet %s', count(*), coalesce(sum(input_tokens), 0),
+    coalesce(sum(cached_input_tokens), 0), coalesce(sum(cache_write_tokens), 0), coalesce(sum(cache_write_1h_tokens), 0),
     coalesce(sum(output_tokens), 0), sum(plan_nano_usd), sum(wallet_nano_usd))`;
 
 export const AUDIT_CHECKS: readonly AuditCheck[] = [
@@ -110,8 +110,9 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
                              JOIN names member ON member.number = member_number
                              JOIN names model ON model.number = model_number),
                kept AS (SELECT account, hour_ms, key_id, member_id, model_id,
-                               format('%s calls, tokens %s %s %s %s, plan %s, wallet %s', calls, input_tokens,
-                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd) AS sums,
+                               format('%s calls, tokens %s %s %s %s %s, plan %s, wallet %s', calls, input_tokens,
+                                      cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
+                                      plan_nano_usd, wallet_nano_usd) AS sums,
                                calls, wallet_calls, counted_calls
                           FROM usage_hours)
           SELECT concat_ws(' ', account, hour_ms, key_id, member_id, model_id) AS subject,

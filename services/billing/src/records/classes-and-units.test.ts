@@ -10,7 +10,7 @@ import {
   type UsageEvent,
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
-import { rate } from '@gateway/metering';
+import { combineSamplings, rate } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
@@ -21,7 +21,7 @@ import { OperatorWorld } from '../../test/operator-world.js';
 const world = duringTests(OperatorWorld.start);
 
 const { figures } = PLAIN_PRICE;
-/** Three times for priority; a search costs 10 nano-USD, an audio token of the input five. */
+/** Three times for priority; a search costs 10 nano-USD, an audio token of the input five, so 15 for priority. */
 const PRICE: PricedVersion = {
   version: PLAIN_PRICE.version,
   figures: {
@@ -36,7 +36,7 @@ const PRICE: PricedVersion = {
 const KINDS = { audioInput: 20, imageInput: 0, audioOutput: 0, imageOutput: 0 };
 const PRIORITY: ServedExtras = { class: 'priority', units: { web_search: 2 } };
 /** 80 plain and 20 audio tokens of the class, and two searches. */
-const COST = 80 * 3 + 20 * 5 + 2 * 10;
+const COST = 80 * 3 + 20 * 15 + 2 * 10;
 
 function eventOf(account: string, changes: Partial<UsageEvent> = {}, usage: WireTokenUsage = tokens(100)): UsageEvent {
   const event = settled(holdFor(account), 100);
@@ -58,8 +58,8 @@ test('class, units and kinds of tokens are rated again, kept, and shown', async 
   const event = eventOf('extras', { amountNanoUsd: COST }, { ...tokens(100), kinds: KINDS });
   expect(rate(event.usage as WireTokenUsage, figuresOfVersion(PRICE), PRIORITY)).toBe(BigInt(COST));
   expect(await recordOf(event)).toMatchObject({
-    chargedUsd: '0.00000036',
-    costUsd: '0.00000036',
+    chargedUsd: '0.00000056',
+    costUsd: '0.00000056',
     class: 'priority',
     units: { web_search: 2 },
     kinds: KINDS,
@@ -77,7 +77,36 @@ test('so are units alone, and they stand in the files', async () => {
   });
   const query = { account: 'units', from: null, to: null, after: null, format: 'csv' as const };
   const { text } = accepted(await world.dashboard.request(billingExportUsageRecords, query));
-  expect(text.split('\r\n')[1]).toMatch(/,standard,"\{""web_search"":3\}",,,,$/);
+  expect(text.split('\r\n')[1]).toMatch(/,standard,"\{""web_search"":3\}",,,,,0,,$/);
+});
+
+const TIER = { ...figures, aboveInputTokens: 100, inputPerMillion: 4_000_000, outputPerMillion: 4_000_000 };
+const TIERED: PricedVersion = { version: PLAIN_PRICE.version, figures: { ...figures, tiers: [TIER] } };
+
+test('samplings are rated one by one, kept, and shown, with the names of what has no price', async () => {
+  const first = { ...tokens(100, 10), cachedInput: 5, cacheWrite: 2, cacheWrite1h: 3 };
+  const second = { ...tokens(101, 1), kinds: KINDS };
+  const usage = combineSamplings([first, second]);
+  const amount = 100 + 10 + (101 + 1) * 4;
+  const base = settled(holdFor('samplings'), amount, { usage, price: TIERED, unpriced: ['ultrafast', 'audioInput'] });
+  const event = { ...base, attempts: base.attempts.map((attempt) => ({ ...attempt, usage, cost: TIERED })) };
+  const record = await recordOf(event);
+  const shown = { input: 201, cachedInput: 5, cacheWrite: 2, cacheWrite1h: 3, output: 11 };
+  expect(record).toMatchObject({
+    chargedUsd: '0.000000518',
+    costUsd: '0.000000518',
+    tokens: shown,
+    kinds: KINDS,
+    samplings: [
+      { ...first, kinds: null },
+      { ...tokens(101, 1), kinds: KINDS },
+    ],
+    unpriced: ['ultrafast', 'audioInput'],
+  });
+  const query = { account: 'samplings', from: null, to: null, after: null, format: 'jsonl' as const };
+  const { text } = accepted(await world.dashboard.request(billingExportUsageRecords, query));
+  expect(JSON.parse(text)).toMatchObject({ samplings: record.samplings, unpriced: record.unpriced });
+  expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
 });
 
 test('an event without them settles as before, by name and with its one attempt', async () => {
@@ -94,7 +123,7 @@ test('an event without them settles as before, by name and with its one attempt'
 test('a record that expired before is corrected by one with a class', async () => {
   const event = eventOf('late', { amountNanoUsd: COST, id: makeUuidV7(Date.now()) }, { ...tokens(100), kinds: KINDS });
   await recordOf(expired(event));
-  expect(await recordOf(event)).toMatchObject({ outcome: 'settled', chargedUsd: '0.00000036', class: 'priority' });
+  expect(await recordOf(event)).toMatchObject({ outcome: 'settled', chargedUsd: '0.00000056', class: 'priority' });
   expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
 });
 

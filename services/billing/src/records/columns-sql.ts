@@ -1,7 +1,7 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
-import { monthOf, type WindowType, type WindowUnit } from '@gateway/metering';
+import { monthOf, type TokenCounts, type WindowType, type WindowUnit } from '@gateway/metering';
 import { bools, hashes, int2s, int4s, int8s, texts, uuids } from '../ledger/array-sql.js';
-import type { AttemptOutcome, UsageRecord } from './rules.js';
+import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 
 /** A record as it is written. */
 export interface NewRecord {
@@ -164,7 +164,16 @@ const COLUMNS: readonly Column[] = [
   smallint('class_code', ({ record }) => CLASS_CODES[record.served?.class ?? 'standard']),
   json('units', ({ record }) => (hasUnits(record) ? record.served?.units : null)),
   json('token_kinds', ({ record }) => record.usage?.kinds),
+  json('samplings', ({ record }) => record.usage?.samplings?.map(storedCounts)),
+  json('unpriced', ({ record }) => record.unpriced),
 ];
+
+/** Counts of a sampling in the order of the columns, then those of its kinds. */
+function storedCounts({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: TokenCounts): StoredCounts {
+  const counts: StoredCounts = [input, cachedInput, cacheWrite, cacheWrite1h, output];
+  if (kinds !== undefined) counts.push(kinds.audioInput, kinds.imageInput, kinds.audioOutput, kinds.imageOutput);
+  return counts;
+}
 
 const LIST = COLUMNS.map(({ name }) => name).join(', ');
 const STORED = COLUMNS.map(({ name, as }) => (as === undefined ? `item.${name}` : `item.${name}::${as}`)).join(', ');
@@ -222,7 +231,8 @@ function isInt4(value: number): boolean {
 function onlyAttempt({ attempts, source, status, usage, served }: UsageRecord): AttemptOutcome | null {
   const [attempt] = attempts;
   if (attempt === undefined || attempts.length > 1) return null;
-  if (served !== null || attempt.served !== undefined || attempt.usage?.kinds !== undefined) return null;
+  if (served !== null || attempt.served !== undefined) return null;
+  if (attempt.usage?.kinds !== undefined || attempt.usage?.samplings !== undefined) return null;
   return attempt.source === source && attempt.status === status && isSameUsage(attempt.usage, usage) ? attempt : null;
 }
 

@@ -46,6 +46,7 @@ interface HourSums {
   input: number;
   cachedInput: number;
   cacheWrite: number;
+  cacheWrite1h: number;
   output: number;
   plan: bigint;
   wallet: bigint;
@@ -60,14 +61,15 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
   await tx.execute(
     `INSERT INTO usage_hours AS kept (account, hour_ms, key_id, member_id, model_id, calls, input_tokens,
                                       cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd,
-                                      wallet_calls, counted_calls)
+                                      wallet_calls, cache_write_1h_tokens, counted_calls)
      SELECT *, calls FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-                                 $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
+                                 $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])
                             AS added (account, hour_ms, key_id, member_id, model_id, calls)
      ON CONFLICT (account, hour_ms, key_id, member_id, model_id) DO UPDATE
        SET calls = kept.calls + excluded.calls, input_tokens = kept.input_tokens + excluded.input_tokens,
            cached_input_tokens = kept.cached_input_tokens + excluded.cached_input_tokens,
            cache_write_tokens = kept.cache_write_tokens + excluded.cache_write_tokens,
+           cache_write_1h_tokens = kept.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
            output_tokens = kept.output_tokens + excluded.output_tokens,
            plan_nano_usd = kept.plan_nano_usd + excluded.plan_nano_usd,
            wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd,
@@ -87,6 +89,7 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
       int8s(sums.map(({ plan }) => plan)),
       int8s(sums.map(({ wallet }) => wallet)),
       int8s(sums.map(({ walletCalls }) => walletCalls)),
+      int8s(sums.map(({ cacheWrite1h }) => cacheWrite1h)),
     ],
     { name: 'add_to_hours' },
   );
@@ -111,6 +114,7 @@ function sumByHour(records: readonly UsageRecord[]): HourSums[] {
         input: 0,
         cachedInput: 0,
         cacheWrite: 0,
+        cacheWrite1h: 0,
         output: 0,
         plan: 0n,
         wallet: 0n,
@@ -126,14 +130,24 @@ function sumByHour(records: readonly UsageRecord[]): HourSums[] {
     if (usage === null) continue;
     sum.input += usage.input;
     sum.cachedInput += usage.cachedInput;
-    sum.cacheWrite += usage.cacheWrite + usage.cacheWrite1h;
+    sum.cacheWrite += usage.cacheWrite;
+    sum.cacheWrite1h += usage.cacheWrite1h;
     sum.output += usage.output;
   }
   return [...sums.values()];
 }
 
 const GROUP_COLUMNS = { none: `''`, model: 'model_id', key: 'key_id', member: 'member_id' } as const;
-const SUMS = ['calls', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens', 'plan', 'wallet'];
+const SUMS = [
+  'calls',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+  'plan',
+  'wallet',
+];
 const SUMMED = SUMS.map((name) => `sum(${name})::bigint AS ${name}`).join(', ');
 
 interface SummedRow {
@@ -144,6 +158,7 @@ interface SummedRow {
   input_tokens: bigint;
   cached_input_tokens: bigint;
   cache_write_tokens: bigint;
+  cache_write_1h_tokens: bigint;
   output_tokens: bigint;
   plan: bigint;
   wallet: bigint;
@@ -208,7 +223,8 @@ function seriesSql(groupBy: SeriesQuery['groupBy']): string {
     WITH used AS MATERIALIZED (
       SELECT hour_ms / $4 * $4 AS start, ${GROUP_COLUMNS[groupBy]} AS name, sum(calls) AS calls,
              sum(input_tokens) AS input_tokens, sum(cached_input_tokens) AS cached_input_tokens,
-             sum(cache_write_tokens) AS cache_write_tokens, sum(output_tokens) AS output_tokens,
+             sum(cache_write_tokens) AS cache_write_tokens, sum(cache_write_1h_tokens) AS cache_write_1h_tokens,
+             sum(output_tokens) AS output_tokens,
              sum(plan_nano_usd) AS plan, sum(wallet_nano_usd) AS wallet
         FROM usage_hours
        WHERE account = $1 AND hour_ms >= $2 AND hour_ms < $3 AND ($5::text IS NULL OR key_id = $5)
@@ -235,6 +251,7 @@ function toPlacedRow(row: SummedRow, { groupBy }: SeriesQuery): PlacedRow {
     inputTokens: Number(row.input_tokens),
     cachedInputTokens: Number(row.cached_input_tokens),
     cacheWriteTokens: Number(row.cache_write_tokens),
+    cacheWrite1hTokens: Number(row.cache_write_1h_tokens),
     outputTokens: Number(row.output_tokens),
     chargedNanoUsd: Number(row.plan + row.wallet),
     planNanoUsd: Number(row.plan),

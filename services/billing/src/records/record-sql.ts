@@ -1,13 +1,13 @@
 import type { ServedExtras } from '@gateway/contracts/messages';
-import type { TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
-import type { AttemptOutcome, UsageRecord } from './rules.js';
+import type { TokenCounts, TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
+import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 
 /** For a SELECT of `usage_records`: everything that {@link recordFromRow} reads. */
 export const RECORD_SELECTION = `id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
   outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
   cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
   admitted_at, worst_nano_usd, plan_max_nano_usd, wallet_max_nano_usd, month, session_start_ms, week_start_ms,
-  subscription_period, windows, allotment, attempts, price_class, units, token_kinds`;
+  subscription_period, windows, allotment, attempts, price_class, units, token_kinds, samplings, unpriced`;
 
 /** As the driver gives it: int8 as bigint, timestamptz as Date, jsonb parsed. */
 export interface RecordRow {
@@ -51,6 +51,8 @@ export interface RecordRow {
   price_class: ServedExtras['class'] | null;
   units: ServedExtras['units'] | null;
   token_kinds: TokenKinds | null;
+  samplings: StoredCounts[] | null;
+  unpriced: string[] | null;
 }
 
 type StoredAttempt = Omit<AttemptOutcome, 'costNanoUsd'> & { readonly costNanoUsd: number | null };
@@ -75,6 +77,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     endedAt: row.ended_at.getTime(),
     usage: usageFromRow(row),
     served: servedFromRow(row),
+    unpriced: row.unpriced,
     priceVersion: row.price_version,
     chargedNanoUsd: row.charged_nano_usd,
     planNanoUsd: row.plan_nano_usd,
@@ -103,7 +106,15 @@ function usageFromRow(row: RecordRow): TokenUsage | null {
     cacheWrite1h: Number(row.cache_write_1h_tokens),
     output: Number(row.output_tokens),
     ...(row.token_kinds === null ? {} : { kinds: row.token_kinds }),
+    ...(row.samplings === null ? {} : { samplings: row.samplings.map(countsFromStored) }),
   };
+}
+
+function countsFromStored(stored: StoredCounts): TokenCounts {
+  const [input = 0, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0, output = 0, ...kinds] = stored;
+  const counts = { input, cachedInput, cacheWrite, cacheWrite1h, output };
+  const [audioInput = 0, imageInput = 0, audioOutput = 0, imageOutput = 0] = kinds;
+  return kinds.length === 0 ? counts : { ...counts, kinds: { audioInput, imageInput, audioOutput, imageOutput } };
 }
 
 function servedFromRow({ price_class, units }: RecordRow): ServedExtras | null {

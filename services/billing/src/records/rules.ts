@@ -6,6 +6,12 @@ export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
   readonly costNanoUsd: NanoUsd | null;
 }
 
+/**
+ * A sampling in the database: `input`, `cachedInput`, `cacheWrite`, `cacheWrite1h`, `output`; where
+ * it has other tokens than text, also `audioInput`, `imageInput`, `audioOutput`, `imageOutput`.
+ */
+export type StoredCounts = number[];
+
 /** The usage record of one request id, as the ledger keeps it. Times are epoch milliseconds. */
 export interface UsageRecord {
   readonly id: string;
@@ -28,6 +34,8 @@ export interface UsageRecord {
   readonly usage: TokenUsage | null;
   /** What was billed beside `usage`; null: the standard class, nothing by the piece. */
   readonly served: ServedExtras | null;
+  /** Names of what was served without a price; null: there are none. */
+  readonly unpriced: readonly string[] | null;
   readonly priceVersion: string | null;
   /** `plan` and `wallet` add up to `charged`. */
   readonly chargedNanoUsd: NanoUsd;

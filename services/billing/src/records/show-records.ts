@@ -1,6 +1,6 @@
 import type { AnswerBodyOf, billingUsageRecord, billingUsageRecords, ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type UsageRecordView } from '@gateway/contracts/operator';
-import { formatUsd } from '@gateway/metering';
+import { formatUsd, type TokenCounts } from '@gateway/metering';
 import { toTransactionView } from '../ledger/handlers.js';
 import { pageOf, readUuidCursor } from '../ledger/page.js';
 import type { UsageRecord } from './rules.js';
@@ -40,7 +40,7 @@ export async function showUsageRecords(
   return { records: items, nextCursor };
 }
 
-/** A usage record as operators see it. Both kinds of cache write are one figure there. */
+/** A usage record as operators see it. */
 export function toRecordView(record: UsageRecord): UsageRecordView {
   const { usage, served } = record;
   return {
@@ -54,15 +54,7 @@ export function toRecordView(record: UsageRecord): UsageRecordView {
     streamed: record.streamed,
     outcome: record.outcome,
     evidence: record.evidence,
-    tokens:
-      usage === null
-        ? null
-        : {
-            input: usage.input,
-            cachedInput: usage.cachedInput,
-            cacheWrite: usage.cacheWrite + usage.cacheWrite1h,
-            output: usage.output,
-          },
+    tokens: usage === null ? null : tokensView(usage),
     priceVersion: record.priceVersion,
     chargedUsd: formatUsd(record.chargedNanoUsd),
     planUsd: formatUsd(record.planNanoUsd),
@@ -79,5 +71,13 @@ export function toRecordView(record: UsageRecord): UsageRecordView {
     class: served?.class ?? 'standard',
     units: served?.units ?? {},
     kinds: usage?.kinds ?? null,
+    ...(usage?.samplings === undefined
+      ? {}
+      : { samplings: usage.samplings.map((each) => ({ ...tokensView(each), kinds: each.kinds ?? null })) }),
+    ...(record.unpriced === null ? {} : { unpriced: [...record.unpriced] }),
   };
+}
+
+function tokensView({ input, cachedInput, cacheWrite, cacheWrite1h, output }: TokenCounts) {
+  return { input, cachedInput, cacheWrite, cacheWrite1h, output };
 }

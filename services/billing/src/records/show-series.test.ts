@@ -83,7 +83,8 @@ describe('usage over time', () => {
         inputTokens: 1_000,
         outputTokens: 30,
         cachedInputTokens: 40,
-        cacheWriteTokens: 11,
+        cacheWriteTokens: 5,
+        cacheWrite1hTokens: 6,
         chargedNanoUsd: 1_030,
         planNanoUsd: 0,
         walletNanoUsd: 1_030,
@@ -96,6 +97,7 @@ describe('usage over time', () => {
         outputTokens: 0,
         cachedInputTokens: 0,
         cacheWriteTokens: 0,
+        cacheWrite1hTokens: 0,
         chargedNanoUsd: 80,
         planNanoUsd: 50,
         walletNanoUsd: 30,
@@ -184,7 +186,7 @@ describe('usage over time', () => {
 });
 
 test('groups that do not fit into an answer join the rest, and nothing is lost', () => {
-  const nothing = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0, planNanoUsd: 0 };
+  const nothing = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0, outputTokens: 0, planNanoUsd: 0 };
   const placed: PlacedRow[] = [0, HOUR].flatMap((start) =>
     ['a', 'other', 'c', null].map((group, at) => ({
       ...nothing,

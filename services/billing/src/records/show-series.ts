@@ -113,6 +113,7 @@ const SUMMED = [
   'inputTokens',
   'cachedInputTokens',
   'cacheWriteTokens',
+  'cacheWrite1hTokens',
   'outputTokens',
   'chargedNanoUsd',
   'planNanoUsd',

@@ -5,7 +5,7 @@ import {
   type UsageEvent,
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
-import { type NanoUsd, rate, splitFunding } from '@gateway/metering';
+import { type NanoUsd, rate, splitFunding, type TokenCounts } from '@gateway/metering';
 import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
 import type { ReceivedEvent } from './rules.js';
 
@@ -39,8 +39,9 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
     startedAt: event.startedAt,
     firstByteAt: event.firstByteAt,
     endedAt: event.endedAt,
-    usage: event.usage === null ? null : countsOf(event.usage),
+    usage: event.usage === null ? null : usageOf(event.usage),
     served: event.served === undefined ? null : servedOf(event.served),
+    unpriced: event.unpriced ?? null,
     priceVersion: event.price === null ? null : event.price.version,
     chargedNanoUsd: charged,
     planNanoUsd: split.plan,
@@ -61,7 +62,12 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
 }
 
 /** Only what is known here: an event may carry more fields, and this is kept as it is. */
-function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: WireTokenUsage): WireTokenUsage {
+function usageOf(usage: WireTokenUsage): WireTokenUsage {
+  const counts = countsOf(usage);
+  return usage.samplings === undefined ? counts : { ...counts, samplings: usage.samplings.map(countsOf) };
+}
+
+function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: TokenCounts): TokenCounts {
   const counts = { input, cachedInput, cacheWrite, cacheWrite1h, output };
   if (kinds === undefined) return counts;
   const { audioInput, imageInput, audioOutput, imageOutput } = kinds;
@@ -81,7 +87,7 @@ function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
     outcome,
     status,
     possiblyPaid,
-    usage: usage === null ? null : countsOf(usage),
+    usage: usage === null ? null : usageOf(usage),
     costVersion: cost === null ? null : cost.version,
     costNanoUsd: cost === null || usage === null ? null : rateWire(usage, cost, served),
     ...(served === undefined ? {} : { served: servedOf(served) }),

@@ -90,11 +90,10 @@ function chargedOf(expected: Shape['expected']): Charged {
   return { tokens, class: (expected.class ?? 'standard') as Charged['class'], units, kinds };
 }
 
-/** As the record's view has them: all input, and all that was written to a cache, in one. */
+/** As the record's view has them: all input in one. */
 function shownTokens({ tokens }: Charged): object {
   const { input, cachedInput, cacheWrite, cacheWrite1h, output } = tokens;
-  const written = cacheWrite + cacheWrite1h;
-  return { input: input + cachedInput + written, cachedInput, cacheWrite: written, output };
+  return { input: input + cachedInput + cacheWrite + cacheWrite1h, cachedInput, cacheWrite, cacheWrite1h, output };
 }
 
 const hasKinds = (kinds: Charged['kinds']): boolean => Object.values(kinds).some((count) => count > 0);

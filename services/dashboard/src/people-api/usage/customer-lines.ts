@@ -34,6 +34,7 @@ const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
   ['imageInputTokens', (line) => line.kinds?.imageInput ?? null],
   ['audioOutputTokens', (line) => line.kinds?.audioOutput ?? null],
   ['imageOutputTokens', (line) => line.kinds?.imageOutput ?? null],
+  ['cacheWrite1hTokens', (line) => line.tokens?.cacheWrite1h ?? null],
 ];
 
 /** Ledger entries without the operator who made them. */

@@ -64,6 +64,12 @@ export function CallRecord({ record }: { readonly record: Found }) {
             <dd className="num">{formatCount(record.tokens.cachedInput)}</dd>
             <dt>Written to cache</dt>
             <dd className="num">{formatCount(record.tokens.cacheWrite)}</dd>
+            {record.tokens.cacheWrite1h > 0 && (
+              <>
+                <dt>Written to cache for 1 h</dt>
+                <dd className="num">{formatCount(record.tokens.cacheWrite1h)}</dd>
+              </>
+            )}
             <dt>Output</dt>
             <dd className="num">{formatCount(record.tokens.output)}</dd>
             {KINDS.map(([kind, label]) => {
