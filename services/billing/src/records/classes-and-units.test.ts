@@ -21,7 +21,10 @@ import { OperatorWorld } from '../../test/operator-world.js';
 const world = duringTests(OperatorWorld.start);
 
 const { figures } = PLAIN_PRICE;
-/** Three times for priority; a search costs 10 nano-USD, an audio token of the input five, so 15 for priority. */
+/**
+ * Three times for priority; a search costs 10 nano-USD, an audio token of the input five, so 15 for
+ * priority.
+ */
 const PRICE: PricedVersion = {
   version: PLAIN_PRICE.version,
   figures: {
