@@ -27,7 +27,7 @@ test('a customer’s file says in which class a call was billed, which tools, an
     /,recordedAt,class,units,audioInputTokens,imageInputTokens,audioOutputTokens,imageOutputTokens,cacheWrite1hTokens$/,
   );
   expect(rows[0]).toMatch(/,"flex","\{""web_search"":2\}",0,40,0,0,0$/);
-  expect(rows[1]).toMatch(/,"standard",,,,,0$/);
+  expect(rows[1]).toMatch(/,"standard",,,,,,0$/);
   expect(JSON.parse(await fileOf('jsonl', { ...LINE, ...SERVED }))).toMatchObject({
     class: 'flex',
     units: '{"web_search":2}',
