@@ -186,7 +186,14 @@ describe('usage over time', () => {
 });
 
 test('groups that do not fit into an answer join the rest, and nothing is lost', () => {
-  const nothing = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0, outputTokens: 0, planNanoUsd: 0 };
+  const nothing = {
+    inputTokens: 0,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    outputTokens: 0,
+    planNanoUsd: 0,
+  };
   const placed: PlacedRow[] = [0, HOUR].flatMap((start) =>
     ['a', 'other', 'c', null].map((group, at) => ({
       ...nothing,

@@ -1,12 +1,6 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
 import { figuresOfVersion, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
-import {
-  boundFigures,
-  STANDARD,
-  type BoundFigures,
-  type PriceFigures,
-  type TokenUsage,
-} from '@gateway/metering';
+import { boundFigures, STANDARD, type BoundFigures, type PriceFigures, type TokenUsage } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../heartbeats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/pricing/charge.js';
