@@ -106,14 +106,14 @@ test(
     world.provider.script({ model: model.upstreamModel, steps: [{ chunk: events }] });
     const idle = connect(world.edge.port, '127.0.0.1');
     await once(idle, 'connect');
-    // Nothing of it is read: what the kernel does not take waits in the edge.
     const answer = await begin(world.edge.url, RESPONSES.path, RESPONSES.request({ model: model.model, stream: true }));
     const id = String(answer.headers['x-gateway-request-id']);
+    const read = bytesOf(answer);
     await world.eventOf(id);
     const closed = once(idle, 'close');
     const stopped = world.edge.stop();
     await closed;
-    const bytes = await bytesOf(answer);
+    const bytes = await read;
     expect([bytes.length, answer.complete]).toEqual([events.length, true]);
     await stopped;
   },

@@ -189,3 +189,7 @@ test('reducer reads texts of escapes and of quotes in linear time', () => {
   expect(shown(reduce([bytes]).object)).toEqual({ a: { cut: 1_000_000 }, b: 1 });
   expect(process.cpuUsage(startedAt).user).toBeLessThan(10_000_000);
 });
+
+test.each(['{"a":"x\\n\u0001"}', '{"b\\n\u0001":1}'])('write() rejects %j, which JSON.parse rejects too', (json) => {
+  expect(reduce([Buffer.from(json)]).object).toBeNull();
+});

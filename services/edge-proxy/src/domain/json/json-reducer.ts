@@ -40,7 +40,7 @@ export interface Shape {
   readonly keepsBeginning?: boolean;
   /** Of an object: the members with a shape of their own. */
   readonly members: ReadonlyMap<string, Shape>;
-  /** Of all other members, and of elements without a shape of their own. Absent: the shape itself. */
+  /** Of all other members, and of other elements. Absent: the shape itself. */
   readonly others?: Shape;
   /** Of the elements of an array. */
   readonly elements?: Shape;
@@ -310,7 +310,7 @@ export class JsonReducer implements ParsedJson {
     return true;
   }
 
-  /** Over the closing quote, or to the end of the bytes, or into an escape of hexadecimal digits. */
+  /** Reads to the closing quote, the end of the bytes, or an escape of hexadecimal digits. */
   #readString(bytes: Buffer, start: number): number {
     let i = start;
     while (this.#state === 'in_string') {
@@ -416,7 +416,11 @@ export class JsonReducer implements ParsedJson {
 
   #tokenText(): string {
     const raw = this.#token.toString('utf8', 0, this.#tokenBytes);
-    return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+    if (!raw.includes('\\')) return raw;
+    // A control character makes the document invalid, as for `JSON.parse`.
+    const text = wordValue(`"${raw}"`);
+    if (text === undefined) this.#state = 'invalid';
+    return typeof text === 'string' ? text : '';
   }
 
   /** A number or a literal, up to the byte that ends it. */
