@@ -17,12 +17,12 @@ import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 /** Ends with the final marker of every endpoint that streams. */
 const STREAM =
   [
-    'data: {"choices":[]}',
+    'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
     'data: {"type":"response.completed","response":{}}',
     'data: {"type":"message_stop"}',
     'data: [DONE]',
   ].join('\n\n') + '\n\n';
-const ANSWER = '{"choices":[],"content":[],"data":[],"output":[],"input_tokens":1}';
+const ANSWER = '{"choices":[{"index":0,"finish_reason":"stop"}],"content":[],"data":[],"output":[],"input_tokens":1}';
 
 /** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const CASES_DEFAULT = 1_500;
