@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { readArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
 import { addRealProviders, realProviders, type RealCall } from './demo/real-providers.js';
-import { seedDemo, type DemoData } from './demo/seed-demo.js';
+import { findDemoModel, seedDemo, type DemoData } from './demo/seed-demo.js';
 import type { LocalSystem } from './local-system.js';
 import { choosePorts } from './ports.js';
 import { readyText } from './print-ready.js';
@@ -40,10 +40,10 @@ try {
     signal: stopping.signal,
   });
   // A signal waits for the demo data: half of them could not be completed later.
-  let demo = await seed(started, args.demo);
+  const demo = await seed(started, args.demo);
   const realCalls = await addReal(started);
-  // A simulated model that is called at a real provider now is none to try without a charge.
-  if (realCalls.length > 0) demo = await seed(started, args.demo);
+  // Requests for a demo model that a real provider serves now would be charged.
+  const demoModel = demo.apiKey !== null && realCalls.length > 0 ? await findDemoModel(started) : demo.model;
   if (stopping.signal.aborted) await end(started);
   system = started;
   system.announce(demo.apiKey);
@@ -55,7 +55,7 @@ try {
     isDefaultState,
     mailboxUrl,
     demoPassword: demo.password,
-    demoModel: demo.model,
+    demoModel,
     realCalls,
     members,
   };

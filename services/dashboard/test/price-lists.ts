@@ -54,6 +54,36 @@ export const MODELS_DEV = {
       'old-form': { cost: { input: 1.25, output: 10, context_over_200k: { input: 2.5, output: 15 } } },
     },
   },
+  openrouter: {
+    models: {
+      'acme/small-1': {
+        name: 'Small 1',
+        last_updated: '2026-10-30',
+        limit: { context: 128_000, output: 8_192 },
+        modalities: { input: ['text'], output: ['text'] },
+        cost: { input: 0.2, output: 0.8, cache_read: 0.02 },
+      },
+      'anthropic/claude-opus-5.5': {
+        name: 'Claude Opus 5.5',
+        cost: { input: 4, output: 20, cache_read: 0.2, cache_write: 5 },
+      },
+      'acme/painter': { modalities: { output: ['image'] }, cost: { input: 1, output: 1 } },
+      'acme/free:free': { name: 'Free', last_updated: 'soon', cost: { input: 0, output: 0 } },
+    },
+  },
+  'amazon-bedrock': {
+    models: {
+      'us.anthropic.claude-opus-5-5-v1:0': { cost: { input: 4.4, output: 22, cache_read: 0.22, cache_write: 5.5 } },
+      'openai.gpt-oss-120b-1:0': { cost: { input: 0.15, output: 0.6 } },
+    },
+  },
+  'google-vertex-anthropic': { models: { 'claude-opus-5-5@default': { cost: { input: 4, output: 20 } } } },
+  azure: {
+    models: {
+      'gpt-6-sol': { cost: { input: 2, output: 10 }, limit: { context: 1_050_000, output: 128_000 } },
+      'claude-opus-5-5': { cost: { input: 4, output: 20 } },
+    },
+  },
   'google-vertex': { models: { 'gemini-3.5-flash': { cost: { input: 1.5, output: 9 } } } },
 };
 
@@ -125,6 +155,35 @@ export const LITELLM = {
     input_cost_per_token: 4e-7,
     output_cost_per_token: 1.6e-6,
   },
+  'gpt-5-search': {
+    litellm_provider: 'openai',
+    mode: 'responses',
+    max_input_tokens: '400000',
+    max_output_tokens: 128000,
+    input_cost_per_token: 1.25e-6,
+    output_cost_per_token: 1e-5,
+    search_context_cost_per_query: { search_context_size_low: 0.01, search_context_size_medium: 0.0125 },
+    file_search_cost_per_1k_calls: 2.5,
+  },
+  'perplexity/sonar': {
+    litellm_provider: 'perplexity',
+    mode: 'chat',
+    input_cost_per_token: 1e-6,
+    output_cost_per_token: 1e-6,
+    search_context_cost_per_query: {
+      search_context_size_low: 0.005,
+      search_context_size_medium: 0.008,
+      search_context_size_high: 0.012,
+    },
+  },
+  'azure/us/gpt-4.1-mini-2025-04-14': { litellm_provider: 'azure', input_cost_per_token: 1, output_cost_per_token: 1 },
+  'azure_ai/claude-opus-5-5': { litellm_provider: 'azure_ai', input_cost_per_token: 4e-6, output_cost_per_token: 2e-5 },
+  'vertex_ai/claude-opus-5-5': {
+    litellm_provider: 'vertex_ai-anthropic_models',
+    input_cost_per_token: 4e-6,
+    output_cost_per_token: 2e-5,
+  },
+  'dall-e-9': { litellm_provider: 'openai', mode: 'image_generation', input_cost_per_token: 1 },
   'text-embedding-3-small': { litellm_provider: 'openai', mode: 'embedding', input_cost_per_token: 2e-8 },
   'by-range': {
     litellm_provider: 'openai',

@@ -30,6 +30,13 @@ test.each<[string, string[], string[], NodeJS.ProcessEnv, RegExp]>([
   ['a missing key', ['openai'], [], {}, /^--provider openai: OPENAI_API_KEY is not set: put its key there/],
   ['an empty key', ['openai'], [], { OPENAI_API_KEY: ' ' }, /OPENAI_API_KEY is not set/],
   ['parameters that it needs', ['azure-openai'], [], KEYS, /needs an address or parameters of yours/],
+  [
+    'one without bundled models',
+    ['openrouter'],
+    [],
+    { OPENROUTER_API_KEY: 'd' },
+    /providers add openrouter --from provider --models/,
+  ],
   ['an address of another', ['openai'], ['xai=http://127.0.0.1:1'], KEYS, /^--provider-url xai=/],
   ['what is no address', ['openai'], ['openai=nowhere'], KEYS, /<profile>=<address>/],
 ])('%s is refused in words', (_name, names, urls, env, reason) => {

@@ -1,6 +1,6 @@
 import { PROFILES } from '@gateway/catalog/profiles';
 import type { SourceView } from '@gateway/contracts/operator';
-import { runOperatorCommand } from '@gateway/dashboard/operator-cli';
+import { cheapestFirst, hasBundledModels, runOperatorCommand } from '@gateway/dashboard/operator-cli';
 import { DEMO_PROVIDERS } from './demo-catalog.js';
 
 /** A provider that `--provider` names. */
@@ -58,6 +58,12 @@ export function realProviders(
         `--provider ${name}: it needs an address or parameters of yours: start without it, then ` +
           `npm run operator -- providers add ${name} (docs/providers.md)`,
       );
+    else if (!hasBundledModels(profile))
+      problems.push(
+        `--provider ${name}: no models of it come with the gateway: start without it, then ` +
+          `npm run operator -- providers add ${name} --from ${profile.base === null ? 'provider --base-url URL' : 'provider'} ` +
+          `--models NAME,NAME --apply (docs/providers.md)`,
+      );
     return [{ profile: name, id: `${name}-real`, keyEnv, baseUrl }];
   });
   return { providers, problems };
@@ -70,9 +76,9 @@ export interface OperatorTarget {
 }
 
 /**
- * Adds each provider with the models and prices of the bundled list, tells what a test call of it
- * came to, and switches simulated sources of the same models off. A provider that is refused is
- * told too; the others are added all the same.
+ * Adds each provider with the models and prices of the bundled list, prints the result of a test
+ * request, and switches off simulated sources of the models that work. A provider that is refused
+ * or fails its test does not stop the others.
  */
 export async function addRealProviders(
   target: OperatorTarget,
@@ -82,10 +88,12 @@ export async function addRealProviders(
 ): Promise<RealCall[]> {
   const calls: RealCall[] = [];
   for (const provider of providers) {
-    await addProvider(target, provider, env, log);
-    const sources = (await sourcesOf(target, '')).filter(({ providerId }) => providerId === provider.id);
+    if (!(await addProvider(target, provider, env, log))) continue;
+    const sources = (await sourcesOf(target, '')).filter(
+      ({ providerId, enabled }) => enabled && providerId === provider.id,
+    );
     for (const { modelId } of sources) await switchSimulatedOff(target, modelId);
-    const first = firstCall(provider.profile, sources);
+    const first = firstCall(provider.profile, cheapestFirst(sources));
     if (first !== null) calls.push(first);
   }
   return calls;
@@ -96,7 +104,7 @@ async function addProvider(
   { profile, id, keyEnv, baseUrl }: RealProvider,
   env: NodeJS.ProcessEnv,
   log: (line: string) => void,
-): Promise<void> {
+): Promise<boolean> {
   log(`adding ${profile}, with the models and prices of the bundled list`);
   const line = [
     ...['providers', 'add', profile, '--id', id, '--below-cost', '--apply'],
@@ -107,9 +115,10 @@ async function addProvider(
   const keep = (text: string): void => void (said += text);
   const all = { ...env, GATEWAY_OPERATOR_URL: operatorUrl, GATEWAY_OPERATOR_TOKEN: operatorToken };
   const code = await runOperatorCommand(line, all, { out: keep, error: keep });
-  // Of what was added the test call is enough.
-  const tested = said.indexOf('\nsource ');
-  log(code === 2 || tested < 0 ? said.trim() : said.slice(tested + 1).trim());
+  // Of a provider that was added the result of the test is enough.
+  const [from, to] = [said.indexOf('\nsource '), said.indexOf('\n\nIn force on')];
+  log(code === 2 || from < 0 ? said.trim() : said.slice(from + 1, to < from ? undefined : to).trim());
+  return code === 0;
 }
 
 function firstCall(profile: string, sources: readonly SourceView[]): RealCall | null {

@@ -41,13 +41,7 @@ export interface DemoData {
  * services that own them. A system that has accounts is left as it is.
  */
 export async function seedDemo(system: LocalSystem, stateDirectory: string, force: boolean): Promise<DemoData> {
-  const bus = await connectBus({
-    url: system.addresses.natsUrlOf('dashboard'),
-    service: 'dashboard',
-    replica: 'seeder',
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-  });
-  try {
+  return withBus(system, async (bus) => {
     const { total } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
     const given = Object.values(system.servers).some((server) => server.resolver === 'url');
     if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system, stateDirectory);
@@ -62,6 +56,23 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     const demoProviderUrls = system.running().providerUrls;
     saveSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
     return { seeded: true, apiKey, password, model: await reachable(bus, system) };
+  });
+}
+
+/** Returns a demo model that the simulated provider serves at this moment; null: there is none. */
+export function findDemoModel(system: LocalSystem): Promise<string | null> {
+  return withBus(system, (bus) => reachable(bus, system));
+}
+
+async function withBus<T>(system: LocalSystem, use: (bus: Bus) => Promise<T>): Promise<T> {
+  const bus = await connectBus({
+    url: system.addresses.natsUrlOf('dashboard'),
+    service: 'dashboard',
+    replica: 'seeder',
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+  try {
+    return await use(bus);
   } finally {
     await bus.drain(1_000);
   }

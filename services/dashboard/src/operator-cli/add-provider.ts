@@ -1,4 +1,5 @@
 import {
+  APPLY_OBJECTS_MAX,
   scalars,
   type ApplyAnswer,
   type ModelView,
@@ -6,70 +7,103 @@ import {
   type ProviderView,
   type SourceView,
 } from '@gateway/contracts/operator';
-import { laterCosts, listedModelsOf, type ListedModel } from '../price-lists/bundled-list.js';
-import { planProvider, sourceIdOf, type PlannedModel } from '../price-lists/provider-document.js';
-import type { OperatorApi } from './operator-api.js';
+import { bundledPrices, laterCosts, type ListedModel } from '../price-lists/bundled-list.js';
+import { cheapestFirst } from '../price-lists/margins.js';
+import {
+  enabledSources,
+  planProvider,
+  type PlannedModel,
+  type ProviderRequest,
+} from '../price-lists/provider-document.js';
+import type { Gateway, OperatorApi } from './operator-api.js';
 import { readOptions, Unfit, type Output, type Program, type ProgramContext } from './program.js';
-import { credentialOf, markupOf, modelsOf, parametersOf } from './provider-options.js';
-import { readBundledList } from './read-list.js';
+import {
+  credentialOf,
+  filledIn,
+  givenCosts,
+  markupOf,
+  modelsRequest,
+  modelsToAdd,
+  parametersOf,
+  wantedModels,
+  type Offer,
+} from './provider-options.js';
+import { listInWords, readBundledList, readPriceList, readProvider, type ListPlace } from './read-list.js';
 import { testSource } from './test-source.js';
 import { belowCostInWords, marginInWords, pricesInWords } from './words.js';
 
-/** `providers add openai`: a provider with the models of the bundled list. */
+/** `providers add openai`: a provider with models of a list, or of its own. */
 export const ADD_PROVIDER: Program = {
   name: ['providers', 'add'],
   form:
-    'providers add <profile> [--key-env NAME | --no-key] [--models a,b | all] [--markup 20] [--id ID] ' +
-    '[--param region=eu-west-1]… [--base-url URL] [--below-cost] [--apply] [--no-test]',
+    'providers add <profile> [--from bundled|models.dev|litellm|provider [--file F | --list-url U]] ' +
+    '[--models a,b*,c=deployment | all] [--cost model=input/output[/cached[/write]]]… [--key-env NAME | --no-key] ' +
+    '[--markup 20] [--id ID] [--param region=eu-west-1]… [--base-url URL] [--below-cost] [--apply] [--no-test]',
   run: addProvider,
 };
 
-async function addProvider({ words, fields, api, env, to }: ProgramContext): Promise<number> {
+/** Models that are tried until one works: an account may not have the cheapest one. */
+const TESTED_MAX = 3;
+
+async function addProvider({ words, fields, file, api, env, gateway, to }: ProgramContext): Promise<number> {
   const options = readOptions(fields, {
     flags: ['no-key', 'apply', 'below-cost', 'no-test'],
-    values: ['key-env', 'id', 'models', 'param', 'markup', 'base-url'],
+    values: ['key-env', 'id', 'models', 'param', 'markup', 'base-url', 'from', 'list-url', 'cost'],
   });
   const profile = await profileNamed(api, words);
-  const providerId = options.one('id') ?? profile.id;
-  if (!scalars.objectId.safeParse(providerId).success) throw new Unfit(`--id ${providerId}: no id of a provider`);
-  const list = readBundledList();
-  const models = modelsOf(listedModelsOf(list, profile.id), profile, options.one('models'));
   const baseUrl = options.one('base-url');
   const parameters = parametersOf(profile, options.all('param'), baseUrl);
   const markup = markupOf(options.one('markup')) ?? 0n;
-  const there = await api.find<ProviderView>(`/providers/${providerId}`);
+  const address = filledIn(baseUrl ?? profile.base ?? '', parameters);
+  const wanted = wantedModels(options.one('models'));
   const key = { keyEnv: options.one('key-env'), noKey: options.flags.has('no-key') };
+  const from = options.one('from') ?? 'bundled';
+  if (from !== 'bundled' && options.one('models') === null)
+    throw new Unfit(`--from ${from}: name the models with --models a,b, the beginning of their names (a*), or all`);
+  const offer = await offerOf({
+    profile,
+    from,
+    place: { file, url: options.one('list-url') },
+    costs: givenCosts(options.all('cost')),
+    request: () => modelsRequest(profile, { parameters, baseUrl, credential: credentialOf(profile, key, env) }),
+    parameters,
+  });
+  const models = modelsToAdd(offer, wanted);
+
+  const sources = await api.list<SourceView>('/sources');
+  const { providerId, there } = await freeProvider(api, { profile, id: options.one('id'), address, sources });
   const keepsKey = key.keyEnv === null && there?.hasCredential === true;
   const credential = keepsKey ? null : credentialOf(profile, key, env);
-  if (there !== null && there.format !== profile.format)
-    throw new Unfit(`provider ${providerId} is there with format ${there.format}: choose another --id`);
-  const plan = planProvider({
+  const isTested = !options.flags.has('no-test');
+  const request: ProviderRequest = {
     profile,
     providerId,
     there,
     models,
-    modelsThere: await found(
-      models,
-      ({ id }) => id,
-      (id) => api.find<ModelView>(`/models/${id}`),
-    ),
-    sourcesThere: await found(
-      models,
-      ({ id }) => sourceIdOf(providerId, id),
-      (id) => api.find<SourceView>(`/sources/${id}`),
-    ),
+    modelsThere: await found(models, (id) => api.find<ModelView>(`/models/${id}`)),
+    sourcesThere: new Map(sources.map((source) => [source.id, source])),
     parameters,
     baseUrl,
     credential,
     markup,
-  });
+    enabled: !isTested,
+  };
+  const plan = planProvider(request);
+  if (plan.objects.length > APPLY_OBJECTS_MAX)
+    throw new Unfit(
+      `${plan.objects.length} objects are too many for one change, of at most ${APPLY_OBJECTS_MAX}: name fewer --models`,
+    );
   const tried = await api.post<ApplyAnswer>('/apply?dryRun=true', { objects: plan.objects });
-  to.out(`Prices of the bundled list, assembled on ${list.assembledOn}, in USD (of tokens: per million).\n`);
+  to.out(`${offer.dated}. Prices in USD, of tokens per million.\n`);
+  if (providerId !== profile.id && options.one('id') === null)
+    to.out(
+      `Provider ${profile.id} leads to another address and stays as it is; this one is ${providerId} (--id changes it).\n`,
+    );
   const change = new Map(tried.changes.map((one) => [`${one.kind} ${one.id}`, one.change]));
   to.out(`provider ${providerId} (${profile.name}): ${change.get(`provider ${providerId}`) ?? 'unchanged'}\n`);
   if (there !== null && credential !== null)
     to.out('  its credential is replaced, for all of its sources that have none of their own\n');
-  for (const model of plan.models) to.out(modelInWords(model, change));
+  for (const model of plan.models) to.out(modelInWords(model, change, sources));
   const below = plan.models.flatMap(({ listed, margin }) => belowCostInWords(listed.id, margin));
   for (const line of below) to.error(`${line}\n`);
 
@@ -78,16 +112,153 @@ async function addProvider({ words, fields, api, env, to }: ProgramContext): Pro
     return 0;
   }
   if (below.length > 0 && !options.flags.has('below-cost')) {
-    to.error('\nNothing is changed: prices are below cost. Change them, or say --below-cost.\n');
+    to.error('\nNothing is changed: prices are below cost. Change them, or use --below-cost.\n');
     return 1;
   }
-  const { inForce } = await api.post<ApplyAnswer>('/apply', { objects: plan.objects });
+  let { inForce } = await api.post<ApplyAnswer>('/apply', { objects: plan.objects });
   if (plan.later.length > 0) await api.post<ApplyAnswer>('/apply', { objects: plan.later });
-  sayWhatIsNext(to, inForce, plan.models);
-  const tested = plan.models[0];
-  if (tested === undefined || options.flags.has('no-test')) return 0;
-  to.out('\nA test call of one model (--no-test leaves it out):\n');
-  return (await testSource(api, tested.sourceId, to)) ? 0 : 1;
+  const disabled = disabledByUs(
+    plan.models,
+    sources.filter((source) => source.providerId === providerId),
+    wanted !== null,
+  );
+  let shown = cheapestOf(plan.models);
+  if (isTested) {
+    to.out('\nA test request to the cheapest model (--no-test leaves it out):\n');
+    const tested = await testUntilOneWorks(api, plan.models, to);
+    if (tested.working === null) {
+      for (const line of leftDisabled(disabled)) to.error(line);
+      return 1;
+    }
+    shown = [tested.working];
+    const enabled = disabled.filter(({ sourceId }) => !tested.unknown.includes(sourceId));
+    if (enabled.length > 0) {
+      ({ inForce } = await api.post<ApplyAnswer>('/apply', { objects: enabledSources(request, enabled) }));
+      to.out(`Enabled: ${enabled.map(({ sourceId }) => sourceId).join(', ')}.\n`);
+    }
+  }
+  to.out(nextSteps(inForce, shown[0] ?? null, gateway, from));
+  return 0;
+}
+
+interface DatedOffer extends Offer {
+  /** The list and its age, for the first line. */
+  readonly dated: string;
+}
+
+/** Reads what `--from` names. @throws Unfit */
+async function offerOf({
+  profile,
+  from,
+  place,
+  costs,
+  request,
+  parameters,
+}: {
+  profile: ProviderProfile;
+  from: string;
+  place: ListPlace;
+  costs: Offer['costs'];
+  request: () => ReturnType<typeof modelsRequest>;
+  parameters: Readonly<Record<string, string>>;
+}): Promise<DatedOffer> {
+  const bundled = readBundledList();
+  const known = [...new Set(bundled.models.map(({ id }) => id))];
+  const common = { profile, costs, known };
+  if (from === 'provider') {
+    if (place.file !== null || place.url !== null)
+      throw new Unfit('--from provider reads the provider: --file and --list-url do not fit');
+    const { url, headers } = request();
+    const listed = bundledPrices(bundled);
+    const models = (await readProvider(url, headers)).map((model) => ({
+      ...model,
+      costs: model.costs ?? listed.find({ profile: profile.id, upstreamModel: model.model, parameters }),
+    }));
+    return { ...common, models, from: url, dated: `Models of ${url}, as of now` };
+  }
+  const dated = await readPriceList(from, place);
+  const models = dated.list.models({ profile: profile.id, parameters });
+  const name = from === 'bundled' ? 'the bundled list' : `the list ${from}`;
+  return { ...common, models, from: name, dated: listInWords(dated, Date.now()) };
+}
+
+/**
+ * Returns the provider to add to: the named one or the profile's. A provider with the profile's ID
+ * whose sources lead elsewhere, such as to a simulation, never gets the key; `<profile>-real` is
+ * used instead.
+ * @throws Unfit where the named one leads elsewhere too
+ */
+async function freeProvider(
+  api: OperatorApi,
+  {
+    profile,
+    id,
+    address,
+    sources,
+  }: { profile: ProviderProfile; id: string | null; address: string; sources: readonly SourceView[] },
+): Promise<{ readonly providerId: string; readonly there: ProviderView | null }> {
+  const usual = id ?? profile.id;
+  if (!scalars.objectId.safeParse(usual).success) throw new Unfit(`--id ${usual}: no id of a provider`);
+  for (const providerId of id === null ? [usual, `${profile.id}-real`] : [usual]) {
+    const there = await api.find<ProviderView>(`/providers/${providerId}`);
+    if (there === null) return { providerId, there };
+    const foreign = sources.find((one) => one.providerId === providerId && !isOf(one, profile, address));
+    if (there.format === profile.format && foreign === undefined) return { providerId, there };
+    if (id !== null || providerId !== usual)
+      throw new Unfit(
+        foreign === undefined
+          ? `provider ${providerId} is there with format ${there.format}: choose another --id`
+          : `provider ${providerId} is there, and its source ${foreign.id} leads to ${foreign.baseUrl}: choose another --id`,
+      );
+  }
+  throw new Unfit(`choose an --id for ${profile.id}`);
+}
+
+function isOf({ profile, baseUrl }: SourceView, own: ProviderProfile, address: string): boolean {
+  if (profile !== own.id) return false;
+  return !URL.canParse(baseUrl) || !URL.canParse(address) || new URL(baseUrl).origin === new URL(address).origin;
+}
+
+/** Chat models first, by what a short request costs. */
+function cheapestOf(models: readonly PlannedModel[]): PlannedModel[] {
+  const byCost = cheapestFirst(models.map((planned) => ({ planned, costs: planned.listed.costs })));
+  const all = byCost.map(({ planned }) => planned);
+  return [...all.filter(({ listed }) => listed.kind === 'chat'), ...all.filter(({ listed }) => listed.kind !== 'chat')];
+}
+
+/** Tests models until one works, as long as the provider only lacks the model. */
+async function testUntilOneWorks(
+  api: OperatorApi,
+  models: readonly PlannedModel[],
+  to: Output,
+): Promise<{ readonly working: PlannedModel | null; readonly unknown: readonly string[] }> {
+  const unknown: string[] = [];
+  for (const planned of cheapestOf(models).slice(0, TESTED_MAX)) {
+    const { works, calls } = await testSource(api, planned.sourceId, to);
+    if (works) return { working: planned, unknown };
+    if (!calls.some(({ finding }) => finding === 'model' || finding === 'path')) break;
+    unknown.push(planned.sourceId);
+  }
+  return { working: null, unknown };
+}
+
+/**
+ * Returns the sources that a working test enables: new ones, and those that an earlier test left
+ * disabled. An operator may have disabled a source on purpose, so that one of a provider that
+ * serves others is enabled only if it is named.
+ */
+function disabledByUs(models: readonly PlannedModel[], own: readonly SourceView[], isNamed: boolean): PlannedModel[] {
+  const serves = own.some(({ enabled }) => enabled);
+  return models.filter(({ sourceThere }) => sourceThere === null || (!sourceThere.enabled && (isNamed || !serves)));
+}
+
+function leftDisabled(disabled: readonly PlannedModel[]): string[] {
+  if (disabled.length === 0) return [];
+  return [
+    `\nDisabled until a test works: ${disabled.map(({ sourceId }) => sourceId).join(', ')}.\n`,
+    'Correct what the test reports, for example the key in its variable, and run the same command again with ' +
+      '--key-env NAME: it replaces the key, tests and enables them.\n',
+  ];
 }
 
 async function profileNamed(api: OperatorApi, words: readonly string[]): Promise<ProviderProfile> {
@@ -98,34 +269,62 @@ async function profileNamed(api: OperatorApi, words: readonly string[]): Promise
   throw new Unfit(`name one profile: ${data.map((one) => one.id).join(', ')}`);
 }
 
-/** The objects that are there already, by id. */
+/** The objects that are there already, by ID. */
 async function found<T>(
   models: readonly ListedModel[],
-  idOf: (model: ListedModel) => string,
   find: (id: string) => Promise<T | null>,
 ): Promise<Map<string, T>> {
   const all = new Map<string, T>();
-  for (const id of new Set(models.map(idOf))) {
+  for (const id of new Set(models.map((model) => model.id))) {
     const one = await find(id);
     if (one !== null) all.set(id, one);
   }
   return all;
 }
 
-function modelInWords(model: PlannedModel, change: ReadonlyMap<string, string>): string {
-  const { listed, sourceId, prices, margin, isModelThere, isSourceThere } = model;
+function modelInWords(
+  model: PlannedModel,
+  change: ReadonlyMap<string, string>,
+  sources: readonly SourceView[],
+): string {
+  const { listed, sourceId, prices, margin, isModelThere, sourceThere } = model;
+  const others = sources.filter((one) => one.modelId === listed.id && one.id !== sourceId && one.enabled);
+  const source =
+    sourceThere === null
+      ? (change.get(`source ${sourceId}`) ?? 'unchanged')
+      : sourceThere.enabled
+        ? 'exists, unchanged'
+        : 'exists, disabled';
   const lines = [
     `model ${listed.id} (${listed.displayName}): ${change.get(`model ${listed.id}`) ?? 'unchanged'}`,
     prices === null
-      ? '  it has no price, so it is not sold: put one'
+      ? '  it has no price, so it is not sold: set one'
       : `  price ${pricesInWords(prices)}${isModelThere ? ' (stays)' : ''}`,
     `  cost ${pricesInWords(listed.costs)} (read ${listed.date})`,
+    ...(listed.computed.length === 0 ? [] : [`  not in the list and computed: ${listed.computed.join(', ')}`]),
     ...datesInWords(listed),
     ...(prices === null ? [] : [`  ${marginInWords(margin)}`]),
     ...(listed.note === undefined ? [] : [`  note: ${listed.note}`]),
-    `  source ${sourceId}: ${isSourceThere ? 'is there, stays as it is' : (change.get(`source ${sourceId}`) ?? 'unchanged')}`,
+    `  source ${sourceId}${listed.model === listed.id.slice(listed.id.indexOf('/') + 1) ? '' : ` (${listed.model})`}: ${source}`,
+    ...(others.length === 0 ? [] : [`  also served by ${others.map(({ id }) => id).join(', ')}`]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function nextSteps(inForce: boolean, model: PlannedModel | null, gateway: Gateway | null, from: string): string {
+  const [endpoint = '/v1/chat/completions'] = model?.listed.endpoints ?? [];
+  const body = JSON.stringify({ model: model?.listed.id ?? '', ...(CONTENT[endpoint] ?? CHAT) });
+  const url = gateway?.url ?? '<address of the gateway>';
+  const key = gateway?.apiKey ?? '<API key>';
+  return [
+    '',
+    inForce ? 'In force on every replica.' : 'Changed; replicas that have not said so yet follow shortly.',
+    'Try next:',
+    `  curl ${url}${endpoint} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${body}'`,
+    '  npm run operator -- sources test <source>',
+    `  npm run operator -- prices compare --from ${from === 'provider' ? 'bundled' : from}`,
+    '',
+  ].join('\n');
 }
 
 /** What changes on a day that is known. */
@@ -140,22 +339,10 @@ function datesInWords(listed: ListedModel): string[] {
   ];
 }
 
-function sayWhatIsNext(to: Output, inForce: boolean, models: readonly PlannedModel[]): void {
-  const first = models.find(({ prices }) => prices !== null) ?? models[0];
-  const [endpoint = '/v1/chat/completions'] = first?.listed.endpoints ?? [];
-  const content = endpoint === '/v1/embeddings' || endpoint === '/v1/responses' ? { input: 'Say hello.' } : CHAT;
-  const body = JSON.stringify({ model: first?.listed.id ?? '', ...content });
-  to.out(
-    [
-      '',
-      inForce ? 'In force on every replica.' : 'Changed; replicas that have not said so yet follow shortly.',
-      'Try next:',
-      `  curl <address of the gateway>${endpoint} -H 'authorization: Bearer <API key>' -H 'content-type: application/json' -d '${body}'`,
-      '  npm run operator -- sources test <source>',
-      '  npm run operator -- prices compare --from bundled',
-      '',
-    ].join('\n'),
-  );
-}
-
-const CHAT = { max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] };
+/** Without an output limit where the format needs none: reasoning models refuse `max_tokens`. */
+const CHAT = { messages: [{ role: 'user', content: 'Say hello.' }] };
+const CONTENT: Readonly<Record<string, object>> = {
+  '/v1/embeddings': { input: 'Say hello.' },
+  '/v1/responses': { input: 'Say hello.' },
+  '/v1/messages': { max_tokens: 1_024, ...CHAT },
+};

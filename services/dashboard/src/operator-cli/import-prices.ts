@@ -8,9 +8,10 @@ import {
 } from '@gateway/contracts/operator';
 import { compareWithList, type ModelComparison, type SourceComparison } from '../price-lists/compare.js';
 import { differences, plain } from '../price-lists/prices.js';
+import { pick } from '../price-lists/provider-document.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { markupOf } from './provider-options.js';
-import { readPriceList } from './read-list.js';
+import { listInWords, readPriceList } from './read-list.js';
 import { belowCostInWords, differencesInWords, marginInWords, pricesInWords } from './words.js';
 
 const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
@@ -35,15 +36,15 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
   const values = ['from', 'list-url', 'provider', 'markup'];
   const options = readOptions(fields, { flags: ['below-cost', ...flags], values });
   const markup = markupOf(options.one('markup'));
-  const list = await readPriceList(options.one('from'), { file, url: options.one('list-url') });
+  const dated = await readPriceList(options.one('from'), { file, url: options.one('list-url') });
   const { sources, models } = compareWithList({
     sources: await api.list<SourceView>('/sources'),
     models: await api.list<ModelView>('/models'),
-    list,
+    list: dated.list,
     provider: options.one('provider'),
     markup,
   });
-  to.out(`List ${list.format}${list.date === null ? '' : ` of ${list.date}`}; USD, of tokens per million.\n`);
+  to.out(`${listInWords(dated, Date.now())}. Prices in USD, of tokens per million.\n`);
   for (const one of sources) to.out(`source ${one.source.id}: ${sourceInWords(one)}\n`);
   for (const one of models) to.out(modelInWords(one));
   const below = models.flatMap(({ model, margin }) => belowCostInWords(model.id, margin));
@@ -92,8 +93,4 @@ function sourceObject({ source, after }: SourceComparison): object {
 function modelObject({ model, after }: ModelComparison): object {
   const spec = pick(model, Object.keys(modelSpec.shape));
   return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : plain(after) } };
-}
-
-function pick(from: object, names: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }

@@ -8,9 +8,17 @@ const PAGE_LIMIT = 200;
 /** Objects of one list that a program reads. */
 const LIST_MAX = 20_000;
 
+/** Where requests go, and a key for them; null: there is no demo key. */
+export interface Gateway {
+  readonly url: string;
+  readonly apiKey: string | null;
+}
+
 export interface Target {
   readonly url: string;
   readonly token: string;
+  /** Of a local system. */
+  readonly gateway: Gateway | null;
 }
 export interface Question {
   readonly method: string;
@@ -44,7 +52,8 @@ export function targetOf({ options }: Pick<Arguments, 'options'>, env: NodeJS.Pr
   const token = given.token ?? running?.operatorToken;
   if (!url || !token) throw new Error('where the operator API is, or its token, is not known');
   const base = url.replace(/\/+$/, '');
-  return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token };
+  const gateway = running?.edgeUrl === undefined ? null : { url: running.edgeUrl, apiKey: running.demoApiKey ?? null };
+  return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token, gateway };
 }
 
 /** Without the line break at its end. */
@@ -52,9 +61,16 @@ function tokenOf(file: string | undefined): string | undefined {
   return file === undefined ? undefined : readFileSync(file, 'utf8').trim();
 }
 
-function runningSystem(state: string): { operatorUrl?: string; operatorToken?: string } | null {
+interface RunningSystem {
+  readonly operatorUrl?: string;
+  readonly operatorToken?: string;
+  readonly edgeUrl?: string;
+  readonly demoApiKey?: string | null;
+}
+
+function runningSystem(state: string): RunningSystem | null {
   try {
-    return JSON.parse(readFileSync(join(state, 'running.json'), 'utf8')) as { operatorUrl?: string };
+    return JSON.parse(readFileSync(join(state, 'running.json'), 'utf8')) as RunningSystem;
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import type { OperatorApi } from './operator-api.js';
+import type { Gateway, OperatorApi } from './operator-api.js';
 import type { Arguments } from './read-arguments.js';
 
 export interface Output {
@@ -15,6 +15,8 @@ export interface ProgramContext {
   readonly file: string | null;
   readonly api: OperatorApi;
   readonly env: NodeJS.ProcessEnv;
+  /** The gateway of a local system, for commands to paste; null: it is not known here. */
+  readonly gateway: Gateway | null;
   readonly to: Output;
 }
 

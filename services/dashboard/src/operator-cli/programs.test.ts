@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -26,6 +26,16 @@ const VERTEX = {
 };
 const VLLM = { ...PROFILE, id: 'vllm', name: 'vLLM', base: null, auth: [], keyVariable: null };
 const KEY = 'sk-of-the-provider-0123456789';
+/** As `providers add openai` makes it. */
+const OPENAI_SOURCE = {
+  ...SOURCE,
+  id: 'openai-gpt-6-luna',
+  modelId: 'openai/gpt-6-luna',
+  providerId: 'openai',
+  profile: 'openai',
+  baseUrl: PROFILE.base,
+};
+const WORKING = { ...SOURCE_TEST, works: true, calls: SOURCE_TEST.calls.slice(0, 1) };
 const NO_PRICE = { ...MODEL, prices: null };
 
 interface Applied {
@@ -47,13 +57,12 @@ beforeEach(() => {
   world.reset();
   world.scriptByName('catalog.list-profiles', () => ({ profiles: [PROFILE, AZURE, VERTEX, VLLM] }));
   for (const kind of ['provider', 'model', 'source']) world.refuseByName(`catalog.get-${kind}`, 'not_found');
+  stored({ sources: [] });
   // What was put is there.
   world.scriptByName('catalog.get-source', () =>
     applied().length === 0 ? { refused: { code: 'not_found', message: 'no', param: null } } : { source: SOURCE },
   );
-  world.scriptByName('edge.test-source', () => ({
-    test: { ...SOURCE_TEST, works: true, calls: SOURCE_TEST.calls.slice(0, 1) },
-  }));
+  world.scriptByName('edge.test-source', () => ({ test: WORKING }));
   world.scriptByName('catalog.apply', (body) => ({
     changes: (body as Applied).objects.map(({ kind, id }) => ({
       kind,
@@ -89,6 +98,10 @@ function applied(): Applied[] {
 function stored({ models = [MODEL], sources = [SOURCE] }: { models?: object[]; sources?: object[] }): void {
   world.scriptByName('catalog.list-models', () => ({ models, nextCursor: null }));
   world.scriptByName('catalog.list-sources', () => ({ sources, nextCursor: null }));
+}
+/** Sources that were tested, in order. */
+function tested(): unknown[] {
+  return world.asked.filter(({ name }) => name === 'edge.test-source').map(({ body }) => body['source']);
 }
 function listFile(name: string, value: unknown): string {
   const file = join(directory.path, name);
@@ -152,10 +165,122 @@ test('with --apply it is in force, with the credential of the named variable', a
     upstreamModel: 'gpt-6-luna',
     endpoints: ['/v1/chat/completions', '/v1/responses'],
     costs: { inputPerMillion: '0.10' },
+    enabled: false,
   });
   expect(source).not.toHaveProperty('sealedCredential');
-  expect(out).toContain('A test call of one model (--no-test leaves it out):\nsource src, called by edge-0:');
-  expect(world.asked.find(({ name }) => name === 'edge.test-source')?.body).toEqual({ source: 'mine-gpt-6-luna' });
+  expect(out).toContain('(--no-test leaves it out):\nsource src, called by edge-0:');
+  expect(out).not.toContain('max_tokens');
+  expect(tested()).toEqual(['mine-gpt-6-luna']);
+  const [, enabling, more] = applied();
+  expect(more).toBeUndefined();
+  expect(enabling?.objects.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['source mine-gpt-6-luna']);
+  expect(enabling?.objects[0]?.spec).toMatchObject({ enabled: true, upstreamModel: 'gpt-6-luna' });
+});
+
+test('providers add leaves sources disabled until a test works', async () => {
+  world.scriptByName('edge.test-source', () => ({ test: SOURCE_TEST }));
+  const line = 'providers add openai --models gpt-6-luna --key-env OTHER_KEY --markup 20 --apply';
+  const failed = await run(line, { OTHER_KEY: KEY });
+  expect(failed).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('Disabled until a test works: openai-gpt-6-luna.'),
+  });
+  expect(applied().flatMap(({ objects }) => objects.filter(({ kind }) => kind === 'source'))).toMatchObject([
+    { spec: { enabled: false } },
+  ]);
+
+  const left = { ...OPENAI_SOURCE, enabled: false };
+  world.scriptByName('catalog.get-provider', () => ({ provider: { ...PROVIDER, id: 'openai', hasCredential: true } }));
+  stored({ sources: [left] });
+  world.scriptByName('edge.test-source', () => ({ test: WORKING }));
+  const again = await run(line, { OTHER_KEY: KEY });
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Enabled: openai-gpt-6-luna.') });
+  expect(applied().at(-1)?.objects).toMatchObject([
+    { kind: 'source', id: 'openai-gpt-6-luna', spec: { enabled: true } },
+  ]);
+
+  // One that an operator disabled beside others stays so, unless it is named.
+  stored({ sources: [left, { ...OPENAI_SOURCE, id: 'openai-other' }] });
+  const all = await run('providers add openai --key-env OTHER_KEY --markup 20 --apply', { OTHER_KEY: KEY });
+  expect(all.out).toContain('source openai-gpt-6-luna: exists, disabled');
+  expect(all.out).not.toMatch(/Enabled: .*openai-gpt-6-luna\b/);
+  expect((await run(line, { OTHER_KEY: KEY })).out).toContain('Enabled: openai-gpt-6-luna.');
+});
+
+test('providers add never gives the key to a provider of that ID that leads elsewhere', async () => {
+  const simulated = { ...PROVIDER, id: 'openai', name: 'OpenAI (simulated)' };
+  world.scriptByName('catalog.get-provider', (body) =>
+    (body as { id: string }).id === 'openai'
+      ? { provider: simulated }
+      : { refused: { code: 'not_found', message: 'no', param: null } },
+  );
+  stored({ sources: [{ ...OPENAI_SOURCE, id: 'demo', profile: null, baseUrl: 'http://127.0.0.1:9001' }] });
+  const line = 'providers add openai --models gpt-6-luna --markup 20 --apply';
+  const { code, out } = await run(line, { OPENAI_API_KEY: KEY });
+  expect(code).toBe(0);
+  expect(out).toContain('Provider openai leads to another address and stays as it is; this one is openai-real');
+  expect(out).toContain('also served by demo');
+  const [provider, , source] = applied()[0]?.objects ?? [];
+  expect([provider?.id, source?.id]).toEqual(['openai-real', 'openai-real-gpt-6-luna']);
+  expect(openSealed(provider?.sealedCredential ?? '', 'provider:openai-real', SOURCE_KEYS)).toBe(KEY);
+  const named = await run(`${line} --id openai`, { OPENAI_API_KEY: KEY });
+  expect(named).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('leads to http://127.0.0.1:9001: choose another --id'),
+  });
+});
+
+test('providers add tests the cheapest chat model, then the next if it is missing', async () => {
+  const [call] = SOURCE_TEST.calls;
+  const answers = [{ ...SOURCE_TEST, calls: [{ ...call, finding: 'model', text: 'not here' }] }, WORKING];
+  world.scriptByName('edge.test-source', () => ({ test: answers.shift() }));
+  const models = 'gpt-6-astra,gpt-6-sol,gpt-6-luna,text-embedding-3-small';
+  const { code, out } = await run(`providers add openai --no-key --models ${models} --apply`);
+  expect(code).toBe(0);
+  expect(tested()).toEqual(['openai-gpt-6-luna', 'openai-gpt-6-sol']);
+  const enabled = applied()
+    .at(-1)
+    ?.objects.map(({ id }) => id);
+  expect(enabled).toEqual(['openai-gpt-6-astra', 'openai-gpt-6-sol', 'openai-text-embedding-3-small']);
+  expect(out).toContain('"model":"openai/gpt-6-sol"');
+});
+
+test('providers add takes the names of Azure deployments, also several of one model', async () => {
+  const models = 'gpt-6-sol=prod-chat,gpt-6-sol=spare,gpt-6-luna';
+  const line = `providers add azure-openai --no-key --param resource=mine --models ${models} --no-test --apply`;
+  const { code, out } = await run(line);
+  expect(code).toBe(0);
+  expect(out).toContain('source azure-openai-prod-chat (prod-chat): created');
+  const objects = applied()[0]?.objects ?? [];
+  expect(
+    objects.map(({ kind, id, spec }) => [kind, id, spec['modelId'], spec['upstreamModel'], spec['enabled']]),
+  ).toEqual([
+    ['provider', 'azure-openai', undefined, undefined, undefined],
+    ['model', 'openai/gpt-6-sol', undefined, undefined, undefined],
+    ['model', 'openai/gpt-6-luna', undefined, undefined, undefined],
+    ['source', 'azure-openai-prod-chat', 'openai/gpt-6-sol', 'prod-chat', true],
+    ['source', 'azure-openai-spare', 'openai/gpt-6-sol', 'spare', true],
+    ['source', 'azure-openai-gpt-6-luna', 'openai/gpt-6-luna', 'gpt-6-luna', true],
+  ]);
+});
+
+test('providers add prints a complete request where it knows the running gateway', async () => {
+  const state = { operatorUrl: world.dashboard.operatorUrl, operatorToken: ROOT_TOKEN };
+  listFile('running.json', { ...state, edgeUrl: 'http://127.0.0.1:8080', demoApiKey: 'sk-demo' });
+  let out = '';
+  const line = [
+    'providers',
+    'add',
+    'openai',
+    '--no-key',
+    '--models',
+    'gpt-6-luna',
+    '--apply',
+    '--state',
+    directory.path,
+  ];
+  expect(await runOperatorCommand(line, {}, { out: (text) => void (out += text), error: () => undefined })).toBe(0);
+  expect(out).toContain("curl http://127.0.0.1:8080/v1/chat/completions -H 'authorization: Bearer sk-demo'");
 });
 
 test('what the test call finds is the answer of the command; without --apply and with --no-test there is none', async () => {
@@ -175,9 +300,9 @@ test("a provider's credential stays unless one is named, and is then that of all
   expect((await run(line)).code).toBe(0);
   const { code, out } = await run(`${line} --key-env OTHER_KEY`, { OTHER_KEY: KEY });
   expect([code, out]).toEqual([0, expect.stringContaining('its credential is replaced, for all of its sources')]);
-  const [first, second] = applied();
+  const [first, , second] = applied();
   expect(first?.objects.map(({ kind }) => kind)).toEqual(['model', 'source']);
-  expect(second?.objects.map(({ kind }) => kind)).toEqual(['provider', 'model']);
+  expect(second?.objects.map(({ kind }) => kind)).toEqual(['provider', 'model', 'source']);
   expect(second?.objects[0]?.spec).toEqual({ name: 'Ours', format: 'openai', auth: { type: 'bearer' } });
 });
 
@@ -215,6 +340,114 @@ test('what is there stays as it is, and a price of it below cost is named', asyn
   expect(applied()[0]?.objects.map(({ kind }) => kind)).toEqual(['source']);
 });
 
+const OPENROUTER = {
+  ...PROFILE,
+  id: 'openrouter',
+  name: 'OpenRouter',
+  base: 'https://openrouter.example',
+  keyVariable: 'OPENROUTER_API_KEY',
+};
+const BEDROCK = {
+  ...PROFILE,
+  id: 'bedrock',
+  name: 'Bedrock',
+  base: 'https://{region}.example',
+  parameters: { region: 'r' },
+};
+const sourcesAdded = () =>
+  (applied()[0]?.objects ?? [])
+    .filter(({ kind }) => kind === 'source')
+    .map(({ id, spec }) => [id, spec['modelId'], spec['upstreamModel']]);
+
+test.each([
+  [
+    'openrouter --from models.dev --models acme/*,claude-opus-5-5',
+    MODELS_DEV,
+    [
+      ['openrouter-acme-small-1', 'acme/small-1', 'acme/small-1'],
+      ['openrouter-acme-free-free', 'acme/free:free', 'acme/free:free'],
+      ['openrouter-anthropic-claude-opus-5.5', 'anthropic/claude-opus-5-5', 'anthropic/claude-opus-5.5'],
+    ],
+  ],
+  [
+    'bedrock --param region=us-west-2 --from litellm --models all',
+    LITELLM,
+    [['bedrock-moonshotai.kimi-k2.5', 'moonshotai/kimi-k2.5', 'moonshotai.kimi-k2.5']],
+  ],
+  [
+    'vertex --from litellm --models gemini-3.5-flash',
+    LITELLM,
+    [['vertex-gemini-3.5-flash', 'google/gemini-3.5-flash', 'google/gemini-3.5-flash']],
+  ],
+  [
+    'azure-openai --param resource=mine --from models.dev --models gpt-6-sol=prod',
+    MODELS_DEV,
+    [['azure-openai-prod', 'openai/gpt-6-sol', 'prod']],
+  ],
+  ['openrouter --models acme/new --cost acme/new=1.5/6/0.15', null, [['openrouter-acme-new', 'acme/new', 'acme/new']]],
+])('providers add %s adds models of the list', async (given, list, expected) => {
+  world.scriptByName('catalog.list-profiles', () => ({ profiles: [OPENROUTER, BEDROCK, VERTEX, AZURE] }));
+  const file = list === null ? '' : ` --file ${listFile('list.json', list)}`;
+  const { code, error } = await run(`providers add ${given}${file} --no-key --markup 25 --apply --below-cost`);
+  expect([code, error]).toEqual([0, '']);
+  expect(sourcesAdded()).toEqual(expected);
+});
+
+test("providers add reads the provider's own models and marks their prices up", async () => {
+  const asked: unknown[] = [];
+  const models = {
+    data: [{ id: 'acme/small-1', pricing: { prompt: '0.0000002', completion: '0.0000008' } }, { id: 'acme/unknown' }],
+  };
+  const server = createServer((request, response) => {
+    asked.push([request.url, request.headers.authorization]);
+    response.end(JSON.stringify(models));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  world.scriptByName('catalog.list-profiles', () => ({ profiles: [OPENROUTER] }));
+  try {
+    const line = `providers add openrouter --from provider --base-url ${url} --markup 25 --apply`;
+    const added = await run(`${line} --models acme/small-1`, { OPENROUTER_API_KEY: KEY });
+    expect(added).toMatchObject({ code: 0, error: '' });
+    expect(added.out).toContain(`Models of ${url}/v1/models, as of now`);
+    expect(asked).toEqual([['/v1/models', `Bearer ${KEY}`]]);
+    const [, model, source] = applied()[0]?.objects ?? [];
+    expect([model?.spec, source?.spec]).toMatchObject([
+      { prices: { inputPerMillion: '0.25', outputPerMillion: '1.00' } },
+      { costs: { inputPerMillion: '0.20', outputPerMillion: '0.80' }, baseUrl: url },
+    ]);
+    const unpriced = await run(`${line} --models acme/unknown`, { OPENROUTER_API_KEY: KEY });
+    expect(unpriced).toMatchObject({ code: 2, error: expect.stringContaining('--cost acme/unknown=<input>/<output>') });
+    expect(await run(line, { OPENROUTER_API_KEY: KEY })).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('name the models'),
+    });
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+test('providers add prints the age of a list, and computes prices that it lacks', async () => {
+  const line = 'providers add openai --no-key --from litellm --models gpt-audio';
+  const gptAudio = {
+    litellm_provider: 'openai',
+    mode: 'chat',
+    input_cost_per_token: 2e-6,
+    cache_read_input_token_cost: 2e-7,
+    output_cost_per_token: 8e-6,
+    input_cost_per_token_priority: 4e-6,
+    output_cost_per_token_priority: 1.6e-5,
+  };
+  const file = listFile('old.json', { 'gpt-audio': gptAudio });
+  utimesSync(file, new Date('2026-07-24T10:00:00Z'), new Date('2026-07-24T10:00:00Z'));
+  const { out } = await run(`${line} --file ${file}`);
+  expect(out).toMatch(
+    /^List litellm of 2026-07-24, \d+ days old, by the date of its file\. Its prices may be out of date\./,
+  );
+  expect(out).toContain('not in the list and computed: priority cached input 0.40');
+});
+
 test("Google's key is read from the file that the variable names", async () => {
   const file = listFile('google.json', '{\n "type": "service_account"\n}');
   const line = 'providers add vertex --models gemini-3.8-flash --apply';
@@ -235,11 +468,16 @@ test.each([
   ['providers add openai --no-key --models gpt-0', /no model gpt-0; of OpenAI it has gpt-6-astra/],
   ['providers add openai --no-key --markup -5', /percent from 0/],
   ['providers add openai --no-key --param region=x', /no parameter region/],
+  ['providers add openai --no-key --from nonsense --models a', /--from is one of bundled/],
+  ['providers add openai --no-key --models a=', /name=deployment/],
+  ['providers add openai --no-key --models new --cost new=1', /input\/output/],
+  ['providers add openai --no-key --models gpt-6-luna --cost other=1/2', /name the model in --models too/],
   ['providers add openai --no-key --id a/b', /no id of a provider/],
   ['providers add openai --no-key --nonsense 1', /no option --nonsense/],
   ['providers add --apply openai', /--apply takes no value/],
   ['providers add azure-openai --no-key', /--param resource=… {3}name of the resource/],
-  ['providers add vllm', /no models of vLLM/],
+  ['providers add vllm', /no address of its own/],
+  ['providers add vllm --base-url http://127.0.0.1:1', /no models of vLLM: use --from models.dev, litellm or provider/],
   ['providers add vertex --key-env OPENAI_KEY_OF_NOBODY', /is not set here/],
   ['sources test', /name one source/],
   ['sources test a b', /name one source/],

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
-import type { ProviderProfile } from '@gateway/contracts/operator';
+import type { Endpoint } from '@gateway/contracts/messages';
+import { scalars, type ProviderProfile } from '@gateway/contracts/operator';
 import type { ListedModel } from '../price-lists/bundled-list.js';
+import { completeCosts } from '../price-lists/complete-costs.js';
 import { percentOf } from '../price-lists/decimal.js';
+import { catalogIdOf, upstreamNameOf } from '../price-lists/list-names.js';
+import { EMBEDS, NAME_LENGTH_MAX, type OfferedModel } from '../price-lists/price-list.js';
+import { plainOrNull, type Prices } from '../price-lists/prices.js';
+import type { AddedModel } from '../price-lists/provider-document.js';
 import { Unfit } from './program.js';
 
 const VARIABLE = /^[A-Z][A-Z0-9_]*$/;
@@ -27,11 +33,11 @@ export function credentialOf(
   if (noKey && keyEnv !== null) throw new Unfit('--key-env or --no-key, not both');
   if (noKey || (keyEnv === null && auth.length === 0)) return null;
   const variable = keyEnv ?? keyVariable;
-  if (variable === null) throw new Unfit(`${name} has no usual variable of a key: say --key-env NAME or --no-key`);
+  if (variable === null) throw new Unfit(`${name} has no usual variable of a key: use --key-env NAME or --no-key`);
   if (!VARIABLE.test(variable)) throw new Unfit('--key-env takes the name of a variable, and never the key itself');
   const value = env[variable]?.trim() ?? '';
   if (value === '')
-    throw new Unfit(`${variable} is not set here: set it, name another one with --key-env, or say --no-key`);
+    throw new Unfit(`${variable} is not set here: set it, name another one with --key-env, or use --no-key`);
   return auth[0]?.type === 'google' ? keyFile(value, variable) : value;
 }
 
@@ -54,7 +60,7 @@ export function parametersOf(
   given: readonly string[],
   baseUrl: string | null,
 ): Record<string, string> {
-  if (base === null && baseUrl === null) throw new Unfit(`${id} has no address of its own: say --base-url URL`);
+  if (base === null && baseUrl === null) throw new Unfit(`${id} has no address of its own: use --base-url URL`);
   const found: Record<string, string> = {};
   for (const text of given) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
@@ -74,23 +80,200 @@ export function parametersOf(
   return found;
 }
 
+/** `name`, `name*`, or `name=deployment`. */
+interface WantedModel {
+  readonly name: string;
+  /** Its name at the provider instead of the list's. */
+  readonly deployment: string | null;
+}
+
 /**
- * The listed models that are meant: all, or those with these names at the gateway or at the
- * provider.
+ * Reads `--models`: names separated by commas, each with the deployment's name where the operator
+ * gave it one; null: all.
  * @throws Unfit
  */
-export function modelsOf(
-  listed: readonly ListedModel[],
-  { endpoints, name }: ProviderProfile,
-  wanted: string | null,
-): ListedModel[] {
-  const served = listed.filter((model) => model.endpoints.some((endpoint) => Object.hasOwn(endpoints, endpoint)));
-  if (served.length === 0)
-    throw new Unfit(`the bundled list has no models of ${name}: put them with their prices with apply`);
-  if (wanted === null || wanted === 'all') return served;
-  return [...new Set(wanted.split(','))].map((text) => {
-    const found = served.find(({ id, model }) => [id, model, id.slice(id.indexOf('/') + 1)].includes(text));
-    if (found !== undefined) return found;
-    throw new Unfit(`the list has no model ${text}; of ${name} it has ${served.map(({ model }) => model).join(', ')}`);
+export function wantedModels(text: string | null): readonly WantedModel[] | null {
+  if (text === null || text === 'all') return null;
+  return [...new Set(text.split(','))].map((part) => {
+    const [, name = '', deployment = null] = /^([^=]+)(?:=(.+))?$/.exec(part) ?? [];
+    if (name === '' || part.endsWith('=') || (deployment !== null && name.endsWith('*')))
+      throw new Unfit(`--models ${part}: a name, name=deployment, or the beginning of names with * is expected`);
+    return { name, deployment };
   });
+}
+
+/**
+ * Reads `--cost model=input/output[/cached input[/cache write]]`, in USD of a million tokens.
+ * @throws Unfit
+ */
+export function givenCosts(texts: readonly string[]): ReadonlyMap<string, Prices> {
+  return new Map(
+    texts.map((text): [string, Prices] => {
+      const [, name = '', figures = ''] = /^(.+)=([^=]+)$/.exec(text) ?? [];
+      const [inputPerMillion = '', outputPerMillion = '', cachedInputPerMillion, cacheWritePerMillion, more] =
+        figures.split('/');
+      const costs = plainOrNull({ inputPerMillion, outputPerMillion, cachedInputPerMillion, cacheWritePerMillion });
+      if (name === '' || more !== undefined || costs === null)
+        throw new Unfit(
+          `--cost ${text}: model=input/output[/cached input[/cache write]] is expected, in USD of a million tokens`,
+        );
+      return [name, costs];
+    }),
+  );
+}
+
+export interface Offer {
+  readonly profile: ProviderProfile;
+  readonly models: readonly OfferedModel[];
+  /** What is offered, for messages: `the bundled list`. */
+  readonly from: string;
+  /** By the names of `--models`. */
+  readonly costs: ReadonlyMap<string, Prices>;
+  /** IDs that the catalog may have for the same models of other providers. */
+  readonly known: readonly string[];
+}
+
+/** Names of offered models in a message. */
+const SHOWN_MAX = 40;
+
+/**
+ * Returns the models to add: those that `--models` names, with what they cost. A model that the
+ * offer lacks needs its costs from the operator.
+ * @throws Unfit
+ */
+export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null): AddedModel[] {
+  const { profile, models, from, costs } = offer;
+  const served = models.filter((model) => endpointsFor(profile, model).length > 0);
+  const names = (all: readonly OfferedModel[]): string =>
+    all
+      .slice(0, SHOWN_MAX)
+      .map(({ model }) => model)
+      .join(', ') + (all.length > SHOWN_MAX ? ` and ${all.length - SHOWN_MAX} more` : '');
+  const unused = [...costs.keys()].find((name) => wanted?.every((one) => one.name !== name) ?? true);
+  if (unused !== undefined) throw new Unfit(`--cost ${unused}: name the model in --models too`);
+  if (served.length === 0 && wanted === null)
+    throw new Unfit(
+      `${from} has no models of ${profile.name}: use --from models.dev, litellm or provider, or name models with ` +
+        'their costs (--models NAME --cost NAME=1.50/6)',
+    );
+  const chosen = (wanted ?? [{ name: '*', deployment: null }]).flatMap(({ name, deployment }) => {
+    const found = served.filter((model) => isNamed(offer, model, name));
+    const cost = costs.get(name) ?? null;
+    if (found.length === 0 && cost === null)
+      throw new Unfit(
+        `${from} has no model ${name}${served.length === 0 ? '' : `; of ${profile.name} it has ${names(served)}`}. ` +
+          `With its costs any model can be added: --cost ${name}=<input>/<output>`,
+      );
+    const offered = found.length === 0 ? [unlisted(name)] : found;
+    return offered.map((model) => ({ name, model: { ...model, costs: cost ?? model.costs }, deployment }));
+  });
+  // Of all models of a provider those without a price are left out; one with its name is wanted.
+  const unpriced = chosen
+    .filter(({ name, model }) => model.costs === null && !name.endsWith('*'))
+    .map(({ model }) => model);
+  if (unpriced.length > 0)
+    throw new Unfit(
+      `${from} has no price of ${names(unpriced)}: give its costs in USD of a million tokens, ` +
+        unpriced
+          .slice(0, 3)
+          .map(({ model }) => `--cost ${model}=<input>/<output>`)
+          .join(' '),
+    );
+  const added = chosen.flatMap(({ model, deployment }) => addedModel(offer, model, deployment));
+  if (added.length === 0)
+    throw new Unfit(`${from} has no price of any model of ${profile.name}: use --models and --cost`);
+  return added.filter(({ sourceName }, at) => added.findIndex((one) => one.sourceName === sourceName) === at);
+}
+
+function isNamed({ profile, known }: Offer, { model }: OfferedModel, name: string): boolean {
+  const id = catalogIdOf(profile.id, model, known);
+  const all = [id, model, id.slice(id.indexOf('/') + 1)];
+  return name.endsWith('*') ? all.some((one) => one.startsWith(name.slice(0, -1))) : all.includes(name);
+}
+
+function unlisted(name: string): OfferedModel {
+  const kind = EMBEDS.test(name) ? 'embedding' : 'chat';
+  return {
+    model: name,
+    displayName: name.slice(0, NAME_LENGTH_MAX),
+    kind,
+    contextLength: null,
+    maxOutputTokens: null,
+    costs: null,
+  };
+}
+
+function endpointsFor({ endpoints }: ProviderProfile, offered: OfferedModel): Endpoint[] {
+  const { kind } = offered;
+  const own = 'endpoints' in offered ? (offered as ListedModel).endpoints : null;
+  return (Object.keys(endpoints) as Endpoint[]).filter((endpoint) =>
+    own === null
+      ? (endpoint === '/v1/embeddings') === (kind === 'embedding') && endpoint !== '/v1/completions'
+      : own.includes(endpoint),
+  );
+}
+
+/** Empty: its costs are not known, or the catalog cannot have its name. */
+function addedModel(offer: Offer, offered: OfferedModel, deployment: string | null): AddedModel[] {
+  const { profile, from, known } = offer;
+  const listed = 'id' in offered ? (offered as ListedModel) : null;
+  const id = listed?.id ?? catalogIdOf(profile.id, offered.model, known);
+  if (offered.costs === null || !scalars.modelId.safeParse(id).success) return [];
+  const isMessages = endpointsFor(profile, offered).includes('/v1/messages');
+  const { costs, computed } = completeCosts(offered.costs, { isMessages });
+  return [
+    {
+      ...(listed ?? {
+        ...offered,
+        source: from,
+        date: new Date().toISOString().slice(0, 10),
+      }),
+      id,
+      provider: profile.id,
+      model: deployment ?? upstreamNameOf(profile.id, offered.model),
+      endpoints: endpointsFor(profile, offered),
+      costs,
+      computed,
+      sourceName: deployment ?? (listed === null ? offered.model : id.slice(id.lastIndexOf('/') + 1)),
+    },
+  ];
+}
+
+/** Where the provider lists its models, and the headers that let the request in. @throws Unfit */
+export function modelsRequest(
+  profile: ProviderProfile,
+  {
+    parameters,
+    baseUrl,
+    credential,
+  }: { parameters: Readonly<Record<string, string>>; baseUrl: string | null; credential: string | null },
+): { readonly url: string; readonly headers: Record<string, string> } {
+  const { endpoints, auth, format, id } = profile;
+  const paths = Object.values(endpoints).map((path) => (typeof path === 'string' ? path : path.plain));
+  const path = paths.find((one) => MODELS_SIBLING.test(one));
+  const [way] = auth;
+  if (
+    path === undefined ||
+    path.includes('{model}') ||
+    (way !== undefined && way.type !== 'bearer' && way.type !== 'header')
+  )
+    throw new Unfit(`the models of ${id} cannot be read from the provider: use --from models.dev or litellm`);
+  const url = filledIn((baseUrl ?? profile.base ?? '') + path.replace(MODELS_SIBLING, '/models'), parameters);
+  const letIn: Record<string, string> =
+    credential === null || way === undefined
+      ? {}
+      : way.type === 'bearer'
+        ? { authorization: `Bearer ${credential}` }
+        : { [(way as { header: string }).header]: credential };
+  if (format === 'anthropic')
+    return { url: `${url}?limit=1000`, headers: { ...letIn, 'anthropic-version': '2023-06-01' } };
+  return { url, headers: letIn };
+}
+
+/** The list of models is next to these paths. */
+const MODELS_SIBLING = /\/(chat\/completions|messages)$/;
+
+/** Fills parameters into an address. */
+export function filledIn(address: string, parameters: Readonly<Record<string, string>>): string {
+  return address.replace(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole);
 }

@@ -1,8 +1,16 @@
 import { readFileSync, statSync } from 'node:fs';
-import { bundledList, bundledPrices, listOn, type BundledList } from '../price-lists/bundled-list.js';
+import type { ProviderProfile } from '@gateway/contracts/operator';
+import { bundledList, bundledPrices, listedModelsOf, listOn, type BundledList } from '../price-lists/bundled-list.js';
 import { readLitellm } from '../price-lists/litellm.js';
 import { readModelsDev } from '../price-lists/models-dev.js';
-import { LIST_FORMATS, WrongList, type ListFormat, type PriceList } from '../price-lists/price-list.js';
+import {
+  LIST_FORMATS,
+  WrongList,
+  type ListFormat,
+  type OfferedModel,
+  type PriceList,
+} from '../price-lists/price-list.js';
+import { readProviderModels } from '../price-lists/provider-models.js';
 import { Unfit } from './program.js';
 
 const BUNDLED = new URL('../../lists/models.json', import.meta.url);
@@ -24,25 +32,69 @@ function today(list: BundledList): BundledList {
   return listOn(list, new Date().toISOString().slice(0, 10));
 }
 
+/** Whether the bundled list has models that a profile serves. */
+export function hasBundledModels({ id, endpoints }: Pick<ProviderProfile, 'id' | 'endpoints'>): boolean {
+  const models = listedModelsOf(readBundledList(), id);
+  return models.some((model) => model.endpoints.some((endpoint) => Object.hasOwn(endpoints, endpoint)));
+}
+
 /**
  * A list from a file, from an address, or from where it is published. At most 64 MiB, there within
  * a minute; only over TLS, unless it comes from this machine.
  * @throws Unfit
  */
-export async function readPriceList(
-  format: string | null,
-  { file, url }: { readonly file: string | null; readonly url: string | null },
-): Promise<PriceList> {
+export async function readPriceList(format: string | null, { file, url }: ListPlace): Promise<DatedList> {
   const known = LIST_FORMATS.find((one) => one === format);
   if (known === undefined) throw new Unfit(`--from is one of ${LIST_FORMATS.join(', ')}`);
   if (file !== null && url !== null) throw new Unfit('--file or --list-url, not both');
   if (known === 'bundled') {
     if (url !== null) throw new Unfit('the bundled list comes from no address: --file reads another one');
-    return file === null ? bundledPrices(readBundledList()) : bundledFrom(parsed(textOfFile(file)));
+    const list = file === null ? bundledPrices(readBundledList()) : bundledFrom(parsed(textOfFile(file)));
+    return { list, changedMs: null };
   }
-  const text = file === null ? await fetched(url ?? ADDRESSES[known]) : textOfFile(file);
+  const { text, changedMs } =
+    file === null
+      ? await fetchText(url ?? ADDRESSES[known])
+      : { text: textOfFile(file), changedMs: statSync(file).mtimeMs };
   try {
-    return known === 'litellm' ? readLitellm(parsed(text)) : readModelsDev(parsed(text));
+    return { list: known === 'litellm' ? readLitellm(parsed(text)) : readModelsDev(parsed(text)), changedMs };
+  } catch (error) {
+    throw error instanceof WrongList ? new Unfit(error.message) : error;
+  }
+}
+
+export interface ListPlace {
+  readonly file: string | null;
+  readonly url: string | null;
+}
+export interface DatedList {
+  readonly list: PriceList;
+  /** Epoch milliseconds of the file's or the response's last change; null: not known. */
+  readonly changedMs: number | null;
+}
+
+const DAY_MS = 86_400_000;
+/** A list of this age gets a warning. Providers change prices about every month. */
+const OLD_DAYS = 30;
+
+/** `List litellm of 2026-07-24, 127 days old`. A list's own date counts before that of its file. */
+export function listInWords({ list, changedMs }: DatedList, nowMs: number): string {
+  const day = list.date ?? (changedMs === null ? null : new Date(changedMs).toISOString().slice(0, 10));
+  if (day === null) return `List ${list.format}; its age is not known: it has no date, and its server sent none`;
+  const days = Math.max(0, Math.floor((nowMs - Date.parse(day)) / DAY_MS));
+  const source = list.date === null ? ', by the date of its file' : '';
+  const warning = days > OLD_DAYS ? '. Its prices may be out of date' : '';
+  return `List ${list.format} of ${day}, ${days} ${days === 1 ? 'day' : 'days'} old${source}${warning}`;
+}
+
+/**
+ * Reads the models of a provider from its own API, with the key of this terminal.
+ * @throws Unfit
+ */
+export async function readProvider(url: string, headers: Readonly<Record<string, string>>): Promise<OfferedModel[]> {
+  const { text } = await fetchText(url, headers);
+  try {
+    return readProviderModels(parsed(text));
   } catch (error) {
     throw error instanceof WrongList ? new Unfit(error.message) : error;
   }
@@ -68,12 +120,15 @@ function parsed(text: string): unknown {
   }
 }
 
-async function fetched(address: string): Promise<string> {
+async function fetchText(
+  address: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly text: string; readonly changedMs: number | null }> {
   const url = URL.canParse(address) ? new URL(address) : null;
   const isPlain = url?.protocol === 'http:' && LOOPBACK.test(url.hostname);
   if (url === null || !(url.protocol === 'https:' || isPlain))
     throw new Unfit(`${address}: a list is read over https, or over http from this machine`);
-  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (response.status >= 300 && response.status < 400)
     throw new Unfit(`${address} leads to ${response.headers.get('location') ?? 'another address'}: name that one`);
   if (!response.ok) throw new Unfit(`${address} answered ${response.status}`);
@@ -84,5 +139,6 @@ async function fetched(address: string): Promise<string> {
     if (bytes > BYTES_MAX) throw new Unfit(`${address} has more than ${BYTES_MAX} bytes`);
     parts.push(part as Uint8Array);
   }
-  return Buffer.concat(parts).toString('utf8');
+  const changedMs = Date.parse(response.headers.get('last-modified') ?? '');
+  return { text: Buffer.concat(parts).toString('utf8'), changedMs: Number.isNaN(changedMs) ? null : changedMs };
 }

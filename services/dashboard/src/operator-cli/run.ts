@@ -9,6 +9,8 @@ import { TEST_SOURCE } from './test-source.js';
 import { readArguments, type Arguments } from './read-arguments.js';
 
 export type { Output };
+export { cheapestFirst } from '../price-lists/margins.js';
+export { hasBundledModels } from './read-list.js';
 
 /** Commands that are more than one request. */
 const PROGRAMS: readonly Program[] = [LIST_PROFILES, ADD_PROVIDER, COMPARE_PRICES, IMPORT_PRICES, TEST_SOURCE];
@@ -32,7 +34,8 @@ export async function runOperatorCommand(line: readonly string[], env: NodeJS.Pr
     if (program !== undefined) {
       const words = given.words.slice(program.name.length);
       const file = given.options.file ?? null;
-      return await program.run({ words, fields: given.fields, file, api: operatorApi(target), env, to });
+      const { gateway } = target;
+      return await program.run({ words, fields: given.fields, file, api: operatorApi(target), env, gateway, to });
     }
     const question = await questionOf(given, target);
     const response = await send(target, question, given.options['idempotency-key']);

@@ -11,15 +11,15 @@ export const TEST_SOURCE: Program = {
     readOptions(fields, { flags: [], values: [] });
     const [id, ...others] = words;
     if (id === undefined || others.length > 0) throw new Unfit('name one source: `sources list` shows them');
-    return (await testSource(api, id, to)) ? 0 : 1;
+    return (await testSource(api, id, to)).works ? 0 : 1;
   },
 };
 
-/** Tests a source and tells what was found. True: all of it works. */
-export async function testSource(api: OperatorApi, id: string, to: Output): Promise<boolean> {
+/** Tests a source and prints the result. */
+export async function testSource(api: OperatorApi, id: string, to: Output): Promise<SourceTestView> {
   const test = await api.post<SourceTestView>(`/sources/${encodeURIComponent(id)}/test`, {});
   to.out(testInWords(test));
-  return test.works;
+  return test;
 }
 
 function testInWords({ sourceId, edge, problem, calls, works }: SourceTestView): string {

@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { profileId, scalars } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { listNamesOf } from './list-names.js';
+import { listNamesOf, modelNamesOf } from './list-names.js';
 import type { PriceList } from './price-list.js';
 import { prices, type Prices } from './prices.js';
 
@@ -77,7 +77,14 @@ export function bundledPrices(list: BundledList): PriceList {
   return {
     format: 'bundled',
     date: list.assembledOn,
-    find: ({ profile, upstreamModel }) =>
-      listedModelsOf(list, profile).find(({ model }) => model === upstreamModel)?.costs ?? null,
+    find(wanted) {
+      const models = listedModelsOf(list, wanted.profile);
+      for (const name of modelNamesOf(wanted)) {
+        const found = models.find(({ model }) => model === name);
+        if (found !== undefined) return found.costs;
+      }
+      return null;
+    },
+    models: ({ profile }) => listedModelsOf(list, profile),
   };
 }

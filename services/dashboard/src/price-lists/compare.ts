@@ -85,10 +85,10 @@ function isMeant(source: SourceView, provider: string | null): boolean {
 
 /** A source without a profile is looked up under the id of its provider. */
 function compareSource(source: SourceView, list: PriceList, provider: string | null): SourceComparison {
-  const { profile, providerId, upstreamModel, parameters } = source;
+  const { profile, providerId, upstreamModel, modelId, parameters } = source;
   const before = source.costs === null ? null : plain(source.costs);
   const listed = isMeant(source, provider)
-    ? list.find({ profile: profile ?? providerId, upstreamModel, parameters })
+    ? list.find({ profile: profile ?? providerId, upstreamModel, modelId, parameters })
     : null;
   const after = listed === null ? before : mergeCosts(before, listed);
   return { source, before, after, isListed: listed !== null, isChanged: !samePrices(before, after) };

@@ -1,3 +1,5 @@
+import type { Wanted } from './price-list.js';
+
 /** How the lists call the provider of a profile. */
 interface ListNames {
   /** The profile under which the bundled list has its models; absent: its own. */
@@ -8,6 +10,12 @@ interface ListNames {
   readonly litellmPrefixes: readonly string[];
   /** What `litellm_provider` begins with in an entry that is meant. */
   readonly litellmProviders: readonly string[];
+  /** Names of the models that this profile serves; absent: all of the provider's. */
+  readonly serves?: RegExp;
+  /** What the provider wants before a name that a list has without a publisher. */
+  readonly upstreamPrefix?: string;
+  /** Publisher of models whose name has none; absent: the profile. */
+  readonly publisher?: string;
 }
 
 const named = (modelsDev: string, prefix: string, provider = prefix.replace('/', '')): ListNames => ({
@@ -15,7 +23,9 @@ const named = (modelsDev: string, prefix: string, provider = prefix.replace('/',
   litellmPrefixes: [prefix],
   litellmProviders: [provider],
 });
-const AZURE: ListNames = { ...named('azure', 'azure/'), bundled: 'azure-openai' };
+const AZURE: ListNames = { ...named('azure', 'azure/'), bundled: 'azure-openai', publisher: 'openai' };
+const CLAUDE = /(^|[./])claude/;
+const NOT_CLAUDE = /^(?!.*(^|[./])claude)/;
 const BEDROCK: ListNames = {
   modelsDev: ['amazon-bedrock'],
   litellmPrefixes: ['bedrock/{region}/', ''],
@@ -25,19 +35,40 @@ const BEDROCK: ListNames = {
 const LIST_NAMES: Readonly<Record<string, ListNames>> = {
   openai: named('openai', '', 'openai'),
   anthropic: named('anthropic', '', 'anthropic'),
-  gemini: named('google', 'gemini/'),
-  vertex: { modelsDev: ['google-vertex'], litellmPrefixes: ['vertex_ai/', ''], litellmProviders: ['vertex_ai'] },
+  gemini: { ...named('google', 'gemini/'), publisher: 'google' },
+  vertex: {
+    modelsDev: ['google-vertex'],
+    litellmPrefixes: ['vertex_ai/', ''],
+    litellmProviders: ['vertex_ai'],
+    serves: NOT_CLAUDE,
+    upstreamPrefix: 'google/',
+    publisher: 'google',
+  },
   'vertex-anthropic': {
     modelsDev: ['google-vertex-anthropic', 'google-vertex'],
     litellmPrefixes: ['vertex_ai/'],
     litellmProviders: ['vertex_ai'],
+    serves: CLAUDE,
+    publisher: 'anthropic',
   },
   'azure-openai': AZURE,
   'azure-deployments': AZURE,
-  foundry: AZURE,
+  foundry: {
+    ...AZURE,
+    litellmPrefixes: ['azure_ai/', 'azure/'],
+    litellmProviders: ['azure_ai', 'azure'],
+    serves: NOT_CLAUDE,
+  },
+  'foundry-anthropic': {
+    modelsDev: ['azure', 'azure-cognitive-services'],
+    litellmPrefixes: ['azure_ai/'],
+    litellmProviders: ['azure_ai'],
+    serves: CLAUDE,
+    publisher: 'anthropic',
+  },
   bedrock: BEDROCK,
   'bedrock-mantle': { ...BEDROCK, bundled: 'bedrock' },
-  'bedrock-anthropic': BEDROCK,
+  'bedrock-anthropic': { ...BEDROCK, serves: CLAUDE, publisher: 'anthropic' },
   openrouter: named('openrouter', 'openrouter/'),
   xai: named('xai', 'xai/'),
   deepseek: named('deepseek', 'deepseek/'),
@@ -60,10 +91,51 @@ export function listNamesOf(profile: string): ListNames & { bundled: string } {
 }
 
 /**
- * The names that a list may have for a model: its own, and without the publisher that an endpoint
- * of Vertex AI wants before it.
+ * Returns the names that a list may have for a model: its own, without the publisher that an
+ * endpoint of Vertex AI wants before it, and that of the catalog where the operator names
+ * deployments.
  */
-export function modelNamesOf(profile: string, upstreamModel: string): string[] {
-  const bare = upstreamModel.slice(upstreamModel.indexOf('/') + 1);
-  return profile === 'vertex' ? [...new Set([upstreamModel, bare])] : [upstreamModel];
+export function modelNamesOf({ profile, upstreamModel, modelId }: Omit<Wanted, 'parameters'>): string[] {
+  const bare = (name: string): string => name.slice(name.indexOf('/') + 1);
+  const names = [upstreamModel];
+  if (profile === 'vertex') names.push(bare(upstreamModel));
+  if (namesDeployments(profile) && modelId !== undefined) names.push(bare(modelId));
+  return [...new Set(names)];
+}
+
+/** Returns the name that the provider takes for a model of a list. */
+export function upstreamNameOf(profile: string, model: string): string {
+  const { upstreamPrefix = '' } = listNamesOf(profile);
+  return model.includes('/') ? model : upstreamPrefix + model;
+}
+
+/** Whether operators name the models at this provider themselves. */
+export function namesDeployments(profile: string): boolean {
+  return /^(azure|foundry)/.test(profile);
+}
+
+/** Before a model's name at Bedrock: where its inference profile runs, and who made it. */
+const BEDROCK_PLACE = /^(us-gov|us|eu|apac|au|ca|jp|global)\./;
+const BEDROCK_MAKER = /^([a-z0-9-]+)\./;
+/** After it: its version there, or the date of a snapshot at Vertex AI. */
+const VERSION = /(-v\d+(:\d+)?|@[\w-]+)$/;
+
+/**
+ * Returns the ID in the catalog of a model at a provider: that of the bundled list where the list
+ * has the same model of the same publisher, so that its sources stand in for each other.
+ */
+export function catalogIdOf(profile: string, model: string, known: readonly string[]): string {
+  const { publisher = profile } = listNamesOf(profile);
+  const isBedrock = profile.startsWith('bedrock');
+  const placed = isBedrock ? model.replace(BEDROCK_PLACE, '') : model;
+  const maker = isBedrock ? BEDROCK_MAKER.exec(placed)?.[1] : undefined;
+  const named = maker === undefined ? placed : placed.slice(maker.length + 1);
+  const id = named.includes('/') ? named.replace(/^[^A-Za-z0-9]+/, '') : `${maker ?? publisher}/${named}`;
+  const plainId = id.replace(VERSION, '');
+  const same = known.find((one) => comparable(one) === comparable(plainId));
+  return same ?? (isBedrock ? plainId : id);
+}
+
+function comparable(id: string): string {
+  return id.toLowerCase().replaceAll('.', '-');
 }

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
 import { bundledList, bundledPrices, laterCosts, listedModelsOf, listOn } from './bundled-list.js';
+import { completeCosts } from './complete-costs.js';
+import { catalogIdOf } from './list-names.js';
 import { planProvider } from './provider-document.js';
 import { readLitellm } from './litellm.js';
 import { readModelsDev } from './models-dev.js';
 import { belowCost, figuresOf } from './margins.js';
 import { markedUp } from './markup.js';
 import { WrongList } from './price-list.js';
+import { readProviderModels } from './provider-models.js';
 
 const BUNDLED = bundledList.parse(
   JSON.parse(readFileSync(new URL('../../lists/models.json', import.meta.url), 'utf8')),
@@ -119,13 +122,18 @@ test('a new model is planned with the prices and costs that follow a promotion',
     profile: { id: 'gemini', name: 'Gemini', format: 'openai', endpoints: { '/v1/chat/completions': '/x' } } as never,
     providerId: 'gemini',
     there: null,
-    models: [flash, listed('gemini', 'gemini-3.5-flash')],
+    models: [flash, listed('gemini', 'gemini-3.5-flash')].map((one) => ({
+      ...one,
+      computed: [],
+      sourceName: one.model,
+    })),
     modelsThere: new Map(),
     sourcesThere: new Map(),
     parameters: {},
     baseUrl: null,
     credential: null,
     markup: 2_000n,
+    enabled: true,
   });
   const effectiveFrom = '2027-01-01T00:00:00.000Z';
   expect(plan.later).toMatchObject([
@@ -280,6 +288,141 @@ test.each([
   ['anthropic', 'gpt-5.4-mini', null],
 ])("LiteLLM's: %s %s", (profile, model, expected) => {
   expect(readLitellm(LITELLM).find(wanted(profile, model))).toEqual(expected);
+});
+
+test('LiteLLM list reads search prices, at the most expensive size', () => {
+  const list = readLitellm(LITELLM);
+  expect(list.find(wanted('openai', 'gpt-5-search'))?.unitsPerThousand).toEqual({
+    web_search: '12.50',
+    web_search_preview: '12.50',
+    web_search_chat: '12.50',
+    file_search: '2.50',
+  });
+  expect(list.find(wanted('perplexity', 'sonar'))?.unitsPerThousand).toEqual({ web_search: '12.00' });
+});
+
+test.each([
+  ['models.dev', 'openrouter', {}, ['acme/small-1', 'anthropic/claude-opus-5.5', 'acme/free:free']],
+  ['models.dev', 'bedrock-anthropic', {}, ['us.anthropic.claude-opus-5-5-v1:0']],
+  ['models.dev', 'bedrock', {}, ['us.anthropic.claude-opus-5-5-v1:0', 'openai.gpt-oss-120b-1:0']],
+  ['models.dev', 'vertex-anthropic', {}, ['claude-opus-5-5@default']],
+  ['models.dev', 'vertex', {}, ['gemini-3.5-flash']],
+  ['models.dev', 'azure-openai', {}, ['gpt-6-sol', 'claude-opus-5-5']],
+  ['models.dev', 'foundry', {}, ['gpt-6-sol']],
+  ['models.dev', 'foundry-anthropic', {}, ['claude-opus-5-5']],
+  ['litellm', 'perplexity', {}, ['sonar']],
+  ['litellm', 'azure-deployments', {}, ['gpt-4.1-mini-2025-04-14']],
+  ['litellm', 'foundry-anthropic', {}, ['claude-opus-5-5']],
+  ['litellm', 'vertex-anthropic', {}, ['claude-opus-5-5']],
+  ['litellm', 'vertex', {}, ['gemini-3.5-flash']],
+  ['litellm', 'bedrock', { region: 'us-west-2' }, ['moonshotai.kimi-k2.5']],
+  ['litellm', 'vllm', {}, []],
+])('list %s offers the models of %s', (format, profile, parameters, names) => {
+  const list = format === 'litellm' ? readLitellm(LITELLM) : readModelsDev(MODELS_DEV);
+  expect(list.models({ profile, parameters }).map(({ model }) => model)).toEqual(names);
+});
+
+test('lists offer models with their limits, kinds and costs, and a date where they have one', () => {
+  const list = readLitellm(LITELLM);
+  const named = (name: string) =>
+    list.models({ profile: 'openai', parameters: {} }).find(({ model }) => model === name);
+  expect(named('gpt-5-search')).toMatchObject({ kind: 'chat', contextLength: 400_000, maxOutputTokens: 128_000 });
+  expect(named('text-embedding-3-small')).toMatchObject({ kind: 'embedding', maxOutputTokens: null });
+  expect(named('dall-e-9')).toBeUndefined();
+  const inRegion = list.models({ profile: 'bedrock', parameters: { region: 'us-west-2' } });
+  expect(inRegion[0]?.costs).toMatchObject({ inputPerMillion: '0.60' });
+  const dev = readModelsDev(MODELS_DEV);
+  expect([list.date, dev.date]).toEqual([null, '2026-10-30']);
+  expect(dev.models({ profile: 'openrouter', parameters: {} })[0]).toEqual({
+    model: 'acme/small-1',
+    displayName: 'Small 1',
+    kind: 'chat',
+    contextLength: 128_000,
+    maxOutputTokens: 8_192,
+    costs: { inputPerMillion: '0.20', cachedInputPerMillion: '0.02', outputPerMillion: '0.80' },
+  });
+});
+
+test.each([
+  ['openrouter', 'anthropic/claude-opus-5.5', 'anthropic/claude-opus-5-5'],
+  ['openrouter', 'acme/free:free', 'acme/free:free'],
+  ['bedrock-anthropic', 'us.anthropic.claude-opus-5-5-v1:0', 'anthropic/claude-opus-5-5'],
+  ['bedrock', 'openai.gpt-oss-120b-1:0', 'openai/gpt-oss-120b-1:0'],
+  ['vertex-anthropic', 'claude-opus-5-5@default', 'anthropic/claude-opus-5-5'],
+  ['vertex', 'gemini-9', 'google/gemini-9'],
+  ['azure-openai', 'gpt-6-sol', 'openai/gpt-6-sol'],
+  ['foundry-anthropic', 'claude-new', 'anthropic/claude-new'],
+  ['vllm', 'llama', 'vllm/llama'],
+])('catalog ID of the model of %s named %s is %s', (profile, model, id) => {
+  const known = BUNDLED.models.map((one) => one.id);
+  expect(catalogIdOf(profile, model, known)).toBe(id);
+});
+
+test('provider models read OpenRouter prices, and none where a router picks the model', () => {
+  const read = readProviderModels({
+    data: [
+      {
+        id: 'acme/small-1',
+        name: 'Small 1',
+        context_length: 128_000,
+        top_provider: { max_completion_tokens: 8_192 },
+        pricing: {
+          prompt: '0.0000002',
+          completion: '8e-7',
+          request: '0.001',
+          web_search: '0.01',
+          input_cache_read: '0.00000002',
+        },
+      },
+      { id: 'acme/auto', pricing: { prompt: '-1', completion: '-1' } },
+      { id: 'models/gemini-9', object: 'model' },
+      { id: 'text-embedding-9', context_length: 'long' },
+      { id: 'acme/painter', architecture: { output_modalities: ['image'] } },
+      { name: 'without an ID' },
+    ],
+  });
+  expect(read.map(({ model, kind, costs }) => [model, kind, costs])).toEqual([
+    [
+      'acme/small-1',
+      'chat',
+      {
+        inputPerMillion: '0.20',
+        cachedInputPerMillion: '0.02',
+        outputPerMillion: '0.80',
+        perCall: '0.001',
+        unitsPerThousand: { web_search: '10.00' },
+      },
+    ],
+    ['acme/auto', 'chat', null],
+    ['gemini-9', 'chat', null],
+    ['text-embedding-9', 'embedding', null],
+  ]);
+  expect(read[0]).toMatchObject({ contextLength: 128_000, maxOutputTokens: 8_192, displayName: 'Small 1' });
+  expect(() => readProviderModels({ models: [] })).toThrow(WrongList);
+});
+
+test('completeCosts computes missing prices by the ratio of input prices', () => {
+  const { costs, computed } = completeCosts(
+    {
+      inputPerMillion: '4',
+      cachedInputPerMillion: '0.2',
+      cacheWritePerMillion: '5',
+      outputPerMillion: '20',
+      tiers: [{ aboveInputTokens: 200_000, inputPerMillion: '8', outputPerMillion: '30' }],
+      classes: { fast: { inputPerMillion: '6', outputPerMillion: '40', cacheWritePerMillion: '9' } },
+    },
+    { isMessages: true },
+  );
+  expect(computed).toEqual([
+    'cache write for an hour 8.00',
+    'cached input above 200000 0.40',
+    'cache write above 200000 10.00',
+    'cache write for an hour above 200000 16.00',
+    'fast cached input 0.30',
+    'fast cache write for an hour 12.00',
+  ]);
+  expect(costs.classes?.fast?.cacheWritePerMillion).toBe('9.00');
+  expect(completeCosts({ inputPerMillion: '1', outputPerMillion: '2' }, { isMessages: true }).computed).toEqual([]);
 });
 
 test("LiteLLM's: a price of the source's region counts before the general one", () => {

@@ -1,7 +1,8 @@
+import { parseUsd } from '@gateway/metering';
 import { z } from 'zod';
 import { usdOf } from './decimal.js';
 import { listNamesOf, modelNamesOf } from './list-names.js';
-import { WrongList, type PriceList, type Wanted } from './price-list.js';
+import { NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
 import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
 const list = z.record(z.string(), z.unknown());
@@ -17,8 +18,7 @@ const THRESHOLD = /^input_cost_per_token_above_(\d{1,6})k_tokens$/;
 const THOUSAND = 1_000;
 
 /**
- * LiteLLM's `model_prices_and_context_window.json`. Prices by use, regional factors and batches are
- * not read.
+ * LiteLLM's `model_prices_and_context_window.json`. Regional factors and batches are not read.
  * @throws WrongList
  */
 export function readLitellm(value: unknown): PriceList {
@@ -31,27 +31,86 @@ export function readLitellm(value: unknown): PriceList {
     format: 'litellm',
     date: null,
     find(wanted) {
-      const { litellmProviders } = listNamesOf(wanted.profile);
       for (const key of keysOf(wanted)) {
         const { data } = entry.safeParse(entries.get(key));
-        if (data === undefined || !litellmProviders.some((name) => data.litellm_provider.startsWith(name))) continue;
-        const found = pricesOf(data);
+        if (data === undefined || !isOfProvider(data, wanted)) continue;
+        const found = pricesOf(data, wanted.profile);
         if (found !== null) return found;
       }
       return null;
     },
+    models(wanted) {
+      const { serves } = listNamesOf(wanted.profile);
+      const found = new Map<string, Entry>();
+      for (const [key, one] of entries) {
+        const name = nameIn(key, wanted);
+        const { data } = entry.safeParse(one);
+        if (name === null || data === undefined || !isOfProvider(data, wanted)) continue;
+        if (serves?.test(name) ?? true) found.set(name, data);
+      }
+      // A region's own price counts before the general one.
+      return [...found].flatMap(([name, data]) =>
+        offeredModel(name, data, this.find({ ...wanted, upstreamModel: name })),
+      );
+    },
   };
 }
 
-function keysOf({ profile, upstreamModel, parameters }: Wanted): string[] {
-  const prefixes = listNamesOf(profile).litellmPrefixes.map((prefix) =>
+function isOfProvider({ litellm_provider: provider }: Entry, { profile }: Pick<Wanted, 'profile'>): boolean {
+  return listNamesOf(profile).litellmProviders.some((name) => provider.startsWith(name));
+}
+
+/** Providers whose models have a slash in their names. */
+const NAMES_WITH_SLASH: ReadonlySet<string> = new Set(['openrouter', 'together', 'fireworks', 'groq', 'vertex']);
+
+/** The model's name at the provider; null: the key is of another provider, region or size. */
+function nameIn(key: string, wanted: Pick<Wanted, 'profile' | 'parameters'>): string | null {
+  for (const prefix of prefixesOf(wanted)) {
+    if (!key.startsWith(prefix)) continue;
+    const name = key.slice(prefix.length);
+    if (NAMES_WITH_SLASH.has(wanted.profile) || !name.includes('/')) return name;
+  }
+  return null;
+}
+
+const KINDS: Readonly<Record<string, OfferedModel['kind']>> = {
+  chat: 'chat',
+  responses: 'chat',
+  completion: 'chat',
+  embedding: 'embedding',
+};
+/** Values of limits are numbers, and texts in old entries. */
+const limit = z.coerce.number().int().min(1);
+
+function offeredModel(name: string, found: Entry, costs: Prices | null): OfferedModel[] {
+  const kind = KINDS[found.mode ?? 'chat'];
+  if (kind === undefined) return [];
+  const limitOf = (...names: string[]): number | null =>
+    names.map((one) => limit.safeParse(found[one]).data).find((one) => one !== undefined) ?? null;
+  return [
+    {
+      model: name,
+      displayName: name.slice(0, NAME_LENGTH_MAX),
+      kind,
+      contextLength: limitOf('max_input_tokens', 'max_tokens'),
+      maxOutputTokens: kind === 'embedding' ? null : limitOf('max_output_tokens', 'max_tokens'),
+      costs,
+    },
+  ];
+}
+
+function keysOf(wanted: Wanted): string[] {
+  return prefixesOf(wanted).flatMap((prefix) => modelNamesOf(wanted).map((model) => prefix + model));
+}
+
+function prefixesOf({ profile, parameters }: Pick<Wanted, 'profile' | 'parameters'>): string[] {
+  return listNamesOf(profile).litellmPrefixes.map((prefix) =>
     prefix.replace(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole),
   );
-  return prefixes.flatMap((prefix) => modelNamesOf(profile, upstreamModel).map((model) => prefix + model));
 }
 
 /** Null: no price. An input that costs nothing or is not told is a price that is not known. */
-function pricesOf(found: Entry): Prices | null {
+function pricesOf(found: Entry, profile: string): Prices | null {
   const standard = tieredPrices(found, '') ?? pricesByRange(found);
   if (standard === null) return null;
   const classes: Prices['classes'] = {};
@@ -60,6 +119,7 @@ function pricesOf(found: Entry): Prices | null {
     if (sold !== null) classes[name] = sold;
   }
   const perCall = found['input_cost_per_request'];
+  const fileSearch = found['file_search_cost_per_1k_calls'];
   return plainOrNull({
     ...standard,
     classes,
@@ -68,7 +128,29 @@ function pricesOf(found: Entry): Prices | null {
     audioOutputPerMillion: million(found['output_cost_per_audio_token']),
     imageInputPerMillion: million(found['input_cost_per_image_token']),
     imageOutputPerMillion: million(found['output_cost_per_image_token']),
+    unitsPerThousand: {
+      ...searchUnits(found['search_context_cost_per_query'], profile),
+      ...(typeof fileSearch === 'number' ? { file_search: usdOf(fileSearch) ?? '0' } : {}),
+    },
   });
+}
+
+/** One price for each size of the search's context, in USD per search. */
+const searchCosts = z.record(z.string(), z.number().min(0));
+/** Units under which searches are counted, where it is not `web_search` alone. */
+const SEARCH_UNITS: Readonly<Record<string, readonly string[]>> = {
+  openai: ['web_search', 'web_search_preview', 'web_search_chat'],
+  'azure-openai': ['web_search', 'web_search_preview'],
+  'azure-deployments': ['web_search', 'web_search_preview'],
+};
+const THOUSAND_PLACES = 3;
+
+/** The most expensive size counts: which one a request has is not known before it is served. */
+function searchUnits(value: unknown, profile: string): Record<string, string> {
+  const { data } = searchCosts.safeParse(value);
+  const usd = usdOf(Math.max(0, ...Object.values(data ?? {})), THOUSAND_PLACES);
+  if (usd === null || parseUsd(usd) === 0n) return {};
+  return Object.fromEntries((SEARCH_UNITS[profile] ?? ['web_search']).map((unit) => [unit, usd]));
 }
 
 /** `after`: empty, or of a class: `_priority`. */

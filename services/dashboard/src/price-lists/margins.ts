@@ -95,3 +95,12 @@ export function leastMargin(figures: readonly Figure[]): number | null {
   if (figures.length === 0 || figures.some(({ price }) => price === 0n)) return null;
   return Math.min(...figures.map(({ price, cost }) => Number(((price - cost) * 1_000n) / price)));
 }
+
+/** Returns sources or models by what a short request costs, the cheapest first. */
+export function cheapestFirst<
+  T extends { readonly costs: Pick<Prices, 'inputPerMillion' | 'outputPerMillion'> | null },
+>(all: readonly T[]): T[] {
+  const cost = ({ costs }: T): bigint =>
+    costs === null ? 0n : parseUsd(costs.inputPerMillion) + parseUsd(costs.outputPerMillion);
+  return all.toSorted((a, b) => (cost(a) < cost(b) ? -1 : cost(a) > cost(b) ? 1 : 0));
+}

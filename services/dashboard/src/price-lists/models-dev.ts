@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { usdOf } from './decimal.js';
 import { listNamesOf, modelNamesOf } from './list-names.js';
-import { WrongList, type PriceList } from './price-list.js';
+import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList } from './price-list.js';
 import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
 // Numbers are USD per million tokens. New fields appear often: what is not known is not read.
@@ -19,11 +19,17 @@ const mode = z.object({
   provider: z.object({ body: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 });
 const model = z.object({
+  name: z.string().nullish(),
+  last_updated: z.string().nullish(),
+  limit: z.object({ context: z.int().nullish(), output: z.int().nullish() }).nullish(),
+  modalities: z.object({ output: z.array(z.string()).nullish() }).nullish(),
   cost: tiered.nullish(),
   experimental: z.object({ modes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 });
 const list = z.record(z.string(), z.object({ models: z.record(z.string(), z.unknown()) }));
 
+const ISO_DAY = /^\d{4}-\d{2}-\d{2}/;
+const ISO_DAY_LENGTH = 10;
 const OVER_200K = 200_000;
 /** What of a request asks for a class, as modes of the list name it. */
 const CLASS_OF_BODY: readonly (readonly [field: string, value: string, name: ExtraClass])[] = [
@@ -43,17 +49,47 @@ export function readModelsDev(value: unknown): PriceList {
   const providers = new Map(Object.entries(read.data));
   return {
     format: 'models.dev',
-    date: null,
-    find({ profile, upstreamModel }) {
-      for (const provider of listNamesOf(profile).modelsDev) {
+    date: newestDate(read.data),
+    find(wanted) {
+      for (const provider of listNamesOf(wanted.profile).modelsDev) {
         const models = providers.get(provider)?.models ?? {};
-        const name = modelNamesOf(profile, upstreamModel).find((one) => Object.hasOwn(models, one));
+        const name = modelNamesOf(wanted).find((one) => Object.hasOwn(models, one));
         const found = name === undefined ? null : pricesOf(models[name]);
         if (found !== null) return found;
       }
       return null;
     },
+    models({ profile }) {
+      const { modelsDev, serves } = listNamesOf(profile);
+      const all = modelsDev.flatMap((provider) => Object.entries(providers.get(provider)?.models ?? {}));
+      return all.filter(([name]) => serves?.test(name) ?? true).flatMap(([name, entry]) => offeredModel(name, entry));
+    },
   };
+}
+
+/** The newest `last_updated` of all models; null: none has one. */
+function newestDate(all: z.infer<typeof list>): string | null {
+  const dates = Object.values(all).flatMap(({ models }) =>
+    Object.values(models).flatMap((entry) => model.safeParse(entry).data?.last_updated ?? []),
+  );
+  const days = dates.filter((date) => ISO_DAY.test(date)).map((date) => date.slice(0, ISO_DAY_LENGTH));
+  return days.sort().at(-1) ?? null;
+}
+
+/** Empty: the entry cannot be read, or the model writes no text. */
+function offeredModel(name: string, entry: unknown): OfferedModel[] {
+  const { data } = model.safeParse(entry);
+  if (data === undefined || data.modalities?.output?.includes('text') === false) return [];
+  return [
+    {
+      model: name,
+      displayName: (data.name ?? name).slice(0, NAME_LENGTH_MAX),
+      kind: EMBEDS.test(name) ? 'embedding' : 'chat',
+      contextLength: data.limit?.context || null,
+      maxOutputTokens: data.limit?.output || null,
+      costs: pricesOf(entry),
+    },
+  ];
 }
 
 function pricesOf(entry: unknown): Prices | null {

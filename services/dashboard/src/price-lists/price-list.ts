@@ -9,18 +9,39 @@ export interface Wanted {
   /** Of its provider. */
   readonly profile: string;
   readonly upstreamModel: string;
+  /** Its ID in the catalog. A deployment at Azure may have any name, so it is found by this. */
+  readonly modelId?: string;
   /** What the profile leaves open, such as a region. */
   readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** A model that a list or a provider offers, with what it costs where that is known. */
+export interface OfferedModel {
+  /** Its name at the provider. */
+  readonly model: string;
+  readonly displayName: string;
+  readonly kind: 'chat' | 'embedding';
+  /** In tokens, as `maxOutputTokens`; null: not known. */
+  readonly contextLength: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly costs: Prices | null;
 }
 
 /** A list of what providers charge. */
 export interface PriceList {
   readonly format: ListFormat;
-  /** The day that it says that it is of; null: it does not. */
+  /** ISO day of its newest entry, as far as the list itself has dates; null: it has none. */
   readonly date: string | null;
   /** Null: it does not have the model, or no price of it. */
   find(wanted: Wanted): Prices | null;
+  /** Returns the chat and embedding models of a profile's provider. */
+  models(wanted: Pick<Wanted, 'profile' | 'parameters'>): OfferedModel[];
 }
+
+/** Characters of a model's display name in the catalog. */
+export const NAME_LENGTH_MAX = 100;
+/** Names of embedding models, where a list does not mark them. */
+export const EMBEDS = /embed/i;
 
 /** A list whose form is not the one that was named. The message says what was expected. */
 export class WrongList extends Error {}

@@ -1,5 +1,6 @@
 import {
   providerSpec,
+  sourceSpec,
   type CredentialInput,
   type ModelView,
   type ProviderProfile,
@@ -8,8 +9,16 @@ import {
 } from '@gateway/contracts/operator';
 import { laterCosts, type ListedModel } from './bundled-list.js';
 import { marginOf, type ModelMargin } from './compare.js';
-import { markedUp } from './markup.js';
+import { dearestOf, markedUp } from './markup.js';
 import { plain, type Prices } from './prices.js';
+
+/** A model to add, with its costs complete. */
+export interface AddedModel extends ListedModel {
+  /** Costs that the list lacks and that were computed, such as `priority cached input 0.2`. */
+  readonly computed: readonly string[];
+  /** Distinguishes its source from others of the provider. */
+  readonly sourceName: string;
+}
 
 /** What is to be added, and what is there already. */
 export interface ProviderRequest {
@@ -17,7 +26,7 @@ export interface ProviderRequest {
   readonly providerId: string;
   /** Null: it is to be made. */
   readonly there: ProviderView | null;
-  readonly models: readonly ListedModel[];
+  readonly models: readonly AddedModel[];
   /** By id. */
   readonly modelsThere: ReadonlyMap<string, ModelView>;
   readonly sourcesThere: ReadonlyMap<string, SourceView>;
@@ -28,15 +37,18 @@ export interface ProviderRequest {
   readonly credential: CredentialInput | null;
   /** Hundredths of a percent. */
   readonly markup: bigint;
+  /** Whether new sources take requests from the start. */
+  readonly enabled: boolean;
 }
 
 export interface PlannedModel {
-  readonly listed: ListedModel;
+  readonly listed: AddedModel;
   readonly sourceId: string;
   /** Null: the model is there already and has no price, so that it is not sold. */
   readonly prices: Prices | null;
   readonly isModelThere: boolean;
-  readonly isSourceThere: boolean;
+  /** Null: it is to be made. */
+  readonly sourceThere: SourceView | null;
   readonly margin: ModelMargin;
 }
 
@@ -48,38 +60,39 @@ export interface ProviderPlan {
   readonly models: readonly PlannedModel[];
 }
 
-/** The id of a provider's source of a model. */
-export function sourceIdOf(providerId: string, model: string): string {
-  const name = model.slice(model.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]/g, '-');
-  return `${providerId}-${name}`.slice(0, 128);
+/** Returns the ID of a provider's source. */
+export function sourceIdOf(providerId: string, { sourceName }: Pick<AddedModel, 'sourceName'>): string {
+  return `${providerId}-${sourceName.replace(/[^A-Za-z0-9_.-]/g, '-')}`.slice(0, 128);
 }
 
-/** The document that adds a provider with its models. */
+/** Returns the document that adds a provider with its models. */
 export function planProvider(request: ProviderRequest): ProviderPlan {
   const { modelsThere, sourcesThere, markup, providerId } = request;
   const planned = request.models.map((listed): PlannedModel => {
-    const sourceId = sourceIdOf(providerId, listed.id);
+    const sourceId = sourceIdOf(providerId, listed);
     const there = modelsThere.get(listed.id);
-    const own = there === undefined ? markedUp(listed.costs, markup) : there.prices;
+    const own = there === undefined ? markedUp(costsOfAll(request.models, listed), markup) : there.prices;
     const price = own === null ? null : plain(own);
     const margin = marginOf(price, [{ sourceId, costs: listed.costs }]);
-    const isSourceThere = sourcesThere.has(sourceId);
-    return { listed, sourceId, prices: price, isModelThere: there !== undefined, isSourceThere, margin };
+    const sourceThere = sourcesThere.get(sourceId) ?? null;
+    return { listed, sourceId, prices: price, isModelThere: there !== undefined, sourceThere, margin };
   });
-  const models = planned.filter(({ isModelThere }) => !isModelThere).map(modelObject);
-  const sources = planned.filter(({ isSourceThere }) => !isSourceThere).map((one) => sourceObject(request, one));
-  const later = planned.flatMap((one) => laterObjects(request, one));
+  const isFirst = ({ listed }: PlannedModel, at: number): boolean =>
+    planned.findIndex((one) => one.listed.id === listed.id) === at;
+  const models = planned.filter((one, at) => !one.isModelThere && isFirst(one, at)).map(modelObject);
+  const sources = planned.filter(({ sourceThere }) => sourceThere === null).map((one) => sourceObject(request, one));
+  const later = planned.flatMap((one, at) => laterObjects(request, one, isFirst(one, at)));
   return { objects: [...providerObject(request), ...models, ...sources], later, models: planned };
 }
 
 /** New models and sources whose costs change on a day that is known. */
-function laterObjects(request: ProviderRequest, planned: PlannedModel): object[] {
+function laterObjects(request: ProviderRequest, planned: PlannedModel, isFirst: boolean): object[] {
   const later = laterCosts(planned.listed);
   if (later === null) return [];
   const { costs, effectiveFrom } = later;
   const at = { ...planned, listed: { ...planned.listed, costs }, prices: markedUp(costs, request.markup) };
-  const model = planned.isModelThere ? [] : [dated(modelObject(at), 'prices', effectiveFrom)];
-  return planned.isSourceThere ? model : [...model, dated(sourceObject(request, at), 'costs', effectiveFrom)];
+  const model = planned.isModelThere || !isFirst ? [] : [dated(modelObject(at), 'prices', effectiveFrom)];
+  return planned.sourceThere !== null ? model : [...model, dated(sourceObject(request, at), 'costs', effectiveFrom)];
 }
 
 function dated(object: CatalogDocument, figures: 'prices' | 'costs', effectiveFrom: string): object {
@@ -92,15 +105,33 @@ interface CatalogDocument {
   readonly spec: { readonly prices?: object; readonly costs?: object };
 }
 
+/** A model with several sources is sold for what covers the most expensive one. */
+function costsOfAll(models: readonly AddedModel[], { id, costs }: AddedModel): Prices {
+  return dearestOf([costs, ...models.filter((one) => one.id === id).map((one) => one.costs)]);
+}
+
+/** Returns the sources as they are, or as they are to be made, but enabled. */
+export function enabledSources(request: ProviderRequest, models: readonly PlannedModel[]): object[] {
+  return models.map((planned) => {
+    const { sourceId, sourceThere } = planned;
+    const there = sourceThere === null ? sourceObject(request, planned).spec : sourceThere;
+    // Costs that are left out stay, and so do those that are scheduled.
+    const { costs: _same, ...spec } = pick(there, Object.keys(sourceSpec.shape));
+    return { kind: 'source', id: sourceId, spec: { ...spec, enabled: true } };
+  });
+}
+
+/** The fields of a view that its object's spec has. */
+export function pick(from: object, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+}
+
 /** One that is there is put again only with another credential. */
 function providerObject({ profile, providerId, there, credential }: ProviderRequest): object[] {
   if (there !== null && credential === null) return [];
-  const spec = there === null ? { name: profile.name, format: profile.format } : fieldsOf(there);
+  const spec =
+    there === null ? { name: profile.name, format: profile.format } : pick(there, Object.keys(providerSpec.shape));
   return [{ kind: 'provider', id: providerId, spec: { ...spec, ...(credential === null ? {} : { credential }) } }];
-}
-
-function fieldsOf(view: ProviderView): object {
-  return Object.fromEntries(Object.entries(view).filter(([name]) => Object.hasOwn(providerSpec.shape, name)));
 }
 
 function modelObject({ listed, prices }: PlannedModel): CatalogDocument {
@@ -110,7 +141,7 @@ function modelObject({ listed, prices }: PlannedModel): CatalogDocument {
 }
 
 function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedModel): CatalogDocument {
-  const { profile, providerId, parameters, baseUrl } = request;
+  const { profile, providerId, parameters, baseUrl, enabled } = request;
   const spec = {
     modelId: listed.id,
     providerId,
@@ -119,6 +150,7 @@ function sourceObject(request: ProviderRequest, { listed, sourceId }: PlannedMod
     upstreamModel: listed.model,
     endpoints: listed.endpoints.filter((endpoint) => Object.hasOwn(profile.endpoints, endpoint)),
     ...(baseUrl === null ? {} : { baseUrl }),
+    ...(enabled ? {} : { enabled }),
     costs: plain(listed.costs),
   };
   return { kind: 'source', id: sourceId, spec };

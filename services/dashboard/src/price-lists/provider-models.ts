@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { usdOf } from './decimal.js';
+import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel } from './price-list.js';
+import { plainOrNull, type Prices } from './prices.js';
+
+/** USD for one token, request or search, as a text. OpenRouter alone has it. */
+const usd = z.union([z.string(), z.number()]).nullish();
+const pricing = z.object({
+  prompt: usd,
+  completion: usd,
+  request: usd,
+  web_search: usd,
+  input_cache_read: usd,
+  input_cache_write: usd,
+  audio: usd,
+});
+const model = z.object({
+  id: z.string().min(1).max(200),
+  name: z.string().nullish(),
+  display_name: z.string().nullish(),
+  context_length: z.int().min(1).nullish().catch(null),
+  max_input_tokens: z.int().min(1).nullish().catch(null),
+  top_provider: z
+    .object({ max_completion_tokens: z.int().min(1).nullish() })
+    .nullish()
+    .catch(null),
+  architecture: z
+    .object({ output_modalities: z.array(z.string()).nullish() })
+    .nullish()
+    .catch(null),
+  pricing: pricing.nullish().catch(null),
+});
+const answer = z.object({ data: z.array(z.unknown()) });
+
+const MILLION_PLACES = 6;
+const THOUSAND_PLACES = 3;
+/** Gemini's names have it, and its chat endpoint does not need it. */
+const MODELS_PREFIX = /^models\//;
+
+/**
+ * Returns the models of a provider's own `/v1/models`. Only OpenRouter has prices there.
+ * @throws WrongList
+ */
+export function readProviderModels(value: unknown): OfferedModel[] {
+  const read = answer.safeParse(Array.isArray(value) ? { data: value } : value);
+  if (!read.success) throw new WrongList("the provider's list of models has no `data`");
+  return read.data.data.flatMap((one) => {
+    const { data } = model.safeParse(one);
+    if (data === undefined || data.architecture?.output_modalities?.includes('text') === false) return [];
+    const name = data.id.replace(MODELS_PREFIX, '');
+    return [
+      {
+        model: name,
+        displayName: (data.name ?? data.display_name ?? name).slice(0, NAME_LENGTH_MAX),
+        kind: EMBEDS.test(name) ? ('embedding' as const) : ('chat' as const),
+        contextLength: data.context_length ?? data.max_input_tokens ?? null,
+        maxOutputTokens: data.top_provider?.max_completion_tokens ?? null,
+        costs: data.pricing == null ? null : pricesOf(data.pricing),
+      },
+    ];
+  });
+}
+
+/** Null: no price, or one that depends on the model that a router picks (-1). */
+function pricesOf(given: z.infer<typeof pricing>): Prices | null {
+  const amount = (value: string | number | null | undefined, places: number): string | null =>
+    value == null ? null : usdOf(value, places);
+  const inputPerMillion = amount(given.prompt, MILLION_PLACES);
+  const outputPerMillion = amount(given.completion, MILLION_PLACES);
+  if (inputPerMillion === null || outputPerMillion === null) return null;
+  const search = amount(given.web_search, THOUSAND_PLACES);
+  return plainOrNull({
+    inputPerMillion,
+    outputPerMillion,
+    cachedInputPerMillion: amount(given.input_cache_read, MILLION_PLACES),
+    cacheWritePerMillion: amount(given.input_cache_write, MILLION_PLACES),
+    audioInputPerMillion: amount(given.audio, MILLION_PLACES),
+    perCall: amount(given.request, 0) ?? undefined,
+    unitsPerThousand: search === null || search === '0.00' ? {} : { web_search: search },
+  });
+}
