@@ -104,7 +104,7 @@ const dearEvent = {
   ...event,
   usage: { ...usage, kinds, samplings: [usage, { ...usage, kinds }] },
   price: dearPrice,
-  attempts: event.attempts.map((attempt) => ({ ...attempt, cost: dearPrice, served })),
+  attempts: event.attempts.map((attempt) => ({ ...attempt, cost: dearPrice, served, reportedCostNanoUsd: 5 })),
   served,
   unpriced: ['ultrafast'],
 };

@@ -42,6 +42,7 @@ export {
 } from './calendar.js';
 export { windowResetsAt, windowView } from './windows.js';
 export type { Periods, SubscriptionPeriod, WindowType, WindowUnit, WindowView } from './windows.js';
+export { REPORTED_COST_FACTOR_MAX, recordedCost } from './recorded-cost.js';
 export { splitFunding } from './split.js';
 export type { FundingSplit } from './split.js';
 export { estimateUsage } from './estimate.js';

@@ -34,6 +34,8 @@ export const attemptRecord = z.object({
   cost: pricedVersion.nullable(),
   /** Of `usage`. Absent: the standard class, nothing by the piece. */
   served: servedExtras.optional(),
+  /** What the provider says that it charges. Absent: its response does not say it. */
+  reportedCostNanoUsd: nanoUsdPositive.optional(),
 });
 export type AttemptRecord = z.infer<typeof attemptRecord>;
 

@@ -124,6 +124,14 @@ export const toolRule = z.object({
 });
 export type ToolRule = z.infer<typeof toolRule>;
 
+/** Where a response reports what the provider charges for it, in members joined by dots. */
+export const reportedCostAt = z.object({
+  path: z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+){0,3}$/),
+  /** A tick is 0.0000000001 USD. */
+  unit: z.enum(['usd', 'usd_ticks']),
+});
+export type ReportedCostAt = z.infer<typeof reportedCostAt>;
+
 /** What of a request costs extra, and what cannot be priced. */
 export const pricingRules = z.object({
   classes: z.array(classRule).max(4),
@@ -138,6 +146,8 @@ export const pricingRules = z.object({
    * there; else with one of these values.
    */
   unpricedFields: z.record(fieldName, z.array(fieldText).max(32)),
+  /** Becomes the recorded cost of an attempt. Absent: the response reports no cost. */
+  reportedCostAt: reportedCostAt.optional(),
   /**
    * Values of a response that change its price in a way that no price has, whoever asked for them.
    * An empty list: any value but zero.

@@ -226,13 +226,14 @@ function isInt4(value: number): boolean {
 
 /**
  * The attempt of a call that had one and no other, if the record says the same, and there is
- * nothing but tokens of the standard class.
+ * nothing but tokens of the standard class, at a computed cost.
  */
 function onlyAttempt({ attempts, source, status, usage, served }: UsageRecord): AttemptOutcome | null {
   const [attempt] = attempts;
   if (attempt === undefined || attempts.length > 1) return null;
   if (served !== null || attempt.served !== undefined) return null;
   if (attempt.usage?.kinds !== undefined || attempt.usage?.samplings !== undefined) return null;
+  if (attempt.reportedCostNanoUsd !== undefined) return null;
   return attempt.source === source && attempt.status === status && isSameUsage(attempt.usage, usage) ? attempt : null;
 }
 

@@ -5,7 +5,7 @@ import {
   type UsageEvent,
   type WireTokenUsage,
 } from '@gateway/contracts/messages';
-import { type NanoUsd, rate, splitFunding, type TokenCounts } from '@gateway/metering';
+import { type NanoUsd, rate, recordedCost, splitFunding, type TokenCounts } from '@gateway/metering';
 import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
 import type { ReceivedEvent } from './rules.js';
 
@@ -78,9 +78,23 @@ function servedOf({ class: name, units }: ServedExtras): ServedExtras {
   return { class: name, units };
 }
 
-/** Unknown while the usage or the cost version is: a probable cost is not a cost. */
+/**
+ * Its cost is unknown while the usage or the cost version is: a probable cost is not a cost. The
+ * provider's own figure counts before the computed one.
+ */
 function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
-  const { source, provider, outcome, status, possiblyPaid, usage, cost, served } = attempt;
+  const {
+    source,
+    provider,
+    outcome,
+    status,
+    possiblyPaid,
+    usage,
+    cost,
+    served,
+    reportedCostNanoUsd: reported,
+  } = attempt;
+  const computed = cost === null || usage === null ? null : rateWire(usage, cost, served);
   return {
     source,
     provider,
@@ -89,7 +103,8 @@ function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
     possiblyPaid,
     usage: usage === null ? null : usageOf(usage),
     costVersion: cost === null ? null : cost.version,
-    costNanoUsd: cost === null || usage === null ? null : rateWire(usage, cost, served),
+    costNanoUsd: recordedCost(computed, reported === undefined ? undefined : BigInt(reported)),
+    ...(reported === undefined ? {} : { reportedCostNanoUsd: reported }),
     ...(served === undefined ? {} : { served: servedOf(served) }),
   };
 }

@@ -19,6 +19,7 @@ import {
 } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
+import { createRecordStore } from '../records/store.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import { readDelivery } from './read-delivery.js';
 import type { ReceivedEvent } from './rules.js';
@@ -103,6 +104,19 @@ test('what a voided call cost us is kept apart from what the customer pays', asy
     'provider-cost:provider-1': '100',
     [`record ${event.id}`]: 'voided 0',
   });
+});
+
+test.each([
+  ['is the reported one', 65, '65'],
+  ['is the computed one above 100 times of it', 10_001, '100'],
+])('cost of an attempt %s', async (_name, reportedCostNanoUsd, posted) => {
+  const event = settled(holdFor('a'), 100);
+  await settle([{ ...event, attempts: event.attempts.map((attempt) => ({ ...attempt, reportedCostNanoUsd })) }]);
+  expect(await balancesOf(ledger.pool)).toMatchObject({ cost: `-${posted}`, 'provider-cost:provider-1': posted });
+  const found = await createRecordStore(ledger.pool).record(event.id);
+  expect(found?.record.costNanoUsd).toBe(BigInt(posted));
+  expect(found?.record.attempts).toMatchObject([{ reportedCostNanoUsd, costNanoUsd: BigInt(posted) }]);
+  expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
 describe('deliveries of one call', () => {

@@ -51,6 +51,7 @@ export const OPENROUTER: ProviderProfile = {
       },
     ],
     freeTools: CLIENT_TOOLS,
+    reportedCostAt: { path: 'usage.cost', unit: 'usd' },
     unpricedFields: {
       models: [],
       provider: [],

@@ -69,6 +69,7 @@ export const PERPLEXITY: ProviderProfile = {
       },
     ],
     freeTools: CLIENT_TOOLS,
+    reportedCostAt: { path: 'usage.cost.total_cost', unit: 'usd' },
     unpricedFields: {
       preset: [],
       models: [],

@@ -20,8 +20,9 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
     'The commands below connect a provider with the models, prices and costs of the list that comes with the gateway, and',
     'compare costs with a public list. They show what would change; `--apply` changes it. A key is read from the variable',
     'that the table names, or from the one of `--key-env`, and is the credential of the provider: of all its sources that',
-    'have none of their own. After `--apply` one model is called once, and what is wrong is said in words; `sources test`',
-    'does that at any time.',
+    'have none of their own. After `--apply` the cheapest model gets a test request. The new sources take requests only',
+    'if it works; `sources test` repeats it at any time. `--from models.dev`, `litellm` or `provider` adds models that the',
+    'list does not have, `--models NAME=DEPLOYMENT` names a deployment at Azure, and `--cost` gives costs that no list has.',
     '',
     '```sh',
     'npm run operator -- providers profiles',
@@ -66,6 +67,7 @@ function notesOf({
   streamUsage,
   totalExtra,
   keepsState,
+  pricing,
   checked,
 }: ProviderProfile): string[] {
   const notes = [...catches];
@@ -77,6 +79,8 @@ function notesOf({
       'It knows no `stream_options`: the gateway leaves them out, and tells a client that asked for usage itself.',
     );
   if (totalExtra === 'output') notes.push('What its total has beyond input and output is charged as output.');
+  if (pricing.reportedCostAt !== undefined)
+    notes.push('The cost that its responses report is the recorded cost of an attempt.');
   if (keepsState)
     notes.push('It keeps responses: a request that names one of the account goes to the source that has it.');
   if (notes.length === 0) return [];

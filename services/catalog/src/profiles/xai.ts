@@ -90,6 +90,7 @@ export const XAI: ProviderProfile = {
       },
     ],
     freeTools: CLIENT_TOOLS,
+    reportedCostAt: { path: 'usage.cost_in_usd_ticks', unit: 'usd_ticks' },
     unpricedFields: { search_parameters: [] },
     modelAt: 'model',
   },

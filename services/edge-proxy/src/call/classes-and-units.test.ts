@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { UsageEvent } from '@gateway/contracts/messages';
+import { counter } from '@gateway/service-kit';
 import { TEST_PRICE } from '../../test/fake-admission.js';
 import { send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
@@ -219,3 +220,46 @@ test('a source for whose reading the pinned version has no price is not asked ei
   });
   expect(provider.connections()).toBe(asked);
 });
+
+const costOf = (usd: number, streamed: boolean): object | string => {
+  if (!streamed) return completion({}, { cost: usd });
+  const chunk = (more: object) => `data: ${JSON.stringify({ object: 'chat.completion.chunk', ...more })}\n\n`;
+  const delta = { index: 0, delta: { content: 'Hello.' }, finish_reason: 'stop' };
+  return [chunk({ choices: [delta] }), chunk({ choices: [], usage: { ...USAGE, cost: usd } }), 'data: [DONE]\n\n'].join(
+    '',
+  );
+};
+
+test.each([
+  ['plain', false],
+  ['streamed', true],
+])(
+  "a reported cost of a %s answer is recorded as the attempt's, and its difference counted",
+  async (_name, streamed) => {
+    const costs = [{ version: 'cost', effectiveFrom: 0, figures: TEST_PRICE.figures }];
+    const more = { pricing: { ...RULES, reportedCostAt: { path: 'usage.cost', unit: 'usd' as const } }, costs };
+    const [reporting] = (await publishOwnModels(world, [[{ url: provider.url, more }]])) as [OwnModel];
+    world.admission.prices.set(reporting.model, PRICE_WITH_EXTRAS);
+    const event = async (usd: number) => {
+      answer = costOf(usd, streamed);
+      return settled(reporting, streamed ? { stream: true } : {});
+    };
+    const { attempts, amountNanoUsd } = await event(0.0015);
+    expect(amountNanoUsd).toBe(STANDARD_NANO_USD);
+    expect(attempts).toMatchObject([{ reportedCostNanoUsd: 1_500_000, usage: { input: 1_000, output: 500 } }]);
+    const source = String(attempts[0]?.source);
+    expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
+    await event(0.9);
+    expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
+  },
+);
+
+/** USD that the edge counted for a source. */
+function reportedCosts(source: string): Record<string, number> {
+  const help = "Cost of answers that report the provider's own, which is recorded, and what was computed for them";
+  const labels = { source: { max: 64 }, cost: ['reported', 'computed'] } as const;
+  const cells = [...counter('gateway_edge_reported_cost_usd_total', help, labels).cells()];
+  return Object.fromEntries(
+    cells.flatMap(({ labels: of, cell }) => (of.source === source ? [[of.cost, cell.value]] : [])),
+  );
+}

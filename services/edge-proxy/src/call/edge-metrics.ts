@@ -13,6 +13,7 @@ const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
  * Series: outcomes × sources.
  */
 const NAMED_SOURCES_MAX = 64;
+const NANO_PER_USD = 1e9;
 const ERROR_CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
 
 /**
@@ -31,6 +32,11 @@ export interface EdgeMetrics extends ModelMetrics {
   privateSourceRefused(): void;
   /** A provider served a class, or counted uses of a tool, that has no price. */
   unpricedServed(): void;
+  /** A response reported its cost; `isRecorded`: it is the recorded one. */
+  costReported(
+    source: string,
+    cost: { readonly computedNanoUsd: number; readonly reportedNanoUsd: number; readonly isRecorded: boolean },
+  ): void;
   /** A provider reported more than what was held for the call: the rest may become debt. */
   chargedAboveHold(): void;
   firstByte(seconds: number): void;
@@ -76,6 +82,16 @@ export function makeEdgeMetrics(): EdgeMetrics {
   const unpriced = counter(
     'gateway_edge_unpriced_served_total',
     'Answers that report a class or uses of a tool without a price',
+  );
+  const reportedCosts = counter(
+    'gateway_edge_reported_cost_usd_total',
+    "Cost of answers that report the provider's own, which is recorded, and what was computed for them",
+    { source: { max: NAMED_SOURCES_MAX }, cost: ['reported', 'computed'] },
+  );
+  const costsIgnored = counter(
+    'gateway_edge_reported_cost_ignored_total',
+    'Answers whose reported cost was 0 or more than 100 times the computed one',
+    { source: { max: NAMED_SOURCES_MAX } },
   );
   const aboveHold = counter(
     'gateway_edge_charged_above_hold_total',
@@ -127,6 +143,11 @@ export function makeEdgeMetrics(): EdgeMetrics {
     credentialsRefused: () => credentials.add(),
     privateSourceRefused: () => privateSources.add(),
     unpricedServed: () => unpriced.add(),
+    costReported(source, { computedNanoUsd, reportedNanoUsd, isRecorded }) {
+      if (!isRecorded) return costsIgnored.of({ source }).add();
+      reportedCosts.of({ source, cost: 'reported' }).add(reportedNanoUsd / NANO_PER_USD);
+      reportedCosts.of({ source, cost: 'computed' }).add(computedNanoUsd / NANO_PER_USD);
+    },
     chargedAboveHold: () => aboveHold.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),

@@ -1,6 +1,14 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
-import { figuresOfVersion, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
-import { boundFigures, STANDARD, type BoundFigures, type PriceFigures, type TokenUsage } from '@gateway/metering';
+import { figuresOfVersion, usageRecorded, type AttemptRecord, type UsageEvent } from '@gateway/contracts/messages';
+import {
+  boundFigures,
+  rate,
+  recordedCost,
+  STANDARD,
+  type BoundFigures,
+  type PriceFigures,
+  type TokenUsage,
+} from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../heartbeats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/pricing/charge.js';
@@ -147,7 +155,11 @@ function eventOf(
   const served = charge.served === STANDARD ? {} : { served: charge.served };
   const attempts = call.attempts.map((attempt) =>
     attempt === last
-      ? { ...attempt, usage: charge.probableUsage, ...(charge.probableUsage === null ? {} : served) }
+      ? withReportedCost(edge, ending, {
+          ...attempt,
+          usage: charge.probableUsage,
+          ...(charge.probableUsage === null ? {} : served),
+        })
       : attempt,
   );
   const event: UsageEvent = {
@@ -171,6 +183,19 @@ function eventOf(
     ...(charge.usage === null || unpriced.length === 0 ? {} : { unpriced: [...unpriced] }),
   };
   return traceparent === undefined ? event : { ...event, traceparent };
+}
+
+/** Adds what the provider says that it charges, and counts how far the computed cost is from it. */
+function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: AttemptRecord): AttemptRecord {
+  const reported = meter?.said?.costNanoUsd;
+  if (reported === undefined) return attempt;
+  const { usage, cost, served, source } = attempt;
+  if (usage !== null && cost !== null) {
+    const computed = rate(usage, figuresOfVersion(cost), served);
+    const isRecorded = recordedCost(computed, BigInt(reported)) === BigInt(reported);
+    metrics.costReported(source, { computedNanoUsd: Number(computed), reportedNanoUsd: reported, isRecorded });
+  }
+  return { ...attempt, reportedCostNanoUsd: reported };
 }
 
 export function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {

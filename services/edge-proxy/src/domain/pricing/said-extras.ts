@@ -1,5 +1,6 @@
 import { UNPRICED_NAME_LENGTH_MAX } from '@gateway/contracts/messages';
 import type { PricingRules } from './asks.js';
+import { readReportedCost } from './reported-cost.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
 /** What a response reports of the things that its price depends on. */
@@ -12,6 +13,8 @@ export interface SaidExtras {
   readonly unpriced: readonly string[];
   /** The model that answered; null if the response does not name it. */
   readonly model: string | null;
+  /** What the provider charges, in nano-USD; absent: nothing is reported. */
+  readonly costNanoUsd?: number;
 }
 
 export interface ReportedUses {
@@ -33,13 +36,17 @@ export class SaidReader {
   readonly #unpriced = new Set<string>();
   readonly #items = new Set<string>();
   #model: string | null = null;
+  readonly #costAt: PricingRules['reportedCostAt'];
+  #costNanoUsd: number | null = null;
 
   constructor(rules: PricingRules) {
     this.#places = placesOf(rules);
+    this.#costAt = rules.reportedCostAt;
   }
 
   /** Reads a response, or the part of an event that has its members. Later values count. */
   see(answer: JsonRecord): void {
+    if (this.#costAt !== undefined) this.#costNanoUsd = readReportedCost(answer, this.#costAt) ?? this.#costNanoUsd;
     const { classes, uses, unpriced, model } = this.#places;
     for (const { index, steps } of classes) {
       const [value] = valuesAt(answer, steps);
@@ -82,8 +89,10 @@ export class SaidReader {
       else if (distinct === null) uses.set(path, { count: Math.max(most, sum), isUnnamed: false });
       else uses.set(path, { count: names.size === 0 && hasUnnamed ? 1 : names.size, isUnnamed: names.size === 0 });
     }
-    if (this.#classes.size === 0 && uses.size === 0 && this.#unpriced.size === 0 && this.#model === null) return null;
-    return { classes: this.#classes, uses, unpriced: [...this.#unpriced], model: this.#model };
+    const cost = this.#costNanoUsd === null ? null : { costNanoUsd: this.#costNanoUsd };
+    const isEmpty = this.#classes.size === 0 && uses.size === 0 && this.#unpriced.size === 0;
+    if (isEmpty && this.#model === null && cost === null) return null;
+    return { classes: this.#classes, uses, unpriced: [...this.#unpriced], model: this.#model, ...cost };
   }
 
   #count(place: UsesPlace, answer: JsonRecord, isPart: boolean): void {
