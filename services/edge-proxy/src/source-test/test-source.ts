@@ -10,7 +10,7 @@ import { testRequests, type TestRequest } from './test-requests.js';
 const CALL_MS_MAX = 20_000;
 /** With less left of the test's time no further call is begun. */
 const CALL_MS_MIN = 1_000;
-/** Rate limit for tests of one source. An operator who corrects a key tests many times in a minute. */
+/** Rate limit for tests of one source. Correcting a key takes several tests in a minute. */
 const OF_SOURCE = { burst: 20, perSecond: 0.5, keysMax: 10_000 };
 /** Rate limit for tests of all sources at this edge. */
 const OF_ALL = { burst: 60, perSecond: 1, keysMax: 1 };
