@@ -129,7 +129,7 @@ test.each([
   [{}, undefined],
 ])('a 429 with %j passes its Retry-After on as %p', async (headers: Record<string, string>, retryAfter) => {
   const { secret, model, upstream, url } = await setUp(1);
-  simulator.script({ model: upstream, steps: [{ status: 429, headers }] });
+  simulator.script({ model: upstream, times: 2, steps: [{ status: 429, headers }] });
   const answer = await chat(url, secret, { model: model.id, messages: HELLO });
   expect([answer.status, answer.headers['retry-after']]).toEqual([429, retryAfter]);
 });

@@ -6,7 +6,7 @@ import {
   type AttemptResult,
   type JudgedAttempt,
 } from '../domain/errors/judge-attempt.js';
-import { waitHeader } from '../domain/errors/retry-after.js';
+import { headerWaitMs } from '../domain/errors/retry-after.js';
 import type { SaidError } from '../domain/errors/said-error.js';
 import { readsErrorText } from '../domain/errors/provider-error.js';
 import type { SourceFailure } from '../ports.js';
@@ -38,7 +38,7 @@ export class AttemptJudge {
     this.#head = {
       kind: 'answered',
       status,
-      retryAfter: waitHeader((name) => one(headers[name])),
+      waitMs: headerWaitMs((name) => one(headers[name]), this.#edge.clock.nowMs()),
       contentType: one(headers['content-type']),
       contentEncoding: one(headers['content-encoding']),
       errorType: one(headers['x-amzn-errortype']),
@@ -59,14 +59,13 @@ export class AttemptJudge {
       upstreamModel: this.#source.upstreamModel,
       errorRules: this.#source.errors,
       other: this.other,
-      nowMs: this.#edge.clock.nowMs(),
     };
     return judgeAttempt(result, facts);
   }
 
   /** A provider's error inside an answer that began well. */
   failureInside(said: SaidError | null): JudgedAttempt {
-    return this.result({ kind: 'provider_error', said, retryAfter: this.#head?.retryAfter });
+    return this.result({ kind: 'provider_error', said, waitMs: this.#head?.waitMs });
   }
 
   /** Whether the body of an answer that is not relayed is read: it may change what follows. */

@@ -67,6 +67,8 @@ export interface TryFacts {
   readonly freshConnection: boolean;
   /** No other source is left to be asked after this one. */
   readonly isLastSource: boolean;
+  /** The source may be sent the body again after its status. */
+  readonly keepsBody: boolean;
   /** Called once: the source has no more to do with the try, which may be later than its result. */
   readonly over: () => void;
 }
@@ -223,7 +225,7 @@ export class Attempt implements SourceReader, RelayEvents {
   bodyTaken(reused: boolean): void {
     const { other } = this.#judge;
     const mayBeRepeated = (reused && !this.#facts.freshConnection) || other === 'token' || other === 'key';
-    if (this.#facts.isLastSource && !mayBeRepeated) freeBody(this.#call);
+    if (this.#facts.isLastSource && !this.#facts.keepsBody && !mayBeRepeated) freeBody(this.#call);
   }
 
   head(status: number, headers: SourceHeaders): void {
@@ -394,6 +396,7 @@ export class Attempt implements SourceReader, RelayEvents {
 
   #relayBody(headers: SourceHeaders): void {
     this.#phase = 'relay';
+    if (this.#facts.isLastSource) freeBody(this.#call);
     this.#firstByteMs = this.#nowMs() - this.#startedAtMs;
     this.#limits.heard();
     const { answer } = this.#call.request;

@@ -26,6 +26,79 @@ test('the answer is that of the last source that was reached', async () => {
   expect(JSON.parse(answer.body.toString()).error.code).toBe('rate_limit_exceeded');
 });
 
+const SOON = { 'retry-after-ms': '20' };
+
+test.each([
+  [429, SOON],
+  [429, { 'retry-after': '0.02' }],
+  [529, SOON],
+  [503, SOON],
+])('a lone source is asked once more after a %i with %j', async (status, headers: Record<string, string>) => {
+  const { model, upstreamModel, ids } = await publishOwnModel(world, { url: world.provider.urls[0] });
+  world.provider.script({ model: upstreamModel, steps: [{ status, headers }] });
+  const answer = await send(world.edge.url, PATH, chat({ model }));
+  expect(answer.status).toBe(200);
+  const { attempts, outcome } = await world.eventOf(idOf(answer));
+  expect(outcome).toBe('settled');
+  expect(attempts).toMatchObject([
+    { source: ids[0], outcome: 'rejected', status, possiblyPaid: false },
+    { source: ids[0], outcome: 'completed', status: 200 },
+  ]);
+});
+
+test.each([
+  [429, { 'retry-after': '3' }],
+  [503, {}],
+  [500, SOON],
+  [401, SOON],
+])('a lone source is not asked again after a %i with %j', async (status, headers: Record<string, string>) => {
+  const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
+  world.provider.script({ model: upstreamModel, steps: [{ status, headers }] });
+  const answer = await send(world.edge.url, PATH, chat({ model }));
+  expect(answer.status).toBe(status);
+  expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
+});
+
+test('a lone source is asked twice and no more when it stays limited', async () => {
+  const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
+  world.provider.script({ model: upstreamModel, times: 9, steps: [{ status: 429, headers: SOON }] });
+  const answer = await send(world.edge.url, PATH, chat({ model }));
+  expect([answer.status, answer.headers['retry-after']]).toEqual([429, '1']);
+  expect((await world.eventOf(idOf(answer))).attempts).toHaveLength(2);
+});
+
+test('several limited sources are asked once each', async () => {
+  const [a, b] = world.provider.urls;
+  const { model, upstreamModel } = await publishOwnModel(world, { url: a }, { url: b });
+  world.provider.script({ model: upstreamModel, times: 9, steps: [{ status: 429, headers: SOON }] });
+  expect((await send(world.edge.url, PATH, chat({ model }))).status).toBe(429);
+  expect(world.provider.calls({ model: upstreamModel })).toHaveLength(2);
+});
+
+test('a body above 1 MiB is not sent to a lone source again', async () => {
+  const { model, upstreamModel } = await publishOwnModel(world, { url: world.provider.urls[0] });
+  world.provider.script({ model: upstreamModel, steps: [{ status: 429, headers: SOON }] });
+  const messages = [{ role: 'user', content: 'x'.repeat(1_048_576) }];
+  expect((await send(world.edge.url, PATH, chat({ model, messages }))).status).toBe(429);
+  expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
+});
+
+test('a client that leaves ends the wait for a retry', async () => {
+  const { model, upstreamModel, ids } = await publishOwnModel(world, { url: world.provider.urls[0] });
+  world.provider.script({ model: upstreamModel, steps: [{ status: 429, headers: { 'retry-after': '2' } }] });
+  const leaving = new AbortController();
+  const asked = send(world.edge.url, PATH, { ...chat({ model }), signal: leaving.signal });
+  await until('the provider has answered', () => world.provider.calls({ model: upstreamModel }).length === 1);
+  const leftAtMs = performance.now();
+  leaving.abort();
+  await expect(asked).rejects.toThrow();
+  const eventOfCall = () => world.events.find(({ attempts }) => attempts[0]?.source === ids[0]);
+  await until('the call is recorded', () => eventOfCall() !== undefined);
+  expect(performance.now() - leftAtMs).toBeLessThan(1_500);
+  expect(eventOfCall()).toMatchObject({ amountNanoUsd: 0, attempts: [{ status: 429 }] });
+  expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
+});
+
 test('a status that no record can hold is left out of the record, and the client gets a 502', async () => {
   const odd = await startRawProvider((socket) =>
     onRequest(socket, () => socket.write('HTTP/1.1 799 Odd\r\ncontent-length: 0\r\n\r\n')),

@@ -13,11 +13,14 @@ import type { AdmittedCall, Edge, SourceReading } from './call.js';
 import type { Delivery } from './delivery.js';
 import { operationOf } from './operation-name.js';
 import { namedSources } from './named-sources.js';
-import { nextTurn, tokensOf } from './source-turns.js';
+import { nextTurn, pauseCall, tokensOf } from './source-turns.js';
 import { versionAt } from './version-at.js';
 
 /** What a record takes for a status: a provider may send numbers beyond it. */
 const STATUS_MAX = 599;
+
+/** Larger bodies are not kept for the retry of a lone source: 1 MiB. */
+const RETRIED_BODY_BYTES_MAX = 1_048_576;
 
 /** What trying the sources of a call has come to. */
 export type CallResult =
@@ -40,6 +43,7 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
   const { sold, unpriced } = soldSources(call, known);
   if (sold.length === 0 && unpriced !== null) return { kind: 'failed', error: unpricedError(edge, call, unpriced) };
   const left: Candidate[] = inOrder(edge, call, sold).map((each) => ({ ...each, freshConnection: false }));
+  let mayRetry = left.length === 1 && (call.body?.bytes.length ?? 0) <= RETRIED_BODY_BYTES_MAX;
   while (left.length > 0) {
     const turn = nextTurn(edge, call, left);
     const { at, seat } = turn instanceof Promise ? await turn : turn;
@@ -53,7 +57,7 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
     }
     const { opened, reading, freshConnection } = candidate;
     call.reading = reading;
-    const facts = { freshConnection, isLastSource: left.length === 0, over: seat.ended };
+    const facts = { freshConnection, isLastSource: left.length === 0, keepsBody: mayRetry, over: seat.ended };
     const span = beginTry(edge, call, opened, facts);
     const tried = await attemptSource(edge, call, opened, facts);
     if (seat !== NO_SEAT) seat.counted(tokensOf(edge, call, tried));
@@ -64,6 +68,11 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
     judgements.push(judged);
     if (judged.step === 'final') return finish(call, judgements);
     if (judged.step !== 'next_source' && !freshConnection) left.unshift({ ...candidate, freshConnection: true });
+    else if (mayRetry && hasTimeFor(edge, call, judged.retryInMs)) {
+      mayRetry = false;
+      await pauseCall(edge, call, judged.retryInMs);
+      left.push(candidate);
+    }
   }
   // Admission knows sources that this edge has not heard of yet: the catalog is on its way.
   if (judgements.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
@@ -73,6 +82,11 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
 /** A source that is left to be tried. */
 interface Candidate extends SoldSource {
   readonly freshConnection: boolean;
+}
+
+/** Whether a retry after so long begins before the call's own deadline. */
+function hasTimeFor(edge: Edge, { deadlineAt }: AdmittedCall, retryInMs: number | null): retryInMs is number {
+  return retryInMs !== null && edge.deadlines.nowMs() + retryInMs < deadlineAt;
 }
 
 function endedBefore(call: AdmittedCall): CallResult | null {

@@ -65,9 +65,8 @@ class Played {
     const bytes = Buffer.from(body);
     const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, bytes);
     if (!parsed.ok) throw new Error('the request is acceptable');
-    this.call = {
+    const call = {
       id: 'id',
-      row,
       parsed: parsed.call,
       request: { answer: this.answer, headers: { classHeaders: [] }, query: '' },
       body: { bytes, free: () => undefined },
@@ -78,7 +77,8 @@ class Played {
       firstByteAt: null,
       ended: null,
       onEnded: null,
-    } as unknown as AdmittedCall;
+    };
+    this.call = Object.defineProperty(call, 'row', { get: () => this.#rowOrFault(row) }) as unknown as AdmittedCall;
     const opened = openedSource(authorizer);
     this.attempt = new Attempt(this.#edge(), this.call, opened, FACTS, (tried) => {
       this.tried = tried;
@@ -115,11 +115,12 @@ class Played {
     return this.#limits.filter(({ isCancelled }) => !isCancelled).length;
   }
 
-  #clockMs(): number {
+  /** Each judgement of the attempt reads the row of its call. */
+  #rowOrFault(row: EndpointRow): EndpointRow {
     const fault = this.nextFault;
     this.nextFault = null;
     if (fault !== null) throw fault;
-    return this.nowMs;
+    return row;
   }
 
   #edge(): Edge {
@@ -136,7 +137,7 @@ class Played {
     return {
       settings: { upstreamDeadlineMs: 600_000, stalledMs: 60_000, readOnMs: this.readOnMs },
       deadlines: { nowMs: () => this.nowMs, at, in: at },
-      clock: { nowMs: () => this.#clockMs() },
+      clock: { nowMs: () => this.nowMs },
       log: { debug: () => undefined, error: ({ err }: { err: unknown }) => this.faults.push(err) },
       metrics: { firstToken: () => undefined },
       privateSources: { refused: () => undefined },
@@ -151,7 +152,7 @@ class Played {
   }
 }
 
-const FACTS = { freshConnection: false, isLastSource: true, over: () => undefined };
+const FACTS = { freshConnection: false, isLastSource: true, keepsBody: false, over: () => undefined };
 const DELIVERY: Delivery = { ended: 'complete', meter: null, lastPiece: null, error: null };
 
 /** Its credential does not come. */

@@ -126,6 +126,16 @@ test('a full source is tried when all others have failed, which is counted and t
   );
 }, 60_000);
 
+test('a retry of a lone source counts in its quota', async () => {
+  await undisturbed(async () => {
+    const model = await publish({ requestsPerMinute: 1 }, true);
+    limited.status = 429;
+    expect((await ask(model)).status).toBe(429);
+    expect(limited.requests).toBe(2);
+    expect(overQuota(model.ids[0])).toBe(1);
+  });
+}, 60_000);
+
 test('a full source that is the only one is sent to all the same', async () => {
   await undisturbed(async () => {
     const model = await publish({ requestsPerMinute: 1 }, true);

@@ -21,6 +21,22 @@ export function nextTurn(
   return edge.quotas.next(sources, () => estimatedTokens(edge, call, 0));
 }
 
+/** Resolves after `ms`, or at once when the client leaves or the call is ended from outside. */
+export function pauseCall(edge: Edge, call: AdmittedCall, ms: number): Promise<void> {
+  const { answer } = call.request;
+  if (answer.isGone || call.ended !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    const deadline = edge.deadlines.in(ms, () => end());
+    const end = (): void => {
+      deadline.cancel();
+      call.onEnded = null;
+      resolve();
+    };
+    call.onEnded = end;
+    answer.onGone(end);
+  });
+}
+
 /** What the provider will have counted for a try; estimated where it did not say. */
 export function tokensOf(edge: Edge, call: AdmittedCall, { judged, delivery }: Tried): number {
   const meter = delivery?.meter ?? null;

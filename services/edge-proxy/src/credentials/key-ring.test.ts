@@ -3,13 +3,13 @@ import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/
 import { KeyRing } from './key-ring.js';
 
 const BEARER = { type: 'bearer' } as const;
-const FACTS = { style: 'chat', streamed: false, upstreamModel: 'up', nowMs: 0 } as const;
+const FACTS = { style: 'chat', streamed: false, upstreamModel: 'up' } as const;
 
-function answered(status: number, retryAfter?: string): JudgedAttempt {
+function answered(status: number, waitMs?: number): JudgedAttempt {
   const answer: AttemptResult = {
     kind: 'answered',
     status,
-    retryAfter,
+    waitMs,
     contentType: 'application/json',
     contentEncoding: undefined,
     bodyStart: Buffer.alloc(0),

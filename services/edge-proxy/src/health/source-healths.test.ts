@@ -14,7 +14,7 @@ function rested(result: AttemptResult, times: number): { healths: SourceHealths;
 const answered = (status: number): AttemptResult => ({
   kind: 'answered',
   status,
-  retryAfter: undefined,
+  waitMs: undefined,
   contentType: undefined,
   contentEncoding: undefined,
   bodyStart: Buffer.alloc(0),

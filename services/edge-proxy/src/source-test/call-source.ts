@@ -102,7 +102,12 @@ async function tryOnce(
   });
   // There is no other source to go to: it counts for the quotas, and is sent also beyond them.
   const { seat } = await nextTurn(edge, call, [{ opened }]);
-  const tried = await attemptSource(edge, call, opened, { freshConnection, isLastSource: false, over: seat.ended });
+  const tried = await attemptSource(edge, call, opened, {
+    freshConnection,
+    isLastSource: false,
+    keepsBody: false,
+    over: seat.ended,
+  });
   seat.counted(tokensOf(edge, call, tried));
   deadline.cancel();
   return { tried, call };

@@ -9,12 +9,12 @@ const TARGET = {
   hasCredential: true,
   isBilled: true,
 };
-const FACTS = { style: 'chat', streamed: false, upstreamModel: 'acme-1', nowMs: 0 } as const;
+const FACTS = { style: 'chat', streamed: false, upstreamModel: 'acme-1' } as const;
 
 const answered = (status: number, error: object | string, contentType = 'application/json'): AttemptResult => ({
   kind: 'answered',
   status,
-  retryAfter: undefined,
+  waitMs: undefined,
   contentType,
   contentEncoding: undefined,
   bodyStart: Buffer.from(typeof error === 'string' ? error : JSON.stringify({ error })),

@@ -16,6 +16,8 @@ compares client, sources, ledger and health
 
 ${table}
 
+A model with one source gets one retry after a 429 or 529, if the provider's wait is at most 2 s.
+
 A stream that is cut ends with an error event and a broken connection, so that no client takes it for
 a complete answer. [Failover](docs/behaviour.md#failover) has the rules.
 

@@ -8,7 +8,7 @@ export interface ExpectedError {
   readonly repeats: boolean;
   /** The edge's log tells the operator class and words. */
   readonly isLogged: boolean;
-  readonly failuresInARow: 0 | 1;
+  readonly failuresInARow: 0 | 1 | 2;
   /** The source rests so long; null: it does not. */
   readonly restMs: number | null;
 }
@@ -54,7 +54,13 @@ export function expectedOfError(shape: Shape): ExpectedError {
     case 'late':
       return { ...fails, status: 504, code: 'upstream_timeout' };
     case 'overload':
-      return { ...fails, status: failureStatus(shape), code: 'upstream_error' };
+      // A 529 of the only source is retried once.
+      return {
+        ...fails,
+        failuresInARow: status === 529 ? 2 : 1,
+        status: failureStatus(shape),
+        code: 'upstream_error',
+      };
     case undefined:
     case null:
       if (expected.unusable === true) return { ...fails, status: 502, code: 'upstream_error' };

@@ -1,10 +1,30 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
-import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX, finalError, judgeAttempt } from './judge-attempt.js';
+import {
+  COOL_DOWN_DEFAULT_MS,
+  COOL_DOWN_MS_MAX,
+  finalError,
+  judgeAttempt,
+  RETRY_DEFAULT_MS,
+  RETRY_MS_MAX,
+} from './judge-attempt.js';
 import type { AttemptFacts, AttemptResult, JudgedAttempt } from './judge-attempt.js';
 
-const NOW = Date.UTC(2026, 10, 20, 12);
-const FACTS: AttemptFacts = { style: 'chat', streamed: false, upstreamModel: 'up-1', nowMs: NOW };
+/** As Gemini sends it in a list, with the interval as Protocol Buffers write it in JSON. */
+const RETRY_INFO = JSON.stringify([
+  {
+    error: {
+      code: 429,
+      message: 'You exceeded your current quota.',
+      status: 'RESOURCE_EXHAUSTED',
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaValue: '15' }] },
+        { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.494s' },
+      ],
+    },
+  },
+]);
+const FACTS: AttemptFacts = { style: 'chat', streamed: false, upstreamModel: 'up-1' };
 const GENERIC = "The model's provider rejected the request body.";
 
 test.each<[number, JudgedAttempt['step'], number, string]>([
@@ -146,6 +166,7 @@ test('a usable answer is final and without error', () => {
     possiblyPaid: false,
     error: null,
     coolDownMs: null,
+    retryInMs: null,
     countsAsFailure: false,
     reached: true,
     refusal: null,
@@ -180,22 +201,57 @@ test.each<[boolean, string | undefined, string | undefined, boolean]>([
 
 test.each([
   [undefined, undefined, COOL_DOWN_DEFAULT_MS],
-  ['7', 7, 7_000],
-  ['0', 1, 1_000],
-  ['1.2', 2, 2_000],
-  ['3600', 3600, COOL_DOWN_MS_MAX],
-  ['Fri, 20 Nov 2026 12:00:30 GMT', 30, 30_000],
-  ['soon', undefined, COOL_DOWN_DEFAULT_MS],
-  ['-5', undefined, COOL_DOWN_DEFAULT_MS],
-])('429 with Retry-After %j: the client gets %p, the source rests %i ms', (retryAfter, seconds, coolDownMs) => {
-  const judged = judge(answered({ status: 429, retryAfter }));
+  [7_000, 7, 7_000],
+  [0, 1, 1_000],
+  [1_200, 2, 2_000],
+  [3_600_000, 3_600, COOL_DOWN_MS_MAX],
+])('429 with a wait of %p ms: the client gets %p s, the source cools down %i ms', (waitMs, seconds, coolDownMs) => {
+  const judged = judge(answered({ status: 429, waitMs }));
   expect(judged).toMatchObject({ coolDownMs, countsAsFailure: false });
   expect(judged.error?.retryAfterSeconds).toBe(seconds);
 });
 
+test.each([
+  [429, undefined, RETRY_DEFAULT_MS],
+  [429, 0, 0],
+  [429, 494, 494],
+  [429, RETRY_MS_MAX, RETRY_MS_MAX],
+  [429, RETRY_MS_MAX + 1, null],
+  [529, undefined, RETRY_DEFAULT_MS],
+  [529, 60_000, null],
+  [503, undefined, null],
+  [503, 2_000, 2_000],
+  [500, 100, null],
+  [402, 100, null],
+])('a %i with a wait of %p ms is retried after %p ms', (status, waitMs, retryInMs) => {
+  expect(judge(answered({ status, waitMs })).retryInMs).toBe(retryInMs);
+});
+
+test.each([
+  ['an account without funds', 429, '{"error":{"code":"insufficient_quota"}}', null],
+  [
+    'a throttled model of AWS',
+    400,
+    '{"__type":"ThrottlingException","message":"slow down","code":"ThrottlingException"}',
+    1_000,
+  ],
+  ["the wait of Google's RetryInfo", 429, RETRY_INFO, 494],
+])('%s with a %i is retried after %p ms', (_name, status, body, retryInMs) => {
+  expect(judge(answered({ status, bodyStart: Buffer.from(body as string) })).retryInMs).toBe(retryInMs);
+});
+
+test("Google's RetryInfo is the wait where no header states one", () => {
+  const bodyStart = Buffer.from(RETRY_INFO.replace('0.494s', '41s'));
+  expect(judge(answered({ status: 429, bodyStart }))).toMatchObject({
+    coolDownMs: 41_000,
+    error: { retryAfterSeconds: 41 },
+  });
+  expect(judge(answered({ status: 429, bodyStart, waitMs: 7_000 })).error?.retryAfterSeconds).toBe(7);
+});
+
 test('only a 429 has Retry-After and a cool-down', () => {
   for (const status of [400, 413, 500, 503, 529]) {
-    const judged = judge(answered({ status, retryAfter: '7' }));
+    const judged = judge(answered({ status, waitMs: 7_000 }));
     expect(judged.coolDownMs).toBeNull();
     expect(judged.error?.retryAfterSeconds).toBeUndefined();
   }
@@ -279,14 +335,14 @@ test('of a 404 the client is told what is known: the model, or something that it
 
 test('a JSON answer to a stream is judged by the error that it is', () => {
   const bodyStart = Buffer.from('{"error":{"code":429,"message":"slow down"}}');
-  const judged = judge(answered({ status: 200, bodyStart, retryAfter: '7' }), { streamed: true });
+  const judged = judge(answered({ status: 200, bodyStart, waitMs: 7_000 }), { streamed: true });
   expect(judged).toMatchObject({ step: 'next_source', status: 200, coolDownMs: 7_000, countsAsFailure: false });
   expect(judged.error).toMatchObject({ status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 7 });
 });
 
 test('if all failed, what may be repeated goes before what is ours, the last of its kind; a final word goes before all', () => {
   const unauthorized = judge(answered({ status: 401 }));
-  const limited = judge(answered({ status: 429, retryAfter: '3' }));
+  const limited = judge(answered({ status: 429, waitMs: 3_000 }));
   const down = judge(answered({ status: 503 }));
   const unknown = judge(answered({ status: 404 }));
   const rejected = judge(answered({ status: 400 }));
@@ -300,7 +356,7 @@ test('if all failed, what may be repeated goes before what is ours, the last of 
 
 test('the answer is that of the last attempt that reached a provider', () => {
   const unreachable = judge({ kind: 'unreachable' });
-  const limited = judge(answered({ status: 429, retryAfter: '3' }));
+  const limited = judge(answered({ status: 429, waitMs: 3_000 }));
   const down = judge(answered({ status: 503 }));
   const broken = judge({ kind: 'broken_before_head', reusedConnection: false });
   expect(finalError([])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
@@ -357,7 +413,7 @@ type Answered = Extract<AttemptResult, { kind: 'answered' }>;
 function answered(answer: Partial<Answered> & { status: number }): Answered {
   return {
     kind: 'answered',
-    retryAfter: undefined,
+    waitMs: undefined,
     contentType: 'application/json',
     contentEncoding: undefined,
     bodyStart: Buffer.alloc(0),

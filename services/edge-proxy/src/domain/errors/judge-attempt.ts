@@ -4,9 +4,9 @@ import type { AttemptRecord } from '@gateway/contracts/messages';
 import type { ErrorRule } from '@gateway/contracts/operator';
 import type { EndpointStyle } from '../endpoints.js';
 import { CLASS_RULES } from './class-rules.js';
-import { classifyError, type ErrorClass } from './error-class.js';
+import { classifyError, type ClassifiedError, type ErrorClass } from './error-class.js';
 import { clientError } from './provider-error.js';
-import { retryAfterSeconds, secondsInText } from './retry-after.js';
+import { textWaitMs, wholeSeconds } from './retry-after.js';
 import { readErrorBody, type SaidError } from './said-error.js';
 
 /** Bytes of a provider's error body that are read for its text. */
@@ -18,14 +18,23 @@ export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 export const COOL_DOWN_DEFAULT_MS = 5_000;
 export const COOL_DOWN_MS_MAX = 600_000;
 
+/**
+ * Longest wait before the one retry of a lone source, and the wait where the provider states none
+ * (docs/behaviour.md#failover).
+ */
+export const RETRY_MS_MAX = 2_000;
+export const RETRY_DEFAULT_MS = 1_000;
+const STATUS_UNAVAILABLE = 503;
+const STATUS_OVERLOADED = 529;
+
 /** How one try of one source went, before anything is concluded from it. */
 export type AttemptResult =
   | {
       /** A response head arrived (200 too: whether it is usable is judged here). */
       readonly kind: 'answered';
       readonly status: number;
-      /** Its Retry-After, or what another header tells in that form: {@link waitHeader}. */
-      readonly retryAfter: string | undefined;
+      /** The wait that its headers state, milliseconds. */
+      readonly waitMs: number | undefined;
       readonly contentType: string | undefined;
       /** What the body is still encoded with: undefined or `identity` once it is decoded. */
       readonly contentEncoding: string | undefined;
@@ -56,8 +65,8 @@ export type AttemptResult =
   | {
       readonly kind: 'provider_error';
       readonly said: SaidError | null;
-      /** Of the answer's head. */
-      readonly retryAfter?: string | undefined;
+      /** The wait that the response's headers state, milliseconds. */
+      readonly waitMs?: number | undefined;
     }
   /**
    * No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without
@@ -86,8 +95,6 @@ export interface AttemptFacts {
    * Absent: nothing.
    */
   readonly other?: 'token' | 'key' | 'key_later' | undefined;
-  /** For a Retry-After that is a date. */
-  readonly nowMs: number;
 }
 
 export interface JudgedAttempt {
@@ -105,6 +112,8 @@ export interface JudgedAttempt {
   readonly error: GatewayError | null;
   /** The source rests that long; null: it does not. */
   readonly coolDownMs: number | null;
+  /** Wait before the retry, if the call has no other source; null: there is no retry. */
+  readonly retryInMs: number | null;
   /** Counts toward the source's breaker. */
   readonly countsAsFailure: boolean;
   /** A provider was reached: its word goes before `upstream_unreachable`. */
@@ -132,6 +141,7 @@ const NOTHING: JudgedAttempt = {
   possiblyPaid: false,
   error: null,
   coolDownMs: null,
+  retryInMs: null,
   countsAsFailure: false,
   reached: true,
   refusal: null,
@@ -165,7 +175,7 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
       return { ...failed, step: 'next_source', outcome: 'broken' };
     case 'provider_error':
       return {
-        ...judgeError(result.said, null, facts, result.retryAfter, undefined),
+        ...judgeError(result.said, null, facts, result.waitMs, undefined),
         outcome: 'broken',
         possiblyPaid: true,
       };
@@ -204,11 +214,11 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
   if (status === 200 && isUsable(answer, facts.streamed)) return { ...NOTHING, status };
   const said = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
   if (status !== 200) {
-    const judged = withOther(judgeError(said, status, facts, answer.retryAfter, answer.errorType), status, facts);
+    const judged = withOther(judgeError(said, status, facts, answer.waitMs, answer.errorType), status, facts);
     return { ...judged, outcome: 'rejected', status, possiblyPaid: PAID_STATUSES.has(status) || status < 300 };
   }
   const failed = { outcome: 'broken', status, possiblyPaid: true } as const;
-  if (said !== null) return { ...judgeError(said, null, facts, answer.retryAfter, answer.errorType), ...failed };
+  if (said !== null) return { ...judgeError(said, null, facts, answer.waitMs, answer.errorType), ...failed };
   return { ...NOTHING, ...failed, step: 'next_source', error: unusable(), countsAsFailure: true };
 }
 
@@ -220,7 +230,7 @@ function judgeError(
   said: SaidError | null,
   status: number | null,
   facts: AttemptFacts,
-  retryAfter: string | undefined,
+  headerWaitMs: number | undefined,
   errorType: string | undefined,
 ): JudgedAttempt {
   const classified = classifyError({
@@ -231,16 +241,15 @@ function judgeError(
     rules: facts.errorRules,
   });
   const rule = CLASS_RULES[classified.class];
-  const seconds =
-    rule.rest === 'cool_down'
-      ? (retryAfterSeconds(retryAfter, facts.nowMs) ?? secondsInText(said?.message ?? null))
-      : undefined;
+  const waitMs = headerWaitMs ?? bodyWaitMs(said);
+  const isQuota = rule.rest === 'cool_down';
   return {
     ...NOTHING,
     step: rule.next ? 'next_source' : 'final',
     outcome: 'rejected',
-    error: clientError(classified, facts.style, said, seconds),
-    coolDownMs: rule.rest === 'cool_down' ? coolDownMs(seconds) : null,
+    error: clientError(classified, facts.style, said, waitMs === undefined ? undefined : wholeSeconds(waitMs)),
+    coolDownMs: isQuota ? coolDownMs(waitMs) : null,
+    retryInMs: retryInMs(classified, status, waitMs),
     countsAsFailure: rule.countsAsFailure,
     refusal: rule.rest !== 'refused' ? null : classified.certain ? 'certain' : 'unclear',
     errorClass: classified.class,
@@ -302,6 +311,26 @@ function isDecoded({ contentEncoding }: Answer): boolean {
   return encoding === '' || encoding === 'identity';
 }
 
-function coolDownMs(seconds: number | undefined): number {
-  return seconds === undefined ? COOL_DOWN_DEFAULT_MS : Math.min(seconds * 1000, COOL_DOWN_MS_MAX);
+/** The longer one of `RetryInfo`, which Google rounds down, and of the text. */
+function bodyWaitMs(said: SaidError | null): number | undefined {
+  const waits = [said?.waitMs, textWaitMs(said?.message ?? null)].filter((ms) => ms !== undefined);
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** In whole seconds, at least one: a wait of 0 does not end the cooldown of a limited source. */
+function coolDownMs(waitMs: number | undefined): number {
+  return waitMs === undefined ? COOL_DOWN_DEFAULT_MS : Math.min(wholeSeconds(waitMs) * 1_000, COOL_DOWN_MS_MAX);
+}
+
+/**
+ * The wait before a retry of a refusal that ends by itself; null: it is not retried.
+ * @param status of the response; null: the error came inside a response
+ */
+function retryInMs({ class: kind }: ClassifiedError, status: number | null, waitMs: number | undefined): number | null {
+  if (status === null) return null;
+  const isBusy = kind === 'quota' || (kind === 'overload' && status === STATUS_OVERLOADED);
+  const isDown = kind === 'overload' && status === STATUS_UNAVAILABLE && waitMs !== undefined;
+  if (!isBusy && !isDown) return null;
+  const ms = waitMs ?? RETRY_DEFAULT_MS;
+  return ms <= RETRY_MS_MAX ? ms : null;
 }

@@ -18,7 +18,7 @@ import {
   type AttemptResult,
   type JudgedAttempt,
 } from './judge-attempt.js';
-import { waitHeader } from './retry-after.js';
+import { headerWaitMs } from './retry-after.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 
@@ -54,14 +54,14 @@ function judged(shape: RecordedShape, profile: ProviderProfile): JudgedAttempt {
       ? {
           kind: 'answered',
           status: shape.status,
-          retryAfter: waitHeader(header),
+          waitMs: headerWaitMs(header, NOW),
           contentType: header('content-type') ?? 'application/json',
           contentEncoding: undefined,
           errorType: header('x-amzn-errortype'),
           bodyStart: Buffer.from(shape.text),
         }
-      : { kind: 'provider_error', said: failure.said, retryAfter: waitHeader(header) };
-  const facts = { style: row.style, streamed: shape.isStream, upstreamModel: 'up', nowMs: NOW };
+      : { kind: 'provider_error', said: failure.said, waitMs: headerWaitMs(header, NOW) };
+  const facts = { style: row.style, streamed: shape.isStream, upstreamModel: 'up' };
   return judgeAttempt(result, { ...facts, errorRules: profile.errors });
 }
 

@@ -1,4 +1,5 @@
 import { isRecord, type JsonRecord } from '../formats/answer-json.js';
+import { durationMs } from './retry-after.js';
 
 /** Characters of a provider's text that are looked at. */
 export const SAID_TEXT_LENGTH_MAX = 8_000;
@@ -22,6 +23,8 @@ export interface SaidError {
   readonly status: number | null;
   /** It names what was flagged in the prompt. */
   readonly moderated: boolean;
+  /** The wait of Google's `RetryInfo` among the details, milliseconds. */
+  readonly waitMs?: number;
 }
 
 /** The error in an answer's body; null when it is no JSON, or says nothing. */
@@ -47,6 +50,7 @@ export function readError(value: unknown): SaidError | null {
   const error = body['error'] ?? response['error'];
   const inner = isRecord(error) ? error : {};
   const maker = isRecord(body['base_resp']) ? body['base_resp'] : {};
+  const waitMs = retryInfoMs(inner);
   const said: SaidError = {
     message: firstText([
       inner['message'],
@@ -66,6 +70,7 @@ export function readError(value: unknown): SaidError | null {
       body['status'],
     ]),
     moderated: isModerated(inner),
+    ...(waitMs === undefined ? {} : { waitMs }),
   };
   return said.message === null && said.codes.length === 0 && said.status === null ? null : said;
 }
@@ -78,6 +83,15 @@ export function plainCode(code: string): string {
     .slice(0, CODE_LENGTH_MAX)
     .replace(/[^A-Za-z0-9]+/g, '')
     .toLowerCase();
+}
+
+function retryInfoMs({ details }: JsonRecord): number | undefined {
+  if (!Array.isArray(details)) return undefined;
+  for (const detail of details) {
+    const ms = isRecord(detail) ? durationMs(detail['retryDelay']) : undefined;
+    if (ms !== undefined) return ms;
+  }
+  return undefined;
 }
 
 function codesOf(body: JsonRecord, inner: JsonRecord, maker: JsonRecord): string[] {
