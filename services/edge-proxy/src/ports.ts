@@ -262,6 +262,8 @@ export interface ClientHeaders {
   readonly anthropicBeta: string | undefined;
   /** Of `CLASS_HEADERS`: name and value, as often as each was sent. */
   readonly classHeaders: readonly (readonly [name: string, value: string])[];
+  /** All headers as they came: name, value, name, value. */
+  readonly raw: readonly string[];
 }
 
 /** A request's body in memory. It counts toward the memory bound until it is freed. */

@@ -99,6 +99,46 @@ test('a client that leaves ends the wait for a retry', async () => {
   expect(world.provider.calls({ model: upstreamModel })).toHaveLength(1);
 });
 
+/** The sources that answered 24 turns, at a model with two sources of the same priority. */
+async function sourcesOfTurns(turn: (at: number) => { body: object; headers?: object }): Promise<Set<string>> {
+  const [a, b] = world.provider.urls;
+  const { model } = await publishOwnModel(world, { url: a, more: { priority: 0 } }, { url: b, more: { priority: 0 } });
+  const sources = new Set<string>();
+  for (let at = 0; at < 24; at += 1) {
+    const { body, headers = {} } = turn(at);
+    const answer = await send(world.edge.url, '/v1/messages', {
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model, max_tokens: 9, ...body }),
+    });
+    expect(answer.status).toBe(200);
+    sources.add(String((await world.eventOf(idOf(answer))).source));
+  }
+  return sources;
+}
+
+const turns = (at: number): object[] =>
+  Array.from({ length: at + 1 }, (_, turn) => ({ role: 'user', content: `turn ${turn}` }));
+
+test('24 turns with a billing header that changes stay at one source', async () => {
+  const system = (at: number): object[] => [
+    { type: 'text', text: `x-anthropic-billing-header: cc_version=2.1.177; cc_entrypoint=cli; cch=${at}e1f3;` },
+    { type: 'text', text: 'You are Claude Code. '.repeat(300), cache_control: { type: 'ephemeral' } },
+  ];
+  const sources = await sourcesOfTurns((at) => ({ body: { system: system(at), messages: turns(at) } }));
+  expect(sources.size).toBe(1);
+});
+
+test('24 turns of one session stay at one source whatever their prompt', async () => {
+  const prompt = (at: number): object => ({ system: `prompt ${at}`, messages: turns(at) });
+  const byUser = await sourcesOfTurns((at) => ({ body: { ...prompt(at), metadata: { user_id: 'user_1_session_1' } } }));
+  const byHeader = await sourcesOfTurns((at) => ({
+    body: { ...prompt(at), metadata: { user_id: `user_${at}` } },
+    headers: { session_id: '5f1c9a3e-0c1b-4f6e-8a50-3f6d7f0f6c11' },
+  }));
+  const byPrompt = await sourcesOfTurns((at) => ({ body: prompt(at) }));
+  expect([byUser.size, byHeader.size, byPrompt.size]).toEqual([1, 1, 2]);
+});
+
 test('a status that no record can hold is left out of the record, and the client gets a 502', async () => {
   const odd = await startRawProvider((socket) =>
     onRequest(socket, () => socket.write('HTTP/1.1 799 Odd\r\ncontent-length: 0\r\n\r\n')),

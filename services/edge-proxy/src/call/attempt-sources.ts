@@ -1,7 +1,7 @@
 import { gatewayError, REFUSAL, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import { figuresOfVersion, type AttemptRecord } from '@gateway/contracts/messages';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
-import { affinityKey, type AffinityKey } from '../domain/request/affinity.js';
+import { affinityKey, sessionIn, type AffinityKey } from '../domain/request/affinity.js';
 import { atPrice, readAsks, type UnpricedAsk } from '../domain/pricing/asks.js';
 import { takesLimit } from '../domain/request/endless-limit.js';
 import { finalError, type JudgedAttempt } from '../domain/errors/judge-attempt.js';
@@ -142,8 +142,12 @@ function inOrder(edge: Edge, call: AdmittedCall, sold: readonly SoldSource[]): r
 }
 
 /** Taken before any source has the body: it may be freed later. */
-function affinityOf({ account, body, parsed }: AdmittedCall): AffinityKey {
-  return affinityKey(account, body?.bytes ?? NO_BYTES, body === null ? [] : parsed.affinity);
+function affinityOf({ account, body, parsed, request }: AdmittedCall): AffinityKey {
+  const { kind, spans } = parsed.affinity;
+  const session = kind === 'cache_key' ? null : sessionIn(request.headers.raw);
+  if (session === null) return affinityKey(account, body?.bytes ?? NO_BYTES, body === null ? [] : spans);
+  const bytes = Buffer.from(session, 'latin1');
+  return affinityKey(account, bytes, [{ start: 0, end: bytes.length }]);
 }
 
 const NO_BYTES = new Uint8Array(0);

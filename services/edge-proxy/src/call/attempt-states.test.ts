@@ -68,7 +68,7 @@ class Played {
     const call = {
       id: 'id',
       parsed: parsed.call,
-      request: { answer: this.answer, headers: { classHeaders: [] }, query: '' },
+      request: { answer: this.answer, headers: { classHeaders: [], raw: [] }, query: '' },
       body: { bytes, free: () => undefined },
       deadlineAt: 600_000,
       begunAtMs: 0,

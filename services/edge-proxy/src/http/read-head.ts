@@ -2,7 +2,10 @@ import { CLASS_HEADERS } from '@gateway/contracts/operator';
 import { bearerIn } from '../call/present-key.js';
 import type { ClientHeaders } from '../ports.js';
 
-type Field = Exclude<keyof ClientHeaders, 'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength' | 'classHeaders'>;
+type Field = Exclude<
+  keyof ClientHeaders,
+  'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength' | 'classHeaders' | 'raw'
+>;
 
 /** The headers that the edge looks at; all others are passed over. */
 const FIELDS: ReadonlyMap<string, Field> = new Map([
@@ -82,6 +85,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
     anthropicVersion: values.anthropicVersion,
     anthropicBeta: values.anthropicBeta,
     classHeaders,
+    raw: rawHeaders,
   };
 }
 

@@ -168,6 +168,7 @@ const NO_HEADERS: ClientHeaders = {
   anthropicVersion: undefined,
   anthropicBeta: undefined,
   classHeaders: [],
+  raw: [],
 };
 
 /** The edge as a test sees it: what fails is noted, and no metric of calls is touched. */

@@ -127,5 +127,6 @@ function headersOf(secret: string, contentLength: number): ClientHeaders {
     anthropicVersion: undefined,
     anthropicBeta: undefined,
     classHeaders: [],
+    raw: [],
   };
 }

@@ -1,5 +1,6 @@
 import type { EndpointRow } from '../endpoints.js';
 import type { Member, Span } from '../json/json-scanner.js';
+import { JsonText } from '../json/json-text.js';
 
 /** Bytes of a cache key or prompt, from its beginning, by which calls are kept together. */
 export const AFFINITY_BYTES_MAX = 1_024;
@@ -13,31 +14,102 @@ export interface AffinityKey {
   readonly low: number;
 }
 
+/** By what calls of one account are kept at one source, as the body shows it. */
+export interface BodyAffinity {
+  /** `prompt_cache_key` comes before a session header, `metadata.user_id` and the prompt after it. */
+  readonly kind: 'cache_key' | 'user' | 'prompt';
+  /** At most {@link AFFINITY_BYTES_MAX} bytes together, as they were sent: nothing is decoded. */
+  readonly spans: readonly Span[];
+}
+
 /** Members that providers put in front of the prompt. */
 const BEFORE_PROMPT = ['system', 'instructions'];
 
 /**
- * The bytes of a body by which its call is kept with others of its account: those of
- * `prompt_cache_key`, else those with which the prompt begins, at most {@link AFFINITY_BYTES_MAX}
- * together. They are taken as they were sent: nothing is decoded.
+ * Finds the bytes by which a call is kept with others of its account
+ * (docs/behaviour.md#source-order): those of `prompt_cache_key`, else on messages endpoints of
+ * `metadata.user_id`, else those with which the prompt begins.
  */
-export function affinitySpans({ prompt }: EndpointRow, members: readonly Member[]): readonly Span[] {
-  const cacheKey = members.find(({ name, kind }) => name === 'prompt_cache_key' && kind === 'string');
-  const isNamed = cacheKey !== undefined && cacheKey.end - cacheKey.start > EMPTY_TEXT_BYTES;
-  const names = isNamed ? [cacheKey.name] : [...BEFORE_PROMPT, prompt.name];
+export function bodyAffinity(row: EndpointRow, body: Buffer, members: readonly Member[]): BodyAffinity {
+  const cacheKey = members.find(({ name }) => name === 'prompt_cache_key');
+  if (cacheKey !== undefined && isText(body, cacheKey)) return { kind: 'cache_key', spans: [beginningOf(cacheKey)] };
+  const user = row.style === 'messages' ? userOf(body, members) : null;
+  if (user !== null) return { kind: 'user', spans: [beginningOf(user)] };
   const spans: Span[] = [];
   let left = AFFINITY_BYTES_MAX;
-  for (const name of names) {
-    const member = left === 0 ? undefined : members.find((each) => each.name === name);
-    if (member === undefined) continue;
-    const end = Math.min(member.end, member.start + left);
-    left -= end - member.start;
-    spans.push({ start: member.start, end });
+  for (const name of [...BEFORE_PROMPT, row.prompt.name]) {
+    const member = members.find((each) => each.name === name);
+    if (member !== undefined) left = addStable(spans, body, member, left);
   }
-  return spans;
+  return { kind: 'prompt', spans };
 }
 
+/** A string that is not empty. */
+function isText(body: Buffer, { start, end }: Span): boolean {
+  return body[start] === QUOTE && end - start > EMPTY_TEXT_BYTES;
+}
+
+function beginningOf({ start, end }: Span): Span {
+  return { start, end: Math.min(end, start + AFFINITY_BYTES_MAX) };
+}
+
+function userOf(body: Buffer, members: readonly Member[]): Span | null {
+  const metadata = members.find(({ name, kind }) => name === 'metadata' && kind === 'object');
+  if (metadata === undefined) return null;
+  const text = new JsonText(body);
+  let user: Span | null = null;
+  text.eachMember(metadata.start, (nameStart, nameEnd, start) => {
+    const end = text.valueEnd(start);
+    const isUser = nameEnd - nameStart < NAME_BYTES_MAX && text.text(nameStart, nameEnd) === 'user_id';
+    if (isUser && isText(body, { start, end })) user = { start, end };
+    return end;
+  });
+  return user;
+}
+
+/**
+ * Adds the first `left` bytes of a member without the texts that change with each request. Returns
+ * how many bytes are left.
+ */
+function addStable(spans: Span[], body: Buffer, { start: first, end: last }: Span, left: number): number {
+  let start = first;
+  while (left > 0 && start >= first && start < last) {
+    const end = Math.min(last, start + left);
+    const found = body.subarray(start, end).indexOf(CHANGING_TEXT);
+    const stableEnd = found < 0 ? end : start + found;
+    if (stableEnd > start) spans.push({ start, end: stableEnd });
+    left -= stableEnd - start;
+    if (found < 0) break;
+    start = new JsonText(body).valueEnd(stableEnd);
+  }
+  return left;
+}
+
+/** How Claude Code begins a system block of its own, which has another checksum in each request. */
+const CHANGING_TEXT = Buffer.from('"x-anthropic-billing-header:');
 const EMPTY_TEXT_BYTES = 2;
+const NAME_BYTES_MAX = 64;
+const QUOTE = 0x22;
+
+/**
+ * Headers in which clients name their session: Claude Code; Codex, today's and earlier releases;
+ * others. The first that is well formed counts.
+ */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'x-session-id'] as const;
+const SESSION = /^[A-Za-z0-9._:@/-]{1,128}$/;
+
+/** The session of a client by its headers (name, value, name, value); null: it names none. */
+export function sessionIn(rawHeaders: readonly string[]): string | null {
+  for (const name of SESSION_HEADERS) {
+    for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+      const sent = rawHeaders[at] as string;
+      if (sent.length !== name.length || sent.toLowerCase() !== name) continue;
+      const value = rawHeaders[at + 1] as string;
+      if (SESSION.test(value)) return value;
+    }
+  }
+  return null;
+}
 
 /** Multipliers and first values: odd numbers with bits all over. */
 const FACTOR_HIGH = 0x9e3779b1;

@@ -1,6 +1,6 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
-import { affinitySpans } from './affinity.js';
+import { bodyAffinity, type BodyAffinity } from './affinity.js';
 import { asksWrites1h } from './cache-ttl.js';
 import { answerNames, type AnswerNames } from '../answer-names.js';
 import { cutSpans } from './body-splices.js';
@@ -62,8 +62,7 @@ export interface ParsedCall {
   readonly endlessLimit: EndlessLimit | null;
   readonly priceFacts: PriceFacts;
   readonly spans: SpliceSpans;
-  /** By what the call is kept with others of its account: see `affinityKey`. */
-  readonly affinity: readonly Span[];
+  readonly affinity: BodyAffinity;
   readonly answers: AnswerNames;
   /** It asks for cache writes of one hour: see `Counting`. */
   readonly cacheWriteTtl1h: boolean;
@@ -101,7 +100,7 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       endlessLimit: fields.endlessLimit,
       priceFacts: priceFacts(row, body, scanned.members),
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
-      affinity: affinitySpans(row, scanned.members),
+      affinity: bodyAffinity(row, body, scanned.members),
       answers: answerNames(row, body, scanned.members),
       cacheWriteTtl1h: asksWrites1h(row, body, scanned.members),
     },
