@@ -39,6 +39,7 @@ export const PROFILE: ProviderProfile = {
   },
   auth: [{ type: 'bearer' }],
   headers: {},
+  forwardHeaders: [],
   betas: [],
   body: { '/v1/chat/completions': { set: { store: false } } },
   refuses: [],

@@ -103,6 +103,8 @@ export const catalogSource = z.object({
    */
   sealedCredential: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
+  /** Client headers that go on, in lower case. Absent: none. */
+  forwardHeaders: z.array(z.string()).optional(),
   betas: z.union([z.literal('pass'), z.array(z.string())]),
   /** With `pass`: those that begin so are kept back. Absent: none. */
   betasRefused: z.array(z.string()).optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
-import { bodyRules, priceUnit, profileId, sourceAuth } from './profile.js';
+import { bodyRules, forwardHeaders, priceUnit, profileId, sourceAuth } from './profile.js';
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /**
@@ -129,6 +129,8 @@ export const sourceSpec = z.object({
   paths: z.partialRecord(endpointPath, z.string().regex(/^\/[\x21-\x7e]{0,1023}$/)).optional(),
   auth: sourceAuth.nullish(),
   headers: z.record(headerName, headerValue).optional(),
+  /** Headers of clients that go on, instead of those of the profile. Absent: as the profile has it. */
+  forwardHeaders: forwardHeaders.nullish(),
   /**
    * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price
    * (`standard`), or those of a list. Absent: `standard` where the provider's format is
@@ -240,6 +242,7 @@ export const sourceView = z.object({
   /** Whose credential it is called with; null: none that is kept here. */
   credentialOf: z.enum(['source', 'provider']).nullable().default(null),
   headers: z.record(z.string(), z.string()),
+  forwardHeaders: z.array(z.string()),
   betas: z.union([z.enum(['pass', 'standard']), z.array(z.string())]),
   body: bodyRules,
   priority: z.int(),

@@ -68,6 +68,25 @@ export type BodyRules = z.infer<typeof bodyRules>;
  */
 export const CLASS_HEADERS: readonly string[] = ['x-ms-service-tier', 'x-vertex-ai-llm-shared-request-type'];
 
+/** Most names in a list of forwarded headers, and the longest value of one, in characters. */
+export const FORWARD_HEADERS_MAX = 16;
+export const FORWARDED_VALUE_LENGTH_MAX = 512;
+
+/** Names of client headers that go on to a provider: see {@link mayForward}. */
+export const forwardHeaders = z.array(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/)).max(FORWARD_HEADERS_MAX);
+
+/**
+ * Headers of the connection, the body, credentials, the client's address, tracing and the gateway;
+ * and those that choose a price class, an API version or an account at the provider.
+ */
+const NEVER_FORWARDED =
+  /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|expect|host|http2-settings|accept(?:-.*)?|content-.*|if-.*|range|date|origin|referer|user-agent|authorization|.*-authorization|proxy-.*|cookie2?|set-cookie2?|(?:.*-)?api[-_]?key|.*(?:token|secret|password|credential).*|x-goog-.*|x-amz.*|forwarded(?:-.*)?|x-forwarded.*|x-original-.*|x-real-ip|x-cluster-client-ip|x-client-ip|true-client-ip|cf-.*|via|traceparent|tracestate|baggage|b3|x-b3-.*|x-gateway-.*|x-request-id|request-id|x-http-method.*|x-method-override|anthropic-.*|openai-.*)$/;
+
+/** Whether a header of a client may be forwarded to a provider. @param name in lower case */
+export function mayForward(name: string): boolean {
+  return !NEVER_FORWARDED.test(name) && !CLASS_HEADERS.includes(name);
+}
+
 /** Which class a request asks for, and which one an answer says that it was served in. */
 export const classRule = z.object({
   /** The request's member, or one of {@link CLASS_HEADERS}. */
@@ -78,6 +97,11 @@ export const classRule = z.object({
   answersAt: answerPath.nullable(),
   /** What the answer says. Another value is billed as standard, and its operator is told. */
   answers: z.record(fieldText, priceClass),
+  /**
+   * Beginnings of the betas that a request for a class needs. They go on where such a class is
+   * asked for and sold, whatever the source's `betas` say. Absent: none.
+   */
+  betas: z.array(z.string().min(1).max(128)).max(8).optional(),
 });
 export type ClassRule = z.infer<typeof classRule>;
 
@@ -217,6 +241,8 @@ export const providerProfile = z.strictObject({
   /** The ways to be let in; the first is the usual one. An empty list: no key is needed. */
   auth: z.array(sourceAuth).max(8),
   headers: z.record(z.string(), z.string()),
+  /** Headers of clients that go on, in lower case. Absent: none. */
+  forwardHeaders: forwardHeaders.optional(),
   betas: z.union([z.enum(['pass', 'standard']), z.array(z.string().max(128)).max(64)]),
   body: bodyRules,
   /** Members of requests that its format has and that it answers with an error. For the page. */

@@ -65,6 +65,7 @@ export interface SourceRow {
   readonly auth: Source['auth'];
   readonly sealed_credential: string | null;
   readonly headers: Record<string, string>;
+  readonly forward_headers: Source['forwardHeaders'];
   readonly betas: NonNullable<Source['betas']>;
   readonly betas_default: boolean;
   readonly priority: number;
@@ -95,6 +96,7 @@ export function sourceFromRow(row: SourceRow): Source {
     auth: row.auth,
     sealedCredential: row.sealed_credential,
     headers: row.headers,
+    forwardHeaders: row.forward_headers,
     betas: row.betas_default && row.betas.length === 0 ? null : row.betas,
     priority: row.priority,
     weight: row.weight,

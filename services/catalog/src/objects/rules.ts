@@ -31,6 +31,7 @@ export interface Source extends Pick<
   /** From here on null means: as the profile has it. */
   readonly baseUrl: string | null;
   readonly auth: CatalogSource['auth'] | null;
+  readonly forwardHeaders: SourceView['forwardHeaders'] | null;
   readonly betas: SourceView['betas'] | null;
   readonly body: SourceView['body'] | null;
   readonly streamUsage: boolean | null;

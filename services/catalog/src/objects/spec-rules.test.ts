@@ -28,6 +28,32 @@ test('a header given twice in other spelling is refused', () => {
   expect(make({ headers: { 'X-A': '1', 'x-a': '2' } })).toEqual(refused('headers'));
 });
 
+test.each([
+  'Connection',
+  'host',
+  'Authorization',
+  'x-goog-iam-authorization-token',
+  'cookie',
+  'X-Api-Key',
+  'x-forwarded-for',
+  'forwarded',
+  'x-gateway-tags',
+  'x-request-id',
+  'anthropic-beta',
+  'openai-organization',
+  'x-ms-service-tier',
+  'traceparent',
+  'user-agent',
+])('a source does not forward the header %s', (name) => {
+  expect(make({ forwardHeaders: [name] })).toEqual(refused('forwardHeaders'));
+});
+
+test('forwarded headers are kept in lower case and once each', () => {
+  expect(make({ forwardHeaders: ['X-Grok-Conv-Id', 'session_id', 'x-grok-conv-id'] })).toMatchObject({
+    forwardHeaders: ['session_id', 'x-grok-conv-id'],
+  });
+});
+
 test('a credential travels in a header of its own, never in one of the connection', () => {
   expect(make({ auth: { type: 'header', header: 'authorization' } })).toMatchObject({ auth: { type: 'header' } });
   expect(make({ auth: { type: 'header', header: 'Host' } })).toEqual(refused('auth.header'));

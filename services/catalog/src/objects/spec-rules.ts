@@ -1,6 +1,7 @@
 import { CONNECTION_HEADERS, ENDPOINTS } from '@gateway/contracts/messages';
 import {
   isRefusal,
+  mayForward,
   refuse,
   type ManagementRefusal,
   type ModelSpec,
@@ -102,6 +103,8 @@ export function sourceOf(
   if (badAuth !== null) return badAuth;
   const headers = headersOf(spec.headers ?? {});
   if (isRefusal(headers)) return headers;
+  const forwardHeaders = spec.forwardHeaders == null ? null : forwardedOf(spec.forwardHeaders);
+  if (forwardHeaders !== null && isRefusal(forwardHeaders)) return forwardHeaders;
   const source: Source = {
     id,
     model: spec.modelId,
@@ -113,6 +116,7 @@ export function sourceOf(
     auth: spec.auth ?? null,
     sealedCredential,
     headers,
+    forwardHeaders,
     betas: spec.betas ?? null,
     priority: spec.priority,
     weight: spec.weight,
@@ -143,6 +147,15 @@ export function sourceOf(
   const baseUrl = checkBaseUrl(connection.baseUrl, { privateAllowed, allPathsGiven });
   if (typeof baseUrl !== 'string') return baseUrl;
   return source.baseUrl === null ? source : { ...source, baseUrl };
+}
+
+/** In lower case, by name and once each. */
+function forwardedOf(given: readonly string[]): string[] | ManagementRefusal {
+  const names = [...new Set(given.map((name) => name.toLowerCase()))].sort();
+  const refused = names.find((name) => !mayForward(name));
+  return refused === undefined
+    ? names
+    : refuse('invalid_request', `header ${refused} cannot be forwarded`, 'forwardHeaders');
 }
 
 /** In lower case and by name, so that the same headers are always the same text. */

@@ -53,6 +53,7 @@ export function sourceViewOf(
     hasCredential,
     credentialOf: hasCredential ? 'source' : sharesCredential ? 'provider' : null,
     headers: source.headers,
+    forwardHeaders: [...connection.forwardHeaders],
     betas: connection.betas,
     body: connection.body,
     priority: source.priority,

@@ -61,6 +61,7 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     auth: source.auth,
     sealed_credential: source.sealedCredential,
     headers: source.headers,
+    forward_headers: source.forwardHeaders,
     betas: source.betas ?? [],
     betas_default: source.betas === null,
     priority: source.priority,

@@ -29,6 +29,7 @@ export const ANTHROPIC: ProviderProfile = {
         asks: { standard: 'standard', fast: 'fast' },
         answersAt: 'usage.speed',
         answers: { standard: 'standard', fast: 'fast' },
+        betas: ['fast-mode-'],
       },
     ],
     tools: [

@@ -18,6 +18,7 @@ export const FIREWORKS: ProviderProfile = {
   },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   headers: {},
+  forwardHeaders: ['x-session-affinity'],
   betas: [],
   body: {},
   refuses: [],

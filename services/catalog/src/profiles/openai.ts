@@ -120,6 +120,7 @@ export const OPENAI: ProviderProfile = {
   },
   auth: [{ type: 'bearer' }],
   headers: {},
+  forwardHeaders: ['conversation_id', 'session-id', 'session_id', 'thread-id', 'x-client-request-id'],
   betas: [],
   body: {},
   refuses: [],

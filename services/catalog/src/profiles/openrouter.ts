@@ -18,6 +18,7 @@ export const OPENROUTER: ProviderProfile = {
   },
   auth: [{ type: 'bearer' }, { type: 'header', header: 'x-api-key' }],
   headers: {},
+  forwardHeaders: ['x-session-id'],
   betas: 'standard',
   body: {},
   refuses: ['previous_response_id'],

@@ -50,6 +50,7 @@ export interface Connection {
   readonly streamedPaths: Source['paths'];
   readonly auth: NonNullable<Source['auth']>;
   readonly headers: Readonly<Record<string, string>>;
+  readonly forwardHeaders: string[];
   readonly betas: NonNullable<Source['betas']>;
   readonly body: NonNullable<Source['body']>;
   readonly streamUsage: boolean;
@@ -84,6 +85,7 @@ export function connectionOf(source: Source, profile: ProviderProfile, provider?
     streamedPaths,
     auth: withRegion(source.auth ?? shared ?? profile.auth[0] ?? { type: 'bearer' }, fill),
     headers: { ...profile.headers, ...source.headers },
+    forwardHeaders: source.forwardHeaders ?? profile.forwardHeaders ?? [],
     betas: source.betas ?? profile.betas,
     body: { ...profile.body, ...source.body },
     streamUsage: source.streamUsage ?? profile.streamUsage === 'asked',
@@ -108,6 +110,7 @@ function withRegion(auth: Connection['auth'], fill: (text: string) => string): C
 const FOLLOWED = [
   'baseUrl',
   'auth',
+  'forwardHeaders',
   'betas',
   'body',
   'streamUsage',

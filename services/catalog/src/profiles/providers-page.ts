@@ -63,6 +63,8 @@ function notesOf({
   name,
   catches,
   refuses,
+  forwardHeaders = [],
+  pricing,
   body,
   streamUsage,
   totalExtra,
@@ -72,6 +74,13 @@ function notesOf({
 }: ProviderProfile): string[] {
   const notes = [...catches];
   if (refuses.length > 0) notes.push(`Answers these fields with an error: ${refuses.map(code).join(', ')}.`);
+  if (forwardHeaders.length > 0)
+    notes.push(`These headers of a client go on, and no other: ${forwardHeaders.map(code).join(', ')}.`);
+  for (const { field, betas = [] } of pricing.classes)
+    if (betas.length > 0)
+      notes.push(
+        `Betas that begin with ${betas.map(code).join(', ')} go on if \`${field}\` asks for a class that the model has a price for.`,
+      );
   const changed = Object.keys(body);
   if (changed.length > 0) notes.push(`The gateway changes requests to ${changed.map(code).join(', ')} for it.`);
   if (streamUsage !== 'asked')

@@ -61,6 +61,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
         asks: { standard: 'standard', fast: 'fast' },
         answersAt: 'usage.speed',
         answers: { standard: 'standard', fast: 'fast' },
+        betas: ['fast-mode-'],
       },
     ],
     tools: [

@@ -17,6 +17,7 @@ export const XAI: ProviderProfile = {
   },
   auth: [{ type: 'bearer' }],
   headers: {},
+  forwardHeaders: ['x-grok-conv-id'],
   betas: [],
   body: {},
   refuses: ['presence_penalty', 'frequency_penalty', 'stop', 'search_parameters'],

@@ -204,3 +204,21 @@ test.each(Object.keys(FLIPPED) as (keyof ProviderProfile)[])(
     expect(catalogSource.parse(after)).toEqual(after);
   },
 );
+
+test("a source publishes its profile's forwarded headers, else its own", () => {
+  const forwarded = (forwardHeaders?: string[] | null) =>
+    sourceEntry(
+      source('x', forwardHeaders === undefined ? {} : { forwardHeaders }),
+      {
+        ...OPENAI_COMPATIBLE,
+        forwardHeaders: ['x-session-affinity'],
+      },
+      [],
+    ).forwardHeaders;
+  expect([forwarded(), forwarded(null), forwarded(['x-own']), forwarded([])]).toEqual([
+    ['x-session-affinity'],
+    ['x-session-affinity'],
+    ['x-own'],
+    undefined,
+  ]);
+});

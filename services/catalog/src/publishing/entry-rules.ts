@@ -48,7 +48,11 @@ export function sourceEntry(
   costs: DatedVersion[],
   provider?: Provider,
 ): CatalogSource {
-  const { betas, streamedPaths, body, foreignIds, ...connection } = connectionOf(source, profile, provider);
+  const { betas, forwardHeaders, streamedPaths, body, foreignIds, ...connection } = connectionOf(
+    source,
+    profile,
+    provider,
+  );
   return {
     v: 1,
     id: source.id,
@@ -66,7 +70,13 @@ export function sourceEntry(
     limits: source.limits,
     costs,
     ...(source.unpriced === 'refuse' ? { pricing: pricingOf(source, profile) } : {}),
-    ...filled({ streamedPaths, body, errors: profile.errors, unlimitedMaxTokens: profile.unlimitedMaxTokens }),
+    ...filled({
+      streamedPaths,
+      forwardHeaders,
+      body,
+      errors: profile.errors,
+      unlimitedMaxTokens: profile.unlimitedMaxTokens,
+    }),
     ...(profile.keepsState ? {} : { keepsState: false }),
     ...(foreignIds === 'forward' ? { foreignIds } : {}),
     ...(profile.cachedInInput === true ? { cachedInInput: true } : {}),

@@ -19,7 +19,13 @@ interface Options {
   readonly raw?: string[];
   readonly query?: string;
   readonly path?: Endpoint;
+  /** The request asks for the class `fast`, which has a price. */
+  readonly asksFast?: true;
 }
+
+const SPEED = { field: 'speed', asks: { fast: 'fast' as const }, answersAt: null, answers: {}, betas: ['fast-mode-'] };
+const RULES = { classes: [SPEED], tools: [], freeTools: [], unpricedFields: {} };
+const FAST = { kind: 'priced', asked: { class: 'fast', units: {}, field: 'speed' }, once: [] } as const;
 
 function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
   const row = ENDPOINT_TABLE.get(options.path ?? '/v1/chat/completions') as EndpointRow;
@@ -32,6 +38,7 @@ function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
     parsed: result.call,
     body: { bytes: BODY, free: () => undefined },
     request: { headers, query: options.query ?? '' },
+    reading: options.asksFast === true ? { rules: RULES, read: FAST } : null,
   } as unknown as AdmittedCall;
   const source = sourceEntry('src', 'https://provider.example/base/', more);
   const credential = source.sealedCredential === null ? null : openSealed(source.sealedCredential, 'src', KEYS);
@@ -94,6 +101,39 @@ test('betas that change the price are kept back where the source refuses them', 
   const sent = 'context-management-2025-06-27, fast-mode-2026-02-01,Fast-Mode-x, two';
   const { headers } = requestFor({ betas: 'pass', betasRefused: ['fast-mode-'] }, { raw: ['anthropic-beta', sent] });
   expect(header(headers, 'anthropic-beta')).toEqual(['context-management-2025-06-27,two']);
+});
+
+test.each([
+  ['standard', { betas: 'pass' as const, betasRefused: ['fast-mode-'] }],
+  ['a list', { betas: ['context-management-2025-06-27'] }],
+])('the beta of a sold class goes on where betas are %s and it is asked for', (_name, rule) => {
+  const raw = ['anthropic-beta', 'context-management-2025-06-27,fast-mode-2026-02-01'];
+  const of = (options: Options) => header(requestFor(rule, { raw, ...options }).headers, 'anthropic-beta');
+  expect(of({ asksFast: true })).toEqual(['context-management-2025-06-27,fast-mode-2026-02-01']);
+  expect(of({})).toEqual(['context-management-2025-06-27']);
+});
+
+test.each([
+  [['X-Grok-Conv-Id', 'conv 1'], ['conv 1']],
+  [['x-grok-conv-id', 'one', 'x-grok-conv-id', 'two'], ['one']],
+  [['x-grok-conv-id', 'x'.repeat(512)], ['x'.repeat(512)]],
+  [['x-grok-conv-id', 'x'.repeat(513)], []],
+  [['x-grok-conv-id', 'caf\u00e9'], []],
+  [['x-grok-conv-id', ''], []],
+])('of the listed headers %j %j goes on', (raw, expected) => {
+  const { headers } = requestFor({ forwardHeaders: ['x-grok-conv-id'] }, { raw: [...raw, 'x-other', '1'] });
+  expect(header(headers, 'x-grok-conv-id')).toEqual(expected);
+  expect(header(headers, 'x-other')).toEqual([]);
+  expect(header(requestFor({}, { raw }).headers, 'x-grok-conv-id')).toEqual([]);
+});
+
+test("a listed header does not replace the source's own or its credential", () => {
+  const raw = ['x-tenant', 'theirs', 'x-login', 'theirs'];
+  const forwardHeaders = ['x-tenant', 'x-login'];
+  const auth = { type: 'header' as const, header: 'X-Login' };
+  const { headers } = requestFor({ forwardHeaders, auth, headers: { 'x-tenant': 'ours' } }, { raw });
+  expect(header(headers, 'x-tenant')).toEqual(['ours']);
+  expect(header(headers, 'x-login')).not.toContain('theirs');
 });
 
 test('the content type is that of the body that was checked, without what the client wrote beside it', () => {

@@ -1,8 +1,8 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
-import type { EndpointStyle } from '../domain/endpoints.js';
+import { FORWARDED_VALUE_LENGTH_MAX } from '@gateway/contracts/operator';
 import { addsStreamUsage, forwardBody, ruleFor } from '../domain/request/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
-import type { AdmittedCall } from './call.js';
+import type { AdmittedCall, SourceReading } from './call.js';
 
 /** The one query parameter that is passed on (docs/behaviour.md#paths). */
 const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
@@ -30,7 +30,7 @@ export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshCon
   return {
     origin,
     path: pathOf(opened, call),
-    headers: mergeHeaders(forwardedHeaders(call.request.headers, call.row.style, opened), headers),
+    headers: mergeHeaders(forwardedHeaders(call, opened), headers),
     body: forwardBody(call.parsed, call.body.bytes, {
       upstreamModel: source.upstreamModel,
       addStreamUsage,
@@ -53,7 +53,8 @@ function pathOf({ source, basePath }: OpenedSource, { row, parsed, request: { qu
  * The allow-list (docs/behaviour.md#requests-to-sources). Everything else of the client stays here,
  * its key first of all.
  */
-function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source }: OpenedSource): string[] {
+function forwardedHeaders({ request, row: { style }, reading }: AdmittedCall, { source }: OpenedSource): string[] {
+  const client: ClientHeaders = request.headers;
   // Not the client's own content type: a character set or another parameter could make the provider
   // read another body than was checked.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', USER_AGENT];
@@ -61,10 +62,30 @@ function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source 
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
   const version = client.anthropicVersion ?? (style === 'messages' ? ANTHROPIC_VERSION_DEFAULT : undefined);
   if (version !== undefined) headers.push('anthropic-version', version);
-  const betas = allowedBetas(client.anthropicBeta, source);
+  const betas = allowedBetas(client.anthropicBeta, source, classBetas(reading));
   if (betas !== '') headers.push('anthropic-beta', betas);
   for (const [name, value] of client.classHeaders) if (isRead(name, source)) headers.push(name, value);
+  if (source.forwardHeaders !== undefined) addListed(headers, client.raw, source.forwardHeaders, source.auth);
   return headers;
+}
+
+/** Printable ASCII, which no parser reads in two ways. */
+const FORWARDED_VALUE = new RegExp(`^[\\x20-\\x7e]{1,${FORWARDED_VALUE_LENGTH_MAX}}$`);
+
+/** Adds the client's headers that the source's list names, the first of each name. */
+function addListed(
+  headers: string[],
+  raw: readonly string[],
+  listed: readonly string[],
+  auth: CatalogSource['auth'],
+): void {
+  const left = new Set(listed);
+  if (auth.type === 'header') left.delete(auth.header.toLowerCase());
+  for (let at = 0; at + 1 < raw.length && left.size > 0; at += 2) {
+    const name = (raw[at] as string).toLowerCase();
+    const value = raw[at + 1] as string;
+    if (left.delete(name) && FORWARDED_VALUE.test(value)) headers.push(name, value);
+  }
 }
 
 /** Whether the source's rules read the class that a header asks for. */
@@ -74,12 +95,25 @@ function isRead(header: string, { pricing }: Pick<CatalogSource, 'pricing'>): bo
 
 type BetaRule = Pick<CatalogSource, 'betas' | 'betasRefused'>;
 
-function allowedBetas(sent: string | undefined, { betas: rule, betasRefused: refused = [] }: BetaRule): string {
+/** Beginnings of the betas that the class needs which the request asks for. It has a price. */
+function classBetas(reading: SourceReading | null): readonly string[] {
+  if (reading?.rules === undefined || reading.read.asked.class === 'standard') return [];
+  const { field } = reading.read.asked;
+  return reading.rules.classes.find((rule) => rule.field === field)?.betas ?? [];
+}
+
+function allowedBetas(
+  sent: string | undefined,
+  { betas: rule, betasRefused: refused = [] }: BetaRule,
+  ofClass: readonly string[],
+): string {
   if (sent === undefined) return '';
   if (rule === 'pass' && refused.length === 0) return sent;
   const betas = sent.split(',').map((beta) => beta.trim());
+  const begins = (beta: string, starts: readonly string[]): boolean =>
+    starts.some((start) => beta.toLowerCase().startsWith(start));
   const isAllowed = (beta: string): boolean =>
-    rule === 'pass' ? !refused.some((start) => beta.toLowerCase().startsWith(start)) : rule.includes(beta);
+    begins(beta, ofClass) || (rule === 'pass' ? !begins(beta, refused) : rule.includes(beta));
   return betas.filter(isAllowed).join(',');
 }
 

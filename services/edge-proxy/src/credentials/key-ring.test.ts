@@ -39,7 +39,7 @@ test('a limited key rests alone, for as long as its provider says', () => {
   const { keys, setTime, used } = ring(['a', 'b', 'c']);
   const { version } = keys.headersFor();
   expect(keys.mayReplace(version)).toBe(true);
-  keys.judged(version, answered(429, '7'), 'account');
+  keys.judged(version, answered(429, 7_000), 'account');
   expect(used(4)).toEqual(['b', 'c', 'b', 'c']);
   setTime(7_000);
   expect(used(3)).toEqual(['a', 'b', 'c']);

@@ -14,6 +14,7 @@ const OK: JudgedAttempt = {
   possiblyPaid: false,
   error: null,
   coolDownMs: null,
+  retryInMs: null,
   countsAsFailure: false,
   reached: true,
   refusal: null,

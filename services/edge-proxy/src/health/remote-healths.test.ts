@@ -57,6 +57,7 @@ test('what others say only orders: an own answer after it counts more', () => {
     possiblyPaid: false,
     error: null,
     coolDownMs: null,
+    retryInMs: null,
     countsAsFailure: false,
     reached: true,
     refusal: null,

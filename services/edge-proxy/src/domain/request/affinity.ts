@@ -16,7 +16,7 @@ export interface AffinityKey {
 
 /** By what calls of one account are kept at one source, as the body shows it. */
 export interface BodyAffinity {
-  /** `prompt_cache_key` comes before a session header, `metadata.user_id` and the prompt after it. */
+  /** A session header comes after `prompt_cache_key` and before the others. */
   readonly kind: 'cache_key' | 'user' | 'prompt';
   /** At most {@link AFFINITY_BYTES_MAX} bytes together, as they were sent: nothing is decoded. */
   readonly spans: readonly Span[];
