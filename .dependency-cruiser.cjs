@@ -34,8 +34,9 @@ const FEATURE_IMPORTS = {
   'accounts/src/cleanup': ['operators', 'sign-in'],
   'catalog/src/providers': [],
   'catalog/src/models': [],
+  'catalog/src/aliases': [],
   'catalog/src/sources': [],
-  'catalog/src/documents': ['providers', 'models', 'sources'],
+  'catalog/src/documents': ['providers', 'models', 'sources', 'aliases'],
 };
 const featureService = `^services/(${FEATURE_SERVICES.join('|')})/src/`;
 /** What puts a service together: the files at the top of `src`, and programs. */

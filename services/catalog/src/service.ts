@@ -2,6 +2,7 @@ import { connectBus, requestServer } from '@gateway/bus';
 import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, DATABASE_BUCKET, edgeHealth } from '@gateway/contracts/messages';
 import { createPool, faultOf, keepTimelines, poolConnections } from '@gateway/postgres';
 import { counter, gauge, histogram, nextDelayMs, type RunningService, type ServiceContext } from '@gateway/service-kit';
+import { serveAliases } from './aliases/handlers.js';
 import { serveDocuments } from './documents/handlers.js';
 import { serveHealth } from './health/handlers.js';
 import { serveModels } from './models/handlers.js';
@@ -121,6 +122,7 @@ export async function startCatalog(
   serveProviders(served, deps);
   serveModels(served, deps);
   serveSources(served, deps);
+  serveAliases(served, deps);
   serveObjects(served, deps);
   serveDocuments(served, deps);
   serveHealth(served, deps);

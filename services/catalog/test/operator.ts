@@ -3,14 +3,17 @@ import {
   catalogApply,
   catalogAudit,
   catalogDelete,
+  catalogGetAlias,
   catalogGetModel,
   catalogGetProvider,
   catalogGetSource,
+  catalogListAliases,
   catalogListModels,
   catalogListProfiles,
   catalogListProviders,
   catalogListSources,
   catalogMirrored,
+  catalogPutAlias,
   catalogPutModel,
   catalogPutProvider,
   catalogPutSource,
@@ -45,6 +48,9 @@ export function operatorOn(bus: Bus) {
         ...(sealedCredential === undefined ? {} : { sealedCredential }),
       }),
     getProvider: (id: string) => bus.request(catalogGetProvider, { id }),
+    putAlias: (id: string, modelId: string) => bus.request(catalogPutAlias, { id, spec: { modelId }, actor: ACTOR }),
+    getAlias: (id: string) => bus.request(catalogGetAlias, { id }),
+    listAliases: (of: Page = {}) => bus.request(catalogListAliases, page(of)),
     getModel: (id: string) => bus.request(catalogGetModel, { id }),
     getSource: (id: string) => bus.request(catalogGetSource, { id }),
     listProviders: (of: Page = {}) => bus.request(catalogListProviders, page(of)),
@@ -52,7 +58,7 @@ export function operatorOn(bus: Bus) {
     listModels: (of: Page = {}) => bus.request(catalogListModels, page(of)),
     listSources: (of: Page & { model?: string | null } = {}) =>
       bus.request(catalogListSources, { model: of.model ?? null, ...page(of) }),
-    remove: (kind: 'provider' | 'model' | 'source', id: string) =>
+    remove: (kind: 'provider' | 'model' | 'source' | 'alias', id: string) =>
       bus.request(catalogDelete, { kind, id, actor: ACTOR }),
     apply: (objects: ApplyObject[], { prune = false, dryRun = false } = {}) =>
       bus.request(catalogApply, { objects, prune, dryRun, actor: ACTOR }),

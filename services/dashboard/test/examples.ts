@@ -23,6 +23,7 @@ import {
 export * from '../web/fixtures/src/objects.js';
 
 export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai', auth: null, hasCredential: false };
+export const ALIAS = { id: 'anthropic/model@latest', modelId: 'pub/model' };
 export const PROFILE: ProviderProfile = {
   id: 'openai',
   name: 'OpenAI',
@@ -251,6 +252,30 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   deleteModel: {
     path: '/models/pub/model',
+    answers: { 'catalog.delete': { revision: 5, inForce: true } },
+    status: 204,
+  },
+  listAliases: {
+    path: '/aliases',
+    answers: { 'catalog.list-aliases': { aliases: [ALIAS], ...last } },
+    status: 200,
+    expected: page(ALIAS),
+  },
+  putAlias: {
+    path: '/aliases/anthropic/model@latest',
+    body: { modelId: 'pub/model' },
+    answers: { 'catalog.put-alias': { ...saved, alias: ALIAS } },
+    status: 201,
+    expected: { ...ALIAS, inForce: true },
+  },
+  getAlias: {
+    path: '/aliases/anthropic/model@latest',
+    answers: { 'catalog.get-alias': { alias: ALIAS } },
+    status: 200,
+    expected: ALIAS,
+  },
+  deleteAlias: {
+    path: '/aliases/anthropic/model@latest',
     answers: { 'catalog.delete': { revision: 5, inForce: true } },
     status: 204,
   },

@@ -232,6 +232,8 @@ export interface Catalog {
   ready(): boolean;
   /** The revision of the complete copy; null before the first. */
   revision(): number | null;
+  /** The catalog ID that a client's name for a model stands for; an unknown name as it is. */
+  resolve(name: string): string;
   model(id: string): CatalogModel | undefined;
   models(): Iterable<CatalogModel>;
   /** A source as the catalog has it, another object after each change. */

@@ -5,7 +5,9 @@ import {
   catalogMirrored,
   edgeHealth,
   ENDPOINTS,
+  aliasEntryKey,
   modelEntryKey,
+  type CatalogAlias,
   USAGE_SUBJECTS,
   usageEvents,
   type CatalogModel,
@@ -67,6 +69,7 @@ export interface CatalogEntries {
   readonly providers: CatalogProvider[];
   readonly models: CatalogModel[];
   readonly sources: CatalogSource[];
+  readonly aliases: CatalogAlias[];
 }
 
 export interface EdgeWorldOptions {
@@ -119,6 +122,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   const entries: CatalogEntries = {
     providers: [],
     models: [modelEntry(TEST_MODEL)],
+    aliases: [],
     sources: defaultSources(provider),
   };
   const healths: EdgeWorld['healths'] = [];
@@ -131,6 +135,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     revision += 1;
     const all = new Map<string, string>();
     for (const model of entries.models) all.set(modelEntryKey(model.id), JSON.stringify(model));
+    for (const alias of entries.aliases) all.set(aliasEntryKey(alias.id), JSON.stringify(alias));
     for (const provider of entries.providers) all.set(`provider.${provider.id}`, JSON.stringify(provider));
     for (const source of entries.sources) all.set(`source.${source.id}`, JSON.stringify(source));
     await catalog.publishBucket('catalog', all, revision);

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import {
+  aliasName,
+  aliasSpec,
+  aliasView,
   applyChange,
   APPLY_OBJECTS_MAX,
   auditEntryView,
@@ -40,7 +43,8 @@ export type DatedVersion = z.infer<typeof datedVersion>;
 
 /**
  * Entries of the KV bucket `catalog`: what the edge and admission see. Keys: `provider.<id>`,
- * `source.<id>`, `model.<base64url of the id>`; the head is the bus's.
+ * `source.<id>`, `model.<base64url of the id>`, `alias.<base64url of the name>`; the head is the
+ * bus's.
  */
 export const catalogProvider = z.object({
   v: z.literal(1),
@@ -153,6 +157,14 @@ export function modelEntryKey(model: string): string {
   return `model.${Buffer.from(model).toString('base64url')}`;
 }
 
+/** A name that clients may send for a model. */
+export const catalogAlias = z.object({ v: z.literal(1), id: aliasName, model: modelId });
+export type CatalogAlias = z.infer<typeof catalogAlias>;
+
+export function aliasEntryKey(alias: string): string {
+  return `alias.${Buffer.from(alias).toString('base64url')}`;
+}
+
 /** Profiles of providers: they travel in one answer. */
 export const PROFILES_MAX = 64;
 
@@ -235,6 +247,15 @@ export const catalogPutSource = request({
   answer: z.union([z.object({ ...outcome, source: sourceView }), managementRefusal]),
 });
 
+/** Refused with `state_conflict` if the name is a catalog ID. */
+export const catalogPutAlias = request({
+  ...management,
+  name: 'catalog.put-alias',
+  subject: 'catalog.put-alias',
+  body: z.object({ id: aliasName, spec: aliasSpec, actor }),
+  answer: z.union([z.object({ ...outcome, alias: aliasView }), managementRefusal]),
+});
+
 export const catalogGetProvider = request({
   ...management,
   name: 'catalog.get-provider',
@@ -257,6 +278,14 @@ export const catalogGetSource = request({
   subject: 'catalog.get-source',
   body: z.object({ id: objectId }),
   answer: z.union([z.object({ source: sourceView }), managementRefusal]),
+});
+
+export const catalogGetAlias = request({
+  ...management,
+  name: 'catalog.get-alias',
+  subject: 'catalog.get-alias',
+  body: z.object({ id: aliasName }),
+  answer: z.union([z.object({ alias: aliasView }), managementRefusal]),
 });
 
 export const catalogListProviders = request({
@@ -300,15 +329,27 @@ export const catalogListSources = request({
   answer: z.union([z.object({ sources: z.array(sourceView), nextCursor }), managementRefusal]),
 });
 
+export const catalogListAliases = request({
+  ...management,
+  name: 'catalog.list-aliases',
+  subject: 'catalog.list-aliases',
+  body: z.object(page),
+  answer: z.union([z.object({ aliases: z.array(aliasView), nextCursor }), managementRefusal]),
+});
+
 /**
- * Refused with `in_use` while a source refers to a provider or model. Price and cost versions stay
- * for ever.
+ * Refused with `in_use` while a source refers to a provider or model, or an alias to a model. Price
+ * and cost versions are never deleted.
  */
 export const catalogDelete = request({
   ...management,
   name: 'catalog.delete',
   subject: 'catalog.delete',
-  body: z.object({ kind: z.enum(['provider', 'model', 'source']), id: z.union([objectId, modelId]), actor }),
+  body: z.object({
+    kind: z.enum(['provider', 'model', 'source', 'alias']),
+    id: z.union([objectId, modelId, aliasName]),
+    actor,
+  }),
   answer: z.union([z.object({ revision: count, inForce: z.boolean() }), managementRefusal]),
 });
 

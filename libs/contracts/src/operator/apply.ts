@@ -1,12 +1,22 @@
 import { z } from 'zod';
-import { modelPut, modelSpec, providerPut, providerSpec, sourcePut, sourceSpec } from './catalog.js';
+import {
+  aliasName,
+  aliasPut,
+  aliasSpec,
+  modelPut,
+  modelSpec,
+  providerPut,
+  providerSpec,
+  sourcePut,
+  sourceSpec,
+} from './catalog.js';
 import { planPut, planSpec } from './plans.js';
 import { modelId, objectId } from './scalars.js';
 
 /** Objects in one document. */
 export const APPLY_OBJECTS_MAX = 1_000;
 
-export const APPLY_KINDS = ['provider', 'model', 'source', 'plan'] as const;
+export const APPLY_KINDS = ['provider', 'model', 'source', 'alias', 'plan'] as const;
 export type ApplyKind = (typeof APPLY_KINDS)[number];
 
 /** What a file holds: each object once, in any order, as a PUT takes it. */
@@ -18,6 +28,7 @@ export const applyDocument = z.object({
         z.object({ kind: z.literal('model'), id: modelId, spec: modelPut }),
         z.object({ kind: z.literal('plan'), id: objectId, spec: planPut }),
         z.object({ kind: z.literal('source'), id: objectId, spec: sourcePut }),
+        z.object({ kind: z.literal('alias'), id: aliasName, spec: aliasPut }),
       ]),
     )
     .max(APPLY_OBJECTS_MAX)
@@ -43,6 +54,7 @@ export const catalogObject = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec, sealedCredential }),
   z.object({ kind: z.literal('model'), id: modelId, spec: modelSpec }),
   z.object({ kind: z.literal('source'), id: objectId, spec: sourceSpec, sealedCredential }),
+  z.object({ kind: z.literal('alias'), id: aliasName, spec: aliasSpec }),
 ]);
 export type CatalogObject = z.output<typeof catalogObject>;
 

@@ -88,6 +88,17 @@ export const modelSpec = z.object({
 });
 export type ModelSpec = z.output<typeof modelSpec>;
 
+/** A name that clients may send instead of a catalog ID. */
+export const aliasName = z.string().regex(/^[A-Za-z0-9._:@/-]{1,128}$/);
+/** Aliases of one catalog. */
+export const ALIASES_MAX = 1_000;
+
+export const aliasSpec = z.object({
+  /** The model that the name stands for. */
+  modelId,
+});
+export type AliasSpec = z.output<typeof aliasSpec>;
+
 const endpointPath = z.enum(ENDPOINTS);
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/);
 const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,1024}$/);
@@ -129,7 +140,7 @@ export const sourceSpec = z.object({
   paths: z.partialRecord(endpointPath, z.string().regex(/^\/[\x21-\x7e]{0,1023}$/)).optional(),
   auth: sourceAuth.nullish(),
   headers: z.record(headerName, headerValue).optional(),
-  /** Headers of clients that go on, instead of those of the profile. Absent: as the profile has it. */
+  /** Client headers that go on, instead of those of the profile. Absent: those of the profile. */
   forwardHeaders: forwardHeaders.nullish(),
   /**
    * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price
@@ -206,6 +217,9 @@ export const providerView = z.object({
   hasCredential: z.boolean().default(false),
 });
 export type ProviderView = z.infer<typeof providerView>;
+
+export const aliasView = z.object({ id: aliasName, modelId });
+export type AliasView = z.infer<typeof aliasView>;
 
 export const modelView = z.object({
   id: modelId,
@@ -290,6 +304,7 @@ export type ProviderPut = z.output<typeof providerPut>;
 export const modelPut = modelSpec.extend(
   modelView.pick({ id: true, priceVersion: true, upcomingPrices: true }).partial().shape,
 );
+export const aliasPut = aliasSpec.extend({ id: aliasName.optional() });
 export const sourcePut = sourceSpec
   .extend({ credential: credentialInput.nullish() })
   .extend(sourceView.pick({ id: true, hasCredential: true, costVersion: true, upcomingCosts: true }).partial().shape)
@@ -302,5 +317,6 @@ export type SourcePut = z.output<typeof sourcePut>;
  */
 const inForce = z.boolean();
 export const providerSaved = providerView.extend({ inForce });
+export const aliasSaved = aliasView.extend({ inForce });
 export const modelSaved = modelView.extend({ inForce });
 export const sourceSaved = sourceView.extend({ inForce });

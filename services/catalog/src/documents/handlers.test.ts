@@ -37,7 +37,16 @@ const refused = (code: string, param: string) => ({ refused: expect.objectContai
 const mirrored = (at: { revision: number }) => until('mirrored', () => revision >= at.revision);
 /** Everything that is stored, as text. */
 const stored = async () => {
-  const tables = ['providers', 'models', 'sources', 'price_versions', 'cost_versions', 'changes', 'catalog_state'];
+  const tables = [
+    'providers',
+    'models',
+    'sources',
+    'aliases',
+    'price_versions',
+    'cost_versions',
+    'changes',
+    'catalog_state',
+  ];
   const rows = await Promise.all(
     tables.map((table) => world.sql.query<{ text: string }>(`SELECT t::text AS text FROM ${table} t ORDER BY 1`)),
   );

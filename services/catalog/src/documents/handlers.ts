@@ -8,6 +8,7 @@ import type { DocumentTx } from '../objects/working-copy-store.js';
 import { applyChangeOf, checkAnswerSize, deletionOf, findTwice, nameOf, within } from './answer-rules.js';
 import { awaitInForce, DOCUMENT_PUBLISHED_WAIT_MS, checkPlaces, checkRoom, type SaveDeps } from '../objects/save.js';
 import { removeObject } from '../objects/delete-object.js';
+import { checkAliasRoom, saveAlias } from '../aliases/put-alias.js';
 import { saveModel } from '../models/put-model.js';
 import { saveProvider } from '../providers/put-provider.js';
 import { saveSource, type SourceRules } from '../sources/put-source.js';
@@ -27,7 +28,7 @@ export interface Applied {
 }
 
 /** What refers comes after what it refers to. */
-const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source'];
+const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source', 'alias'];
 
 /**
  * All objects of a document in one transaction, or none. A dry run does the same and takes it back.
@@ -50,9 +51,9 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
   const revisionBefore = tx.revision();
   const named = new Set(objects.map(nameOf));
   const surplus = prune ? tx.names().filter((object) => !named.has(nameOf(object))) : [];
-  // Sources first: what is put may need their places. Models and providers last: what is put may
+  // Sources and aliases first: what is put may need their places or names. Models and providers last: what is put may
   // have left them.
-  const sourcesGone = await removeAll(tx, surplus, ['source'], actor);
+  const sourcesGone = await removeAll(tx, surplus, ['source', 'alias'], actor);
   if (isRefusal(sourcesGone)) return sourcesGone;
   const saved = await saveAll(tx, rules, request);
   if (isRefusal(saved)) return saved;
@@ -91,7 +92,7 @@ async function saveAll(
   }
   const created = [...saved.values()].find(({ change }) => change === 'created');
   const full = created ? await checkRoom(tx, created) : null;
-  return full ?? objects.flatMap((_object, index) => saved.get(index) ?? []);
+  return full ?? (await checkAliasRoom(tx)) ?? objects.flatMap((_object, index) => saved.get(index) ?? []);
 }
 
 function saveObject(
@@ -107,6 +108,8 @@ function saveObject(
       return saveModel(tx, { ...object, actor });
     case 'source':
       return saveSource(tx, rules, { ...object, actor });
+    case 'alias':
+      return saveAlias(tx, { ...object, actor });
   }
 }
 

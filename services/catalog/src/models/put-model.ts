@@ -29,6 +29,9 @@ export async function saveModel(
   { id, spec, actor }: PutModel,
 ): Promise<SaveResult<ModelView> | ManagementRefusal> {
   const before = await tx.model(id);
+  const alias = before === null ? await tx.alias(id) : null;
+  if (alias !== null)
+    return refuse('state_conflict', `${id} is an alias of ${alias.model}; delete the alias first`, 'id');
   const after = modelOf(id, spec);
   const versions = before ? await tx.versions({ model: id }) : [];
   const planned = planFigures(spec.prices, versions, tx.nowMs, 'prices');

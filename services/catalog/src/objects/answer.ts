@@ -10,10 +10,10 @@ const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refu
 type Outcome = (typeof OUTCOMES)[number];
 
 const changes = counter('gateway_catalog_changes_total', 'Answered changes of the catalog', {
-  object: ['provider', 'model', 'source', 'document'],
+  object: ['provider', 'model', 'source', 'alias', 'document'],
   outcome: [...OUTCOMES],
 });
-type ChangedObject = 'provider' | 'model' | 'source' | 'document';
+type ChangedObject = 'provider' | 'model' | 'source' | 'alias' | 'document';
 
 /** A verb's result in the form of its message, or its refusal as it is. */
 export async function answer<T extends object, A>(

@@ -3,6 +3,7 @@ import { createCatalogReads, type ObjectReads } from './reads-sql.js';
 import { providerFromRow, sourceFromRow, type ProviderRow, type SourceRow } from './rows-sql.js';
 import {
   markDeleted,
+  writeAliases,
   writeModels,
   writeProviders,
   writeRecords,
@@ -11,7 +12,7 @@ import {
   type ChangeRecord,
 } from './writes-sql.js';
 import { newVersion, placeOf, type Priced } from './versions-sql.js';
-import type { Model, Source, Kind, DatedFigures, Provider } from './rules.js';
+import type { Alias, Model, Source, Kind, DatedFigures, Provider } from './rules.js';
 import type { NewFigures } from './version-rules.js';
 
 /** One change under the catalog's lock: what is read stays true until it commits. */
@@ -22,12 +23,16 @@ export interface CatalogTx extends ObjectReads {
   withCredential(): Promise<{ readonly providers: Provider[]; readonly sources: Source[] }>;
   /** A source that refers to this provider or model; null: none does. */
   sourceUsing(kind: 'provider' | 'model', id: string): Promise<string | null>;
+  /** An alias of this model; null: it has none. */
+  aliasOf(model: string): Promise<string | null>;
+  countAliases(): Promise<number>;
   /** Models with more sources than that. */
   crowdedModels(sourcesMax: number): Promise<ReadonlySet<string>>;
   countObjects(): Promise<number>;
   saveProvider(provider: Provider): Promise<void>;
   saveModel(model: Model): Promise<void>;
   saveSource(source: Source): Promise<void>;
+  saveAlias(alias: Alias): Promise<void>;
   /** The row stays, without a credential; versions written until now never count again. */
   remove(kind: Kind, id: string): Promise<void>;
   addVersion(owner: Priced, figures: NewFigures): Promise<DatedFigures>;
@@ -51,6 +56,14 @@ export function createCatalogTx(tx: Tx, revisionBefore: number, nowMs: number): 
       const text = `SELECT min(id) AS id FROM sources WHERE ${kind} = $1 AND deleted_at IS NULL`;
       return (await tx.one<{ id: string | null }>(text, [id]))?.id ?? null;
     },
+    async aliasOf(model) {
+      const text = 'SELECT min(id) AS id FROM aliases WHERE model = $1 AND deleted_at IS NULL';
+      return (await tx.one<{ id: string | null }>(text, [model]))?.id ?? null;
+    },
+    async countAliases() {
+      const text = 'SELECT count(*)::int AS n FROM aliases WHERE deleted_at IS NULL';
+      return (await tx.one<{ n: number }>(text))?.n ?? 0;
+    },
     async crowdedModels(sourcesMax) {
       const text = 'SELECT model FROM sources WHERE deleted_at IS NULL GROUP BY model HAVING count(*) > $1';
       return new Set((await tx.query<{ model: string }>(text, [sourcesMax])).map(({ model }) => model));
@@ -58,12 +71,14 @@ export function createCatalogTx(tx: Tx, revisionBefore: number, nowMs: number): 
     async countObjects() {
       const text = `SELECT ((SELECT count(*) FROM providers WHERE deleted_at IS NULL)
                           + (SELECT count(*) FROM models WHERE deleted_at IS NULL)
-                          + (SELECT count(*) FROM sources WHERE deleted_at IS NULL))::int AS n`;
+                          + (SELECT count(*) FROM sources WHERE deleted_at IS NULL)
+                          + (SELECT count(*) FROM aliases WHERE deleted_at IS NULL))::int AS n`;
       return (await tx.one<{ n: number }>(text))?.n ?? 0;
     },
     saveProvider: (provider) => writeProviders(tx, [provider]),
     saveModel: (model) => writeModels(tx, [model]),
     saveSource: (source) => writeSources(tx, [source]),
+    saveAlias: (alias) => writeAliases(tx, [alias]),
     remove: (kind, id) => markDeleted(tx, kind, [id], nowMs),
     async addVersion(priced, figures) {
       const { of, owner } = placeOf(priced);

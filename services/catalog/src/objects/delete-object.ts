@@ -29,8 +29,10 @@ export async function removeObject(
 ): Promise<{ readonly before: object } | ManagementRefusal> {
   const before = await readView(tx, kind, id);
   if (!before) return refuse('not_found', `there is no ${kind} ${id}`);
-  const source = kind === 'source' ? null : await tx.sourceUsing(kind, id);
+  const source = kind === 'provider' || kind === 'model' ? await tx.sourceUsing(kind, id) : null;
   if (source !== null) return refuse('in_use', `${kind} ${id} is used by source ${source}`);
+  const alias = kind === 'model' ? await tx.aliasOf(id) : null;
+  if (alias !== null) return refuse('in_use', `model ${id} is used by alias ${alias}`);
   await tx.remove(kind, id);
   await tx.record({ actor, action: ACTIONS[kind], objectId: id, before, after: null });
   return { before };
@@ -40,4 +42,5 @@ const ACTIONS = {
   provider: 'delete_provider',
   model: 'delete_model',
   source: 'delete_source',
+  alias: 'delete_alias',
 } as const satisfies Record<Kind, string>;

@@ -1,4 +1,5 @@
 import {
+  type AliasView,
   isRefusal,
   type ManagementRefusal,
   type ModelView,
@@ -6,7 +7,7 @@ import {
   type SourceView,
   refuse,
 } from '@gateway/contracts/operator';
-import { modelViewOf, providerViewOf, sourceViewOf } from './view-rules.js';
+import { aliasViewOf, modelViewOf, providerViewOf, sourceViewOf } from './view-rules.js';
 import type { CatalogReads, Page, ObjectReads } from './reads-sql.js';
 import type { CatalogStore } from './store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
@@ -37,6 +38,7 @@ interface Views {
   readonly provider: ProviderView;
   readonly model: ModelView;
   readonly source: SourceView;
+  readonly alias: AliasView;
 }
 
 const READ: { readonly [K in Kind]: (reads: ObjectReads, id: string) => Promise<Views[K] | null> } = {
@@ -53,6 +55,10 @@ const READ: { readonly [K in Kind]: (reads: ObjectReads, id: string) => Promise<
     if (!source) return null;
     const provider = await reads.provider(source.provider);
     return sourceViewOf(source, provider ?? undefined, await reads.versions({ source: id }), reads.nowMs);
+  },
+  async alias(reads, id) {
+    const alias = await reads.alias(id);
+    return alias && aliasViewOf(alias);
   },
 };
 

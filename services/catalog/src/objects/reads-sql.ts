@@ -1,6 +1,8 @@
 import type { Tx } from '@gateway/postgres';
 import {
+  aliasFromRow,
   changeFromRow,
+  type AliasRow,
   modelFromRow,
   providerFromRow,
   sourceFromRow,
@@ -12,7 +14,7 @@ import {
 } from './rows-sql.js';
 import { placeOf, readVersions, type VersionsByOwner, type Priced } from './versions-sql.js';
 import { MESSAGES } from './price-rules.js';
-import type { Model, Source, DatedFigures, Provider } from './rules.js';
+import type { Alias, Model, Source, DatedFigures, Provider } from './rules.js';
 
 /**
  * One page: objects behind `after` in the order of their ids (null: from the first), at most
@@ -25,7 +27,7 @@ export interface Page<After> {
 
 export type CatalogReads = ReturnType<typeof createCatalogReads>;
 /** Objects as they are at one instant; deleted ones are not there. */
-export type ObjectReads = Pick<CatalogReads, 'nowMs' | 'provider' | 'model' | 'source' | 'versions'>;
+export type ObjectReads = Pick<CatalogReads, 'nowMs' | 'provider' | 'model' | 'source' | 'alias' | 'versions'>;
 
 /**
  * Queries of one transaction. Ids are ordered byte by byte, so that a page goes on where the one
@@ -46,6 +48,13 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
     async source(id: string): Promise<Source | null> {
       const row = await tx.one<SourceRow>('SELECT * FROM sources WHERE id = $1 AND deleted_at IS NULL', [id]);
       return row && sourceFromRow(row);
+    },
+    async alias(id: string): Promise<Alias | null> {
+      const row = await tx.one<AliasRow>('SELECT * FROM aliases WHERE id = $1 AND deleted_at IS NULL', [id]);
+      return row && aliasFromRow(row);
+    },
+    async aliases({ after, limit }: Page<string>): Promise<Alias[]> {
+      return (await tx.query<AliasRow>(pageText('aliases'), [after, limit])).map(aliasFromRow);
     },
     async providers({ after, limit }: Page<string>): Promise<Provider[]> {
       return (await tx.query<ProviderRow>(pageText('providers'), [after, limit])).map(providerFromRow);
@@ -94,7 +103,7 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
   };
 }
 
-function pageText(table: 'providers' | 'models' | 'sources', condition = ''): string {
+function pageText(table: 'providers' | 'models' | 'sources' | 'aliases', condition = ''): string {
   return `SELECT * FROM ${table} WHERE deleted_at IS NULL AND ($1::text IS NULL OR id > $1) ${condition}
    ORDER BY id LIMIT $2`;
 }

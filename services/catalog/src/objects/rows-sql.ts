@@ -1,5 +1,5 @@
 import { figuresFromWire, priceFigures, type Endpoint } from '@gateway/contracts/messages';
-import type { DatedFigures, Model, Provider, Source } from './rules.js';
+import type { Alias, DatedFigures, Model, Provider, Source } from './rules.js';
 
 /** A change of the record. */
 export interface RecordedChange {
@@ -47,6 +47,15 @@ export function modelFromRow(row: ModelRow): Model {
     maxOutputTokens: row.max_output_tokens,
     bytesPerToken: row.bytes_per_token,
   };
+}
+
+export interface AliasRow {
+  readonly id: string;
+  readonly model: string;
+}
+
+export function aliasFromRow({ id, model }: AliasRow): Alias {
+  return { id, model };
 }
 
 /** Of sources that are sent as much as there is. */

@@ -13,6 +13,11 @@ export interface Provider extends Pick<CatalogProvider, 'id' | 'name' | 'format'
   readonly sealedCredential: string | null;
 }
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
+/** A name that clients may send for a model. */
+export interface Alias {
+  readonly id: string;
+  readonly model: string;
+}
 export interface Source extends Pick<
   SourceView,
   'id' | 'upstreamModel' | 'parameters' | 'headers' | 'unpriced' | 'freeTools' | 'quota'
@@ -40,7 +45,7 @@ export interface Source extends Pick<
   readonly foreignIds: SourceView['foreignIds'] | null;
 }
 
-export type Kind = 'provider' | 'model' | 'source';
+export type Kind = 'provider' | 'model' | 'source' | 'alias';
 
 /** An object by its name; ids of different kinds may be the same. */
 export interface Named {
@@ -68,6 +73,7 @@ export interface CatalogSnapshot {
   readonly providers: readonly Provider[];
   readonly models: readonly (Model & { readonly createdAt: number })[];
   readonly sources: readonly Source[];
+  readonly aliases: readonly Alias[];
   /** By model, ascending by time and order of writing. */
   readonly prices: ReadonlyMap<string, readonly DatedFigures[]>;
   /** By source, in the same order. */

@@ -72,7 +72,7 @@ export async function awaitInForce(
   return followers.haveAll(revision, IN_FORCE_WAIT_MS);
 }
 
-/** Providers, models and sources together; the bus publishes at most 20,000 entries. */
+/** Providers, models, sources and aliases together; the bus publishes at most 20,000 entries. */
 export const OBJECTS_MAX = 19_000;
 
 /** After a save: refuses a new object that makes the catalog larger than can be published. */

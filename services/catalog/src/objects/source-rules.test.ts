@@ -22,6 +22,7 @@ function published(format: 'openai' | 'anthropic', betas?: Betas): unknown {
     nowMs: 0,
     providers,
     models: [],
+    aliases: [],
     sources: [source(betas)],
     prices: none,
     costs: none,

@@ -4,9 +4,11 @@ import type { CatalogSnapshot } from './rules.js';
 import { type CatalogReads, createCatalogReads } from './reads-sql.js';
 import { createCatalogTx, type CatalogTx } from './change-sql.js';
 import {
+  aliasFromRow,
   modelFromRow,
   providerFromRow,
   sourceFromRow,
+  type AliasRow,
   type ModelRow,
   type ProviderRow,
   type SourceRow,
@@ -114,10 +116,12 @@ async function readObjects(tx: Tx, nowMs: number): Promise<Omit<CatalogSnapshot,
   const providers = await tx.query<ProviderRow>('SELECT * FROM providers WHERE deleted_at IS NULL ORDER BY id');
   const models = await tx.query<ModelRow>('SELECT * FROM models WHERE deleted_at IS NULL ORDER BY id');
   const sources = await tx.query<SourceRow>('SELECT * FROM sources WHERE deleted_at IS NULL ORDER BY id');
+  const aliases = await tx.query<AliasRow>('SELECT * FROM aliases WHERE deleted_at IS NULL ORDER BY id');
   return {
     providers: providers.map(providerFromRow),
     models: models.map((row) => ({ ...modelFromRow(row), createdAt: row.created_at.getTime() })),
     sources: sources.map(sourceFromRow),
+    aliases: aliases.map(aliasFromRow),
     prices: await readVersions(tx, 'prices', nowMs),
     costs: await readVersions(tx, 'costs', nowMs),
   };

@@ -1,13 +1,17 @@
-import type { ModelView, ProviderView, SourceView, VersionView } from '@gateway/contracts/operator';
+import type { AliasView, ModelView, ProviderView, SourceView, VersionView } from '@gateway/contracts/operator';
 import { shownVersions, versionAt } from './version-rules.js';
 import { toSpec } from './price-rules.js';
-import type { DatedFigures, Model, Provider, Source } from './rules.js';
+import type { Alias, DatedFigures, Model, Provider, Source } from './rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
 /** What operators see of the catalog's objects. Put again as they are, they change nothing. */
 
 export function providerViewOf({ id, name, format, auth, sealedCredential }: Provider): ProviderView {
   return { id, name, format, auth, hasCredential: sealedCredential !== null };
+}
+
+export function aliasViewOf({ id, model }: Alias): AliasView {
+  return { id, modelId: model };
 }
 
 /** `versions` are the model's, in force at `nowMs` or to come. */

@@ -1,10 +1,11 @@
 import type { Tx } from '@gateway/postgres';
 import { withVersion } from './version-rules.js';
-import type { CatalogSnapshot, DatedFigures, Kind, Model, Provider, Source, Named } from './rules.js';
+import type { Alias, CatalogSnapshot, DatedFigures, Kind, Model, Provider, Source, Named } from './rules.js';
 import type { CatalogTx } from './change-sql.js';
 import {
   type ChangeRecord,
   markDeleted,
+  writeAliases,
   writeModels,
   writeProviders,
   writeRecords,
@@ -16,7 +17,7 @@ import { newVersion, placeOf } from './versions-sql.js';
 
 /** A change of many objects. */
 export interface DocumentTx extends CatalogTx {
-  /** Every provider, model and source that is there. */
+  /** Every provider, model, source and alias that is there. */
   names(): readonly Named[];
 }
 
@@ -35,7 +36,8 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
   const providers = tracked<Provider>(snapshot.providers);
   const models = tracked<Model>(snapshot.models.map(({ createdAt: _kept, ...model }) => model));
   const sources = tracked<Source>(snapshot.sources);
-  const objects = { provider: providers, model: models, source: sources };
+  const aliases = tracked<Alias>(snapshot.aliases);
+  const objects = { provider: providers, model: models, source: sources, alias: aliases };
   const shown = { prices: new Map(snapshot.prices), costs: new Map(snapshot.costs) };
   const added = { prices: [] as OwnedVersion[], costs: [] as OwnedVersion[] };
   const records: ChangeRecord[] = [];
@@ -60,6 +62,7 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
     provider: (id) => Promise.resolve(providers.get(id)),
     model: (id) => Promise.resolve(models.get(id)),
     source: (id) => Promise.resolve(sources.get(id)),
+    alias: (id) => Promise.resolve(aliases.get(id)),
     versions(priced) {
       const { of, owner } = placeOf(priced);
       return Promise.resolve(shown[of].get(owner) ?? []);
@@ -71,12 +74,15 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
         sources: sources.all().filter(hasCredential),
       }),
     sourceUsing: (kind, id) => Promise.resolve(sources.all().find((source) => source[kind] === id)?.id ?? null),
+    aliasOf: (model) => Promise.resolve(aliases.all().find((alias) => alias.model === model)?.id ?? null),
+    countAliases: () => Promise.resolve(aliases.all().length),
     crowdedModels: (sourcesMax) =>
       Promise.resolve(new Set([...countSources()].flatMap(([model, count]) => (count > sourcesMax ? [model] : [])))),
     countObjects: () => Promise.resolve(KINDS.reduce((count, kind) => count + objects[kind].all().length, 0)),
     saveProvider: (provider) => providers.save(provider),
     saveModel: (model) => models.save(model),
     saveSource: (source) => sources.save(source),
+    saveAlias: (alias) => aliases.save(alias),
     remove: (kind, id) => objects[kind].remove(id),
     addVersion,
     record(change) {
@@ -87,6 +93,7 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
       await writeProviders(tx, providers.saved());
       await writeModels(tx, models.saved());
       await writeSources(tx, sources.saved());
+      await writeAliases(tx, aliases.saved());
       await writeVersions(tx, 'prices', added.prices);
       await writeVersions(tx, 'costs', added.costs);
       for (const kind of KINDS) await markDeleted(tx, kind, objects[kind].removed(), nowMs);
@@ -97,7 +104,7 @@ export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCop
 
 const hasCredential = ({ sealedCredential }: Source | Provider): boolean => sealedCredential !== null;
 
-const KINDS: readonly Kind[] = ['source', 'model', 'provider'];
+const KINDS: readonly Kind[] = ['alias', 'source', 'model', 'provider'];
 
 /**
  * Objects of one kind, and which of them were changed. One object is saved or removed, not both.

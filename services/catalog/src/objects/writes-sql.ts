@@ -1,15 +1,17 @@
 import type { Tx } from '@gateway/postgres';
 import { toWireFigures } from './price-rules.js';
-import type { DatedFigures, Kind, Model, Provider, Source } from './rules.js';
+import type { Alias, DatedFigures, Kind, Model, Provider, Source } from './rules.js';
 import { versionTable } from './versions-sql.js';
 
 export type ChangeAction =
   | 'put_provider'
   | 'put_model'
   | 'put_source'
+  | 'put_alias'
   | 'delete_provider'
   | 'delete_model'
   | 'delete_source'
+  | 'delete_alias'
   | 'reseal_credentials';
 
 export interface ChangeRecord {
@@ -80,6 +82,10 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
   await upsert(tx, 'sources', rows);
 }
 
+export async function writeAliases(tx: Tx, aliases: readonly Alias[]): Promise<void> {
+  await upsert(tx, 'aliases', aliases);
+}
+
 export async function writeVersions(tx: Tx, of: 'prices' | 'costs', versions: readonly OwnedVersion[]): Promise<void> {
   const { table, owner } = versionTable(of);
   const columns = `version, ${owner}, effective_from, figures`;
@@ -101,6 +107,7 @@ const MARK_DELETED: Readonly<Record<Kind, string>> = {
   provider: 'UPDATE providers SET deleted_at = $2, sealed_credential = NULL WHERE id = ANY ($1)',
   model: `UPDATE models o SET deleted_at = $2, ${endVersions('prices')} WHERE id = ANY ($1)`,
   source: `UPDATE sources o SET deleted_at = $2, sealed_credential = NULL, ${endVersions('costs')} WHERE id = ANY ($1)`,
+  alias: 'UPDATE aliases SET deleted_at = $2 WHERE id = ANY ($1)',
 };
 
 function endVersions(of: 'prices' | 'costs'): string {
@@ -127,7 +134,7 @@ export async function writeRecords(tx: Tx, revisionBefore: number, records: read
 /** Tables and columns are this room's own names; every row names the same columns. */
 async function upsert(
   tx: Tx,
-  table: 'providers' | 'models' | 'sources',
+  table: 'providers' | 'models' | 'sources' | 'aliases',
   rows: readonly { id: string }[],
 ): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});

@@ -45,6 +45,7 @@ const SNAPSHOT: CatalogSnapshot = {
     { ...PROVIDER, id: 'other', name: 'Other', format: 'anthropic' },
   ],
   models: [{ ...model('acme/one'), createdAt: 7 }],
+  aliases: [{ id: 'one@latest', model: 'acme/one' }],
   sources: [
     source('a', {}),
     source('b', { providerId: 'other' }),

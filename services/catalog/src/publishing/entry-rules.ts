@@ -1,5 +1,7 @@
 import {
+  aliasEntryKey,
   modelEntryKey,
+  type CatalogAlias,
   type CatalogModel,
   type CatalogProvider,
   type CatalogSource,
@@ -37,6 +39,10 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     const versions = datedVersions(costs.get(source.id), nowMs, speakMessages([source]));
     const entry = sourceEntry(source, profile, versions, provider);
     entries.set(`source.${source.id}`, JSON.stringify(entry));
+  }
+  for (const { id, model } of snapshot.aliases) {
+    const entry: CatalogAlias = { v: 1, id, model };
+    entries.set(aliasEntryKey(id), JSON.stringify(entry));
   }
   return entries;
 }

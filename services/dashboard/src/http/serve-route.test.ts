@@ -146,6 +146,7 @@ const NOBODY = '00000000-0000-4000-8000-000000000000';
 test.each(rows.filter(([, { path }]) => path.includes('{')))('%s of an impossible id', async (_name, route) => {
   const path = route.path
     .replace('{publisher}/{model}', 'no-slash')
+    .replace('{alias}', 'not%20one')
     .replace(/\{(requestId)\}/g, NOBODY)
     .replace(/\{\w+\}/g, '-bad');
   const answer = await world.send(route.method, path, route.method === 'GET' ? {} : { body: {} });

@@ -34,8 +34,10 @@ export function createOperatorApp(context: Context, routes: readonly OperatorRou
   const app = createStrictApp(context.clock);
   app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendAnswer(request, response, 200, document));
   const api = operatorApi(context);
-  // The id of a model is everything that follows, slashes included.
-  addRoutes(app, api, routes, ({ path }) => OPERATOR_PREFIX + path.replace('{publisher}/{model}', '*modelId'));
+  // A model's ID and an alias are everything that follows, slashes included.
+  const pattern = (path: string): string =>
+    path.replace('{publisher}/{model}', '*modelId').replace('{alias}', '*alias');
+  addRoutes(app, api, routes, ({ path }) => OPERATOR_PREFIX + pattern(path));
   addFallbacks(app, api, (request, response) => answerUnknown(context, request, response));
   return app;
 }

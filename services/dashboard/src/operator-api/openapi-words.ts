@@ -54,6 +54,7 @@ const BODIES: Partial<Record<keyof typeof contracts, object>> = {
   webhookSpec: { url: 'https://example.com/gateway-events' },
   providerPut: { name: 'Acme', format: 'openai' },
   modelPut: { displayName: 'Large 1', kind: 'chat', prices: { inputPerMillion: '3', outputPerMillion: '15' } },
+  aliasPut: { modelId: 'acme/large-1' },
   sourcePut: {
     modelId: 'acme/large-1',
     providerId: 'acme',

@@ -1,10 +1,11 @@
 import { modelId, objectId, requestId } from '@gateway/contracts/messages';
-import { instant, pageQuery } from '@gateway/contracts/operator';
+import { aliasName, instant, pageQuery } from '@gateway/contracts/operator';
 import { z } from 'zod';
 
 export const byId = z.object({ id: objectId });
 /** Both halves of a model's id, joined. */
 export const byModelId = z.object({ modelId });
+export const byAlias = z.object({ alias: aliasName });
 export const byRequestId = z.object({ requestId });
 export const byMember = z.object({ id: objectId, memberId: objectId });
 

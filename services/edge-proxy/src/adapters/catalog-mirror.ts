@@ -1,5 +1,5 @@
 import { type Bus, mirrorCatalog } from '@gateway/bus';
-import { catalogModel, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
+import { catalogAlias, catalogModel, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
 import type { Logger, openSealed, OpeningKeys } from '@gateway/service-kit';
 import type { Authorizers, Catalog } from '../ports.js';
 import { SourceEntries } from './source-entries.js';
@@ -7,6 +7,7 @@ import { SourceEntries } from './source-entries.js';
 const MODEL_KEY = 'model.';
 const SOURCE_KEY = 'source.';
 const PROVIDER_KEY = 'provider.';
+const ALIAS_KEY = 'alias.';
 
 export interface CatalogMirror extends Catalog {
   /** Called after each change with the new copy in force. */
@@ -36,6 +37,8 @@ export interface CatalogMirrorParts {
  */
 export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): CatalogMirror {
   const models = new Map<string, CatalogModel>();
+  /** Catalog IDs by alias. */
+  const aliases = new Map<string, string>();
   let byModel = new Map<string, CatalogSource[]>();
   let revision: number | null = null;
   let changedListener: () => void = () => undefined;
@@ -50,13 +53,17 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
 
   const takeOver = (key: string, text: string | undefined): void => {
     if (key.startsWith(MODEL_KEY)) {
-      const id = Buffer.from(key.slice(MODEL_KEY.length), 'base64url').toString();
+      const id = nameIn(key, MODEL_KEY);
       models.delete(id);
       if (text !== undefined) models.set(id, catalogModel.parse(JSON.parse(text)));
     } else if (key.startsWith(SOURCE_KEY)) {
       const id = key.slice(SOURCE_KEY.length);
       if (text === undefined) sources.drop(id);
       else sources.take(id, text);
+    } else if (key.startsWith(ALIAS_KEY)) {
+      const name = nameIn(key, ALIAS_KEY);
+      aliases.delete(name);
+      if (text !== undefined) aliases.set(name, catalogAlias.parse(JSON.parse(text)).model);
     } else if (key.startsWith(PROVIDER_KEY)) {
       sources.takeProvider(key.slice(PROVIDER_KEY.length), text);
     }
@@ -80,6 +87,7 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
     ready: () => mirror.ready(),
     revision: () => revision,
     onChange: (listener) => void (changedListener = listener),
+    resolve: (name) => (models.has(name) ? name : (aliases.get(name) ?? name)),
     model: (id) => models.get(id),
     models: () => models.values(),
     entry: (id) => sources.entry(id),
@@ -91,6 +99,10 @@ export function followCatalog(bus: Bus, { log, ...parts }: CatalogMirrorParts): 
     outdated: () => sources.outdated,
     stop: () => mirror.stop(),
   };
+}
+
+function nameIn(key: string, prefix: string): string {
+  return Buffer.from(key.slice(prefix.length), 'base64url').toString();
 }
 
 function groupByModel(sources: Iterable<CatalogSource>): Map<string, CatalogSource[]> {

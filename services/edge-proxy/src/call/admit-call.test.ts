@@ -28,7 +28,7 @@ async function upload(
       parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
         parseCall(row, headers, bytes),
     },
-    catalog: { model: () => undefined },
+    catalog: { resolve: (name: string) => name, model: () => undefined },
     settings: { errors: { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' } },
     admissionClient: {
       open: async ({ id }: { id: string }) => {

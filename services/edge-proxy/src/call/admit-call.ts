@@ -125,15 +125,15 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
 }
 
 /**
- * A worst case that the request leaves open is the model's; a limit that is none at any source of
+ * Replaces an alias by the catalog ID. A worst case that the request leaves open is the model's; a limit that is none at any source of
  * the model is refused.
  */
 function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
   if (!result.ok) return result;
+  const model = edge.catalog.resolve(result.call.model);
+  const named = model === result.call.model ? result.call : { ...result.call, model };
   const call =
-    classHeaders.length === 0
-      ? result.call
-      : { ...result.call, priceFacts: withClassHeaders(result.call.priceFacts, classHeaders) };
+    classHeaders.length === 0 ? named : { ...named, priceFacts: withClassHeaders(named.priceFacts, classHeaders) };
   if (call.endlessLimit !== null && candidates(edge, call).length === 0) return refusedLimit(call.endlessLimit);
   return { ok: true, call: boundByModel(call, edge.catalog.model(call.model)) };
 }

@@ -56,6 +56,27 @@ async function streamOf(path: Endpoint): Promise<{ answer: IncomingMessage; text
   return { answer, text, isComplete: answer.complete };
 }
 
+test('a request for an alias is admitted, sent and recorded as one for its model', async () => {
+  const id = 'coding/fast@v1';
+  await world.publishCatalog(({ aliases }) => aliases.push({ v: 1, id, model: TEST_MODEL }));
+  const ask = async (model: string) => {
+    const answer = await call('/v1/chat/completions', { fields: { model } });
+    const entry = world.admission.admits.find((each) => each.entry.id === idOf(answer))?.entry;
+    return { status: answer.status, id: idOf(answer), model: entry?.model };
+  };
+  await until('the alias is in force', async () => (await ask(id)).model === TEST_MODEL);
+  const asked = await ask(id);
+  expect(asked.status).toBe(200);
+  expect(world.provider.calls({ model: MODEL }).length).toBeGreaterThan(0);
+  expect(world.provider.calls({ model: id })).toEqual([]);
+  expect(JSON.stringify(await world.eventOf(asked.id))).not.toContain(id);
+  expect(await ask('coding/other')).toMatchObject({ model: 'coding/other' });
+  const list = await send(world.edge.url, '/v1/models');
+  expect(list.body.toString()).not.toContain(id);
+  await world.publishCatalog(({ aliases }) => aliases.splice(0));
+  await until('the alias is deleted', async () => (await ask(id)).model === id);
+});
+
 test.each(BILLED)('POST %s: a plain answer of the provider, billed at what it reports', async (path) => {
   world.provider.script({ model: MODEL, steps: [{ usage: { input: 40, output: path === '/v1/embeddings' ? 0 : 7 } }] });
   const answer = await call(path);

@@ -117,6 +117,7 @@ export class EdgeHost implements Hosted {
       catalog: {
         ready: () => true,
         revision: () => 1,
+        resolve: (name) => name,
         model: (id) => catalog.models.find((model) => model.id === id),
         models: () => catalog.models,
         entry: (id) => opened.get(id)?.source,

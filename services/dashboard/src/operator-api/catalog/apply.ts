@@ -19,7 +19,8 @@ export const APPLY_ROUTES = [
     id: 'apply',
     method: 'POST',
     path: '/apply',
-    summary: 'Makes the stored providers, models, sources and plans what the document says; deletes only with prune',
+    summary:
+      'Makes the stored providers, models, sources, aliases and plans what the document says; deletes only with prune',
     access: 'catalog',
     query: z.object({ dryRun: flag, prune: flag }),
     body: applyDocument,

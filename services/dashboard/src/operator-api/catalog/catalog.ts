@@ -1,13 +1,16 @@
 import {
   catalogApply,
   catalogDelete,
+  catalogGetAlias,
   catalogGetModel,
   catalogGetProvider,
   catalogGetSource,
+  catalogListAliases,
   catalogListModels,
   catalogListProfiles,
   catalogListProviders,
   catalogListSources,
+  catalogPutAlias,
   catalogPutModel,
   catalogPutProvider,
   catalogPutSource,
@@ -15,6 +18,10 @@ import {
   providerCredentialPlace,
 } from '@gateway/contracts/messages';
 import {
+  aliasPut,
+  aliasSaved,
+  aliasSpec,
+  aliasView,
   isRefusal,
   type CatalogObject,
   type ManagementRefusal,
@@ -41,7 +48,7 @@ import { sealCredential } from './seal-credential.js';
 import type { Handled } from '../../http/route.js';
 import { answerPage, answerWith, defineRoute, type Services } from '../route.js';
 import type { May } from '../access.js';
-import { byId, byModelId, modelId, pageOfQuery, pageQuery, specOf } from '../parameters.js';
+import { byAlias, byId, byModelId, modelId, pageOfQuery, pageQuery, specOf } from '../parameters.js';
 
 const MODEL_PATH = '/models/{publisher}/{model}';
 const statusOf = (change: 'created' | 'changed' | 'unchanged'): 200 | 201 => (change === 'created' ? 201 : 200);
@@ -162,12 +169,65 @@ export const MODEL_ROUTES = [
     id: 'deleteModel',
     method: 'DELETE',
     path: MODEL_PATH,
-    summary: 'Removes a model that no source refers to',
+    summary: 'Removes a model that no source and no alias refers to',
     access: 'write',
     params: byModelId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, actor }) => removed(services, 'model', params.modelId, actor),
+  }),
+];
+
+export const ALIAS_ROUTES = [
+  defineRoute({
+    id: 'listAliases',
+    method: 'GET',
+    path: '/aliases',
+    summary: 'Names that clients may send instead of a catalog ID',
+    access: 'read',
+    query: pageQuery,
+    answers: { 200: pageOf(aliasView) },
+    handle: async ({ services, query }) =>
+      answerPage(await services.request(catalogListAliases, pageOfQuery(query)), (page) => page.aliases),
+  }),
+  defineRoute({
+    id: 'putAlias',
+    method: 'PUT',
+    path: '/aliases/{alias}',
+    summary: 'Creates or replaces an alias; the name must not be a catalog ID',
+    access: 'write',
+    params: byAlias,
+    body: aliasPut,
+    answers: { 200: aliasSaved, 201: aliasSaved },
+    refusals: ['in_use', 'state_conflict', 'not_in_force'],
+    async handle({ services, params, body, actor }) {
+      const spec = specOf(aliasSpec, body);
+      const answer = await services.request(catalogPutAlias, { id: params.alias, spec, actor });
+      if (isRefusal(answer)) return answer;
+      return { status: statusOf(answer.change), body: { ...answer.alias, inForce: answer.inForce } };
+    },
+  }),
+  defineRoute({
+    id: 'getAlias',
+    method: 'GET',
+    path: '/aliases/{alias}',
+    summary: 'One alias',
+    access: 'read',
+    params: byAlias,
+    answers: { 200: aliasView },
+    handle: async ({ services, params }) =>
+      answerWith(200, await services.request(catalogGetAlias, { id: params.alias }), (answer) => answer.alias),
+  }),
+  defineRoute({
+    id: 'deleteAlias',
+    method: 'DELETE',
+    path: '/aliases/{alias}',
+    summary: 'Deletes an alias',
+    access: 'write',
+    params: byAlias,
+    answers: { 204: null },
+    refusals: ['in_use', 'not_in_force'],
+    handle: ({ services, params, actor }) => removed(services, 'alias', params.alias, actor),
   }),
 ];
 
@@ -269,7 +329,7 @@ async function judged(
 
 async function removed(
   services: Services,
-  kind: 'provider' | 'model' | 'source',
+  kind: 'provider' | 'model' | 'source' | 'alias',
   id: string,
   actor: string,
 ): Promise<Handled> {

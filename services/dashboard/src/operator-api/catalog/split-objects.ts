@@ -1,5 +1,5 @@
 import { providerCredentialPlace } from '@gateway/contracts/messages';
-import { isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
+import { aliasSpec, isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
 import type { Secrets } from '../../secrets.js';
 import type { May } from '../access.js';
@@ -60,6 +60,8 @@ function travellingForm(
     }
     case 'model':
       return { kind: 'model', id, spec: specOf(modelSpec, object.spec) };
+    case 'alias':
+      return { kind: 'alias', id, spec: specOf(aliasSpec, object.spec) };
     case 'source': {
       const sealed = sealCredential(secrets, id, object.spec.credential, param, may);
       if (isRefusal(sealed)) return sealed;

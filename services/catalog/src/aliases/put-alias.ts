@@ -1,0 +1,50 @@
+import {
+  ALIASES_MAX,
+  isRefusal,
+  refuse,
+  type AliasSpec,
+  type AliasView,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
+import type { CatalogTx } from '../objects/change-sql.js';
+import { sameContent, type Alias, type SaveResult } from '../objects/rules.js';
+import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
+import { aliasViewOf } from '../objects/view-rules.js';
+
+export interface PutAlias {
+  /** The name that clients send. */
+  readonly id: string;
+  readonly spec: AliasSpec;
+  readonly actor: string;
+}
+
+/** Creates or replaces an alias. */
+export function putAlias(deps: SaveDeps, request: PutAlias): Promise<Saved<AliasView> | ManagementRefusal> {
+  return saveAlone(deps, async (tx) => {
+    const result = await saveAlias(tx, request);
+    if (isRefusal(result)) return result;
+    return (await checkAliasRoom(tx)) ?? (await checkRoom(tx, result)) ?? result;
+  });
+}
+
+/** All but the number of aliases. An alias names a model, so that no alias leads to another. */
+export async function saveAlias(
+  tx: CatalogTx,
+  { id, spec, actor }: PutAlias,
+): Promise<SaveResult<AliasView> | ManagementRefusal> {
+  if (await tx.model(id)) return refuse('state_conflict', `${id} is the ID of a model`, 'id');
+  if (!(await tx.model(spec.modelId))) return refuse('not_found', `there is no model ${spec.modelId}`, 'modelId');
+  const before = await tx.alias(id);
+  const after: Alias = { id, model: spec.modelId };
+  const views = { before: before && aliasViewOf(before), after: aliasViewOf(after), credentialChanged: false };
+  if (before && sameContent(before, after)) return { change: 'unchanged', ...views };
+  await tx.saveAlias(after);
+  await tx.record({ actor, action: 'put_alias', objectId: id, before: views.before, after: views.after });
+  return { change: before ? 'changed' : 'created', ...views };
+}
+
+/** After saves: refuses more than {@link ALIASES_MAX} aliases. */
+export async function checkAliasRoom(tx: CatalogTx): Promise<ManagementRefusal | null> {
+  if ((await tx.countAliases()) <= ALIASES_MAX) return null;
+  return refuse('state_conflict', `the catalog has at most ${ALIASES_MAX} aliases`);
+}
