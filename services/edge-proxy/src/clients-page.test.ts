@@ -33,3 +33,11 @@ test('the client page names every endpoint', () => {
     expect([path, isNamed]).toEqual([path, true]);
   }
 });
+
+test('the client page names models of the bundled price list', () => {
+  const list = new URL('../../dashboard/lists/models.json', import.meta.url);
+  const { models } = JSON.parse(readFileSync(list, 'utf8')) as { models: { id: string }[] };
+  const named = page.match(/\b(?:openai|anthropic)\/(?:gpt|claude)-[a-z0-9.-]*[a-z0-9]/g) ?? [];
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !models.some(({ id }) => id === name))).toEqual([]);
+});
