@@ -51,8 +51,8 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
   const revisionBefore = tx.revision();
   const named = new Set(objects.map(nameOf));
   const surplus = prune ? tx.names().filter((object) => !named.has(nameOf(object))) : [];
-  // Sources and aliases first: what is put may need their places or names. Models and providers last: what is put may
-  // have left them.
+  // Sources and aliases are deleted first: what is put may need their places or names. Models and
+  // providers are deleted last: what is put may have left them.
   const sourcesGone = await removeAll(tx, surplus, ['source', 'alias'], actor);
   if (isRefusal(sourcesGone)) return sourcesGone;
   const saved = await saveAll(tx, rules, request);

@@ -125,8 +125,8 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
 }
 
 /**
- * Replaces an alias by the catalog ID. A worst case that the request leaves open is the model's; a limit that is none at any source of
- * the model is refused.
+ * Replaces an alias by the catalog ID, and an open worst case by the model's. Refuses a limit that
+ * is none at any source of the model.
  */
 function byCatalog(edge: Edge, result: ParseResult, classHeaders: ClientHeaders['classHeaders']): ParseResult {
   if (!result.ok) return result;
