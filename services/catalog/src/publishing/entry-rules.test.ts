@@ -1,5 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { catalogModel, catalogProvider, catalogSource, modelEntryKey } from '@gateway/contracts/messages';
+import {
+  aliasEntryKey,
+  catalogAlias,
+  catalogModel,
+  catalogProvider,
+  catalogSource,
+  modelEntryKey,
+} from '@gateway/contracts/messages';
 import {
   modelSpec as modelSchema,
   sourceSpec as sourceSchema,
@@ -73,10 +80,12 @@ test('every entry has the form that its readers validate, under the key that the
     'source.a',
     'source.b',
     'source.c',
+    aliasEntryKey('one@latest'),
   ]);
   const read = (key: string): unknown => JSON.parse(entries.get(key) ?? 'null');
   expect(catalogProvider.parse(read('provider.acme'))).toEqual(read('provider.acme'));
   expect(catalogSource.parse(read('source.a'))).toEqual(read('source.a'));
+  expect(catalogAlias.parse(read(aliasEntryKey('one@latest')))).toMatchObject({ model: 'acme/one' });
   const model = catalogModel.parse(read(modelEntryKey('acme/one')));
   expect(model).toEqual(read(modelEntryKey('acme/one')));
   expect(model.createdAt).toBe(7);
