@@ -64,7 +64,6 @@ function notesOf({
   catches,
   refuses,
   forwardHeaders = [],
-  pricing,
   body,
   streamUsage,
   totalExtra,
