@@ -1,0 +1,173 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface SeenRequest {
+  /** Without the query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** One answer, as a whole and as a stream. An event with a type has a line `event:` too. */
+export interface ScriptedAnswer {
+  readonly plain: object;
+  readonly events: readonly object[];
+}
+
+/** A provider on a free loopback port. */
+export interface ScriptedProvider {
+  readonly url: string;
+  readonly seen: readonly SeenRequest[];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a provider that answers as the script says.
+ * @param script null: the test requests of `providers add`, answered with a short text
+ */
+export async function startScriptedProvider(
+  script: (request: SeenRequest, number: number) => ScriptedAnswer | null,
+): Promise<ScriptedProvider> {
+  const seen: SeenRequest[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const path = (request.url ?? '').replace(/\?.*$/, '');
+      const one = { path, headers: request.headers, text: Buffer.concat(chunks).toString() };
+      seen.push(one);
+      const answer = script(one, seen.length) ?? testAnswer(path);
+      if (one.text.includes('"stream":true')) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer.events.map(eventText).join(''));
+      } else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer.plain));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function eventText(event: object): string {
+  return `${'type' in event ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
+}
+
+function testAnswer(path: string): ScriptedAnswer {
+  if (path.endsWith('/count_tokens')) return { plain: { input_tokens: 40 }, events: [] };
+  if (path.endsWith('/responses'))
+    return responseAnswer([textItem('msg_1', 'Hi.')], { input_tokens: 9, output_tokens: 2 });
+  if (path.endsWith('/messages')) return messageAnswer([textBlock('Hi.')], { input_tokens: 9, output_tokens: 2 });
+  if (path.endsWith('/embeddings')) return embeddingAnswer({ prompt_tokens: 9, total_tokens: 9 });
+  return chatAnswer({ prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 });
+}
+
+/** A chat completion; `more`: members of the body, and of the last chunk. */
+export function chatAnswer(usage: object, more: object = {}): ScriptedAnswer {
+  const common = { id: 'chatcmpl_1', created: 1_790_000_000, model: 'scripted' };
+  const choice = { index: 0, finish_reason: 'stop' };
+  const chunk = { ...common, object: 'chat.completion.chunk' };
+  return {
+    plain: {
+      ...common,
+      object: 'chat.completion',
+      choices: [{ ...choice, message: { role: 'assistant', content: 'Hi.' } }],
+      usage,
+      ...more,
+    },
+    events: [
+      { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi.' } }] },
+      { ...chunk, choices: [{ ...choice, delta: {} }] },
+      { ...chunk, choices: [], usage, ...more },
+    ],
+  };
+}
+
+export function embeddingAnswer(usage: object): ScriptedAnswer {
+  const data = [{ object: 'embedding', index: 0, embedding: [0.25, -0.5] }];
+  return { plain: { object: 'list', data, model: 'scripted', usage }, events: [] };
+}
+
+/** An item of a response's output. */
+export interface OutputItem {
+  readonly type: string;
+  readonly id: string;
+  readonly content?: readonly { readonly text: string }[];
+}
+
+export function textItem(id: string, text: string): OutputItem {
+  const content = [{ type: 'output_text', text, annotations: [] }];
+  return { type: 'message', id, role: 'assistant', status: 'completed', content } as OutputItem;
+}
+
+/** Only `search` costs at OpenAI; `open_page` and `find_in_page` do not. */
+export function searchItem(id: string, action: 'search' | 'open_page' | 'find_in_page'): OutputItem {
+  return { type: 'web_search_call', id, status: 'completed', action: { type: action } } as OutputItem;
+}
+
+/** A response of the responses protocol; `more`: members of the complete response. */
+export function responseAnswer(output: readonly OutputItem[], usage: object, more: object = {}): ScriptedAnswer {
+  const response = { id: `resp_${output[0]?.id}`, object: 'response', created_at: 1_790_000_000, output: [] };
+  const completed = { ...response, status: 'completed', output, usage, ...more };
+  const events: object[] = [
+    { type: 'response.created', response: { ...response, status: 'in_progress' } },
+    ...output.flatMap(itemEvents),
+    { type: 'response.completed', response: completed },
+  ];
+  return { plain: completed, events: events.map((event, sequence_number) => ({ ...event, sequence_number })) };
+}
+
+function itemEvents(item: OutputItem, output_index: number): object[] {
+  const texts = item.content ?? [];
+  const at = { item_id: item.id, output_index, content_index: 0 };
+  const added = item.content === undefined ? item : { ...item, status: 'in_progress', content: [] };
+  return [
+    { type: 'response.output_item.added', output_index, item: added },
+    ...texts.map(({ text }) => ({ type: 'response.output_text.delta', ...at, delta: text })),
+    { type: 'response.output_item.done', output_index, item },
+  ];
+}
+
+/** A content block of a message, whole and as its events begin and go on. */
+export interface Block {
+  readonly plain: object;
+  readonly start: object;
+  readonly delta: object | null;
+}
+
+export function textBlock(text: string): Block {
+  return { plain: { type: 'text', text }, start: { type: 'text', text: '' }, delta: { type: 'text_delta', text } };
+}
+
+/** A message; its stream reports the whole usage twice, with one output token at first. */
+export function messageAnswer(
+  blocks: readonly Block[],
+  usage: object,
+  { id = 'msg_1', stopReason = 'end_turn' }: { id?: string; stopReason?: string } = {},
+): ScriptedAnswer {
+  const message = { id, type: 'message', role: 'assistant', model: 'scripted' };
+  const stop = { stop_reason: stopReason, stop_sequence: null };
+  const begun = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
+  return {
+    plain: { ...message, ...stop, content: blocks.map(({ plain }) => plain), usage },
+    events: [
+      { type: 'message_start', message: begun },
+      ...blocks.flatMap(blockEvents),
+      { type: 'message_delta', delta: stop, usage },
+      { type: 'message_stop' },
+    ],
+  };
+}
+
+function blockEvents({ start, delta }: Block, index: number): object[] {
+  return [
+    { type: 'content_block_start', index, content_block: start },
+    ...(delta === null ? [] : [{ type: 'content_block_delta', index, delta }]),
+    { type: 'content_block_stop', index },
+  ];
+}
