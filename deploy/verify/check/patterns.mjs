@@ -31,6 +31,10 @@ const BOUNDED = new Map([
   [String.raw`services/edge-proxy/src/edge-settings.ts \/+$`, 'a configured address'],
   [String.raw`libs/servers/src/use-url.ts \?.*$`, 'a configured address'],
   [
+    String.raw`services/edge-proxy/src/domain/pricing/said-extras.ts ([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)`,
+    'a path of a profile, checked by the contract',
+  ],
+  [
     String.raw`libs/service-kit/src/host-list.ts ^([a-z][a-z0-9+.-]*:\/\/)((?:[^/?#]*@)?)([^/?#@]*)(.*)$`,
     'a configured address',
   ],
