@@ -15,6 +15,7 @@ type Lesser = 'operator' | 'finance' | 'readonly';
  */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, readonly Lesser[] | 'compared'>>>> = {
   createAccount: { name: ['operator'], email: ['operator'], emailVerified: [], type: ['operator'] },
+  putAlias: { id: ['operator'], modelId: ['operator'] },
   putMember: { email: ['operator'], emailVerified: 'compared', role: 'compared', monthlySpendCapUsd: 'compared' },
   putWebhook: { url: ['operator'], enabled: ['operator'] },
 };
@@ -26,7 +27,7 @@ const CHANGES: Readonly<Record<Lesser, readonly string[]>> = {
     ...['releaseSlot', 'putProvider', 'deleteProvider', 'putModel', 'deleteModel', 'putSource', 'deleteSource'],
     ...['testSource', 'apply', 'createAccount', 'suspendAccount', 'reinstateAccount', 'closeAccount', 'putMember'],
     ...['deleteMember', 'revokeKey', 'suspendKey', 'reinstateKey', 'putWebhook', 'deleteWebhook'],
-    'rotateWebhookSecret',
+    ...['rotateWebhookSecret', 'putAlias', 'deleteAlias'],
   ],
   finance: [
     ...['putModel', 'putPlan', 'deletePlan', 'apply', 'putLimits', 'putSubscription', 'deleteSubscription'],

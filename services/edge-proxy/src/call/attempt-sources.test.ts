@@ -211,7 +211,8 @@ test('a reset on a reused connection gets one try on a fresh one at the same sou
 test("a source's own limit on silence cuts a stream", async () => {
   const [a] = world.provider.urls;
   const { model, upstreamModel } = await publishOwnModel(world, { url: a, limits: { silenceTimeoutMs: 120 } });
-  world.provider.script({ model: upstreamModel, steps: [{ chunk: 'data: {"choices":[]}\n\n' }, { end: 'stall' }] });
+  const text = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
+  world.provider.script({ model: upstreamModel, steps: [{ chunk: text }, { end: 'stall' }] });
   const answer = await begin(world.edge.url, PATH, chat({ model, stream: true }));
   let seen = '';
   answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));

@@ -151,13 +151,15 @@ const CUT: Readonly<Record<(typeof STREAMED)[number], readonly [string, boolean]
   '/v1/chat/completions': ['data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n', false],
   '/v1/completions': ['data: {"choices":[{"index":0,"text":"Hi","finish_reason":null}]}\n\n', false],
   '/v1/messages': [
-    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":3,"output_tokens":1}}}\n\n',
+    // A beginning without content would be kept back.
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":3,"output_tokens":1}}}\n\n' +
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n',
     false,
   ],
   '/v1/responses': [
-    // What only begins a response would be kept back.
+    // A beginning without content would be kept back.
     'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7","usage":null}}\n\n' +
-      'event: response.output_item.added\ndata: {"type":"response.output_item.added","sequence_number":1,"item":{"type":"message"}}\n\n',
+      'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":1,"delta":"Hi"}\n\n',
     true,
   ],
 };
