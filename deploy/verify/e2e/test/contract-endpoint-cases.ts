@@ -43,7 +43,7 @@ const MODEL_ENDPOINTS = [
  * nobody rewrites it.
  */
 /** What makes it an answer, of each endpoint. */
-const ANSWER_FIELDS = '"choices":[],"content":[],"data":[],"output":[]';
+const ANSWER_FIELDS = '"choices":[{"finish_reason":"stop"}],"content":[],"data":[],"output":[]';
 const ODD_FIELDS = String.raw` "vendor" : { "a\u0062" : 12345678901234567890, "b":1.0e-7 } ,"last" : null }`;
 
 const plain: readonly ContractCase[] = MODEL_ENDPOINTS.map(({ path, mark }) => ({

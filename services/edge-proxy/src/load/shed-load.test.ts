@@ -20,9 +20,10 @@ function block(ms: number): void {
 }
 
 test('an overloaded edge refuses new calls before anything is read or asked, and lets running ones end', async () => {
+  const text = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
   world.provider.script({
     model: 'upstream-model',
-    steps: [{ chunk: 'data: {}\n\n' }, { waitFor: 'calm' }, { chunk: 'data: [DONE]\n\n' }],
+    steps: [{ chunk: text }, { waitFor: 'calm' }, { chunk: 'data: [DONE]\n\n' }],
   });
   const running = await begin(world.edge.url, PATH, chat({ stream: true }));
   expect(running.statusCode).toBe(200);
@@ -41,7 +42,7 @@ test('an overloaded edge refuses new calls before anything is read or asked, and
   expect((await send(world.edge.url, PATH, { ...chat(), key: 'wrong' })).status).toBe(401);
   expect((await send(world.edge.url, '/v1/models')).status).toBe(200);
   world.provider.release('calm');
-  expect((await bytesOf(running)).toString()).toBe('data: {}\n\ndata: [DONE]\n\n');
+  expect((await bytesOf(running)).toString()).toBe(`${text}data: [DONE]\n\n`);
   expect(await world.eventOf(String(running.headers['x-gateway-request-id']))).toMatchObject({ outcome: 'settled' });
   await until('calls are taken again', async () => (await send(world.edge.url, PATH, chat())).status === 200);
 }, 60_000);
