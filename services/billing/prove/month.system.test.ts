@@ -351,7 +351,8 @@ function linesOf<T>(text: string): T[] {
  * own, attempts and units JSON.
  */
 function asCells(line: object): Record<string, string | null> {
-  const cells: Record<string, string | null> = {};
+  // Records without such facts lack the last two members of their lines.
+  const cells: Record<string, string | null> = 'tokens' in line ? { samplings: null, unpriced: null } : {};
   for (const [name, value] of Object.entries(line) as [string, unknown][]) {
     if (name === 'tokens') {
       for (const part of ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'])

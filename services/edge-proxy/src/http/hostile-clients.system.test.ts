@@ -393,7 +393,8 @@ describe('time', () => {
   }, 60_000);
 
   test('a client that takes its bytes slowly, but takes them, is served to the end', async () => {
-    const sseEvents = Array.from({ length: 12 }, () => ({ chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
+    const text = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(1024 * 1024)}"}}]}\n\n`;
+    const sseEvents = Array.from({ length: 12 }, () => ({ chunk: text }));
     world.provider.script({ model: 'upstream-model', steps: [...sseEvents, { chunk: 'data: [DONE]\n\n' }] });
     const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string, CLOSE));
     const startedAt = performance.now();
