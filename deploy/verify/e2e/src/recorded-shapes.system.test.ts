@@ -19,6 +19,8 @@ const PLAY_MS_MAX = 300_000;
 const AT_ONCE = 16;
 const PROFILES = recordedShapes();
 const PLAYED = PROFILES.flatMap(([profile, shapes]) => shapes.map((shape) => ({ profile, shape: shape as Shape })));
+/** The longest wait before a lone source is asked again. */
+const RETRY_WAIT_MS_MAX = 2_000;
 const REFUSED = 'a provider refused a request';
 
 const seen = new Map<Shape, Seen>();
@@ -67,7 +69,7 @@ async function playAll(): Promise<void> {
     const ofCall = new Map(records.map((record) => [record.requestId, record]));
     const lines = refusalsInLog();
     const healthOf = async (at: number): Promise<Seen['health']> =>
-      outcomes[at]?.health === null ? undefined : watch.of(sourceOf(at), 1).catch(() => undefined);
+      outcomes[at]?.health === null ? undefined : watch.of(sourceOf(at), attemptsOf(at)).catch(() => undefined);
     const healths = await Promise.all(PLAYED.map((_played, at) => healthOf(at)));
     for (const [at, { shape }] of PLAYED.entries()) {
       const answer = answers[at] as Seen['answer'];
@@ -77,6 +79,13 @@ async function playAll(): Promise<void> {
   } finally {
     watch.stop();
   }
+}
+
+/** A busy source that is the only one of its model is asked again, if it does not rest for long. */
+function attemptsOf(at: number): number {
+  const { status, expected } = (PLAYED[at] as (typeof PLAYED)[number]).shape;
+  const isBusy = status === 429 ? expected.errorClass === 'quota' : status === 529;
+  return isBusy && (expected.retryAfterMs ?? 0) <= RETRY_WAIT_MS_MAX ? 2 : 1;
 }
 
 function objectsOf(profile: ProviderProfile, shape: Shape, at: number): object[] {
@@ -95,6 +104,8 @@ function objectsOf(profile: ProviderProfile, shape: Shape, at: number): object[]
         baseUrl: provider.urlOf(at),
         upstreamModel: shape.expected.names ?? `model-of-shape-${at}`,
         endpoints: [shape.endpoint],
+        // The stored responses that requests name are unknown to this gateway.
+        foreignIds: 'forward',
         // How each profile signs is tested elsewhere.
         auth: { type: 'bearer' },
         credential: 'credential-of-shapes',

@@ -126,8 +126,9 @@ function seenRecord({ outcome, evidence, tokens, chargedUsd, ...extras }: UsageR
   if (outcome !== 'settled') return { outcome, evidence, tokens, charge };
   const settled = { outcome, class: extras.class, units: extras.units, kinds: extras.kinds, evidence };
   if (evidence === 'reported') return { ...settled, tokens, charge };
-  const { input = 0, output = 0 } = tokens ?? {};
-  const estimate = { input, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output };
+  const { input = 0, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0, output = 0 } = tokens ?? {};
+  const parts = { cachedInput, cacheWrite, cacheWrite1h };
+  const estimate = { ...parts, input: input - cachedInput - cacheWrite - cacheWrite1h, output };
   const asRated = chargeOfShape({ tokens: estimate, class: 'standard', units: extras.units ?? {}, kinds: {} });
   return { ...settled, tokens: null, charge: charge === asRated && input > 0 ? 'by tokens' : charge };
 }
