@@ -300,5 +300,5 @@ function writeResults(images) {
     ...images.map(({ name, megabytes, components }) => `| ${name} | ${megabytes} | ${components} |`),
     '',
   ];
-  writeFileSync(join(ROOT, 'deploy/docker/check-image.md'), lines.join('\n'));
+  writeFileSync(join(ROOT, '.results/check-image.md'), lines.join('\n'));
 }

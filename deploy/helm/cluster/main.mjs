@@ -1,6 +1,6 @@
 // `npm run check:cluster [-- --keep]`: the chart on a cluster that is there. What happens to calls
 // and streams while services are rolled, a node is drained and pods are killed is written to
-// cluster-results.md. README.md says what it needs; exit 3: it is not here.
+// .results/cluster.md. README.md says what it needs; exit 3: it is not here.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { here, missing, settings } from './settings.mjs';
@@ -9,7 +9,7 @@ import { loadPod, secretsOf, serversOf } from './manifests.mjs';
 import { prepareGateway } from './prepare-gateway.mjs';
 import { renderResults } from './results.mjs';
 
-const RESULTS = fileURLToPath(new URL('../cluster-results.md', import.meta.url));
+const RESULTS = fileURLToPath(new URL('../../../.results/cluster.md', import.meta.url));
 const COMPONENTS = ['edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard', 'operator'];
 const DRAINS = 3;
 const REST_MS = 20_000;

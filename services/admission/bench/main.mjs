@@ -1,7 +1,8 @@
 // What a decision costs: round trips, processor time, memory, and what a million accounts change.
-// Writes admission.md beside this file. Needs `npx tsc -b services/admission`; `--accounts N` and
+// Writes .results/bench-admission.md. Needs `npx tsc -b services/admission`; `--accounts N` and
 // `--calls N` make a shorter run, which writes nothing. `--kept N` measures instead how soon so
-// many accounts count again after Redis comes back, and writes kept.md of 100,000 and more.
+// many accounts count again after Redis comes back, and writes .results/bench-admission-kept.md for
+// 100,000 and more.
 import { loadavg } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -39,7 +40,7 @@ else await measureReturn(Number(values.kept));
 async function measureReturn(kept) {
   const text = renderKept(await measureKept(kept));
   say(text);
-  if (kept >= KEPT_MIN) writeFileSync(new URL('kept.md', import.meta.url), text);
+  if (kept >= KEPT_MIN) writeFileSync(new URL('../../../.results/bench-admission-kept.md', import.meta.url), text);
 }
 
 async function measureDecisions() {
@@ -60,7 +61,7 @@ async function measureDecisions() {
   });
   say(text);
   if (values.accounts === undefined && values.calls === undefined)
-    writeFileSync(new URL('admission.md', import.meta.url), text);
+    writeFileSync(new URL('../../../.results/bench-admission.md', import.meta.url), text);
 }
 
 /** Accounts of one kind: of a wallet, or of a plan with three windows in USD. */

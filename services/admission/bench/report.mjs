@@ -1,4 +1,4 @@
-// What admission.md says.
+// Renders the report of `npm run bench:admission`.
 import { cpus } from 'node:os';
 
 const BYTES_AIM = 1_024;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { renderTable } from '@gateway/testkit';
 
 /** A shorter run writes nothing: its figures would replace those of a longer one. */
-const SEQUENCES_COMMITTED = 10_000;
+const SEQUENCES_REPORTED = 10_000;
 
 export interface ModelRun {
   readonly sequences: number;
@@ -13,9 +13,9 @@ export interface ModelRun {
   readonly answers: ReadonlyMap<string, number>;
 }
 
-/** Writes the figures of a long run beside this file. */
+/** Writes the figures of a long run to `.results/model.md`. */
 export function writeModelFigures({ sequences, steps, seed, ms, answers }: ModelRun): void {
-  if (sequences < SEQUENCES_COMMITTED) return;
+  if (sequences < SEQUENCES_REPORTED) return;
   const text = `# Proof of the decision
 
 \`npm run prove:model\`: random sequences of ${steps} steps played to the scripts, on a Redis of their own, and to a
@@ -36,7 +36,7 @@ Refusals stand by their rank; admitted and repeated calls by who pays.
 
 ${table([['answer', 'times'], ...[...answers].sort(byName).map(([name, times]): [string, string] => [name, times.toLocaleString('en')])])}
 `;
-  writeFileSync(new URL('model.md', import.meta.url), text);
+  writeFileSync(new URL('../../../.results/model.md', import.meta.url), text);
 }
 
 function table([head = [], ...rows]: readonly (readonly string[])[]): string {

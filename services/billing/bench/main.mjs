@@ -1,7 +1,7 @@
 // `npm run bench:billing [-- --events N] [--earlier N,M]`: events per second from the stream to the
 // committed ledger, by one billing process, with 1,000 accounts and with one, after N and after M
 // earlier records; and how fast a backlog is caught up while events go on arriving. Writes
-// prove/bench.md unless --dry. --profile DIR writes processor profiles of the process.
+// .results/bench-billing.md unless --dry. --profile DIR writes processor profiles of the process.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,7 +87,7 @@ await Promise.all([postgres.stop(), nats.stop()]);
 rmSync(stateDirectory, { recursive: true, force: true });
 const report = render({ rows, caughtUp, earlierCounts, accounts: ACCOUNTS, loadBefore, size: EVENTS_FULL });
 if (values.dry) console.log(report);
-else writeFileSync(new URL('../prove/bench.md', import.meta.url), report);
+else writeFileSync(new URL('../../../.results/bench-billing.md', import.meta.url), report);
 
 /** Queues events while billing is away, then measures until all of them are committed. */
 async function settleAll(accounts) {

@@ -1,4 +1,4 @@
-// What prove/bench.md says.
+// Renders the report of `npm run bench:billing`.
 import { cpus } from 'node:os';
 
 const EXPECTED_PER_SECOND = 15_000;

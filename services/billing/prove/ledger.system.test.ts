@@ -57,7 +57,7 @@ test(
       faults: faults.length,
       seconds: Math.round((performance.now() - begunMs) / 1_000),
     };
-    if (PROVED !== undefined) writeFileSync(new URL('ledger.md', import.meta.url), render(figures));
+    if (PROVED !== undefined) writeFileSync(new URL('../../../.results/ledger.md', import.meta.url), render(figures));
     expect(differing).toEqual([]);
     expect(faults).toEqual([]);
   },

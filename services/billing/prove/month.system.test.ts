@@ -33,7 +33,7 @@ const ACCOUNTS = Math.max(12, Math.round(CALLS / 250));
 const BATCH_EVENTS = 100;
 const LIMIT_MS = 240_000 + CALLS * 10;
 const DAY = 86_400_000;
-const FIGURES_FILE = new URL('month.md', import.meta.url);
+const FIGURES_FILE = new URL('../../../.results/month.md', import.meta.url);
 
 let world: LedgerWorld;
 let ledger: TestDatabase;

@@ -10,7 +10,7 @@ import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
 import { publishOwnModel } from '../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer, type RawClient } from '../test/raw-answers.js';
 import { HELD_ANSWERS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
-import { casesOfRun, table, writeSection } from './figures.js';
+import { casesOfRun, table, writeReport } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
 /** An answer of every endpoint. */
@@ -27,7 +27,7 @@ const ANSWER = '{"choices":[{"index":0,"finish_reason":"stop"}],"content":[],"da
 /** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const CASES_DEFAULT = 1_500;
 /** A shorter run is printed, but does not replace the committed figures. */
-const CASES_COMMITTED = 50_000;
+const CASES_FULL = 50_000;
 const HOUR_MS = 3_600_000;
 /** Connections at one time. */
 const WAVE = 256;
@@ -287,6 +287,6 @@ ${table([
   ['time', `${(ms / 1000).toFixed(0)} s`],
 ])}
 `;
-  writeSection('fuzz.md', 'The HTTP handler', text, cases >= CASES_COMMITTED);
+  writeReport('fuzz-http', text, cases >= CASES_FULL);
   expect(answered).toBeGreaterThan(0);
 }

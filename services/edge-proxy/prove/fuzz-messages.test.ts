@@ -5,13 +5,13 @@ import { MESSAGES, type AnyMessage, type ServiceName } from '@gateway/contracts/
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { casesOfRun, table, writeSection } from './figures.js';
+import { casesOfRun, table, writeReport } from './figures.js';
 import { hostileBody, hostileBytes, hostileListBytes } from './hostile-messages.js';
 import { isValid, sampleOf, type JsonSchema } from './json-schema.js';
 
 /** Messages of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;
-const MESSAGES_COMMITTED = 100_000;
+const MESSAGES_FULL = 100_000;
 /** Of so many messages one is also sent to a live handler. */
 const LIVE_EVERY = 20;
 const AT_ONCE = 50;
@@ -70,7 +70,7 @@ test(
     expect(({} as { a?: number }).a).toBeUndefined();
     if (messages > MESSAGES_DEFAULT) report(performance.now() - startedAt);
     // The generator reaches behind every handler.
-    if (messages >= MESSAGES_COMMITTED)
+    if (messages >= MESSAGES_FULL)
       expect(MESSAGES.map(({ name }) => name).filter((name) => !acceptedOf.has(name))).toEqual([]);
   },
   4 * HOUR_MS,
@@ -262,5 +262,5 @@ ${table([
   ['time without the live ones', `${(ms / 1000).toFixed(0)} s`],
 ])}
 `;
-  writeSection('fuzz.md', 'The handlers of messages', text, messages >= MESSAGES_COMMITTED);
+  writeReport('fuzz-messages', text, messages >= MESSAGES_FULL);
 }

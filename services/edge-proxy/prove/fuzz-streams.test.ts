@@ -17,12 +17,12 @@ import { chargeOf } from '../src/domain/pricing/charge.js';
 import { READERS } from '../src/domain/formats/readers.js';
 import type { MeterResult } from '../src/domain/formats/meter.js';
 import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
-import { casesOfRun, table, writeSection } from './figures.js';
+import { casesOfRun, table, writeReport } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
 
 /** Streams of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const STREAMS_DEFAULT = 4_000;
-const STREAMS_COMMITTED = 100_000;
+const STREAMS_FULL = 100_000;
 const HOUR_MS = 3_600_000;
 /** Between two looks at the memory. */
 const MEMORY_EVERY = 5_000;
@@ -249,5 +249,5 @@ ${table([
   ['time', `${(ms / 1000).toFixed(0)} s`],
 ])}
 `;
-  writeSection('fuzz.md', 'The readers of streams', text, streams >= STREAMS_COMMITTED);
+  writeReport('fuzz-streams', text, streams >= STREAMS_FULL);
 }

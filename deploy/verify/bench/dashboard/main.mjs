@@ -1,7 +1,7 @@
 // `npm run bench:dashboard [-- --records N] [--events N] [--rounds N] [--dry]`: how long lists and
 // charts of the pages' API take on an account with a million usage records, idle and while billing
 // settles a backlog at full rate; how much slower billing is meanwhile; and what each page's files
-// weigh. Writes results/dashboard.md unless --dry.
+// weigh. Writes .results/bench-dashboard.md unless --dry.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,7 +89,7 @@ async function measure() {
   const report = render({ records, events, rounds, filled, quiet, busy, rates, everyMs: EVERY_MS, loadBefore });
   const text = `${report}\n${weighPages()}`;
   if (values.dry) console.log(text);
-  else writeFileSync(new URL('../results/dashboard.md', import.meta.url), text);
+  else writeFileSync(new URL('../../../../.results/bench-dashboard.md', import.meta.url), text);
 }
 
 /**

@@ -1,4 +1,4 @@
-// What results/dashboard.md says of questions and settling.
+// Renders the lists and charts part of the report of `npm run bench:dashboard`.
 import { cpus } from 'node:os';
 import { median } from './ask.mjs';
 

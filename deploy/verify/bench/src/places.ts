@@ -6,8 +6,8 @@ export const PLACES = {
   checkout: fileURLToPath(new URL('../../../..', import.meta.url)),
   /** Work trees of other commits, compiled. Ignored by git. */
   commits: fileURLToPath(new URL('../../../../.cache/bench-commits', import.meta.url)),
-  /** Committed results. */
-  results: fileURLToPath(new URL('../results', import.meta.url)),
+  /** Reports and samples of whole runs. Ignored by git. */
+  results: fileURLToPath(new URL('../../../../.results', import.meta.url)),
   /** State and logs of one run, and results that are not to be committed. Ignored by git. */
   work: fileURLToPath(new URL('../../../../.cache/bench', import.meta.url)),
   /** Peers from npm. Ignored by git. */

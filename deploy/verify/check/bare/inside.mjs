@@ -7,7 +7,7 @@ import { Results } from './results.mjs';
 import { storiesOf } from './stories.mjs';
 
 const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url));
-const RESULTS = fileURLToPath(new URL('../bare-results.md', import.meta.url));
+const RESULTS = fileURLToPath(new URL('../../../../.results/bare.md', import.meta.url));
 const USERS = {
   root: { name: 'root', home: '/root', title: 'root' },
   user: { name: 'someone', home: '/home/someone', title: 'ordinary user' },

@@ -48,7 +48,7 @@ export class Results {
       '',
     ];
     writeFileSync(file, lines.join('\n'));
-    console.log(`\n${lines.at(-2)} The table is in deploy/verify/check/bare-results.md.`);
+    console.log(`\n${lines.at(-2)} The table is in .results/bare.md.`);
   }
 
   #add(row) {

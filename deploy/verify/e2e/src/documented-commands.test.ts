@@ -18,9 +18,10 @@ interface RunIn {
 /** `here`: by this test, on the shared system. `not run`: a reason. */
 type Place = 'here' | RunIn | { readonly notRun: string };
 
-const verification = (room: string, name: string): [string, Place] => [
+/** Its last run is on the page of long runs. */
+const verification = (name: string): [string, Place] => [
   `npm run prove:${name}`,
-  { file: `${room}/prove/${name}.md`, says: `npm run prove:${name}` },
+  { file: 'docs/verification.md', says: `npm run prove:${name}` },
 ];
 const NO_ENGINE = { notRun: 'no Docker engine, Helm or cluster is at hand; files and recipes are checked instead' };
 
@@ -71,22 +72,19 @@ const PLACES = new Map<string, Place>([
   ['npm run chain', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/chain' }],
   ['npm run promote', { file: 'deploy/verify/e2e/src/standbys/harm-members.ts', says: 'return promote({' }],
   ['npm run set-aside', { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/dead-letters' }],
-  ['npm run check:bare', { file: 'deploy/verify/check/bare-results.md', says: 'npm' }],
+  ['npm run check:bare', { file: 'docs/verification.md', says: 'npm run check:bare' }],
   ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
   ['npm run pictures', { notRun: 'needs a browser: run by hand after a change of pages' }],
-  ['npm run bench', { file: 'deploy/verify/bench/results/gateway-and-peers.md', says: 'npm run bench' }],
+  ['npm run bench', { file: 'docs/benchmarks.md', says: 'npm run bench' }],
   // Minutes on quiet cores.
   ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
   ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
   ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
-  ['npm run bench:billing', { file: 'services/billing/prove/bench.md', says: 'npm run bench:billing' }],
-  ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map((name) =>
-    verification('deploy/verify/e2e', name),
+  ['npm run bench:billing', { file: 'docs/benchmarks.md', says: 'npm run bench:billing' }],
+  ...['rotation', 'redis', 'limits', 'failover', 'faults', 'soak', 'upgrade', 'restore', 'ha', 'outage'].map(
+    verification,
   ),
-  ...['scanner', 'relay', 'fuzz'].map((name) => verification('services/edge-proxy', name)),
-  ...['month', 'ledger'].map((name) => verification('services/billing', name)),
-  verification('services/admission', 'model'),
-  ['npm run prove:strangers', { file: 'deploy/verify/e2e/src/strangers.system.test.ts', says: 'strangers' }],
+  ...['scanner', 'relay', 'fuzz', 'month', 'ledger', 'model', 'simulation', 'strangers'].map(verification),
   [
     'npm run check:cluster',
     { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
@@ -97,7 +95,6 @@ const PLACES = new Map<string, Place>([
     { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/lost-changes-main.js' },
   ],
   ['npm run reseal', { file: 'services/catalog/src/commands/reseal-credentials.test.ts', says: 'commands/reseal.js' }],
-  ['npm run prove:simulation', { file: 'deploy/verify/simulation/README.md', says: 'results.md' }],
   ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],
   ['docker', NO_ENGINE],
   ['helm', NO_ENGINE],

@@ -23,7 +23,7 @@ const KEYS = 10;
 const WORKERS_PER_KEY = 1;
 /** Calls with the old secret after each rotation, in turn at both edges. */
 const PROBES = 4;
-const FIGURES_FILE = fileURLToPath(new URL('../prove/rotation.md', import.meta.url));
+const FIGURES_FILE = fileURLToPath(new URL('../../../../.results/rotation.md', import.meta.url));
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1.00' };
 const HEARTBEAT_MS = 500;
 

@@ -4,8 +4,8 @@ import { NO_TOTALS, together, type Totals } from './run/run-seeds.js';
 
 /** Fewer seeds say too little to be kept. */
 const SEEDS_MIN = 1_000;
-const RESULTS = new URL('../results.md', import.meta.url);
-const FIGURES = new URL('../results.json', import.meta.url);
+const RESULTS = new URL('../../../../.results/simulation.md', import.meta.url);
+const FIGURES = new URL('../../../../.results/simulation.json', import.meta.url);
 
 /** The figures of seeds that have broken no rule. */
 export interface Results {

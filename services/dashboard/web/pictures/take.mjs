@@ -1,27 +1,17 @@
 // `npm run pictures`: every page over the fixtures, at three widths, light and dark, empty, small
-// and with 50,000 calls; then one sheet of all of them, which is committed. Names whatever is wider
-// than its screen. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large`
-// take fewer; `--missing` goes on with a run that was ended.
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+// and with 50,000 calls, in `.cache/pictures`. Names whatever is wider than its screen. `--only
+// keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large` take fewer; `--missing`
+// goes on with a run that was ended.
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { NO_CHROMIUM, findChromium, launchBrowser, startFixtureServer } from '../fixtures/dist/index.js';
 
-const HERE = fileURLToPath(new URL('.', import.meta.url));
 const OUT = fileURLToPath(new URL('../.cache/pictures/', import.meta.url));
-const SHEET = `${HERE}contact-sheet.jpg`;
 const HEIGHTS = { 390: 844, 1280: 900, 1920: 1080 };
 const PICTURE_HEIGHT_MAX = 2_400;
 /** From this width on a table that scrolls sideways hides what a reader does not look for there. */
 const TABLES_FIT_FROM = 1_280;
-/**
- * On the sheet: pixels, so that words of the larger kind can be read, and few enough for a
- * repository.
- */
-const SHEET_PICTURE_HEIGHT = 260;
-const SHEET_QUALITY = 72;
-/** Hundreds of pictures are read for it. */
-const SHEET_MS_MAX = 300_000;
 
 /** Name, path, and what is done before the picture is taken. */
 const PAGES = [
@@ -52,8 +42,6 @@ const PAGES = [
   ['operator-audit', '/operator/audit'],
 ];
 
-const SCENARIOS = ['visitor', 'empty', 'small', 'large'];
-
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -77,7 +65,6 @@ const taken = [];
 try {
   // At once, because each has data of its own.
   await Promise.all(list(values.scenarios).map(takeScenario));
-  if (values.only === undefined) await makeSheet();
 } finally {
   await browser.close();
   await server.stop();
@@ -160,36 +147,4 @@ async function askModel(page) {
   if (await send.isDisabled()) return;
   await send.click();
   await page.getByText(/ in, .* out/).waitFor();
-}
-
-/**
- * All pictures on one page, small: a row for each page and scenario, a column for each width and
- * scheme.
- */
-async function makeSheet() {
-  const rows = new Map();
-  const order = ({ name, scenario, scheme, width }) =>
-    [PAGES.findIndex(([page]) => page === name), SCENARIOS.indexOf(scenario), scheme === 'light' ? 0 : 1, width]
-      .map((part) => String(part).padStart(4, '0'))
-      .join();
-  for (const picture of taken.sort((one, other) => (order(one) < order(other) ? -1 : 1))) {
-    const label = `${picture.name} — ${picture.scenario}`;
-    rows.set(label, [...(rows.get(label) ?? []), picture]);
-  }
-  const image = ({ file, width }) =>
-    `<img src="file://${file}" style="width:${Math.round((SHEET_PICTURE_HEIGHT * width) / HEIGHTS[width])}px">`;
-  const body = [...rows].map(
-    ([label, pictures]) =>
-      `<figure><figcaption>${label}</figcaption><div>${pictures.map(image).join('')}</div></figure>`,
-  );
-  const page = await browser.newPage({ viewport: { width: 4_100, height: 900 } });
-  const html = `${OUT}sheet.html`;
-  writeFileSync(
-    html,
-    `<!doctype html><meta charset="utf-8"><style>body{margin:12px;background:#bbb;font:13px sans-serif;display:grid;grid-template-columns:1fr 1fr;gap:8px 12px}
-    figure{margin:0}figure div{display:flex;gap:4px}img{height:${SHEET_PICTURE_HEIGHT}px;object-fit:cover;object-position:top;background:#fff}</style>${body.join('')}`,
-  );
-  await page.goto(`file://${html}`, { timeout: SHEET_MS_MAX });
-  await page.screenshot({ path: SHEET, fullPage: true, type: 'jpeg', quality: SHEET_QUALITY, timeout: SHEET_MS_MAX });
-  await page.close();
 }

@@ -12,7 +12,7 @@ A model with two sources, \`a\` preferred. Plain and streamed calls meet the sam
 said; calls one after the other are parted by \`/\`. A charge is the usage that the named source
 reported. \`npm run prove:failover\` plays each row through a whole started system, in every format, and
 compares client, sources, ledger and health
-([figures](deploy/verify/e2e/prove/failover.md)). The table is made of the cases that it plays.
+([last run](docs/verification.md)). The table is made of the cases that it plays.
 
 ${table}
 

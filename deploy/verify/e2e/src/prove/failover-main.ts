@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startOwnSystem } from '../../test/own-system.js';
 import { FAILOVER_FORMATS } from '../failover/formats.js';
@@ -12,7 +11,7 @@ import { renderFailover } from './render-failover.js';
 
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/failover.md', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../../../../.results/failover.md', import.meta.url));
 
 if (optionsFrom({}) === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove()) ? 0 : 1;
@@ -32,7 +31,6 @@ async function prove(): Promise<boolean> {
     const report = renderFailover(seen, wrong.length);
     process.stdout.write(`\n${report}`);
     if (wrong.length > 0) return false;
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
     writeFileSync(RESULT_FILE, report);
     log(`wrote ${RESULT_FILE}`);
     return true;

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Seen from `dist/src/prove`. */
-const DIRECTORY = new URL('../../../prove/', import.meta.url);
+/** Relative to `dist/src/prove`. Ignored by git. */
+const DIRECTORY = new URL('../../../../../../.results/', import.meta.url);
 
 /** What `--from` may say: begin anew, or go on with the figures of the runs before. */
 export function isFrom(text: string | undefined): text is 'new' | 'last' | undefined {
@@ -17,7 +17,6 @@ export function readFigures<Figures>(proof: string): Figures | null {
 
 /** Keeps them for the runs to come, and writes the page that they make beside them. */
 export function writeFigures(proof: string, figures: object, page: string): void {
-  mkdirSync(DIRECTORY, { recursive: true });
   writeFileSync(new URL(`${proof}.json`, DIRECTORY), `${JSON.stringify(figures, null, 1)}\n`);
   writeFileSync(new URL(`${proof}.md`, DIRECTORY), page);
 }

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
@@ -18,7 +17,7 @@ const CALLS = 10_000;
 const ONE_FITS_IN = 10;
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/limits.md', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../../../../.results/limits.md', import.meta.url));
 
 const given = optionsFrom(
   {
@@ -61,7 +60,6 @@ async function prove(verification: Verification): Promise<boolean> {
     const report = renderLimits(figures, calls, seed);
     process.stdout.write(`\n${report}`);
     if (limits === LIMIT_CASES) {
-      mkdirSync(dirname(RESULT_FILE), { recursive: true });
       writeFileSync(RESULT_FILE, report);
       log(`wrote ${RESULT_FILE}`);
     }

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
@@ -15,7 +14,7 @@ import { renderLosses } from './render-losses.js';
 const LOSSES_OF_A_KIND = 20;
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/redis.md', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../../../../.results/redis.md', import.meta.url));
 
 const given = optionsFrom({
   losses: { or: LOSSES_OF_A_KIND, min: 1, max: 1_000 },
@@ -40,7 +39,6 @@ async function prove(losses: number, seed: number): Promise<boolean> {
     const differences = figures.flatMap((loss) => loss.differences);
     for (const difference of differences) log(difference);
     if (differences.length > 0) return false;
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
     writeFileSync(RESULT_FILE, report);
     log(`wrote ${RESULT_FILE}`);
     return true;

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '@gateway/testkit';
 import { checkEvidence } from '../faults/check-evidence.js';
@@ -13,7 +13,7 @@ const STREAMS = 60;
 const CALLS = 2_000;
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/restore.md', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../../../../.results/restore.md', import.meta.url));
 
 const given = optionsFrom({
   streams: { or: STREAMS, min: 10, max: 2_000 },
@@ -47,7 +47,6 @@ async function prove({ streams, calls }: { streams: number; calls: number }): Pr
     process.stdout.write(`\n${report}`);
     for (const sentence of wrong) log(sentence);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
     if (wrong.length === 0) writeFileSync(RESULT_FILE, report);
     return wrong.length === 0;
   } finally {

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '@gateway/testkit';
@@ -23,7 +22,7 @@ const MINUTE_MS = 60_000;
 /** For sizing the limits: about as many as one machine makes. */
 const CALLS_A_MINUTE = 3_000;
 /** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/soak.md', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../../../../.results/soak.md', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', import.meta.url));
 
 const given = optionsFrom({
@@ -62,7 +61,6 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
     process.stdout.write(`\n${report}`);
     for (const sentence of [...grown, ...violations]) log(sentence);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
     writeFileSync(RESULT_FILE, report);
     return violations.length === 0 && grown.length === 0;
   } finally {

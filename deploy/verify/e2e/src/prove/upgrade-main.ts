@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { SERVICES } from '@gateway/local';
 import { checkEvidence } from '../faults/check-evidence.js';
@@ -13,7 +12,7 @@ const ROUNDS = 2;
 const PIECE_MS = 1_000;
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
-const RESULT_FILE = fileURLToPath(new URL('../../../prove/upgrade.md', import.meta.url));
+const RESULT_FILE = fileURLToPath(new URL('../../../../../../.results/upgrade.md', import.meta.url));
 
 const given = optionsFrom({
   streams: { or: STREAMS, min: 10, max: 2_000 },
@@ -54,7 +53,6 @@ async function prove({ streams, rounds }: { streams: number; rounds: number }): 
     for (const violation of violations) log(violation);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
     const isProven = violations.length === 0 && noticed === 0;
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
     if (isProven) writeFileSync(RESULT_FILE, report);
     return isProven;
   } finally {

@@ -24,7 +24,7 @@ export function renderVerification({ minutes, hops, seed, secondsEach, wrong, se
 
 \`npm run prove:strangers -- ${options}\`: one replica of each service, attacked from 127.0.0.1${hops === 0 ? '' : ', through a proxy that appends to X-Forwarded-For,'} while 50 calls a second, readers
 of pages and operators come from 127.0.0.2 and up, each request on a connection of its own. The kinds take turns, ${secondsEach.toFixed(1)} s each,
-in twelve rounds of another order each. What the same kinds do to the code before is in [strangers-before.md](strangers-before.md).
+in twelve rounds of another order each.
 
 ${COLUMNS}
 
@@ -36,18 +36,5 @@ sixth. Its bound: ${judged}.
 ${renderMemory(seen)}
 
 What did not hold: ${wrong.length === 0 ? 'nothing' : `${wrong.join('; ')}`}.
-`;
-}
-
-/** What each kind did to another checkout. */
-export function renderBefore(seen: StrangersSeen, secondsEach: number): string {
-  return `# What strangers did before
-
-\`npm run prove:strangers -- --against DIR --seconds ${secondsEach}\` with a compiled checkout of commit e6f4449, which bounds nothing by client: each kind ${secondsEach} s
-beside 50 good calls a second, then 10 s without. Latencies are those of a machine with other work.
-
-${COLUMNS}
-
-${renderKinds(seen)}
 `;
 }

@@ -1,5 +1,3 @@
-import { pathToFileURL } from 'node:url';
-import type { startSystem } from '@gateway/local';
 import { startForwardingProxy, type ForwardingProxy } from '@gateway/testkit';
 import { startOwnSystem, type OwnSystem } from '../../test/own-system.js';
 import { PRICES } from '../../test/prices.js';
@@ -13,8 +11,6 @@ export interface StrangersOptions {
   readonly name: string;
   /** Trusted proxies before both public listeners: 0 or 1. */
   readonly hops: number;
-  /** Another compiled checkout, whose services are attacked instead. */
-  readonly against?: string;
 }
 
 const CREDIT_USD = '1000000';
@@ -32,16 +28,15 @@ export class StrangersWorld {
     readonly end: () => Promise<void>,
   ) {}
 
-  static async begin({ name, hops, against }: StrangersOptions): Promise<StrangersWorld> {
+  static async begin({ name, hops }: StrangersOptions): Promise<StrangersWorld> {
     const env = hops === 0 ? {} : { GATEWAY_EDGE_PROXIES: String(hops), GATEWAY_DASHBOARD_PROXIES: String(hops) };
-    const start = against === undefined ? {} : { start: await startOf(against) };
     const provider = await startRepeatingProvider();
     const proxies: ForwardingProxy[] = [];
     let system: OwnSystem | undefined;
     let ending: Promise<void> | undefined;
     const end = (): Promise<void> => (ending ??= endAll(proxies, system, provider));
     try {
-      system = await startOwnSystem(name, env, REPLICAS, start);
+      system = await startOwnSystem(name, env, REPLICAS);
       const { edgeUrl, dashboardUrl, operatorUrl, operatorToken } = system.local.running();
       const behind = async (url: string): Promise<number> => {
         if (hops === 0) return Number(new URL(url).port);
@@ -70,11 +65,6 @@ export class StrangersWorld {
       throw error;
     }
   }
-}
-
-async function startOf(checkout: string): Promise<typeof startSystem> {
-  const url = pathToFileURL(`${checkout}/deploy/local/dist/index.js`).href;
-  return ((await import(url)) as { startSystem: typeof startSystem }).startSystem;
 }
 
 async function endAll(
