@@ -41,7 +41,7 @@ const PUBLIC = [
 
 /** Programs write these, other people own them, or they say what the words meant. */
 const NOT_OURS =
-  /(?:^|\/)(?:generated|goldens|dist)\/|^libs\/contracts\/specification\/|^docs\/glossary\.md$|^CHANGELOG\.md$|^deploy\/setup\/ENVIRONMENT\.md$|^deploy\/verify\/check\/(?:words\.mjs|src\/words\.test\.ts)$/;
+  /(?:^|\/)(?:generated|goldens|dist)\/|^libs\/contracts\/specification\/|^docs\/(?:glossary|english)\.md$|^CHANGELOG\.md$|^deploy\/setup\/ENVIRONMENT\.md$|^deploy\/verify\/check\/(?:words\.mjs|count\.mjs|src\/words\.test\.ts)$/;
 
 const TOKENS =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|[A-Za-z_$][\w$]*/g;
