@@ -34,6 +34,7 @@ test('a wrong password is a clear fault and is not tried for ever', async () => 
   await expect(connecting).rejects.toThrow('NATS refuses the user edge-proxy');
 });
 
+// Covers r18
 test('a client that leaves two pings unanswered is disconnected', async () => {
   const { port, username, password } = new URL(world.urlFor('edge-proxy'));
   const socket = connect(Number(port), '127.0.0.1');
@@ -47,6 +48,7 @@ test('a client that leaves two pings unanswered is disconnected', async () => {
   expect(said.join('')).toContain("'Stale Connection'");
 });
 
+// Covers r18
 test('while the server is away calls fail at once, and afterwards everything works again', async () => {
   const [edge, admission] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);
   let asked = 0;

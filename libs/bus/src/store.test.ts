@@ -44,6 +44,7 @@ test('the settings of a stream can be stated again and changed', async () => {
   expect((await billing.streamState('USAGE')).messages).toBe(3);
 });
 
+// Covers r15
 test('a full stream refuses, and takes again after it was trimmed', async () => {
   const fill = 'x'.repeat(100_000);
   const codes: string[] = [];

@@ -195,6 +195,7 @@ test('what a killed replica had taken is delivered by another one when the lease
   expect(got).toEqual([1, 2]);
 });
 
+// Covers r18
 test('no connection is held while a delivery runs', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));

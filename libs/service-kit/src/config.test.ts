@@ -248,6 +248,7 @@ test('the description has one row for each variable', () => {
   ]);
 });
 
+// Covers limits: rule 6 upstream response timeout 600
 test('the shared durations have the defaults that the protocol was checked with', () => {
   const defaults = Object.fromEntries(describeConfig(COMMON_FIELDS).map(({ name, default: value }) => [name, value]));
   expect(defaults).toMatchObject({

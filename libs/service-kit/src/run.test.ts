@@ -87,6 +87,7 @@ test('starts, answers on its admin address, and stops in order with exit 0', asy
   expect(service.stdout() + service.stderr()).not.toContain(PASSWORD);
 }, 30_000);
 
+// Covers an edge is told to stop
 test('is not ready while it starts, though it answers; and not ready from the signal on, while stop still runs', async () => {
   const port = await freePort();
   const service = run(

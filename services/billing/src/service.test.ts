@@ -212,6 +212,7 @@ describe('billing.load', () => {
     await world.ledger.admin.query('DELETE FROM billing.standing_rows WHERE account = $1', [account]);
   });
 
+  // Covers r11; Redis is lost and billing is behind
   test('while an event is not settled, no later time is claimed, and after a loss nothing is answered', async () => {
     const account = freshAccount();
     const locked = settled(holdFor(account), 10);

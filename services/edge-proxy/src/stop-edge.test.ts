@@ -67,6 +67,7 @@ test(
   TIMEOUT_MS,
 );
 
+// Covers an edge is told to stop
 test(
   'while others still run, the spool has the usage of calls that have ended, each of them once',
   async () => {

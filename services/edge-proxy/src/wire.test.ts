@@ -26,6 +26,7 @@ const delta = (content: string): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
 const DONE = 'data: [DONE]\n\n';
 
+// Covers an edge is cut off from NATS; NATS is gone
 test(
   'while NATS is away running answers finish, their last piece waits, and the event is stored when it is back',
   async () => {
@@ -88,6 +89,7 @@ test(
   TIMEOUT_MS,
 );
 
+// Covers an edge is cut off from NATS; NATS is gone
 test(
   'without NATS a call is 500 admission_error, and so is the list of models',
   async () => {
@@ -104,6 +106,7 @@ test(
   TIMEOUT_MS,
 );
 
+// Covers r4
 test(
   'the last piece waits for the stored event and the answered release, and goes out without them after their time',
   async () => {
@@ -123,6 +126,7 @@ test(
   TIMEOUT_MS,
 );
 
+// Covers a replica of admission is killed or hangs
 test(
   'a hung replica of admission costs one retry at another',
   async () => {
@@ -198,6 +202,7 @@ test(
   TIMEOUT_MS,
 );
 
+// Covers an edge is told to stop
 test(
   'a stop lets running answers finish, and says its last heartbeat',
   async () => {
@@ -219,6 +224,7 @@ test(
   TIMEOUT_MS,
 );
 
+// Covers an edge is told to stop
 test(
   'a stop cuts what outlasts the grace; a call whose body is complete then is ended at once, and gives its slot back',
   async () => {

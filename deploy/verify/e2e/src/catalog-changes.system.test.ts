@@ -45,6 +45,7 @@ afterAll(async () => {
   await own?.stop();
 }, 60_000);
 
+// Covers catalog is down
 test('a price changed under load is in force with its answer: every later call has it, a call in flight keeps its own', async () => {
   const account = await unlimited();
   const first = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.5' };

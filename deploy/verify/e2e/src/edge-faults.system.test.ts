@@ -242,6 +242,7 @@ async function expectCharged(
   await until('slots and holds are gone', async () => isEmpty(await readState(scene.caller)), EMPTY_WITHIN_MS);
 }
 
+// Covers an edge is killed; i4
 test.concurrent(
   'an edge killed with 50 open streams: clients see a cut, slots free after the lease, each call expires at 0, the other edge goes on',
   async () => {
@@ -276,6 +277,7 @@ test.concurrent(
   150_000,
 );
 
+// Covers an edge is cut off from NATS
 test.concurrent(
   'an edge that comes back after the expiry: what it settles wins, each stream is charged exactly once',
   async () => {
@@ -323,6 +325,7 @@ test('an edge that is silent when the limit store is lost: its streams hold the 
   await expectCharged(scene, [...scene.own, ...scene.others], refused);
 }, 150_000);
 
+// Covers a replica of admission is killed or hangs
 test('an admission that hangs: calls go on at the other within the retry, and nothing is taken twice when it wakes', async () => {
   const { edgeUrls, providerUrls } = system.local.running();
   const { id } = await system.operator.model(PRICES, providerUrls);
@@ -372,6 +375,7 @@ describe('the limit store is lost', () => {
   }, 60_000);
   afterAll(() => verification?.end());
 
+  // Covers Redis is gone, emptied or failed over
   test.each(LOSSES)(
     `redis is %s under load: only 500s until it is right again, nothing of a held wallet is spent twice, the ledger is exact (seed ${SEED})`,
     async (loss) => {

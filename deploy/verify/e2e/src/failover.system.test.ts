@@ -8,6 +8,7 @@ import { SCENARIOS } from './failover/scenarios.js';
 
 const RUN_MS_MAX = 180_000;
 
+// Covers i3; i4; i5
 test(
   'sources fail in every way of the table: client, sources asked, charge and health are as it says',
   async () => {

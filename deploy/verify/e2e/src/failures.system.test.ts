@@ -80,6 +80,7 @@ const ALL_FAIL = [
   [[400, 200], 400, 'invalid_request'],
 ] as const;
 
+// Covers i5
 test.each(ALL_FAIL.flatMap((row) => [false, true].map((stream) => [...row, stream] as const)))(
   'when the sources answer %j the client gets %i %s and pays nothing (streamed: %p)',
   async (statuses, status, code, stream) => {

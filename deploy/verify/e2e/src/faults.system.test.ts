@@ -28,6 +28,7 @@ afterAll(async () => {
   await run?.end();
 }, 60_000);
 
+// Covers i2; i7; an edge is killed
 test(`${CALLS} calls of real clients while edge, admission, billing and catalog are killed and ten random faults hit processes, servers and the ways between: the checker finds nothing (seed ${SEED})`, async () => {
   const output: string[] = [];
   const log = (line: string): void => void output.push(line);
@@ -43,6 +44,7 @@ test(`${CALLS} calls of real clients while edge, admission, billing and catalog 
   expect(evidence.records.filter(({ outcome }) => outcome === 'settled').length).toBeGreaterThan(CALLS / 3);
 }, 300_000);
 
+// Covers catalog is down
 test('while catalog is away calls go on, and an edge and an admission that start meanwhile serve from the published catalog', async () => {
   const { local, operator } = run.system;
   const { account, secret } = await operator.account('1000.00');

@@ -67,6 +67,7 @@ function objectsOf(profile: Profile, kind: 'chat' | 'embedding'): object[] {
 const callAndCompare = (call: SdkCall, model: string): Promise<SdkAnswer> =>
   compareWithRecord(sharedSystem().operator, call(clients, model));
 
+// Covers i3
 test.each(Object.entries(SDK_CALLS))(
   '%s: the client reads the answer, and pays what it reports',
   async (name, call) => {

@@ -138,6 +138,7 @@ async function useUp(): Promise<Scenes> {
   return { minute, week, month, paid, seen, pressAll };
 }
 
+// Covers a month, week or session ends in mid-call
 test.concurrent(
   'a minute, a week, a month and a paid period end in the midst of calls: each period has exactly what fits',
   async () => {

@@ -55,6 +55,7 @@ afterAll(async () => {
   await system?.stop();
 }, 60_000);
 
+// Covers i6; i7
 test.each(LIMIT_CASES)(
   `$name: of ${CALLS} calls, ${IN_FLIGHT} in flight, over two edges and three admissions, those that fit are answered ($promise), and nothing is left held`,
   async (limit) => {
@@ -118,6 +119,7 @@ async function fitOf(name: string, account: LimitedAccount, begunAt: number): Pr
   return minutes.reduce((sum, count) => sum + Math.min(count, STRAIGHT_FIT), 0);
 }
 
+// Covers a replica of admission is killed or hangs
 test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a wallet: exactly those that fit are answered (seed ${SEED})`, async () => {
   const figures = await verification.press(
     limitCalled('wallet'),

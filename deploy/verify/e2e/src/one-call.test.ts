@@ -75,6 +75,7 @@ async function expectSettled(requestId: string, account: string, creditUsd: stri
   await until('slot and hold are gone', async () => isEmpty(await readLimitStore(redis, account)));
 }
 
+// Covers i3
 test('a plain call reaches the provider byte for byte, is passed back byte for byte, and is charged exactly', async () => {
   const { account, secret } = await system.operator.account('5.00');
   const model = await system.operator.model(PRICES, [simulator.urls[0]]);

@@ -51,6 +51,7 @@ const newAccount = (more: object = {}): Promise<AccountView> => {
 const codeOf = ({ status, body }: OperatorAnswer): string =>
   `${status} ${(body as { error?: { code: string } } | null)?.error?.code ?? ''}`.trim();
 
+// Covers api key: rule 1 creating a key requires
 test('key rules 1 and 3: a verified address, funds, and a maximum that 50 parallel creations do not get past', async () => {
   const unverified = await newAccount({ emailVerified: false });
   expect(codeOf(await operator.request('POST', `/accounts/${unverified.id}/keys`, { name: 'k' }))).toBe(
@@ -77,6 +78,8 @@ test('key rules 1 and 3: a verified address, funds, and a maximum that 50 parall
   expect(codeOf(await operator.request('POST', `/keys/${first?.id}/rotate`))).toBe('409 key_not_active');
 });
 
+// Covers what the service does: sentence 11 keys are created rotated
+// Covers api key: rule 4 rotation replaces the secret; states and transitions: active rotate
 test('key rule 4: rotation replaces the secret and keeps id, name, cap, list, and use', async () => {
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const { account } = await operator.account('5.00');

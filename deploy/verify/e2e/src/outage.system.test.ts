@@ -23,6 +23,7 @@ afterAll(async () => {
   await run?.end();
 }, 60_000);
 
+// Covers billing is down
 test(`billing is away for ${SECONDS} s: nobody is refused for it, limits stay exact, questions and logs stay flat, time left is told; it catches up, and nothing is lost, doubled or leaked (seed ${SEED})`, async () => {
   const figures = await runOutage(run, OPTIONS);
   const { violations, counterExample } = figures.check;

@@ -51,6 +51,7 @@ if (!isThere) console.warn('skipped: a real model server. deploy/verify/e2e/real
 
   afterAll(() => void server.kill());
 
+  // Covers i3
   test.each(Object.entries(SDK_CALLS))(
     '%s: the client reads an answer, and pays what it reports',
     async (_name, call) => {

@@ -60,6 +60,8 @@ interface Figures {
   newRefused: number;
 }
 
+// Covers r10
+// Covers authentication: rule 4 a leaked key is
 test(
   `${ROTATIONS} rotations under load: no call that started after the answer is admitted with the old secret, and the new one works at once`,
   async () => {
@@ -119,6 +121,7 @@ async function rotateAndProbe(caller: Caller, figures: Figures, rotating: Set<Ca
   rotating.delete(caller);
 }
 
+// Covers states and transitions: active revoke; states and transitions: sentence 1 a key that is
 test.concurrent(
   'a revoked, suspended or reinstated key, and a suspended account, are what the answer says at every edge, at once',
   async () => {
@@ -144,6 +147,7 @@ test.concurrent(
   },
 );
 
+// Covers states and transitions: active expiry date passes
 test.concurrent(
   'a key expires at its time, at every edge',
   async () => {

@@ -31,6 +31,8 @@ afterAll(async () => {
   await run?.end();
 }, 120_000);
 
+// Covers PostgreSQL fails over; a NATS server of three is gone
+// Covers Redis is gone, emptied or failed over
 test.each(SHORT)(
   `$name: calls are refused for seconds only, and all is served again`,
   async (fault) => {

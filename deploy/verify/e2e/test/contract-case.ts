@@ -11,15 +11,6 @@ export interface ContractCase {
   run(world: ContractWorld): Promise<void>;
 }
 
-/** A row that a test elsewhere proves. */
-export interface ProvenElsewhere {
-  readonly row: string;
-  /** From the root of the repository. */
-  readonly file: string;
-  /** As it stands in the file. */
-  readonly title: string;
-}
-
 /** Makes tests of the cases, on the shared system; they run beside each other. */
 export function testCases(cases: readonly ContractCase[]): void {
   const rows = new Set(specificationRows());

@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
-import type { ContractCase, ProvenElsewhere } from './contract-case.js';
-import { NOTHING_TO_TEST } from './contract-elsewhere.js';
-import { RULE_PROOFS } from './rule-proofs.js';
+import type { ContractCase } from './contract-case.js';
+import type { CoverComment } from './covered-rules.js';
 
 const ROOT = new URL('../../../../', import.meta.url);
 const MUTATIONS = 'deploy/verify/simulation/src/mutations/mutations.ts';
 const CASES = 'deploy/verify/e2e/test';
-/** Titles of one file that a row of the specification names; of the others their number. */
-const TITLES_MAX = 3;
+
+/** Sentences of the specification that promise nothing observable, each with its reason. */
+export const NOTHING_TO_TEST: Readonly<Record<string, string>> = {
+  'model gateway api specification: sentence 1 this single document covers': 'the subject of the document',
+  'events: sentence 2 usage alerts at 50': 'their delivery is not specified, and API clients receive none',
+  'events: sentence 3 webhook or callback events': 'not specified',
+  'limits: rule 10 plan specific numbers not': 'not specified',
+  'versioning: sentence 3 deprecation and compatibility policy': 'not specified',
+};
 
 /** A rule, an invariant or a failure of docs/protocol.md. */
 export interface ProtocolRule {
@@ -42,32 +48,42 @@ export function protocolRules(): readonly ProtocolRule[] {
   return [...rules, ...invariants, ...failures.slice(2)];
 }
 
-/**
- * Rows of the specification with their tests, and where the cases stand, by the last word of their
- * file's name.
- */
-export interface SpecificationProofs {
+/** What the page is made of. */
+export interface Coverage {
+  /** Ids of `specificationRows`. */
   readonly rows: readonly string[];
-  readonly cases: Readonly<Record<string, readonly Pick<ContractCase, 'title' | 'covers'>[]>>;
-  readonly elsewhere: readonly ProvenElsewhere[];
+  /** Cases by the last word of their file's name. */
+  readonly cases: Readonly<Record<string, readonly Pick<ContractCase, 'covers'>[]>>;
+  readonly comments: readonly CoverComment[];
 }
 
-/** The text of docs/proofs.md. */
-export function proofsPage(specification: SpecificationProofs): string {
+/** Returns the text of docs/proofs.md. */
+export function proofsPage({ rows, cases, comments }: Coverage): string {
+  const filesOf = new Map<string, Set<string>>();
+  const add = (ids: readonly string[], file: string): void => {
+    for (const id of ids) filesOf.set(id, (filesOf.get(id) ?? new Set()).add(file));
+  };
+  for (const [kind, each] of Object.entries(cases)) {
+    for (const { covers } of each) add(covers, `${CASES}/contract-${kind}-cases.ts`);
+  }
+  for (const { ids, file } of comments) add(ids, file);
+  const files = (id: string): string => [...(filesOf.get(id) ?? [])].sort().map(link).join('<br>');
+  const ruleRow = ({ id, anchor, name }: ProtocolRule): string => {
+    const shownId = anchor === id ? `${id}: ` : '';
+    return `| ${shownId}[${name}](protocol.md#${anchor}) | ${files(id)} |`;
+  };
   const rules = protocolRules();
   return [
-    '# Which test proves what',
+    '# Which test covers what',
     '',
-    'This page is made of the data beside the tests; a test compares it. `UPDATE_GOLDEN=1 npm test -- coverage` writes it',
-    'anew. A test stands here if it fails when what it proves is broken; others touch the same. Titles are those of the',
-    'source: `%s` stands for the rows of a table. `npm test` leaves out a `*.system.test.ts`: `npm run test:system` runs',
-    'it.',
+    'Generated: `UPDATE_GOLDEN=1 npm test -- coverage` writes this page. In the files below, the comment `// Covers` above a test, or the',
+    'field `covers` of a case, names the ID of each rule or row. A test covers a rule if it fails when the rule is broken.',
+    '`npm run test:system` runs the files that end in `.system.test.ts`.',
     '',
     '## Rules of the protocol',
     '',
-    `The tests of rules, invariants and failures stand in [rule-proofs.ts](../${CASES}/rule-proofs.ts). Beside them`,
-    '`npm run prove:simulation -- --mutations` plants violations of rules. The last column counts those that the',
-    `simulation finds. [mutations.ts](../${MUTATIONS}) says why it does not find the others.`,
+    '`npm run prove:simulation -- --mutations` plants violations of rules. The last column has the number that the simulation',
+    `finds. [mutations.ts](../${MUTATIONS}) has the reason for each of the others.`,
     '',
     '| Rule | Tests | Planted violations |',
     '| --- | --- | --- |',
@@ -87,26 +103,14 @@ export function proofsPage(specification: SpecificationProofs): string {
     '',
     '## The specification',
     '',
-    'Rows of [the specification](../libs/contracts/specification/model-gateway-api.md), named as the tests name them,',
-    'section by section. Rows that show the same tests are one line.',
-    ...specificationTables(specification),
+    'Rows of [the specification](../libs/contracts/specification/model-gateway-api.md) by section. Rows with the same tests share a line.',
+    ...specificationTables(rows, files),
     '',
-    '## What nothing proves',
-    '',
-    'Sentences of the specification that promise nothing which could be seen:',
+    '## Sentences without a test',
     '',
     ...Object.entries(NOTHING_TO_TEST).map(([row, why]) => `- ${code(row)}: ${why}.`),
     '',
   ].join('\n');
-}
-
-function ruleRow({ id, anchor, name }: ProtocolRule): string {
-  const tests = Object.entries(RULE_PROOFS).flatMap(([file, titles]) =>
-    Object.keys(titles)
-      .filter((title) => titles[title]?.includes(id))
-      .map((title) => ({ file, title })),
-  );
-  return `| [${name}](protocol.md#${anchor}) | ${testsCell(tests)} |`;
 }
 
 /** `2 of 3 found`; nothing when no violation names the rule. */
@@ -117,21 +121,12 @@ function plantedCount(rule: string): string {
   return planted.length === 0 ? '' : `${found.length} of ${planted.length} found`;
 }
 
-function specificationTables({ rows, cases, elsewhere }: SpecificationProofs): string[] {
-  const tests = [
-    ...Object.entries(cases).flatMap(([kind, each]) =>
-      each.map(({ title, covers }) => ({ title, covers, file: `${CASES}/contract-${kind}-cases.ts` })),
-    ),
-    ...elsewhere.map(({ row, file, title }) => ({ title, covers: [row], file })),
-  ];
+function specificationTables(rows: readonly string[], files: (row: string) => string): string[] {
   const sections = new Map<string, Map<string, string[]>>();
   for (const row of rows.filter((each) => NOTHING_TO_TEST[each] === undefined)) {
     const [section = '', ...rest] = row.split(': ');
     const lines = sections.get(section) ?? new Map<string, string[]>();
-    const cell = testsCell(
-      tests.filter(({ covers }) => covers.includes(row)),
-      TITLES_MAX,
-    );
+    const cell = files(row);
     sections.set(
       section,
       lines.set(cell, [...(lines.get(cell) ?? []), code(rest.join(': ').replace(/^rule (\d+)/, '$1.'))]),
@@ -147,15 +142,8 @@ function specificationTables({ rows, cases, elsewhere }: SpecificationProofs): s
   ]);
 }
 
-/** Each file once, with its titles; above `titlesMax` of one file their number. */
-function testsCell(tests: readonly { file: string; title: string }[], titlesMax = Infinity): string {
-  const files = new Set(tests.map(({ file }) => file));
-  const lines = [...files].map((file) => {
-    const titles = tests.filter((each) => each.file === file).map(({ title }) => code(title));
-    const more = titles.length > titlesMax ? [`and ${titles.length - titlesMax} more`] : [];
-    return [`[${file.split('/').at(-1)}](../${file}):`, ...titles.slice(0, titlesMax), ...more].join('<br>');
-  });
-  return lines.join('<br>');
+function link(file: string): string {
+  return `[${file.split('/').at(-1)}](../${file})`;
 }
 
 function code(text: string): string {

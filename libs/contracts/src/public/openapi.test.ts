@@ -20,6 +20,7 @@ test('the document describes every endpoint of the specification, and no other',
   expect(described.sort()).toEqual(specified.sort());
 });
 
+// Covers versioning: sentence 1 the api is versioned
 test('its version is that of the specification', () => {
   const version = /interface description's version is ([\d.]+)\./.exec(specification)?.[1];
   expect(document).toMatchObject({ openapi: '3.1.0', info: { version } });

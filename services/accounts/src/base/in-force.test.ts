@@ -267,6 +267,7 @@ test("a member who leaves loses the playground key, which keeps nobody from leav
   ]);
 });
 
+// Covers r10
 test(
   'with admission away changes are written, answered not_in_force, and in force soon after it is back',
   () =>
@@ -323,6 +324,7 @@ test(
   30_000,
 );
 
+// Covers r10
 test('a change waits five seconds for admission', async () => {
   expect(IN_FORCE_MS).toBe(5_000);
   const key = await client.makeKey((await client.makeAccount()).id);

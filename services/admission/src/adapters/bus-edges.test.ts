@@ -4,6 +4,7 @@ import { ensureHeartbeatStream } from './bus-edges.js';
 
 const DAY_MS = 86_400_000;
 
+// Covers r15
 test('the stream of heartbeats keeps the last message of each subject, for 7 days', async () => {
   const ensured: StreamSettings[] = [];
   const bus: Pick<Bus, 'ensureStream'> = { ensureStream: async (settings) => void ensured.push(settings) };

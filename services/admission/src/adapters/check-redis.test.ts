@@ -17,6 +17,7 @@ test('a primary that keeps what it is given can be used', () => {
   expect(redisProblem(info())).toBeNull();
 });
 
+// Covers r12
 test.each<[keyof typeof FACTS, string, RegExp]>([
   ['run_id', '', /run id/],
   ['arch_bits', '32', /64-bit/],

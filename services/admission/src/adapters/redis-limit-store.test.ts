@@ -154,6 +154,7 @@ test('a call that a killed server left without an answer does not end the connec
   expect(log.lines.filter(({ text }) => text === 'redis connection lost')).toHaveLength(1);
 });
 
+// Covers r12; Redis has two primaries after a failover
 test('a server whose place another one has taken is given up, and not taken again while it has its epochs', async () => {
   const { server, redis } = await startRedis();
   const { limitStore, log } = openLimitStore(server.url);
@@ -174,6 +175,7 @@ test('a server whose place another one has taken is given up, and not taken agai
   expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
 });
 
+// Covers r12
 test('a server that began empty is given up by the first change that is applied there, and none is in force', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
@@ -197,6 +199,7 @@ test('a server that began empty is given up by the first change that is applied 
   expect(limitStore.usable()).toBe(false);
 });
 
+// Covers r12; Redis has two primaries after a failover
 test('a superseded server is used again when nobody uses another one, and its epochs are replaced', async () => {
   const { server, redis } = await startRedis();
   let [now, later] = [0, 0];
@@ -237,6 +240,7 @@ test('a superseded server is used again when nobody uses another one, and its ep
   expect(limitStore.usable()).toBe(false);
 });
 
+// Covers r12
 test('a run is as late as the newest of its epochs, whichever bucket has it', async () => {
   const { server, redis } = await startRedis();
   const { limitStore } = openLimitStore(server.url);
@@ -249,6 +253,7 @@ test('a run is as late as the newest of its epochs, whichever bucket has it', as
   await until('it is in use again', () => limitStore.usable());
 });
 
+// Covers r12
 test('a handshake that waited for the others does nothing when its connection has ended meanwhile', async () => {
   const { server, redis } = await startRedis();
   const waiting: ((isHeard: boolean) => void)[] = [];

@@ -80,6 +80,7 @@ test('what messages of one moment ask for is one round trip to Redis', async () 
   expect(after - before).toBe(2);
 });
 
+// Covers r2
 test('what waits for an owner is answered on its own and within its deadline', async () => {
   const replica = await world.replica({ durations: { decideMs: ENTRY_DEADLINE_MS } });
   const ready = makeAccount(world, { wallet: 10 * PRICE });
@@ -127,6 +128,7 @@ test('more entries than may wait are a fault at once; releases are not barred', 
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
+// Covers r14
 test('a full Redis admits nothing, and still releases, applies and sweeps', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const running = await mustAdmit(one, admitEntry(one.clock, [account.digest]));

@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
+// Covers r2
 test('a repeated id gets its stored answer, from any replica, and is held once', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest]);
@@ -27,6 +28,7 @@ test('a repeated id gets its stored answer, from any replica, and is held once',
   expect(dump).toMatchObject({ slots: 1, held: { wallet: PRICE } });
 });
 
+// Covers r2
 test('an id that has ended is gone, whatever ended it', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest]);
@@ -40,6 +42,7 @@ test('an id that has ended is gone, whatever ended it', async () => {
   expect(await admit(two, entry)).toEqual({ kind: 'gone', id: entry.id });
 });
 
+// Covers r1
 test.each([-31_000, 31_000])('an id %i ms from Redis time is refused as a fault', async (skewMs) => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const entry = admitEntry(one.clock, [account.digest], { id: makeUuidV7(one.clock.now() + skewMs) });

@@ -20,6 +20,7 @@ async function rowOf(account: TestAccount, change: Parameters<typeof admitEntry>
   return answer.kind === 'refused' ? answer : answer.kind;
 }
 
+// Covers limits: rule 1 per minute counting uses
 test('the minute is a clock minute: full until its last millisecond, empty at the next', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 2 } });
   toMinute(world, one, 1_000);
@@ -68,6 +69,7 @@ test('an opened call is counted once; its admit checks the key again', async () 
   expect(await rowOf(account, { opened: true })).toMatchObject({ row: REFUSAL.key_inactive });
 });
 
+// Covers limits: rule 3 the dashboard playground has
 test('the playground has its own ten a minute and leaves the minute of the API alone', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 1 } });
   const digest = 'c'.repeat(56) + '00000001';

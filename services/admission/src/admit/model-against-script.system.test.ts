@@ -52,6 +52,7 @@ afterAll(async () => {
   await stop();
 });
 
+// Covers r2; r13
 test(
   `script and model agree after each step, seed ${REPLAY.seed}`,
   async () => {

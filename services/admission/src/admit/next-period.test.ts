@@ -167,6 +167,7 @@ describe('in a world whose time stands still', () => {
   });
 });
 
+// Covers r13; a month, week or session ends in mid-call
 test('while time passes the boundary each call counts in the period of its admission, and each limit is met exactly', async () => {
   const world = await makeWorld();
   try {

@@ -93,6 +93,7 @@ test('a call is refused when window and wallet do not cover its least cost', asy
   });
 });
 
+// Covers i6
 test('a USD window is used up by settled use alone, and says when it resets', async () => {
   const account = planAccount({ wallet: 100 * PRICE, windows: [usd('monthly', 2 * PRICE)] });
   for (let call = 0; call < 5; call += 1) expect(await ask(account)).toMatchObject({ kind: 'admitted' });
@@ -196,6 +197,7 @@ test('a session opens with its first call, is named by its start, and ends five 
   expect(third.hold.periods.session5h).toBe(third.hold.admittedAt);
 });
 
+// Covers r13
 test('a session in which nothing was billed was never opened', async () => {
   const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
   const calls = [
@@ -212,6 +214,7 @@ test('a session in which nothing was billed was never opened', async () => {
   expect(next.hold.periods.session5h).toBe(next.hold.admittedAt);
 });
 
+// Covers r8
 test('what a lost balance snapshot settled counts twice until its hold is asked for, never zero times', async () => {
   const account = planAccount({ windows: [usd('session_5h', 3 * PRICE)] });
   const digests = [account.digest];

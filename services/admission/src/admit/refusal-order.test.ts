@@ -111,6 +111,7 @@ test.each(RANKS)('rank %i alone', async (rank) => {
   expect(await rankOf(broken(rank))).toBe(rank);
 });
 
+// Covers r2
 test.each(PAIRS)('ranks %i and %i: the lower one answers', async (low, high) => {
   expect(await rankOf(broken(high, low))).toBe(low);
 });

@@ -32,6 +32,7 @@ async function admitMany(digest: string, calls: number): Promise<{ admitted: Adm
   };
 }
 
+// Covers i6
 test('of 1,000 calls at once through three replicas exactly those that the wallet covers are admitted', async () => {
   const account = makeAccount(world, { wallet: 137 * PRICE + PRICE / 2 });
   const { admitted, rows } = await admitMany(account.digest, 1_000);
@@ -98,6 +99,7 @@ test('key and member caps hold under concurrency, whoever pays', async () => {
   expect(new Set(rows)).toEqual(new Set([REFUSAL.monthly_spend_cap_exceeded]));
 });
 
+// Covers i7
 test('held sums and slots are zero again after all ends, in any order', async () => {
   const account = makeAccount(world, { wallet: 200 * PRICE, key: { capNanoUsd: 500 * PRICE }, memberCap: 500 * PRICE });
   const { admitted } = await admitMany(account.digest, 150);

@@ -18,6 +18,7 @@ const statesOf = async (account: TestAccount) =>
 
 const blind = (id: string, account: TestAccount): ReleaseEntry => ({ blind: true, id, digests: [account.digest] });
 
+// Covers r14
 test('a done hold counts its amount, frees its slot and stays small', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -69,6 +70,7 @@ test('a blind release of digests that lead nowhere comes again until its id is t
   expect((await batch(one, { releases })).released).toEqual([ids[1]]);
 });
 
+// Covers r6
 test('a release of an unknown id: with another tag it is held as done, with the same one it was closed', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -84,6 +86,7 @@ test('a release of an unknown id: with another tag it is held as done, with the 
   expect(dump.held['wallet']).toBe(PRICE + 7);
 });
 
+// Covers r6
 test('a void of an unknown id leaves a tombstone only while the id is young', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));

@@ -19,6 +19,7 @@ const walletUpdate = (account: TestAccount, value: number, version: number, clos
   accounts: [{ account: account.account, rows: [{ name: 'wallet', value, version }], closed }],
 });
 
+// Covers r8
 test('rows are applied by their own version, whatever the order of arrival', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -197,6 +198,7 @@ test('records of key, account and member are applied by their version, whatever 
   expect(await keyStateOf(one, account)).toBe('admitted');
 });
 
+// Covers r10
 test('what is applied before the account is loaded stands against a load that read older records', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const revoked = { ...account.keyRecord(), state: 'revoked' as const, version: 2 };
@@ -279,6 +281,7 @@ test('a rotated-away secret is an invalid_api_key at every replica, by every way
   }
 });
 
+// Covers accounts is down
 test('a look-up that the owner answered before the rotation does not let the old secret in after it', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   let free: () => void = () => undefined;

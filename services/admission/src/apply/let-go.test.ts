@@ -67,6 +67,7 @@ test('after many periods an account has as many fields as after a few', async ()
   expect(Math.max(...earlier)).toBeLessThan(50);
 });
 
+// Covers r13
 test('what was let go is asked for and comes back no older, and a late settle of it is exact', async () => {
   world.setTime(START);
   const cap = 5 * PRICE;

@@ -8,6 +8,7 @@ import { newerRecords, type NewerRecord } from './newer-records.js';
 
 const world = duringTests(makeWorld);
 
+// Covers r17
 test('what admission was told and its owner has lost is named, and nothing else', async () => {
   const one = await world.replica();
   const newer = async (): Promise<NewerRecord[]> => {

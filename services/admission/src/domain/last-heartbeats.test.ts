@@ -46,6 +46,7 @@ test('an edge that has stopped is not waited for', () => {
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
 });
 
+// Covers r12
 test.each([
   ['the clocks agree', 1_000_000],
   ['the own clock is ahead', 9_000_000],
@@ -57,6 +58,7 @@ test.each([
   expect(marks.map((mark) => isGone(mark, now, 120_000))).toEqual([false, false, false, false, true]);
 });
 
+// Covers r12
 test('a heartbeat that a server stored whose clock was ahead makes nobody silent', () => {
   const marks = [{ storedAtMs: 9_000_000 }, { storedAtMs: 999_500 }];
   const now = silenceClock(marks, 1_000_000);
@@ -78,6 +80,7 @@ const listed = (id: string, tag = 't1'): HeartbeatCall => ({ id, hold, tag, endp
 const naming = (ids: string[], tag = 't1') => [{ tag, accounts: [{ account: 'acc_1', ids }] }];
 const seen = ({ calls }: LastHeartbeat) => calls.map(({ id, tag, full }) => [id, tag, full?.tag ?? null]);
 
+// Covers r12
 test('a short heartbeat says which calls run, the full one before it what holds them', () => {
   const full = kept(5, 0, 1, { calls: [listed('a'), listed('b')], tokens: [{ bucket: 7, token: 'old' }] });
   const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b'], 't2') });

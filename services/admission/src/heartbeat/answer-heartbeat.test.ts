@@ -47,6 +47,7 @@ test('the heartbeat reply names heartbeat, part, tokens, and the releases that a
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
 });
 
+// Covers r5
 test('an absent call is held again when another limit store held it, and not when this one closed it', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -90,6 +91,7 @@ test('a call that a short heartbeat names lives on, without what holds it', asyn
   expect([dump.slots, (dump.holds[0]?.hold.due ?? 0) > before]).toEqual([1, true]);
 });
 
+// Covers r5
 test('a named call that has lost its hold is asked for in full, under its old epoch until it is held', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));

@@ -20,6 +20,7 @@ afterAll(() => world.stop());
 const asksOf = (account: TestAccount) =>
   world.owners.asked.loadBalances.filter(({ account: asked }) => asked === account.account);
 
+// Covers r11
 test('the calls of an unloaded account share one load', async () => {
   const account = makeAccount(world, { wallet: 1_000 * PRICE });
   const before = world.owners.asked.loadAccount;
@@ -31,6 +32,7 @@ test('the calls of an unloaded account share one load', async () => {
   expect(world.owners.asked.loadAccount - before).toBe(1);
 });
 
+// Covers billing is down; accounts is down
 test('a silent accounts is lookup_failed, a silent billing admission_error, and neither for a loaded account', async () => {
   const loaded = makeAccount(world, { wallet: 1_000 * PRICE });
   const unknown = makeAccount(world, { wallet: 1_000 * PRICE });
@@ -99,6 +101,7 @@ test('a key that its owner no longer knows is an invalid_api_key, and forgotten'
   expect(await one.limitStore.routes([account.digest])).toEqual([null]);
 });
 
+// Covers r11
 test('a load is written only under the token it was made under, and within five seconds of its start', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -170,6 +173,7 @@ test('a month that began before the load is loaded, one that began after it star
   expect(asksOf(account)).toHaveLength(asked);
 });
 
+// Covers r17
 test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 50 });
@@ -183,6 +187,7 @@ test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
   account.state.incarnation = 'ledger-1';
 });
 
+// Covers r17
 test('terms that the ledger had and lost decide at no replica, though their version was counted again', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const two = await world.replica();

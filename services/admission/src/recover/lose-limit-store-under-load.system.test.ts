@@ -177,6 +177,7 @@ test('an edge dies with its calls, then Redis is lost: they are held from its la
   );
 }, 60_000);
 
+// Covers Redis is lost and billing is behind
 test('billing is behind when Redis is lost: accounts are faults until it has caught up, then right', async () => {
   const account = newAccount(2 * PRICE);
   ledger.behind = true;

@@ -77,6 +77,7 @@ const LOSSES: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 };
 
+// Covers Redis is gone, emptied or failed over
 test.each(Object.keys(LOSSES))(
   'Redis %s: a wallet that streams hold in full is not spent a second time',
   async (loss) => {
@@ -119,6 +120,7 @@ test('the test above notices a recovery that asks nobody what runs: the wallet w
   expect(await admitMany(naive, account, 6)).toHaveLength(6);
 });
 
+// Covers r12
 test('an edge that heartbeats without hearing the reports is waited for twelve seconds, then counts with its last heartbeat', async () => {
   const one = await world.replica();
   const account = makeAccount(world, { wallet: 2 * PRICE });

@@ -36,6 +36,7 @@ function reportBack(edge: string, n: number, calls: Admitted[]): void {
   heartbeatOf(world, edge, n, { calls: calls.map(running), tokens: [...(world.reports.at(-1) ?? [])] });
 }
 
+// Covers r12
 test('after a loss nothing is admitted before every live edge has reported, then its calls are held again', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   const calls = [
@@ -73,6 +74,7 @@ test('after a loss nothing is admitted before every live edge has reported, then
   expect(asked.at(-1)).toMatchObject({ afterLoss: true });
 });
 
+// Covers r12
 test('the last heartbeat of a dead edge counts, and its unanswered releases', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -121,6 +123,7 @@ test('a new token is set when another run of the server kept its data, and what 
   });
 });
 
+// Covers r12
 test('a superseded Redis that nobody else uses is restored under later epochs', async () => {
   const account = makeAccount(world, { wallet: 2 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -142,6 +145,7 @@ test('a superseded Redis that nobody else uses is restored under later epochs', 
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
 });
 
+// Covers Redis is gone, emptied or failed over
 test('while Redis is away calls are faults at once, and right again after it is back', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));

@@ -88,6 +88,7 @@ test('an account that Redis kept is confirmed, and its next call asks nobody', a
   expect((await one.admission.readAccount(account.account)).rows).toEqual(before.rows);
 });
 
+// Covers r12
 test.each<[string, (account: TestAccount) => void, object]>([
   ['its wallet', ({ state }) => state.rows.set('wallet', { value: 0, version: 2 }), { row: REFUSAL.no_funding }],
   [
@@ -122,6 +123,7 @@ test.each<[string, (account: TestAccount) => void, object]>([
   expect(asked.loads).toBeGreaterThan(0);
 });
 
+// Covers r12
 test('a key that is revoked while its account is being confirmed stays revoked', async () => {
   const account = await loaded();
   await replaceEpoch(account);

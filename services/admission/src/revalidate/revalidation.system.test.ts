@@ -84,6 +84,7 @@ async function callsLeft({ admission, clock }: StartedAdmission, account: TestAc
   }
 }
 
+// Covers r12
 test(
   'after a restart of Redis from its file nobody is asked for accounts that have not changed, and balances are exact',
   async () => {

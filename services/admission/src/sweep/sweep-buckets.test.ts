@@ -49,6 +49,7 @@ test('a call that no heartbeat confirms gives its slot back after ten seconds an
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
+// Covers r5; r9
 test('a heartbeat keeps the slot for 30 seconds and the hold for 120', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -70,6 +71,7 @@ test('a heartbeat keeps the slot for 30 seconds and the hold for 120', async () 
   expect((await dump(account)).holds[0]?.hold).toMatchObject({ state: 'expiring' });
 });
 
+// Covers r9
 test('a call whose edge vanished is recorded as expired, once billing has caught up, the same by every replica', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const two = await world.replica();
@@ -126,6 +128,7 @@ test('a done hold whose balance snapshot was lost is asked for after five second
   expect(asked?.names).toEqual([`km:${key}:${periods.month}`, `mm:${member}:${periods.month}`]);
 });
 
+// Covers r9
 test('while billing does not answer it is asked ever more rarely, and nothing is lost', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -147,6 +150,7 @@ test('while billing does not answer it is asked ever more rarely, and nothing is
   expect(asksFor(call.id)).toBe(asked + 1);
 });
 
+// Covers r9; billing is down
 test('while billing is away one question of a sweep is asked, the log stays flat, and all are asked after it', async () => {
   const accounts = Array.from({ length: 12 }, () => makeAccount(world, { wallet: 10 * PRICE }));
   const calls = await Promise.all(accounts.map(({ digest }) => mustAdmit(one, admitEntry(one.clock, [digest]))));
@@ -256,6 +260,7 @@ describe('silence', () => {
     await at.set('{0}look', [...look.slice(0, 5), Number(look[5]) - ms, look[6]].join(' '));
   }
 
+  // Covers r9; Redis cannot be reached; all admissions are away
   test('of a time in which nobody looked takes nothing: heartbeats come first, for a lease', async () => {
     // The gap is told by the server's own clock, which stands still in the world of the others.
     const going = await makeWorld();
@@ -305,6 +310,7 @@ describe('silence', () => {
     expect((await dump(account)).slots).toBe(0);
   });
 
+  // Covers r9; NATS is gone
   test('does not count while the bus is away, and a look then is enough for nobody', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -319,6 +325,7 @@ describe('silence', () => {
     expect((await dump(account)).slots).toBe(0);
   });
 
+  // Covers r9
   test('of an edge whose stored heartbeat is young expires nothing', async () => {
     const account = makeAccount(world, { wallet: 10 * PRICE });
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));

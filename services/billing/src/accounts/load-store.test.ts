@@ -36,6 +36,7 @@ beforeAll(async () => {
   return () => pool.end();
 });
 
+// Covers r11
 test('a load reads the windows that run or come, and not one row of the year before', async () => {
   const { rows } = await createLoadStore(pool).snapshot({ account: 'busy', names: [], ids: [], now: NOW });
   const expected = ['usd', 'requests'].flatMap((unit) => [

@@ -26,6 +26,7 @@ async function otherLedger(): Promise<TestDatabase> {
   return other;
 }
 
+// Covers r17
 test(`a ledger from a backup settles everything since, and admission is told to load anew (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic([0, 1, 2, 3], SEED);
   const store = async (rounds: number): Promise<void> => {
@@ -62,6 +63,7 @@ test(`a ledger from a backup settles everything since, and admission is told to 
   expect(await faultsOf(copy.pool)).toEqual([]);
 }, 120_000);
 
+// Covers i8
 test('the whole stream into an empty ledger gives the same balances', async () => {
   const empty = await otherLedger();
   const worker = world.worker({ ledger: empty });
@@ -70,6 +72,7 @@ test('the whole stream into an empty ledger gives the same balances', async () =
   expect(await ledgerOf(empty.pool)).toEqual(await ledgerOf(world.ledger.pool));
 }, 120_000);
 
+// Covers r17
 test('what has left the stream since the backup is told, and a loss has to be accepted', async () => {
   const copy = await world.ledgers.ledger();
   const store = createRestoreStore(copy.pool);

@@ -128,6 +128,7 @@ describe('damage is named', () => {
       () => `UPDATE call_records SET corrects = false WHERE corrects`,
     ],
     [
+      // Covers i1
       'a wallet of another value',
       ['standing'],
       () => 'b wallet',

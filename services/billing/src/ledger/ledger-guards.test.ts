@@ -70,6 +70,7 @@ describe('a ledger transaction', () => {
     expect(rows).toHaveLength(2);
   });
 
+  // Covers i1
   test.each<[string, Entries]>([
     [
       'does not sum to zero',
@@ -356,6 +357,7 @@ describe('the hash chains', () => {
   });
 });
 
+// Covers r17
 test('an epoch is later than the one before it and than any other that was seen; nobody begins the same one twice', async () => {
   const beginAfter = async (former: string, seen: string): Promise<string | null> =>
     (

@@ -23,6 +23,7 @@ test('a change is told under the epoch of the ledger that has it', async () => {
   expect(await tell('promoted')).toEqual({ told, failed: null });
 });
 
+// Covers r17
 test('a change of a ledger that was not compared yet is not told, and is to be told again', async () => {
   expect(await tell('former')).toEqual({ told: [], failed: 'this ledger was not compared with the stream yet' });
 });

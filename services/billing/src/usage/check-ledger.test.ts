@@ -109,6 +109,7 @@ test('what was kept tells by itself, where the consumer is gone', async () => {
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
+// Covers r17
 test('a promotion that another replica has looked at meanwhile begins no second epoch', async () => {
   kept = keptOf(LOOK);
   look = { ...LOOK, database: 'two', timeline: 2, ledgerEpoch: 'epoch-2' };
@@ -124,6 +125,7 @@ test('a promotion that another replica has looked at meanwhile begins no second 
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
+// Covers r17
 test('a new epoch is later than the last that was kept, which the ledger may have lost', async () => {
   kept = { ...keptOf(LOOK), ledgerEpoch: 'epoch-1-and-lost', blocks: 41 };
   const seen: string[] = [];
@@ -156,6 +158,7 @@ test('what was deleted from the stream had been settled, whoever knows of it', a
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 6 }] });
 });
 
+// Covers r15
 test('a purge of unsettled usage is found although no consumer acknowledged it', async () => {
   // As the store finds it up to the position that is asked for.
   const asked: number[] = [];

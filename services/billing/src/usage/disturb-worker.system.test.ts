@@ -22,6 +22,7 @@ async function expectExact(): Promise<void> {
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
 }
 
+// Covers billing is killed at any point
 test(`a worker that is killed before and after every port call of a batch, twice each (TEST_SEED=${SEED})`, async () => {
   const around = (call: string): string[] => [`before ${call}`, `after ${call}`];
   const kills = await killAtEach(world, PORT_CALLS.flatMap(around), 2, SEED);
@@ -31,6 +32,7 @@ test(`a worker that is killed before and after every port call of a batch, twice
   await ended(last);
 }, 180_000);
 
+// Covers billing is down
 test(`5,000 events that queued while no worker ran (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic(ALL_SHARDS, SEED + 5);
   const queued: unknown[] = [];
@@ -41,6 +43,7 @@ test(`5,000 events that queued while no worker ran (TEST_SEED=${SEED})`, async (
   await ended(worker);
 }, 120_000);
 
+// Covers NATS is gone; PostgreSQL is down
 test(`PostgreSQL and NATS are killed under load (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic(ALL_SHARDS, SEED + 10);
   const worker = world.worker({ ackWaitMs: 1_000 });

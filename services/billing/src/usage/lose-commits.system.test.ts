@@ -115,6 +115,7 @@ test('a billing that is started anew on its own ledger goes on under the same ep
   expect(await state()).toEqual(before);
 });
 
+// Covers r17; PostgreSQL is promoted, with lost commits
 test('usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered', async () => {
   await settleCalls(6);
   const promote = await copyLedger(world.ledger.admin);
@@ -143,6 +144,7 @@ test('usage that was settled, acknowledged and lost is settled again, under a ne
   );
 });
 
+// Covers r17
 test('a lost wallet entry is known by the chains, although the stream knows of nothing', async () => {
   const promote = await copyLedger(world.ledger.admin);
   await credit('5.00');
@@ -180,6 +182,7 @@ test('a restored ledger settles again what was settled since its backup, and the
   );
 });
 
+// Covers r17; lost usage has left the stream
 test('usage that is lost and has left the stream stops loads until a person decides, and the log names it', async () => {
   await settleCalls(3);
   const promote = await copyLedger(world.ledger.admin);

@@ -174,6 +174,7 @@ describe('trimming', () => {
     expect(trimmed).toEqual([2]);
   });
 
+  // Covers r15
   test('a stream that is more than half full keeps no reserve', async () => {
     await apply([1, 2]);
     await trackProgress(store, stream, silentLog);
@@ -181,6 +182,7 @@ describe('trimming', () => {
     expect(await trimStream(store, filling, 60_000)).toBe(2);
   });
 
+  // Covers r15
   test('never deletes what is not settled, whatever was marked', async () => {
     await apply([1]);
     await trackProgress(store, stream, silentLog);

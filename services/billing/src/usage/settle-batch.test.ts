@@ -71,6 +71,7 @@ test('a wallet-funded call takes its price from the wallet and counts for key an
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
+// Covers r7
 test('a plan-funded call: the plan up to its bound, then the wallet up to its hold, then the plan again', async () => {
   await settle([settled(planHoldFor('a', 50, 30), 100)]);
   const balances = await balancesOf(ledger.pool);
@@ -129,6 +130,7 @@ describe('deliveries of one call', () => {
   };
   const names = Object.keys(deliveries);
 
+  // Covers r7; events come twice, late, re-ordered, broken
   test.each([1, 2, 4])(
     'in any order, in batches of %s, give the same books',
     async (size) => {
@@ -153,6 +155,7 @@ describe('deliveries of one call', () => {
     30_000,
   );
 
+  // Covers r7
   test('the same rank with other content is set aside: the first stands', async () => {
     await settle([paid]);
     const { outcomes, deadLetters, closed } = await settle([settled(planHoldFor('a', 50, 30), 90, { id: paid.id })]);
@@ -198,6 +201,7 @@ describe('deliveries of one call', () => {
     ]);
   });
 
+  // Covers r8
   test('a correction is told until admission has it: its hold is gone, and nobody would ask for it', async () => {
     const snapshots = () =>
       onPool(ledger.pool).query<{ key: string; body: { standing: BalanceSnapshot } }>('SELECT key, body FROM outbox');
@@ -225,6 +229,7 @@ describe('an event is set aside alone', () => {
     'whose price is another than that of its hold': settled(holdFor('a', { priceVersion: 'p2' }), 10),
     'whose plan part has no period': settled(holdFor('a', { planMaxNanoUsd: 10, walletMaxNanoUsd: 0 }), 10),
     'whose month is none': settled(holdFor('a', { periods: { ...good.hold.periods, month: '0001-01' } }), 10),
+    // Covers r16
     'whose id lies beyond the months of the ledger': {
       ...settled(holdFor('a'), 10),
       id: makeUuidV7(Date.UTC(2019, 1)),
@@ -243,6 +248,7 @@ describe('an event is set aside alone', () => {
   });
 });
 
+// Covers r16; a month, week or session ends in mid-call
 test('a call belongs to the month inside its id and to the month of its admission, whenever it is settled', async () => {
   const end = Date.UTC(2026, 11, 1);
   const events = [end - 1, end].map((time) =>
@@ -259,6 +265,7 @@ test('a call belongs to the month inside its id and to the month of its admissio
   expect(await row('a', 'km:key-a:2026-11')).toBe(20n);
 });
 
+// Covers i2
 test('many workers on the same events at once charge each of them once', async () => {
   const events = Array.from({ length: 60 }, (_, index) => settled(holdFor(`account-${index % 7}`), 10));
   const backwards = [...events].reverse();

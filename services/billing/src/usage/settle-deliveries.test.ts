@@ -93,6 +93,7 @@ async function outcomes(): Promise<string[]> {
 
 const event = (amount = 10, account = 'a'): UsageEvent => settled(holdFor(account), amount);
 
+// Covers r7
 test('a batch is committed, then told, then acknowledged', async () => {
   const at = bench();
   const one = event();
@@ -110,6 +111,7 @@ test('a batch is committed, then told, then acknowledged', async () => {
   });
 });
 
+// Covers billing is killed at any point
 test('what could not be told is not acknowledged; told again, it changes nothing', async () => {
   let connected = false;
   const at = bench({ connected: () => connected });
@@ -149,6 +151,7 @@ describe('poison', () => {
     expect(await outcomes()).toEqual(['aside: unreadable']);
   });
 
+  // Covers events come twice, late, re-ordered, broken
   test('an event that is not in the form of the contract is set aside alone and its id is named', async () => {
     const at = bench();
     const bad = { ...event(), evidence: 'guessed' };
@@ -189,6 +192,7 @@ describe('poison', () => {
 describe('a database that cannot work', () => {
   const unreachable = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
+  // Covers r7; PostgreSQL is down
   test('is tried again, and sets nothing aside', async () => {
     const store = createSettleStore(ledger.pool);
     let faults = 3;

@@ -55,6 +55,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
   };
 }
 
+// Covers i2
 test('settle, expire, late settle, refund and top-up of one call, in every order and with repetitions', async () => {
   const orders = permutations(['settle', 'expire', 'late settle', 'refund', 'top-up']);
   expect(orders).toHaveLength(120);

@@ -15,6 +15,7 @@ function rowsOf(...rows: readonly (readonly [account: string, name: string])[]):
   return all;
 }
 
+// Covers r8
 test('an id and every row that it touched travel together; what was never written is left out', () => {
   const [one, two] = [makeUuidV7(1), makeUuidV7(2)];
   const rows = rowsOf(['a', 'wallet'], ['a', 'km:k:2026-11']);

@@ -93,6 +93,7 @@ test('with no edge and no admission a change is in force once everybody had the 
   expect(await change()).toMatchObject({ change: 'created', inForce: true });
 });
 
+// Covers r10
 test(
   'a change is in force when the last edge and admission has it, whichever replica is asked',
   () =>

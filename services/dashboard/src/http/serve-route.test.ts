@@ -129,6 +129,7 @@ function serviceOf(message: string): 'accounts' | 'edge-proxy' {
   return message.startsWith('edge.') ? 'edge-proxy' : (message.split('.')[0] as 'accounts');
 }
 
+// Covers PostgreSQL is down
 test.each(rows)('%s is 503 while a service is away, never 401', async (_name, route, example) => {
   for (const service of new Set(Object.keys(example.answers).map(serviceOf))) {
     world.reset();

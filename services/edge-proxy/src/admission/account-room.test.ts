@@ -6,6 +6,7 @@ type Step = readonly [left: number, admittedAt: number] | 'given back';
 
 const hold = (admittedAt: number): HoldFields => ({ account: 'acc', admittedAt }) as HoldFields;
 
+// Covers r4
 test.each<[string, string, Step[], { own?: number; asking?: number }, boolean]>([
   ['one call', 'none fits beside it', [[0, 1]], {}, false],
   ['one call', 'one fits beside it', [[1, 1]], {}, true],

@@ -158,6 +158,7 @@ test('a retry that meets silence again goes to a replica that was not asked yet'
   expect(busClient.sent.slice(1).map(({ replica }) => replica)).toEqual([undefined, 'hung', 'b', 'a']);
 });
 
+// Covers r3
 test('after 2 s in all the call is a fault, and what may have been admitted is released blind until it is answered', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);
@@ -289,6 +290,7 @@ test('a lost connection is a fault at once', async () => {
   expect(await outcome).toEqual(fault);
 });
 
+// Covers r3
 test('an answer under a superseded token is void: the same id is asked again', async () => {
   const [before, after, asked] = [entry(), entry(), entry()];
   void admissionClient.admit(before, true);
@@ -305,6 +307,7 @@ test('an answer under a superseded token is void: the same id is asked again', a
   expect(await outcome).toMatchObject({ kind: 'admitted', token: 'run.2.bb' });
 });
 
+// Covers r3
 test('an answer older than 5 s is not acted on: its hold is given back', async () => {
   const asked = entry();
   const outcome = admissionClient.admit(asked, true);

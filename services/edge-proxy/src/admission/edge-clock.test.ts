@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { EdgeClock } from './edge-clock.js';
 
+// Covers r1
 test('the clock shows Redis time as the last quick answer told it', () => {
   let own = 1_000;
   const clock = new EdgeClock({ nowMs: () => own });

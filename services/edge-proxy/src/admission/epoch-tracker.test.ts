@@ -13,6 +13,7 @@ test.each([
   expect(epochs.all()).toEqual([{ bucket: 3, token: current }]);
 });
 
+// Covers r12
 test('the run with the newest epoch of all decides in each bucket, also where its epoch is the earlier one', () => {
   const epochs = new EpochTracker(() => 0);
   expect(epochs.observe(1, 'old.200.aa')).toBe(true);
@@ -41,6 +42,7 @@ test('a run that somebody uses decides, before one of its epochs is heard', () =
   expect(epochs.observe(1, 'new.100.bb')).toBe(true);
 });
 
+// Covers r3
 test('what a run answers to a question that was asked under its known epoch was set after that one', () => {
   let now = 10;
   const epochs = new EpochTracker(() => now);

@@ -58,6 +58,7 @@ async function upload(
   return heard;
 }
 
+// Covers r1
 test('a call whose body took long is admitted under an id of its end, which its answer carries', async () => {
   const { opened, admitted } = await upload(null, 60_000);
   expect(opened.map(timeOfUuidV7)).toEqual([BEGUN]);

@@ -46,6 +46,7 @@ async function startStream(model: string, { edge } = world): Promise<IncomingMes
   return answer;
 }
 
+// Covers i4
 test('a client that leaves is read on for, and pays what the provider reports', async () => {
   world.provider.script({
     model: MODEL,

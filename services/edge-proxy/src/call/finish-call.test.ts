@@ -80,6 +80,7 @@ test('what is charged is released together with its event', async () => {
   await settlement.released;
 });
 
+// Covers r4
 test('a call that failed is released when the stream has its record: until then its hold tells of it', async () => {
   const { done, settlement, stored } = play(FAILED, [ATTEMPT]);
   expect(done).toEqual(['sent voided']);
@@ -100,6 +101,7 @@ test.each([
   expect(await isOver(settlement.released)).toBe(true);
 });
 
+// Covers i5
 test('a call that nobody was asked for has no record to wait for', async () => {
   const { done, settlement } = play(FAILED, []);
   expect(done).toEqual(['no longer running', 'release void']);

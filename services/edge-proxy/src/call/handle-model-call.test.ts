@@ -152,6 +152,7 @@ test('every event reaches the client before the provider sends the next one', as
   expect(seen.endsWith(DONE)).toBe(true);
 });
 
+// Covers i3
 test('a stream that ends properly without its final marker is complete and passed as it is', async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('all', 'stop') }] });
   const answer = await send(world.edge.url, PATH, chat({ stream: true }));
@@ -159,6 +160,7 @@ test('a stream that ends properly without its final marker is complete and passe
   expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'settled', evidence: 'estimated' });
 });
 
+// Covers i4
 test.each(['reset', 'cut'] as const)(
   'a stream that the provider ends by a %s never looks complete and costs nothing',
   async (how) => {

@@ -94,6 +94,7 @@ test('every shape has its source and a charge that follows from its arithmetic',
   expect(new Set(PROVIDER_ANSWERS.map(({ name }) => name)).size).toBe(PROVIDER_ANSWERS.length);
 });
 
+// Covers i3
 test.each(EACH)('%s: the charge is what the provider asks', async (_name, answer) => {
   expect(await chargeOf(answer)).toEqual({ nanoUsd: answer.nanoUsd, evidence: 'reported' });
 });

@@ -98,6 +98,7 @@ test('an idle edge sends heartbeats too, with growing numbers', async () => {
   ]);
 });
 
+// Covers r4; r5
 test('a heartbeat names every call with its hold and tag, and every release that nobody answered', async () => {
   const call = heldCall();
   admissionClient.release({ blind: true, id: makeUuidV7(0), digests: ['0'.repeat(64)] }, null);
@@ -171,6 +172,7 @@ test('a heartbeat whose calls and releases are long is cut so that the bus takes
   expect(changed.map(({ id }) => id)).toEqual(busClient.heartbeats[1]?.calls.map(({ id }) => id));
 });
 
+// Covers r5
 test('tags change only by the heartbeat reply that named the call', async () => {
   epochs.observe(TEST_BUCKET, 't1');
   const early = heldCall();
@@ -192,6 +194,7 @@ const answered = async (more: Partial<HeartbeatReply> = {}): Promise<Heartbeat |
   return sent;
 };
 
+// Covers r5
 test('after a full heartbeat a short one names what is listed, and lists only what is new', async () => {
   epochs.observe(TEST_BUCKET, bucketEpoch(1));
   epochs.observe(TEST_BUCKET + 1, bucketEpoch(2));
@@ -226,6 +229,7 @@ test('a reply gives a call that is only named its epoch', async () => {
   expect(call.tag).toBe('t2');
 });
 
+// Covers r5
 test.each<[string, () => unknown]>([
   [
     '64 messages have listed what is new',

@@ -379,6 +379,7 @@ describe('time', () => {
   /** Streams a megabyte every 10 ms, without an end. */
   const FLOOD = Array.from({ length: 30 }, () => ({ delayMs: 5, chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
 
+  // Covers i4
   test('a client that takes nothing is ended as a cut stream, and pays for what was delivered', async () => {
     world.provider.script({ model: 'upstream-model', steps: [...FLOOD, { end: 'stall' }] });
     const before = world.admission.admits.length;

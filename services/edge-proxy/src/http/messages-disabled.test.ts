@@ -8,6 +8,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
+// Covers errors: 404 anthropic_protocol_disabled
 test.each([
   ['POST', '/v1/messages', 'anthropic_protocol_disabled'],
   ['POST', '/v1/messages/count_tokens', 'anthropic_protocol_disabled'],

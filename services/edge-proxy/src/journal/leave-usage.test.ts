@@ -61,12 +61,14 @@ test('the file is there during the whole wait, and gone when the stream has all 
   expect([spool.keeps, spool.kept]).toEqual([1, null]);
 });
 
+// Covers an edge is told to stop
 test('what the stream has not taken by the end of the grace stays in the file', async () => {
   const [spool, log] = [new FakeSpool(), recordingLog()];
   expect(await new UnstoredUsage(journalTaken(Infinity), spool, log).leave(10_000)).toBe('kept');
   expect(spool.kept).toEqual(EVENTS);
 });
 
+// Covers an edge is told to stop
 test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
   'without a file that can be written the log holds each event in a line that the command stores again',
   async (spool) => {

@@ -105,6 +105,7 @@ test('what ends while a message is on its way is collected into the next message
   expect(journal.unstored).toBe(1);
 });
 
+// Covers r4
 test('a message holds at most 100 events and 256 KB', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
@@ -138,6 +139,7 @@ test('a message holds at most 100 events and 256 KB', async () => {
   for (const { message } of busClient.stored) expect(message.length).toBeLessThanOrEqual(USAGE_MESSAGE_BYTES_MAX);
 });
 
+// Covers r4; an edge is cut off from NATS
 test('a failed message is tried for ever with the same bytes', async () => {
   let stored = 0;
   journal.append(0, event(), () => (stored += 1));
@@ -203,6 +205,7 @@ test('when the bus is back nobody waits for the end of a delay', async () => {
   expect(busClient.stored).toHaveLength(2);
 });
 
+// Covers r3
 test('an event unstored for more than 2 s stops admissions until none is left', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();
@@ -232,6 +235,7 @@ test('an event that was stored while the process was held up is not late', async
   expect(journal.mayAdmit()).toBe(true);
 });
 
+// Covers r3
 test.each([
   ['20,000 events', 20_000, 1],
   ['64 MiB', 16, 4 * 1024 * 1024],

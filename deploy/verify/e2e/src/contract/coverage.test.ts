@@ -1,10 +1,10 @@
-// Every row of the specification, and every rule of the protocol, is proven by a test. What a row's
-// tests are stands with them; here is only compared, and docs/proofs.md written.
+// Every row of the specification and every rule of the protocol has a test. Writes docs/proofs.md.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { trackedFiles } from '../../../check/citations.mjs';
 import { AUTHENTICATION_CASES } from '../../test/contract-authentication-cases.js';
 import { BILLING_CASES } from '../../test/contract-billing-cases.js';
-import { NOTHING_TO_TEST, PROVEN_ELSEWHERE } from '../../test/contract-elsewhere.js';
 import { ENDPOINT_CASES } from '../../test/contract-endpoint-cases.js';
 import { ERROR_CASES } from '../../test/contract-error-cases.js';
 import { FAULT_CASES } from '../../test/contract-fault-cases.js';
@@ -14,8 +14,8 @@ import { LIST_CASES } from '../../test/contract-list-cases.js';
 import { PATH_CASES } from '../../test/contract-path-cases.js';
 import { REQUEST_CASES } from '../../test/contract-request-cases.js';
 import { parseSpecification, specificationRows } from '../../test/contract-specification.js';
-import { proofsPage, protocolRules } from '../../test/proofs-page.js';
-import { RULE_PROOFS } from '../../test/rule-proofs.js';
+import { readCoverComments } from '../../test/covered-rules.js';
+import { NOTHING_TO_TEST, proofsPage, protocolRules } from '../../test/proofs-page.js';
 
 const ROOT = new URL('../../../../../', import.meta.url);
 const PAGE = new URL('docs/proofs.md', ROOT);
@@ -34,53 +34,50 @@ const CASES_OF = {
 };
 const CASES = Object.values(CASES_OF).flat();
 const ROWS = specificationRows();
-const proven = new Set([
-  ...CASES.flatMap(({ covers }) => covers),
-  ...PROVEN_ELSEWHERE.map(({ row }) => row),
-  ...Object.keys(NOTHING_TO_TEST),
-]);
-
-test('every row of the specification is proven', () => {
-  expect(ROWS.filter((row) => !proven.has(row))).toEqual([]);
-});
-
-test('no test claims a row that the specification does not have', () => {
-  const known = new Set(ROWS);
-  expect([...proven].filter((row) => !known.has(row))).toEqual([]);
-});
-
-test('a row in which nothing is said is proven by no test', () => {
-  const claimed = new Set([...CASES.flatMap(({ covers }) => covers), ...PROVEN_ELSEWHERE.map(({ row }) => row)]);
-  expect(Object.keys(NOTHING_TO_TEST).filter((row) => claimed.has(row))).toEqual([]);
-});
-
 const RULES = protocolRules().map(({ id }) => id);
-const RULES_PROVEN = Object.values(RULE_PROOFS).flatMap((titles) => Object.values(titles).flat());
+const COMMENTS = readCoverComments(trackedFiles(fileURLToPath(ROOT).replace(/\/$/, '')).files);
+const covered = new Set([...CASES.flatMap(({ covers }) => covers), ...COMMENTS.flatMap(({ ids }) => ids)]);
 
-test('every rule, invariant and failure of the protocol is proven', () => {
+test('every row of the specification has a test', () => {
+  expect(ROWS.filter((row) => !covered.has(row) && NOTHING_TO_TEST[row] === undefined)).toEqual([]);
+});
+
+test('every rule, invariant and failure of the protocol has a test', () => {
   expect(RULES).toEqual(expect.arrayContaining(['r1', 'r18', 'i1', 'i8', 'an edge is killed']));
-  expect(RULES.filter((id) => !RULES_PROVEN.includes(id))).toEqual([]);
+  expect(RULES.filter((id) => !covered.has(id))).toEqual([]);
 });
 
-test('no test claims a rule that the protocol does not have', () => {
-  expect(RULES_PROVEN.filter((id) => !RULES.includes(id))).toEqual([]);
+test('no test covers an unknown rule or a row without a promise', () => {
+  const known = new Set([...ROWS, ...RULES]);
+  expect([...covered, ...Object.keys(NOTHING_TO_TEST)].filter((id) => !known.has(id))).toEqual([]);
+  expect([...covered].filter((id) => NOTHING_TO_TEST[id] !== undefined)).toEqual([]);
 });
 
-test.each([
-  ...PROVEN_ELSEWHERE.map(({ row, file, title }) => [row, title, file] as const),
-  ...Object.entries(RULE_PROOFS).flatMap(([file, titles]) =>
-    Object.entries(titles).map(([title, rules]) => [rules.join(', '), title, file] as const),
-  ),
-])('%s: "%s" stands in %s', (_rows, title, file) => {
-  const text = readFileSync(new URL(file, ROOT), 'utf8');
-  const calls = text.split(/\btest(?:\.concurrent)?(?:\.each(?:<.*>)?\(|\()/);
-  // Or it names a row of a table, as a key or as the first of a list.
-  const isRow = text.split('\n').some((line) => [`'${title}': {`, `'${title}',`].includes(line.trim()));
-  expect(isRow || calls.slice(1).some((call) => call.includes(title))).toBe(true);
+test('every comment "Covers" is above a test', () => {
+  expect(COMMENTS.length).toBeGreaterThan(100);
+  expect(COMMENTS.filter(({ isAboveTest }) => !isAboveTest)).toEqual([]);
 });
 
-test('docs/proofs.md is what the tests say (UPDATE_GOLDEN=1 writes it anew)', () => {
-  const page = proofsPage({ rows: ROWS, cases: CASES_OF, elsewhere: PROVEN_ELSEWHERE });
+test('readCoverComments() reports a comment without a test', () => {
+  const comments = readCoverComments(
+    new Map([
+      [
+        'a.test.ts',
+        "// Covers r1; NATS is gone\ntest('x', () => {});\n  // Covers i2\n  // why\n  test.each([1])('y');\n",
+      ],
+      ['b.test.ts', '// Covers r2\nconst x = 1;\n'],
+      ['c.ts', '// Covers r3\n'],
+    ]),
+  );
+  expect(comments).toEqual([
+    { file: 'a.test.ts', ids: ['r1', 'NATS is gone'], isAboveTest: true },
+    { file: 'a.test.ts', ids: ['i2'], isAboveTest: true },
+    { file: 'b.test.ts', ids: ['r2'], isAboveTest: false },
+  ]);
+});
+
+test('docs/proofs.md is current (UPDATE_GOLDEN=1 writes it)', () => {
+  const page = proofsPage({ rows: ROWS, cases: CASES_OF, comments: COMMENTS });
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(PAGE, page);
   expect(readFileSync(PAGE, 'utf8')).toBe(page);
 });

@@ -63,6 +63,7 @@ test('a gateway that is not there is an APIConnectionError', async () => {
   await expect(nobody.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(APIConnectionError);
 });
 
+// Covers errors: sentence 4 suggested backoff start near
 test('with its default retries it gets over a concurrency limit and over failing providers', async () => {
   const flaky = await world.scripted([{ status: 503 }], {}, 1);
   const recovered = await clientOf(world.rich.secret, {}).chat.completions.create({ model: flaky.id, messages });

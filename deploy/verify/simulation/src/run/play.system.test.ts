@@ -54,6 +54,7 @@ async function playAll(seeds: number, make: (seed: number) => Scenario): Promise
   return totals;
 }
 
+// Covers i1; i2; i3; i4; i5; i6; i7; i8
 test(
   'every rule of the protocol holds after every step of every seed',
   async () => {
