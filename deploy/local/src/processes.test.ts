@@ -42,7 +42,7 @@ function keysIn(environment: Record<string, string>): Secret<Buffer>[] {
 /** Used as any key that there is. */
 const opensBy = (sealed: string, context: string) => (key: Secret<Buffer>) => {
   try {
-    openSealed(sealed, context, { privateKey: { current: key, previous: key }, formerKey: key });
+    openSealed(sealed, context, { privateKey: { current: key, previous: key } });
     return true;
   } catch (error) {
     if (error instanceof SealError) return false;

@@ -31,7 +31,6 @@ export function environmentOf(
         GATEWAY_USAGE_SPOOL_DIRECTORY: `${stateDirectory}/usage`,
         GATEWAY_KEY_PEPPER: secrets.keyPepper,
         GATEWAY_SOURCE_PRIVATE_KEY: secrets.sourcePrivateKey,
-        ...formerKey(secrets),
         GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
       };
     case 'dashboard':
@@ -68,12 +67,7 @@ export function environmentOf(
         ...nats,
         GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
         GATEWAY_WEBHOOK_PRIVATE_KEY: secrets.webhookPrivateKey,
-        ...formerKey(secrets),
         GATEWAY_ALLOW_PRIVATE_WEBHOOKS: 'on',
       };
   }
-}
-
-function formerKey({ credentialsKey }: Secrets): Record<string, string> {
-  return credentialsKey === undefined ? {} : { GATEWAY_CREDENTIALS_KEY: credentialsKey };
 }

@@ -20,8 +20,6 @@ export interface Secrets {
   /** X25519 private keys, 32 bytes as hexadecimal; the public ones follow from them. */
   readonly sourcePrivateKey: string;
   readonly webhookPrivateKey: string;
-  /** A state from before the key pairs has it: it opens what was sealed under it. */
-  readonly credentialsKey?: string;
   readonly sessionSecret: string;
   readonly operatorToken: string;
   readonly demoProviderKey: string;

@@ -15,8 +15,8 @@ test('what the command prints is read as two pairs: each opens what is sealed to
   const keys = makeSealingKeys();
   expect(Object.keys(keys).sort()).toEqual(Object.keys(FIELDS).sort());
   const config = readConfig(FIELDS, keys);
-  const source = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY, formerKey: null };
-  const webhook = { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY, formerKey: null };
+  const source = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
+  const webhook = { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY };
   const sealed = sealTo('sk-1', 'src', config.GATEWAY_SOURCE_PUBLIC_KEY);
   expect(openSealed(sealed, 'src', source)).toBe('sk-1');
   expect(() => openSealed(sealed, 'src', webhook)).toThrow();

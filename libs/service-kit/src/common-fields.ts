@@ -115,11 +115,6 @@ export const COMMON_FIELDS = {
     doc: "opens the signing secrets of webhooks: an X25519 private key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
     bytes: SEALING_KEY_BYTES,
   }),
-  GATEWAY_CREDENTIALS_KEY: field.key({
-    doc: 'the one key of releases before the key pairs: opens what was sealed under it until that is sealed again, and seals nothing',
-    bytes: SEALING_KEY_BYTES,
-    optional: true,
-  }),
   GATEWAY_SESSION_SECRET: field.rotatableSecret({
     doc: 'signs the sessions of the dashboard',
     minBytes: PEPPER_BYTES_MIN,

@@ -45,10 +45,10 @@ export {
 } from './tracing.js';
 export { EXIT_CONFIGURATION, runAsCommand } from './run-as-command.js';
 export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
-export { open, seal, SealError } from './sealed-credential.js';
 export { makePrivateKey } from './hpke.js';
 export {
   hasKeyOf,
+  SealError,
   hasSealedForm,
   isSealedToCurrent,
   openSealed,

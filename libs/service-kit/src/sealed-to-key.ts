@@ -1,7 +1,14 @@
 import { createHash, createHmac } from 'node:crypto';
 import { derivePrivateKey, HPKE_KEY_BYTES, hpkeOpen, hpkeSeal, publicKeyOf, type HpkeBinding } from './hpke.js';
-import { open, SealError } from './sealed-credential.js';
 import { Secret, type Rotatable } from './secret.js';
+
+/**
+ * A sealed text that cannot be opened: altered, moved to another context, or sealed to a key that
+ * is not given.
+ */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
 
 const VERSION = 'v2';
 const INFO = Buffer.from('gateway sealed text v2');
@@ -11,10 +18,6 @@ const TAG_BYTES = 16;
 /** What opens texts of one purpose. */
 export interface OpeningKeys {
   readonly privateKey: Rotatable<Buffer>;
-  /**
-   * GATEWAY_CREDENTIALS_KEY of releases before key pairs: opens their texts (`v1`) and seals none.
-   */
-  readonly formerKey: Secret<Buffer> | null;
 }
 
 /**
@@ -37,11 +40,7 @@ export function sealTo(plaintext: string, context: string, publicKey: Secret<Buf
  * The plaintext. Throws SealError, whose message holds nothing of the text, when anything was
  * changed.
  */
-export function openSealed(sealed: string, context: string, { privateKey, formerKey }: OpeningKeys): string {
-  if (sealed.startsWith('v1.')) {
-    if (formerKey === null) throw new SealError('sealed by an earlier release, whose key is not at hand');
-    return open(sealed, context, { current: formerKey, previous: null });
-  }
+export function openSealed(sealed: string, context: string, { privateKey }: OpeningKeys): string {
   const { id, enc, body } = parse(sealed);
   const key = [privateKey.current, privateKey.previous].find((one) => one !== null && keyIdOfPrivate(one) === id);
   if (!key) throw new SealError('sealed to a key that is neither the current nor the previous one');
@@ -61,7 +60,7 @@ export function resealTo(sealed: string, context: string, keys: OpeningKeys): st
   return isSealedToCurrent(sealed, keys) ? null : sealTo(plaintext, context, publicHalfOf(keys.privateKey.current));
 }
 
-/** Whether a sealed text needs neither the previous nor the former key. */
+/** Whether a sealed text is sealed to the current key. */
 export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): boolean {
   return sealed.startsWith(`${VERSION}.${keyIdOfPrivate(privateKey.current)}.`);
 }
@@ -70,14 +69,13 @@ export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): 
  * Whether a key for this text is at hand. Opens nothing: an altered text has its key all the same.
  */
 export function hasKeyOf(sealed: string, keys: OpeningKeys): boolean {
-  if (sealed.startsWith('v1.')) return keys.formerKey !== null;
   const { current, previous } = keys.privateKey;
   return [current, previous].some((key) => key !== null && sealed.startsWith(`${VERSION}.${keyIdOfPrivate(key)}.`));
 }
 
 /** Whether a text has a sealed one's form; whether it opens, only the holder of the key knows. */
 export function hasSealedForm(text: string): boolean {
-  return FORM.test(text) || /^v1\.[0-9a-f]{12}\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]{22,}$/.test(text);
+  return FORM.test(text);
 }
 
 /** The public key that belongs to a private one. */

@@ -831,7 +831,7 @@ CREATE TABLE webhooks (
   account text COLLATE "C" PRIMARY KEY REFERENCES accounts,
   url text NOT NULL CHECK (length(url) BETWEEN 1 AND 2000),
   enabled boolean NOT NULL,
-  -- The signing secret under GATEWAY_CREDENTIALS_KEY, context webhook:<account>.
+  -- The signing secret, sealed to billing's public key; context webhook:<account>.
   sealed_secret text NOT NULL,
   -- The command of the last rotation: a repeated one changes nothing.
   rotated_by uuid,

@@ -12,7 +12,7 @@ await runService({
       postgresUrl: config.GATEWAY_POSTGRES_URL.reveal(),
       streamBytesMax: config.GATEWAY_USAGE_STREAM_BYTES,
       streamReplicas: config.GATEWAY_STREAM_REPLICAS,
-      webhookKeys: { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY, formerKey: config.GATEWAY_CREDENTIALS_KEY },
+      webhookKeys: { privateKey: config.GATEWAY_WEBHOOK_PRIVATE_KEY },
       privateAllowed: config.GATEWAY_ALLOW_PRIVATE_WEBHOOKS,
       replica,
       log,

@@ -22,7 +22,7 @@ export async function startBillingWorld() {
           postgresUrl: ledger.url,
           streamBytesMax: STREAM_BYTES,
           streamReplicas: 1,
-          webhookKeys: { privateKey: { current: WEBHOOK_KEY, previous: null }, formerKey: null },
+          webhookKeys: { privateKey: { current: WEBHOOK_KEY, previous: null } },
           privateAllowed: false,
           replica,
           log: silentLog,

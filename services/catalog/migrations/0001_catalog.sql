@@ -48,7 +48,7 @@ CREATE TABLE sources (
   paths jsonb NOT NULL CHECK (jsonb_typeof(paths) = 'object'),
   -- Null: as the provider's format has it.
   auth jsonb CHECK (jsonb_typeof(auth) = 'object'),
-  -- Sealed for this id, never in clear: to a public key (v2), or as a release before did it (v1).
+  -- Sealed for this id to the edges' public key, never in clear.
   sealed_credential text CHECK (sealed_credential LIKE 'v1.%' OR sealed_credential LIKE 'v2.%'),
   headers jsonb NOT NULL CHECK (jsonb_typeof(headers) = 'object'),
   -- "pass" or a list of names.

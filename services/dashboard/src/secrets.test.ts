@@ -73,7 +73,7 @@ test('only the token of the deployment is root, whatever the length of another',
 
 test('a credential opens with the key of sources, a secret of a webhook with its own, and neither with the other', () => {
   const { seal, makeWebhookSecret } = secretsWith({});
-  const keysOf = (current: Secret<Buffer>) => ({ privateKey: { current, previous: null }, formerKey: null });
+  const keysOf = (current: Secret<Buffer>) => ({ privateKey: { current, previous: null } });
   const credential = seal('sk-1', 'src');
   const { secret, sealedSecret } = makeWebhookSecret('acc_1');
   expect(openSealed(credential, 'src', keysOf(SOURCE_KEY))).toBe('sk-1');

@@ -15,8 +15,8 @@ export const PEPPER = 'pepper-for-tests-0123456789abcdef0123';
 export const OLD_PEPPER = 'old-pepper-for-tests-0123456789abcdef';
 const pairOf = (fill: number) => ({ current: new Secret(Buffer.alloc(32, fill)), previous: null });
 /** The private halves of the keys to which the world's dashboard seals: it does not have them. */
-export const SOURCE_KEYS: OpeningKeys = { privateKey: pairOf(7), formerKey: null };
-export const WEBHOOK_KEYS: OpeningKeys = { privateKey: pairOf(8), formerKey: null };
+export const SOURCE_KEYS: OpeningKeys = { privateKey: pairOf(7) };
+export const WEBHOOK_KEYS: OpeningKeys = { privateKey: pairOf(8) };
 
 /** What the pages need beside; tests of the operator API leave it as it is. */
 export const PAGES_CONFIG = {

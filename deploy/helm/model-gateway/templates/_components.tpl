@@ -6,7 +6,7 @@ GATEWAY_DRAIN_MS and the steps after it must fit into the edge's grace (services
 edge-proxy:
   values: edgeProxy
   ports: { http: 8080 }
-  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PRIVATE_KEY{{ if .Values.secrets.formerCredentialsKey }}, GATEWAY_CREDENTIALS_KEY{{ end }}]
+  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PRIVATE_KEY]
   graceSeconds: {{ add .Values.edgeProxy.drainSeconds 35 .Values.preStopSeconds }}
   environment:
     GATEWAY_HOST: 0.0.0.0
@@ -37,7 +37,7 @@ admission:
 billing:
   values: billing
   ports: {}
-  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_WEBHOOK_PRIVATE_KEY{{ if .Values.secrets.formerCredentialsKey }}, GATEWAY_CREDENTIALS_KEY{{ end }}]
+  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_WEBHOOK_PRIVATE_KEY]
   graceSeconds: 45
   environment:
     GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}

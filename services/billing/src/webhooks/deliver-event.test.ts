@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
-import { publicHalfOf, seal, sealTo, Secret, type OpeningKeys } from '@gateway/service-kit';
+import { publicHalfOf, sealTo, Secret, type OpeningKeys } from '@gateway/service-kit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startLedger } from '../../test/ledger-world.js';
 import { type Alert, toWebhookEvent } from '../alerts/rules.js';
@@ -55,9 +55,8 @@ async function waiting(account: string): Promise<{ body: object; id: string }> {
   return { body: toWebhookEvent(alert), id: alert.id };
 }
 
-const keysOf = (previous: Secret<Buffer> | null = null, formerKey: Secret<Buffer> | null = null): OpeningKeys => ({
+const keysOf = (previous: Secret<Buffer> | null = null): OpeningKeys => ({
   privateKey: { current, previous },
-  formerKey,
 });
 const deliver = (row: { body: object }, keys = keysOf()) =>
   deliverEvent(
@@ -171,20 +170,4 @@ test('a sealed secret opens for its own account only', async () => {
   const sealed = sealTo('whsec_1', 'webhook:a', publicHalfOf(current));
   const { open } = createSecretSeal(keysOf());
   expect([open(sealed, 'a'), open(sealed, 'b')]).toEqual(['whsec_1', null]);
-});
-
-test('a secret that an earlier release sealed moves to the key pair, with the key of that release at hand', async () => {
-  const former = key(4);
-  await createWebhookStore(ledger.pool).putWebhook({
-    account: 'a',
-    actor: 'test',
-    enabled: true,
-    url: 'https://hooks.example.com/',
-    sealedSecret: seal('whsec_1', 'webhook:a', { current: former }),
-  });
-  const store = createWebhookStore(ledger.pool);
-  expect(await resealSecrets(store, createSecretSeal(keysOf()))).toEqual({ resealed: 0, unreadable: 1 });
-  expect(await resealSecrets(store, createSecretSeal(keysOf(null, former)))).toEqual({ resealed: 1, unreadable: 0 });
-  await deliver(await waiting('a'));
-  expect(sent).toHaveLength(1);
 });

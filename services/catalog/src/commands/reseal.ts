@@ -11,7 +11,6 @@ const EXIT_UNREADABLE = 1;
 const FIELDS = {
   GATEWAY_POSTGRES_URL: COMMON_FIELDS.GATEWAY_POSTGRES_URL,
   GATEWAY_SOURCE_PRIVATE_KEY: COMMON_FIELDS.GATEWAY_SOURCE_PRIVATE_KEY,
-  GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
 };
 
 await runAsCommand(async () => {
@@ -19,7 +18,7 @@ await runAsCommand(async () => {
   const log = { info: () => undefined, warn: complain, error: complain };
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), { applicationName: 'catalog reseal', max: 1, log });
   try {
-    const keys = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY, formerKey: config.GATEWAY_CREDENTIALS_KEY };
+    const keys = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY };
     const { resealed, unreadable } = await resealCredentials(createCatalogStore(pool), keys);
     console.log(`${resealed} credentials were sealed again; catalog publishes them at its next look`);
     if (unreadable.length === 0) return 0;

@@ -10,7 +10,7 @@ import { followCatalog, type CatalogMirror } from './catalog-mirror.js';
 const SOURCES = 10;
 const keyOf = (byte: number): Secret<Buffer> => new Secret(Buffer.alloc(32, byte));
 const [KEY, OTHER_KEY] = [keyOf(7), keyOf(8)];
-const KEYS: OpeningKeys = { privateKey: { current: KEY, previous: null }, formerKey: null };
+const KEYS: OpeningKeys = { privateKey: { current: KEY, previous: null } };
 const sealed = (id: string, key = KEY): string => sealTo(`credential of ${id}`, id, publicHalfOf(key));
 const BASE = sourceEntry('base', 'https://provider.example');
 /** Opens for its own source only. */

@@ -11,7 +11,7 @@ const KEY = new Secret(Buffer.alloc(32, 7));
 test('of 20,000 credentials none is opened at load, and one when its source is first used', () => {
   const opened: string[] = [];
   const entries = new SourceEntries({
-    keys: { privateKey: { current: KEY, previous: null }, formerKey: null },
+    keys: { privateKey: { current: KEY, previous: null } },
     authorizers: NO_AUTHORIZERS,
     onUnusable: (_id, err) => {
       throw err;
@@ -47,7 +47,7 @@ const providerEntry = (text: string | null, place = SHARED, key = KEY) =>
 function shared(): { entries: SourceEntries; opened: string[]; unusable: string[]; letIn: (id: string) => unknown } {
   const [opened, unusable]: [string[], string[]] = [[], []];
   const entries = new SourceEntries({
-    keys: { privateKey: { current: KEY, previous: null }, formerKey: null },
+    keys: { privateKey: { current: KEY, previous: null } },
     authorizers: NO_AUTHORIZERS,
     onUnusable: (id) => void unusable.push(id),
     open: (sealed, place, keys) => {

@@ -11,7 +11,6 @@ import { sourceRequest } from './source-request.js';
 
 const KEYS = {
   privateKey: { current: new Secret(Buffer.alloc(32, 7)), previous: new Secret(Buffer.alloc(32, 8)) },
-  formerKey: null,
 };
 const BODY = Buffer.from('{"model":"pub/model","max_tokens":5,"messages":[{"role":"user","content":"x"}]}');
 
