@@ -38,6 +38,7 @@ const PLACES = new Map<string, Place>([
   ['npm run jest', { file: 'deploy/verify/check/test.mjs', says: "'jest'" }],
   ['npm run format', { notRun: 'writes the tree; `npm test` runs the same programs to compare' }],
   ['npm run schemas', { notRun: 'writes the tree; a test of contracts compares' }],
+  ['node deploy/verify/check/limits.mjs', { file: 'package.json', says: 'node deploy/verify/check/limits.mjs' }],
   ['npm run chart', { file: '.ci/run', says: 'deploy/helm/render.sh' }],
   ['npm run doctor', 'here'],
   ['npm run reset', 'here'],
