@@ -49,7 +49,7 @@ CREATE TABLE sources (
   -- Null: as the provider's format has it.
   auth jsonb CHECK (jsonb_typeof(auth) = 'object'),
   -- Sealed for this id to the edges' public key, never in clear.
-  sealed_credential text CHECK (sealed_credential LIKE 'v1.%' OR sealed_credential LIKE 'v2.%'),
+  sealed_credential text CHECK (sealed_credential LIKE 'v2.%'),
   headers jsonb NOT NULL CHECK (jsonb_typeof(headers) = 'object'),
   -- "pass" or a list of names.
   betas jsonb NOT NULL CHECK (jsonb_typeof(betas) IN ('string', 'array')),
