@@ -18,7 +18,7 @@ import type { OperatorView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../test/accounts-world.js';
-import { accepted, ACTOR, refused, secretParts } from '../test/operator-client.js';
+import { accepted, AUTHOR, refused, secretParts } from '../test/operator-client.js';
 
 const world = duringTests(startAccountsWorld);
 const client = onceUsed(() => world.client);
@@ -35,12 +35,12 @@ const createOperator = (
   more: { name?: string; role?: 'admin' | 'readonly'; digest?: string; command?: string } = {},
 ) => {
   const { name = `operator-${(names += 1)}`, role = 'admin', digest = secretParts().digest, command } = more;
-  return world.dashboard.request(accountsCreateOperator, { spec: { name, role }, digest, actor: ACTOR, command });
+  return world.dashboard.request(accountsCreateOperator, { spec: { name, role }, digest, author: AUTHOR, command });
 };
 const findOperator = async (...digests: string[]) =>
   (await world.dashboard.request(accountsFindOperator, { digests })).operator;
 const deleteOperator = (operator: string) =>
-  world.dashboard.request(accountsDeleteOperator, { operator, actor: ACTOR });
+  world.dashboard.request(accountsDeleteOperator, { operator, author: AUTHOR });
 
 interface Page<T> {
   items: T[];
@@ -68,7 +68,7 @@ test('an operator is found by the token until deleted, and at once no more', asy
     name: 'Ada.L@example',
     role: 'readonly',
     createdAt: expect.any(String),
-    createdBy: ACTOR,
+    createdBy: AUTHOR.actor,
     expiresAt: null,
   });
   expect(await findOperator(digest)).toEqual(operator);
@@ -177,13 +177,12 @@ test('the log is shown newest first, by account, by object or whole', async () =
   expect(ofKey[0]).toEqual({
     id: expect.stringMatching(/^accounts\.\d+$/),
     at: expect.any(String),
-    actor: ACTOR,
+    ...AUTHOR,
     action: 'revoke_key',
     accountId: account.id,
     objectId: key.id,
     before: expect.objectContaining({ state: 'active' }),
     after: expect.objectContaining({ state: 'revoked' }),
-    origin: null,
   });
   const paged = await allOf(async (cursor) => {
     const filter = { account: account.id, object: null, cursor, limit: 2 };
@@ -245,7 +244,12 @@ test('no digest stands in an answer, the log of changes or a log line, not even 
   const key = await client.makeKey(account.id, {}, made);
   answers.push(key, await client.rotate(key.id, rotated), await client.rotate(key.id, rotated));
   answers.push(await client.putKey(account.id, {}, rotated));
-  const ensure = { account: account.id, member: account.ownerMemberId, digest: playground?.digest ?? '', actor: ACTOR };
+  const ensure = {
+    account: account.id,
+    member: account.ownerMemberId,
+    digest: playground?.digest ?? '',
+    author: AUTHOR,
+  };
   answers.push(await world.dashboard.request(accountsEnsurePlaygroundKey, ensure));
   answers.push(await createOperator({ digest: operator?.digest ?? '' }), await findOperator(operator?.digest ?? ''));
   await world.admission.stop();

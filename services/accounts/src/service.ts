@@ -50,10 +50,10 @@ const OUTBOX_RETRY_MAX_MS = 1_000;
 const OUTBOX_LEASE_MS = 5_000;
 /** Longer than admission's own time-out. */
 const OUTBOX_DELIVER_MS = 2_000;
-/** Billing may be away for long; nobody waits until it has a cap. */
-const CAPS_RETRY_MAX_MS = 10_000;
-const CAPS_DELIVER_MS = 5_000;
-const CAPS_LEASE_MS = 15_000;
+/** Billing may be away for long; nothing waits for its confirmation. */
+const BILLING_RETRY_MAX_MS = 10_000;
+const BILLING_DELIVER_MS = 5_000;
+const BILLING_LEASE_MS = 15_000;
 /** What this process writes goes at once; what a killed one left is found so late at most. */
 const MAIL_POLL_MS = 2_000;
 /** A mail server may be away for long too. */
@@ -103,14 +103,14 @@ export async function startAccounts(
     deliverMs: OUTBOX_DELIVER_MS,
     deliver: (row) => deliverChange((records) => bus.request(admissionApply, records), row),
   });
-  const caps = startOutbox({
+  const toBilling = startOutbox({
     pool,
     log,
     table: BILLING_OUTBOX,
-    retryMaxMs: CAPS_RETRY_MAX_MS,
-    leaseMs: CAPS_LEASE_MS,
-    deliverMs: CAPS_DELIVER_MS,
-    deliver: (row) => billing.deliverCaps(row),
+    retryMaxMs: BILLING_RETRY_MAX_MS,
+    leaseMs: BILLING_LEASE_MS,
+    deliverMs: BILLING_DELIVER_MS,
+    deliver: (row) => billing.deliver(row),
   });
   const mails = startMails(context, pool, makeId);
   const store = createAccountsStore(pool, () => mails.nudge());
@@ -141,7 +141,7 @@ export async function startAccounts(
   return {
     async stop() {
       await bus.drain(DRAIN_MS);
-      await Promise.all([changes, caps, mails, cleanup, ages].map((running) => running.stop()));
+      await Promise.all([changes, toBilling, mails, cleanup, ages].map((running) => running.stop()));
       await Promise.all([kept.stop(), pool.end()]);
     },
   };

@@ -2,6 +2,7 @@ import {
   accountsListAccounts,
   billingApplyCaps,
   billingCloseAccount,
+  billingEraseOrigins,
   billingFunding,
   type AnswerBodyOf,
   type BodyOf,
@@ -52,6 +53,11 @@ export async function startAccountsWorld() {
     return Promise.resolve({ applied: true });
   });
   billing.serve(billingCloseAccount, () => answered(closing));
+  const erased: string[] = [];
+  billing.serve(billingEraseOrigins, ({ people }) => {
+    erased.push(...people);
+    return Promise.resolve({ entriesErased: 0 });
+  });
   return {
     ...servers,
     billing,
@@ -62,6 +68,8 @@ export async function startAccountsWorld() {
     log,
     /** Caps that billing received, in the order of arrival; what is told again counts once. */
     caps,
+    /** People whose origins billing was to erase. */
+    erased,
     /** What billing answers from now on; requests come over the bus. */
     fund(next: Funding | Error): void {
       funding = next;

@@ -8,6 +8,7 @@ import {
   accountsCreateMember,
   accountsRotateKey,
   accountsSetKeyState,
+  type CommandAuthor,
 } from '@gateway/contracts/messages';
 import type {
   AccountView,
@@ -19,7 +20,11 @@ import type {
 } from '@gateway/contracts/operator';
 import { expect } from '@jest/globals';
 
-export const ACTOR = 'operator:test';
+/** Author of the commands of tests. */
+export const AUTHOR: CommandAuthor = {
+  actor: 'operator:test',
+  origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
+};
 const PEPPER = 'a pepper for tests';
 
 export interface SecretParts {
@@ -51,7 +56,7 @@ export function operatorClient(dashboard: Bus) {
       account,
       spec: { name: 'A key', ...spec },
       ...parts,
-      actor: ACTOR,
+      author: AUTHOR,
       command,
     });
   return {
@@ -60,18 +65,18 @@ export function operatorClient(dashboard: Bus) {
       more: { email?: string; emailVerified?: boolean; type?: 'team' | 'personal' } = {},
     ): Promise<AccountView> {
       const spec = { name: 'An account', email: randomEmail(), emailVerified: true, ...more };
-      return accepted(await dashboard.request(accountsCreateAccount, { spec, actor: ACTOR })).account;
+      return accepted(await dashboard.request(accountsCreateAccount, { spec, author: AUTHOR })).account;
     },
     async makeKey(account: string, spec: object = {}, parts = secretParts()): Promise<KeyView> {
       return accepted(await putKey(account, spec, parts)).key;
     },
     rotate: (key: string, parts = secretParts(), command?: string) =>
-      dashboard.request(accountsRotateKey, { key, ...parts, actor: ACTOR, command }),
+      dashboard.request(accountsRotateKey, { key, ...parts, author: AUTHOR, command }),
     setState: (key: string, verb: 'revoke' | 'suspend' | 'reinstate') =>
-      dashboard.request(accountsSetKeyState, { key, verb, actor: ACTOR }),
+      dashboard.request(accountsSetKeyState, { key, verb, author: AUTHOR }),
     async makeMember(account: string, more: Partial<MemberCreate> = {}): Promise<MemberView> {
       const spec = { email: randomEmail(), emailVerified: true, ...more };
-      return accepted(await dashboard.request(accountsCreateMember, { account, spec, actor: ACTOR })).member;
+      return accepted(await dashboard.request(accountsCreateMember, { account, spec, author: AUTHOR })).member;
     },
     async audit(filter: { account?: string; object?: string }, limit = 200): Promise<AuditEntryView[]> {
       const { account = null, object = null } = filter;

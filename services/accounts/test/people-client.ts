@@ -8,13 +8,14 @@ import {
   accountsSignUp,
   accountsUseMailToken,
   type MailTokenKind,
+  type RequestOrigin,
 } from '@gateway/contracts/messages';
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
 import { temporaryDirectory, until } from '@gateway/testkit';
 import type { AttemptLimit } from '../src/base/attempt-rules.js';
 import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
-import { accepted, ACTOR, randomEmail } from './operator-client.js';
+import { accepted, AUTHOR, randomEmail } from './operator-client.js';
 
 /** The hash of a password in tests. */
 export const hashOf = (name: string): string =>
@@ -25,6 +26,9 @@ export const hashOf = (name: string): string =>
  * another.
  */
 export const newClient = (): string => `client-${randomBytes(6).toString('hex')}`;
+
+/** A request from this client. */
+export const originOf = (client: string): RequestOrigin => ({ client, agent: null, requestId: 'req_test' });
 
 export const tokenIn = (text: string): string => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
 
@@ -58,9 +62,9 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
     );
   const begin = (email: string, client = newClient()) => dashboard.request(accountsBeginSignIn, { email, client });
   const signUp = (email: string, client = newClient()) =>
-    dashboard.request(accountsSignUp, { name: 'Ann', email, client });
+    dashboard.request(accountsSignUp, { name: 'Ann', email, origin: originOf(client) });
   const useToken = (token: string, kind: MailTokenKind, password = 'second') => {
-    const named = { digest: digestOfMailToken(token), client: newClient() };
+    const named = { digest: digestOfMailToken(token), origin: originOf(newClient()) };
     return dashboard.request(accountsUseMailToken, { kind, passwordHash: hashOf(password), ...named });
   };
   return {
@@ -74,7 +78,7 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
       if (begun.kind === 'throttled') throw new Error('too many attempts');
       if (begun.user?.passwordHash !== hashOf(password)) return null;
       const digest = randomBytes(32).toString('hex');
-      const question = { user: begun.user.id, comparedHash: hashOf(password), digest, client };
+      const question = { user: begun.user.id, comparedHash: hashOf(password), digest, origin: originOf(client) };
       const { session } = await dashboard.request(accountsCreateSession, question);
       return session && { digest, user: session.user, accounts: session.accounts };
     },
@@ -85,7 +89,7 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
       email: string,
       more: Partial<Omit<MemberCreate, 'emailVerified'>> = {},
     ): Promise<MemberView> => {
-      const question = { account, spec: { email, ...more }, actor: ACTOR };
+      const question = { account, spec: { email, ...more }, author: AUTHOR };
       const answer = accepted(await dashboard.request(accountsInviteMember, question));
       if ('kind' in answer) throw new Error('too many invitations');
       return answer.member;

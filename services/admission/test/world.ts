@@ -25,6 +25,12 @@ import type { KeptHeartbeat } from '../src/domain/last-heartbeats.js';
 import type { Heartbeat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
 import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 
+/** Author of an operator's commands. */
+export const AUTHOR = {
+  actor: 'operator:root',
+  origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
+} as const;
+
 /**
  * Nano-USD per call of the test models: a price per call and nothing per token keeps amounts
  * readable.

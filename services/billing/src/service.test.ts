@@ -25,6 +25,7 @@ import { accepted } from '../test/accepted.js';
 import { faultsOf } from '../test/audit.js';
 import { startBillingWorld } from '../test/billing-world.js';
 import { expired, holdFor, settled } from '../test/events.js';
+import { AUTHOR } from '../test/ledger-verbs.js';
 
 const world = duringTests(startBillingWorld);
 let edge: Bus;
@@ -72,7 +73,7 @@ const fund = (account: string, amountUsd: string, changes: object = {}) =>
   dashboard.request(billingAddWalletEntry, {
     account,
     spec: { amountUsd, kind: 'credit', reason: 'paid', reference: makeUuidV7(Date.now()), ...changes },
-    actor: 'root',
+    author: AUTHOR,
   });
 
 test('an event becomes a record, ledger entries, a standing and an acknowledgement', async () => {
@@ -360,7 +361,8 @@ describe('wallet entries', () => {
 
 test('limits of an account stand in place of the defaults until they are taken away', async () => {
   const account = freshAccount();
-  const put = (spec: object): Promise<unknown> => dashboard.request(billingPutLimits, { account, spec, actor: 'root' });
+  const put = (spec: object): Promise<unknown> =>
+    dashboard.request(billingPutLimits, { account, spec, author: AUTHOR });
   expect(await put({ requestsPerMinute: 7, maxActiveKeys: 9 })).toEqual({
     limits: { requestsPerMinute: 7, maxActiveKeys: 9 },
   });
@@ -403,7 +405,7 @@ test('the ledger and the records are listed newest first, page by page', async (
   expect(transactions.map(({ id }) => id)).toEqual(events.map(({ id }) => id).reverse());
   expect(nextCursor).toBeNull();
   const entry = { kind: 'credit' as const, amountUsd: '5', reason: 'Invoice paid', reference: `INV-${account}` };
-  accepted(await dashboard.request(billingAddWalletEntry, { account, actor: 'operator:ada', spec: entry }));
+  accepted(await dashboard.request(billingAddWalletEntry, { account, author: AUTHOR, spec: entry }));
   const withoutCalls = { account, month: null, withoutCalls: true, cursor: null, limit: 1 };
   expect(await dashboard.request(billingLedger, withoutCalls)).toMatchObject({
     transactions: [{ kind: 'credit', requestId: null, reason: entry.reason, reference: entry.reference }],

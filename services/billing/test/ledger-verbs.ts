@@ -19,6 +19,12 @@ import { accepted } from './accepted.js';
 import { receivedOf } from './events.js';
 import { createRecordStore } from '../src/records/store.js';
 
+/** Author of the commands of tests. */
+export const AUTHOR = {
+  actor: 'operator:ada',
+  origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
+} as const;
+
 type Page = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
 type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'>>;
 
@@ -44,10 +50,10 @@ export function ledgerVerbs(ledger: TestDatabase) {
     finance,
     settle: (...events: UsageEvent[]) =>
       settleBatch(settleStore, months, { received: receivedOf(...events), deadLetters: [], applied: [] }),
-    fund: (account: string, spec: WalletEntryCreate, now: number, actor = 'operator:ada') =>
+    fund: (account: string, spec: WalletEntryCreate, now: number) =>
       addWalletEntry(
         { inForce, store: createWalletStore(ledger.pool), transactions, months, now: () => now },
-        { account, spec, actor },
+        { account, spec, author: AUTHOR },
       ),
     async plan(id: string, now: number) {
       const spec = {
@@ -61,13 +67,11 @@ export function ledgerVerbs(ledger: TestDatabase) {
         modelAllotments: [],
         defaultKeySpendCapUsd: null,
       };
-      accepted(
-        await putPlan({ store: createPlanStore(ledger.pool), now: () => now }, { id, spec, actor: 'operator:ada' }),
-      );
+      accepted(await putPlan({ store: createPlanStore(ledger.pool), now: () => now }, { id, spec, author: AUTHOR }));
     },
     async subscribe(account: string, planId: string, start: number, end: number, now: number): Promise<string> {
       const [periodStart, periodEnd] = [new Date(start).toISOString(), new Date(end).toISOString()];
-      const request = { account, spec: { planId, periodStart, periodEnd, renews: false }, actor: 'operator:ada' };
+      const request = { account, spec: { planId, periodStart, periodEnd, renews: false }, author: AUTHOR };
       const deps = { store: createSubscriptionStore(ledger.pool), inForce, now: () => now };
       return accepted(await putSubscription(deps, request)).subscription.id;
     },

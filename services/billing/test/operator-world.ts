@@ -13,9 +13,10 @@ import {
 } from '@gateway/contracts/messages';
 import { accepted } from './accepted.js';
 import { type BillingWorld, startBillingWorld } from './billing-world.js';
+import { AUTHOR } from './ledger-verbs.js';
 
 export const HOUR = 3_600_000;
-export const ACTOR = 'operator:ada';
+export { AUTHOR };
 export const PLAN = { name: 'Pro', tier: 'pro', models: null };
 
 export interface PublishedTerms {
@@ -96,7 +97,7 @@ export class OperatorWorld {
   }
 
   putPlan(id: string, changes: object = {}) {
-    return this.dashboard.request(billingPutPlan, { id, spec: { ...PLAN, ...changes }, actor: ACTOR });
+    return this.dashboard.request(billingPutPlan, { id, spec: { ...PLAN, ...changes }, author: AUTHOR });
   }
 
   getPlan(id: string) {
@@ -104,13 +105,13 @@ export class OperatorWorld {
   }
 
   deletePlan(id: string) {
-    return this.dashboard.request(billingDeletePlan, { id, actor: ACTOR });
+    return this.dashboard.request(billingDeletePlan, { id, author: AUTHOR });
   }
 
   putPeriod(account: string, planId: string, start: number, end: number, renews = false) {
     const [periodStart, periodEnd] = [new Date(start).toISOString(), new Date(end).toISOString()];
     const spec = { planId, periodStart, periodEnd, renews };
-    return this.dashboard.request(billingPutSubscription, { account, spec, actor: ACTOR });
+    return this.dashboard.request(billingPutSubscription, { account, spec, author: AUTHOR });
   }
 
   getPeriod(account: string) {
@@ -118,7 +119,7 @@ export class OperatorWorld {
   }
 
   deletePeriod(account: string) {
-    return this.dashboard.request(billingDeleteSubscription, { account, actor: ACTOR });
+    return this.dashboard.request(billingDeleteSubscription, { account, author: AUTHOR });
   }
 
   /** A new account on a new plan. */

@@ -2,18 +2,24 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import {
+  catalogApply,
+  catalogDelete,
+  catalogPutAlias,
   catalogPutModel,
   catalogPutProvider,
   catalogPutSource,
+  MESSAGES,
   modelEntryKey,
   type CatalogModel,
   type CatalogSource,
+  type RequestMessage,
 } from '@gateway/contracts/messages';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { ACTOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../test/specs.js';
+import type { z } from 'zod';
+import { AUTHOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../test/specs.js';
 import { startCatalogWorld } from '../test/catalog-world.js';
 import { OPENAI_COMPATIBLE } from './profiles/compatible.js';
 
@@ -36,14 +42,14 @@ beforeAll(async () => {
 }, 60_000);
 
 const putProvider = (id: string, more = {}) =>
-  dashboard.request(catalogPutProvider, { id, spec: providerSpec(more), actor: ACTOR });
+  dashboard.request(catalogPutProvider, { id, spec: providerSpec(more), author: AUTHOR });
 const putModel = (id: string, more = {}) =>
-  dashboard.request(catalogPutModel, { id, spec: modelSpec(more), actor: ACTOR });
+  dashboard.request(catalogPutModel, { id, spec: modelSpec(more), author: AUTHOR });
 const putSource = (id: string, more = {}, sealedCredential?: string | null) =>
   dashboard.request(catalogPutSource, {
     id,
     spec: sourceSpec(more),
-    actor: ACTOR,
+    author: AUTHOR,
     ...(sealedCredential === undefined ? {} : { sealedCredential }),
   });
 const refused = (code: string, param: string | null) => ({ refused: expect.objectContaining({ code, param }) });
@@ -222,14 +228,44 @@ test('a credential in clear is refused', async () => {
   expect(await putSource('new-source', {}, 'sk-in-clear')).toEqual(refused('invalid_request', 'credential'));
 });
 
-test('every change is kept with who made it, and without credentials', async () => {
-  const rows = await world.sql.query<{ revision: bigint; actor: string; text: string }>(
-    'SELECT revision, actor, concat(before, after) AS text FROM changes ORDER BY revision',
+test('every command writes its actor and origin into the log', async () => {
+  const commands: readonly (readonly [RequestMessage<z.ZodType, z.ZodType>, object])[] = [
+    [catalogPutProvider, { id: 'audited', spec: providerSpec() }],
+    [catalogPutModel, { id: 'audited/one', spec: modelSpec() }],
+    [catalogPutSource, { id: 'audited-a', spec: sourceSpec({ providerId: 'audited', modelId: 'audited/one' }) }],
+    [catalogPutAlias, { id: 'audited-name', spec: { modelId: 'audited/one' } }],
+    [catalogDelete, { kind: 'alias', id: 'audited-name' }],
+    [
+      catalogApply,
+      { objects: [{ kind: 'alias', id: 'audited-2', spec: { modelId: 'audited/one' } }], prune: false, dryRun: false },
+    ],
+  ];
+  const known = MESSAGES.filter(
+    (one) => one.servedBy.includes('catalog') && 'author' in (one.body as z.ZodObject).shape,
+  );
+  expect(commands.map(([{ name }]) => name).sort()).toEqual(known.map(({ name }) => name).sort());
+  for (const [message, body] of commands) {
+    const origin = { ...AUTHOR.origin, requestId: message.name };
+    await accepted(dashboard.request(message, { ...body, author: { ...AUTHOR, origin } }) as Promise<object>);
+    const rows = await world.sql.query('SELECT actor, client, agent FROM changes WHERE request_id = $1', [
+      message.name,
+    ]);
+    const { client, agent } = origin;
+    expect([message.name, rows]).toEqual([message.name, [{ actor: AUTHOR.actor, client, agent }]]);
+  }
+});
+
+test('stores each change with its author and without credentials', async () => {
+  const rows = await world.sql.query<{ revision: bigint; author: object; text: string }>(
+    `SELECT revision, concat(before, after) AS text, jsonb_build_object('actor', actor, 'origin',
+            jsonb_build_object('client', client, 'agent', agent, 'requestId', request_id)) AS author
+       FROM changes ORDER BY revision`,
   );
   const [state] = await world.sql.query<{ revision: bigint }>('SELECT revision FROM catalog_state');
   expect(rows.map((row) => row.revision)).toEqual(rows.map((_row, index) => BigInt(index + 1)));
   expect(rows.at(-1)?.revision).toBe(state?.revision);
-  expect(new Set(rows.map((row) => row.actor))).toEqual(new Set([ACTOR]));
+  for (const { author } of rows)
+    expect(author).toEqual({ ...AUTHOR, origin: { ...AUTHOR.origin, requestId: expect.any(String) } });
   expect(rows.filter((row) => row.text.includes('v2.') || row.text.includes('sealed'))).toEqual([]);
 });
 

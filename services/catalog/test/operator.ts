@@ -20,7 +20,7 @@ import {
   catalogSourceHealth,
   type BodyOf,
 } from '@gateway/contracts/messages';
-import { ACTOR, modelSpec, providerSpec, sourceSpec } from './specs.js';
+import { AUTHOR, modelSpec, providerSpec, sourceSpec } from './specs.js';
 
 type ApplyObject = BodyOf<typeof catalogApply>['objects'][number];
 interface Page {
@@ -36,19 +36,19 @@ export function operatorOn(bus: Bus) {
       bus.request(catalogPutProvider, {
         id,
         spec: providerSpec(more),
-        actor: ACTOR,
+        author: AUTHOR,
         ...(sealedCredential === undefined ? {} : { sealedCredential }),
       }),
-    putModel: (id: string, more = {}) => bus.request(catalogPutModel, { id, spec: modelSpec(more), actor: ACTOR }),
+    putModel: (id: string, more = {}) => bus.request(catalogPutModel, { id, spec: modelSpec(more), author: AUTHOR }),
     putSource: (id: string, more = {}, sealedCredential?: string | null) =>
       bus.request(catalogPutSource, {
         id,
         spec: sourceSpec(more),
-        actor: ACTOR,
+        author: AUTHOR,
         ...(sealedCredential === undefined ? {} : { sealedCredential }),
       }),
     getProvider: (id: string) => bus.request(catalogGetProvider, { id }),
-    putAlias: (id: string, modelId: string) => bus.request(catalogPutAlias, { id, spec: { modelId }, actor: ACTOR }),
+    putAlias: (id: string, modelId: string) => bus.request(catalogPutAlias, { id, spec: { modelId }, author: AUTHOR }),
     getAlias: (id: string) => bus.request(catalogGetAlias, { id }),
     listAliases: (of: Page = {}) => bus.request(catalogListAliases, page(of)),
     getModel: (id: string) => bus.request(catalogGetModel, { id }),
@@ -59,9 +59,9 @@ export function operatorOn(bus: Bus) {
     listSources: (of: Page & { model?: string | null } = {}) =>
       bus.request(catalogListSources, { model: of.model ?? null, ...page(of) }),
     remove: (kind: 'provider' | 'model' | 'source' | 'alias', id: string) =>
-      bus.request(catalogDelete, { kind, id, actor: ACTOR }),
+      bus.request(catalogDelete, { kind, id, author: AUTHOR }),
     apply: (objects: ApplyObject[], { prune = false, dryRun = false } = {}) =>
-      bus.request(catalogApply, { objects, prune, dryRun, actor: ACTOR }),
+      bus.request(catalogApply, { objects, prune, dryRun, author: AUTHOR }),
     audit: (of: Page & { object?: string | null } = {}) =>
       bus.request(catalogAudit, { object: of.object ?? null, ...page(of) }),
     sourceHealth: (of: Page = {}) => bus.request(catalogSourceHealth, page(of)),

@@ -1,6 +1,10 @@
 import type { BodyOf, catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
 
-export const ACTOR = 'operator:test';
+/** Author of the commands of tests. */
+export const AUTHOR = {
+  actor: 'operator:test',
+  origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
+} as const;
 
 type ProviderSpec = BodyOf<typeof catalogPutProvider>['spec'];
 type ModelSpec = BodyOf<typeof catalogPutModel>['spec'];

@@ -18,7 +18,11 @@ import { saveSecrets } from '../secrets.js';
 import { firstModel, type DemoModelNow } from './first-model.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
-const ACTOR = 'local-start';
+/** The demo's data comes over the bus, without a request. */
+const AUTHOR = {
+  actor: 'local-start',
+  origin: { client: '127.0.0.1', agent: 'local-start', requestId: 'local-start' },
+} as const;
 const DEMO_CREDIT_USD = '25.00';
 export const DEMO_EMAIL = 'demo@example.com';
 const USUAL_MODEL = 'openai/gpt-4o-mini';
@@ -90,7 +94,7 @@ async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
     ...DEMO_MODELS.map(({ id, spec }) => ({ kind: 'model' as const, id, spec })),
     ...sources,
   ];
-  accepted(await bus.request(catalogApply, { objects, prune: false, dryRun: false, actor: ACTOR }));
+  accepted(await bus.request(catalogApply, { objects, prune: false, dryRun: false, author: AUTHOR }));
 }
 
 /**
@@ -104,7 +108,7 @@ async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: strin
   for (const { id, spec } of demoSources(system)) {
     const answer = await bus.request(catalogGetSource, { id });
     if ('refused' in answer || !last.includes(answer.source.baseUrl)) continue;
-    accepted(await bus.request(catalogPutSource, { id, spec, actor: ACTOR }));
+    accepted(await bus.request(catalogPutSource, { id, spec, author: AUTHOR }));
   }
   saveSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
 }
@@ -183,7 +187,7 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
         reason: 'Demo credit',
         reference: `demo-credit-${account.id}`,
       },
-      actor: ACTOR,
+      author: AUTHOR,
     }),
   );
   const secret = makeSecret(DEFAULT_KEY_PREFIX);
@@ -193,7 +197,7 @@ async function seedAccount(bus: Bus, pepper: string): Promise<string> {
       spec: { name: 'Demo key' },
       digest: digestOfSecret(secret, pepper),
       maskedSecret: maskSecret(secret),
-      actor: ACTOR,
+      author: AUTHOR,
     }),
   );
   return secret;

@@ -386,6 +386,8 @@ test('named operators: roles, and a deleted one is refused at once; the audit sa
     'operator:root put_member',
     `operator:${name} create_account`,
   ]);
+  for (const { origin } of entries) expect(origin).toMatchObject({ client: '127.0.0.1', agent: expect.any(String) });
+  expect(new Set(entries.map(({ origin }) => origin?.requestId)).size).toBe(entries.length);
   expect(JSON.stringify(entries)).not.toContain(key.secret?.slice(-40));
   expect((await operator.request('DELETE', `/operators/${made.id}`)).status).toBe(204);
   expect(codeOf(await own.request('GET', '/accounts'))).toBe('401 invalid_operator_token');

@@ -21,6 +21,23 @@ export const requestOrigin = z.object({
 });
 export type RequestOrigin = z.infer<typeof requestOrigin>;
 
+/**
+ * Who sends a command and where the request came from: a field of every command, written into its
+ * audit entry.
+ */
+export const commandAuthor = z.object({
+  /** `operator:<name>`, `user:<id>`; `stranger`: not known. */
+  actor: z.string().min(1).max(200),
+  origin: requestOrigin,
+});
+export type CommandAuthor = z.infer<typeof commandAuthor>;
+
+/** Author of an audit entry. `origin` is null where a service acts by itself, without a request. */
+export interface EntryAuthor {
+  readonly actor: string;
+  readonly origin: RequestOrigin | null;
+}
+
 /** Too many attempts from this client, on this address, or of this account. */
 export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeconds: z.int().min(1).max(86_400) });
 
@@ -35,12 +52,10 @@ export type NotedChange = (typeof NOTED_CHANGES)[number];
 export type RefusedAction = (typeof REFUSED_ACTIONS)[number];
 
 const about = {
-  /** `operator:<name>`, `user:<id>`; `stranger`: who it was is not known. */
-  actor: z.string().min(1).max(200),
+  /** Of counted attempts: the author of the first. */
+  ...commandAuthor.shape,
   account: objectId.nullable(),
   objectId: z.string().min(1).max(200),
-  /** Of counted attempts: of the first. */
-  origin: requestOrigin,
 };
 
 /**

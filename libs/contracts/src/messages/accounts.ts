@@ -15,13 +15,11 @@ import {
   operatorView,
   PAGE_LIMIT_MAX,
 } from '../operator/index.js';
-import { throttled } from './access.js';
+import { commandAuthor, throttled } from './access.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { accountRecord, keyRecord, memberRecord, UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import { commandId, count, digest, digests, epochMs, objectId } from './scalars.js';
-
-const actor = z.string().min(1).max(200);
 
 /**
  * Account, key and member of the key, read in one snapshot (docs/protocol.md#r11). `key` null: no
@@ -102,7 +100,7 @@ export const accountsCreateAccount = request({
   ...management,
   name: 'accounts.create-account',
   subject: 'accounts.create-account',
-  body: z.object({ spec: accountCreate, actor, command }),
+  body: z.object({ spec: accountCreate, author: commandAuthor, command }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
@@ -130,7 +128,7 @@ export const accountsSetAccountState = request({
   ...management,
   name: 'accounts.set-account-state',
   subject: 'accounts.set-account-state',
-  body: z.object({ account: objectId, verb: z.enum(['suspend', 'reinstate']), actor }),
+  body: z.object({ account: objectId, verb: z.enum(['suspend', 'reinstate']), author: commandAuthor }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
@@ -144,7 +142,7 @@ export const accountsCloseAccount = request({
   name: 'accounts.close-account',
   subject: 'accounts.close-account',
   timeoutMs: 20_000,
-  body: z.object({ account: objectId, actor }),
+  body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
@@ -152,7 +150,7 @@ export const accountsCreateMember = request({
   ...management,
   name: 'accounts.create-member',
   subject: 'accounts.create-member',
-  body: z.object({ account: objectId, spec: memberCreate, actor, command }),
+  body: z.object({ account: objectId, spec: memberCreate, author: commandAuthor, command }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
 
@@ -164,7 +162,7 @@ export const accountsInviteMember = request({
   ...management,
   name: 'accounts.invite-member',
   subject: 'accounts.invite-member',
-  body: z.object({ account: objectId, spec: memberCreate.omit({ emailVerified: true }), actor }),
+  body: z.object({ account: objectId, spec: memberCreate.omit({ emailVerified: true }), author: commandAuthor }),
   answer: z.union([z.object({ member: memberView }), throttled, managementRefusal]),
 });
 
@@ -192,7 +190,7 @@ export const accountsPutMember = request({
     account: objectId,
     member: objectId,
     spec: memberPut,
-    actor,
+    author: commandAuthor,
     /** Permissions that the sender does not have; a change that needs one is refused. */
     lacks: z.array(z.enum(MEMBER_RIGHTS)).optional(),
   }),
@@ -204,7 +202,7 @@ export const accountsDeleteMember = request({
   ...management,
   name: 'accounts.delete-member',
   subject: 'accounts.delete-member',
-  body: z.object({ account: objectId, member: objectId, actor }),
+  body: z.object({ account: objectId, member: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
@@ -218,7 +216,7 @@ export const accountsCreateKey = request({
   ...management,
   name: 'accounts.create-key',
   subject: 'accounts.create-key',
-  body: z.object({ account: objectId, spec: keyCreate, ...newSecret, actor, command }),
+  body: z.object({ account: objectId, spec: keyCreate, ...newSecret, author: commandAuthor, command }),
   answer: z.union([z.object({ key: keyView, repeated: z.boolean() }), managementRefusal]),
 });
 
@@ -231,7 +229,7 @@ export const accountsRotateKey = request({
   ...management,
   name: 'accounts.rotate-key',
   subject: 'accounts.rotate-key',
-  body: z.object({ key: objectId, ...newSecret, actor, command }),
+  body: z.object({ key: objectId, ...newSecret, author: commandAuthor, command }),
   // Absent: a service of the release before, which refuses what is not in force.
   answer: z.union([
     z.object({ key: keyView, repeated: z.boolean(), inForce: z.boolean().default(true) }),
@@ -244,7 +242,7 @@ export const accountsSetKeyState = request({
   ...management,
   name: 'accounts.set-key-state',
   subject: 'accounts.set-key-state',
-  body: z.object({ key: objectId, verb: z.enum(['revoke', 'suspend', 'reinstate']), actor }),
+  body: z.object({ key: objectId, verb: z.enum(['revoke', 'suspend', 'reinstate']), author: commandAuthor }),
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
 });
 
@@ -306,7 +304,7 @@ export const accountsEnsurePlaygroundKey = request({
   version: 2,
   name: 'accounts.ensure-playground-key',
   subject: 'accounts.ensure-playground-key',
-  body: z.object({ account: objectId, member: objectId, digest, actor }),
+  body: z.object({ account: objectId, member: objectId, digest, author: commandAuthor }),
   answer: z.union([z.object({ key: objectId }), managementRefusal]),
 });
 
@@ -341,7 +339,7 @@ export const accountsCreateOperator = request({
   ...management,
   name: 'accounts.create-operator',
   subject: 'accounts.create-operator',
-  body: z.object({ spec: operatorCreate, digest, actor, command }),
+  body: z.object({ spec: operatorCreate, digest, author: commandAuthor, command }),
   answer: z.union([z.object({ operator: operatorView, repeated: z.boolean() }), managementRefusal]),
 });
 
@@ -357,7 +355,7 @@ export const accountsDeleteOperator = request({
   ...management,
   name: 'accounts.delete-operator',
   subject: 'accounts.delete-operator',
-  body: z.object({ operator: objectId, actor }),
+  body: z.object({ operator: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 

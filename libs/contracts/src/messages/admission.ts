@@ -18,6 +18,7 @@ import {
   windowType,
   windowUnit,
 } from './call.js';
+import { commandAuthor } from './access.js';
 import { request } from './message.js';
 import {
   bucket,
@@ -336,7 +337,7 @@ export const admissionReleaseSlot = request({
   name: 'admission.release-slot',
   subject: 'admission.release-slot',
   timeoutMs: 5_000,
-  body: z.object({ requestId, actor: z.string().min(1).max(200) }),
+  body: z.object({ requestId, author: commandAuthor }),
   answer: z.union([z.object({ released: z.literal(true), account: objectId }), managementRefusal]),
 });
 

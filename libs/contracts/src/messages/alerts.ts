@@ -10,6 +10,7 @@ import {
   webhookSpec,
   webhookView,
 } from '../operator/index.js';
+import { commandAuthor } from './access.js';
 import { managementBy } from './management.js';
 import { request } from './message.js';
 import { commandId, count, epochMs, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
@@ -76,7 +77,6 @@ export const billingApplyCaps = request({
 });
 
 const management = managementBy('billing');
-const actor = z.string().min(1).max(200);
 const page = { account: objectId, cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /** To GATEWAY_WEBHOOK_PUBLIC_KEY with the context `webhook:<account>`. */
@@ -96,7 +96,7 @@ export const billingPutWebhook = request({
   ...management,
   name: 'billing.put-webhook',
   subject: 'billing.put-webhook',
-  body: z.object({ account: objectId, spec: webhookSpec, sealedSecret, actor }),
+  body: z.object({ account: objectId, spec: webhookSpec, sealedSecret, author: commandAuthor }),
   answer: z.union([
     z.object({ change: z.enum(['created', 'changed', 'unchanged']), webhook: webhookView }),
     managementRefusal,
@@ -116,7 +116,7 @@ export const billingDeleteWebhook = request({
   ...management,
   name: 'billing.delete-webhook',
   subject: 'billing.delete-webhook',
-  body: z.object({ account: objectId, actor }),
+  body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
@@ -127,7 +127,7 @@ export const billingRotateWebhookSecret = request({
   ...management,
   name: 'billing.rotate-webhook-secret',
   subject: 'billing.rotate-webhook-secret',
-  body: z.object({ account: objectId, sealedSecret, actor, command: commandId.optional() }),
+  body: z.object({ account: objectId, sealedSecret, author: commandAuthor, command: commandId.optional() }),
   answer: z.union([z.object({ webhook: webhookView, repeated: z.boolean() }), managementRefusal]),
 });
 

@@ -23,6 +23,7 @@ import {
   walletEntryCreated,
   walletView,
 } from '../operator/index.js';
+import { commandAuthor } from './access.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
@@ -142,7 +143,6 @@ export const billingFunding = request({
 });
 
 const management = managementBy('billing');
-const actor = z.string().min(1).max(200);
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 
@@ -154,7 +154,7 @@ export const billingAddWalletEntry = request({
   ...management,
   name: 'billing.add-wallet-entry',
   subject: 'billing.add-wallet-entry',
-  body: z.object({ account: objectId, spec: walletEntryCreate, actor }),
+  body: z.object({ account: objectId, spec: walletEntryCreate, author: commandAuthor }),
   answer: z.union([walletEntryCreated, managementRefusal]),
 });
 
@@ -312,8 +312,24 @@ export const billingCloseAccount = request({
   name: 'billing.close-account',
   subject: 'billing.close-account',
   sentBy: ['accounts'],
-  body: z.object({ account: objectId, actor }),
+  body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ closed: z.literal(true) }), managementRefusal]),
+});
+
+/** People in one message. */
+export const ERASED_PEOPLE_MAX = 100;
+
+/**
+ * Erases networks and user agents from the audit entries of people whose last account was closed.
+ * Repeating it changes nothing.
+ */
+export const billingEraseOrigins = request({
+  ...management,
+  name: 'billing.erase-origins',
+  subject: 'billing.erase-origins',
+  sentBy: ['accounts'],
+  body: z.object({ people: z.array(objectId).min(1).max(ERASED_PEOPLE_MAX) }),
+  answer: z.object({ entriesErased: count }),
 });
 
 /**
@@ -324,7 +340,7 @@ export const billingPutLimits = request({
   ...management,
   name: 'billing.put-limits',
   subject: 'billing.put-limits',
-  body: z.object({ account: objectId, spec: limitsSpec, actor }),
+  body: z.object({ account: objectId, spec: limitsSpec, author: commandAuthor }),
   answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
 });
 
@@ -333,7 +349,7 @@ export const billingPutPlan = request({
   ...management,
   name: 'billing.put-plan',
   subject: 'billing.put-plan',
-  body: z.object({ id: objectId, spec: planSpec, actor }),
+  body: z.object({ id: objectId, spec: planSpec, author: commandAuthor }),
   answer: z.union([
     z.object({ change: z.enum(['created', 'changed', 'unchanged']), plan: planView }),
     managementRefusal,
@@ -364,7 +380,7 @@ export const billingDeletePlan = request({
   ...management,
   name: 'billing.delete-plan',
   subject: 'billing.delete-plan',
-  body: z.object({ id: objectId, actor }),
+  body: z.object({ id: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
@@ -378,7 +394,7 @@ export const billingApplyPlans = request({
     plans: z.array(planObject).max(APPLY_OBJECTS_MAX),
     prune: z.boolean(),
     dryRun: z.boolean(),
-    actor,
+    author: commandAuthor,
   }),
   answer: z.union([z.object({ changes: z.array(applyChange), unchanged: count }), managementRefusal]),
 });
@@ -391,7 +407,7 @@ export const billingPutSubscription = request({
   ...management,
   name: 'billing.put-subscription',
   subject: 'billing.put-subscription',
-  body: z.object({ account: objectId, spec: subscriptionSpec, actor }),
+  body: z.object({ account: objectId, spec: subscriptionSpec, author: commandAuthor }),
   answer: z.union([
     z.object({ change: z.enum(['created', 'changed', 'unchanged']), subscription: subscriptionView }),
     managementRefusal,
@@ -411,7 +427,7 @@ export const billingDeleteSubscription = request({
   ...management,
   name: 'billing.delete-subscription',
   subject: 'billing.delete-subscription',
-  body: z.object({ account: objectId, actor }),
+  body: z.object({ account: objectId, author: commandAuthor }),
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 

@@ -27,6 +27,7 @@ import {
   sourceView,
 } from '../operator/index.js';
 import { priceFigures } from './call.js';
+import { commandAuthor } from './access.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import type { ServiceName } from './message.js';
@@ -211,7 +212,6 @@ export const BUCKETS: Readonly<Record<string, BucketOwners>> = {
   [DATABASE_BUCKET.name]: { writtenBy: DATABASE_SERVICES, readBy: DATABASE_SERVICES, lookedUp: true },
 };
 
-const actor = z.string().min(1).max(200);
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**
@@ -226,7 +226,7 @@ export const catalogPutProvider = request({
   ...management,
   name: 'catalog.put-provider',
   subject: 'catalog.put-provider',
-  body: z.object({ id: objectId, spec: providerSpec, sealedCredential, actor }),
+  body: z.object({ id: objectId, spec: providerSpec, sealedCredential, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, provider: providerView }), managementRefusal]),
 });
 
@@ -234,7 +234,7 @@ export const catalogPutModel = request({
   ...management,
   name: 'catalog.put-model',
   subject: 'catalog.put-model',
-  body: z.object({ id: modelId, spec: modelSpec, actor }),
+  body: z.object({ id: modelId, spec: modelSpec, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, model: modelView }), managementRefusal]),
 });
 
@@ -243,7 +243,7 @@ export const catalogPutSource = request({
   ...management,
   name: 'catalog.put-source',
   subject: 'catalog.put-source',
-  body: z.object({ id: objectId, spec: sourceSpec, sealedCredential, actor }),
+  body: z.object({ id: objectId, spec: sourceSpec, sealedCredential, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, source: sourceView }), managementRefusal]),
 });
 
@@ -252,7 +252,7 @@ export const catalogPutAlias = request({
   ...management,
   name: 'catalog.put-alias',
   subject: 'catalog.put-alias',
-  body: z.object({ id: aliasName, spec: aliasSpec, actor }),
+  body: z.object({ id: aliasName, spec: aliasSpec, author: commandAuthor }),
   answer: z.union([z.object({ ...outcome, alias: aliasView }), managementRefusal]),
 });
 
@@ -348,7 +348,7 @@ export const catalogDelete = request({
   body: z.object({
     kind: z.enum(['provider', 'model', 'source', 'alias']),
     id: z.union([objectId, modelId, aliasName]),
-    actor,
+    author: commandAuthor,
   }),
   answer: z.union([z.object({ revision: count, inForce: z.boolean() }), managementRefusal]),
 });
@@ -366,7 +366,7 @@ export const catalogApply = request({
     objects: z.array(catalogObject).max(APPLY_OBJECTS_MAX),
     prune: z.boolean(),
     dryRun: z.boolean(),
-    actor,
+    author: commandAuthor,
   }),
   answer: z.union([
     z.object({ changes: z.array(applyChange), unchanged: count, revision: count, inForce: z.boolean() }),

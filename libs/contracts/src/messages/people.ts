@@ -15,8 +15,6 @@ const people = {
   timeoutMs: 5_000,
 } as const;
 
-/** Where a request comes from; what the audit log has of it may be left out. */
-const from = { client, ...requestOrigin.pick({ agent: true, requestId: true }).partial().shape };
 /** PHC string of a password's hash. The password itself never leaves the dashboard. */
 export const passwordHash = z
   .string()
@@ -45,7 +43,7 @@ export const accountsSignUp = request({
   ...people,
   name: 'accounts.sign-up',
   subject: 'accounts.sign-up',
-  body: z.object({ name: label, email, ...from }),
+  body: z.object({ name: label, email, origin: requestOrigin }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
@@ -81,7 +79,13 @@ export const accountsCreateSession = request({
   ...people,
   name: 'accounts.create-session',
   subject: 'accounts.create-session',
-  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash.optional(), digest, ...from }),
+  body: z.object({
+    user: objectId,
+    comparedHash: passwordHash,
+    newHash: passwordHash.optional(),
+    digest,
+    origin: requestOrigin,
+  }),
   answer: z.object({ session: peopleSession.nullable() }),
 });
 
@@ -103,7 +107,7 @@ export const accountsEndSession = request({
   ...people,
   name: 'accounts.end-session',
   subject: 'accounts.end-session',
-  body: z.object({ digests, everywhere: z.boolean(), ...requestOrigin.partial().shape }),
+  body: z.object({ digests, everywhere: z.boolean(), origin: requestOrigin }),
   answer: z.object({ ended: z.literal(true) }),
 });
 
@@ -112,7 +116,7 @@ export const accountsResendVerification = request({
   ...people,
   name: 'accounts.resend-verification',
   subject: 'accounts.resend-verification',
-  body: z.object({ email, ...from }),
+  body: z.object({ email, origin: requestOrigin }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
@@ -121,7 +125,7 @@ export const accountsRequestReset = request({
   ...people,
   name: 'accounts.request-reset',
   subject: 'accounts.request-reset',
-  body: z.object({ email, ...from }),
+  body: z.object({ email, origin: requestOrigin }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
@@ -146,7 +150,13 @@ export const accountsUseMailToken = request({
   ...people,
   name: 'accounts.use-mail-token',
   subject: 'accounts.use-mail-token',
-  body: z.object({ kind: mailTokenKind, digest: tokenDigest, passwordHash, session: digest.optional(), ...from }),
+  body: z.object({
+    kind: mailTokenKind,
+    digest: tokenDigest,
+    passwordHash,
+    session: digest.optional(),
+    origin: requestOrigin,
+  }),
   answer: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('used'), email: z.string() }),
     tokenInvalid,
@@ -162,7 +172,7 @@ export const accountsChangePassword = request({
   ...people,
   name: 'accounts.change-password',
   subject: 'accounts.change-password',
-  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash, digests, ...from }),
+  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash, digests, origin: requestOrigin }),
   answer: z.object({ changed: z.boolean() }),
 });
 

@@ -47,12 +47,10 @@ export const auditEntryView = z.object({
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
   /**
-   * Where the request came from: the client's network, what the client calls itself, the request's
-   * id. Absent or null: not known.
+   * Where the request came from. `client`: an IPv4 address, or the /64 of an IPv6 address; `agent`:
+   * the user agent. Both are null once they are erased. Null as a whole: a service acted by itself,
+   * without a request.
    */
-  origin: z
-    .object({ client: z.string().nullable(), agent: z.string().nullable(), requestId: z.string().nullable() })
-    .nullable()
-    .optional(),
+  origin: z.object({ client: z.string().nullable(), agent: z.string().nullable(), requestId: z.string() }).nullable(),
 });
 export type AuditEntryView = z.infer<typeof auditEntryView>;

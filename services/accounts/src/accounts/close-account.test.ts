@@ -10,9 +10,10 @@ import {
   accountsPutMember,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail, refused, secretParts } from '../../test/operator-client.js';
+import { accepted, AUTHOR, randomEmail, refused, secretParts } from '../../test/operator-client.js';
 import { expectVersions } from '../../test/versions.js';
 import { KEYS_PER_MESSAGE_MAX } from './close-account.js';
 
@@ -26,7 +27,7 @@ beforeEach(() => {
   world.fund(FUNDED);
 });
 
-const close = (account: string) => world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR });
+const close = (account: string) => world.dashboard.request(accountsCloseAccount, { account, author: AUTHOR });
 const members = async (account: string) =>
   accepted(await world.dashboard.request(accountsListMembers, { account, cursor: null, limit: 200 })).members;
 const keys = async (account: string) =>
@@ -37,7 +38,7 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
   const used = await client.makeKey(account.id);
   const suspended = await client.makeKey(account.id);
   await client.setState(suspended.id, 'suspend');
-  const ensure = { account: account.id, member: account.ownerMemberId, digest: secretParts().digest, actor: ACTOR };
+  const ensure = { account: account.id, member: account.ownerMemberId, digest: secretParts().digest, author: AUTHOR };
   const { key: playground } = accepted(await world.dashboard.request(accountsEnsurePlaygroundKey, ensure));
   // Written by a clock that was ahead.
   const ahead = Date.now() + 60_000;
@@ -60,20 +61,20 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
 
   const [owner] = await members(account.id);
   const after = await Promise.all([
-    world.dashboard.request(accountsSetAccountState, { account: account.id, verb: 'reinstate', actor: ACTOR }),
-    world.dashboard.request(accountsSetAccountState, { account: account.id, verb: 'suspend', actor: ACTOR }),
+    world.dashboard.request(accountsSetAccountState, { account: account.id, verb: 'reinstate', author: AUTHOR }),
+    world.dashboard.request(accountsSetAccountState, { account: account.id, verb: 'suspend', author: AUTHOR }),
     client.putKey(account.id),
     world.dashboard.request(accountsEnsurePlaygroundKey, {
       account: account.id,
       member: account.ownerMemberId,
       digest: secretParts().digest,
-      actor: ACTOR,
+      author: AUTHOR,
     }),
     world.dashboard.request(accountsPutMember, {
       account: account.id,
       member: owner?.id ?? '',
       spec: { email: randomEmail(), role: 'owner', emailVerified: true },
-      actor: ACTOR,
+      author: AUTHOR,
     }),
   ]);
   expect(after).toEqual(after.map(() => refused('state_conflict')));
@@ -84,7 +85,7 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
 test('nothing that names a person is left of it, and the log keeps what happened', async () => {
   const email = randomEmail();
   const spec = { name: 'Ada Lovelace', email, emailVerified: true, type: 'team' as const };
-  const account = accepted(await world.dashboard.request(accountsCreateAccount, { spec, actor: ACTOR })).account;
+  const account = accepted(await world.dashboard.request(accountsCreateAccount, { spec, author: AUTHOR })).account;
   const member = await client.makeMember(account.id);
   await client.makeKey(account.id, { name: "Ada's laptop" });
   const before = await client.audit({ account: account.id });
@@ -101,7 +102,7 @@ test('nothing that names a person is left of it, and the log keeps what happened
   const [closing, ...kept] = await client.audit({ account: account.id });
   expect(closing).toMatchObject({
     action: 'close_account',
-    actor: ACTOR,
+    ...AUTHOR,
     before: { state: 'active' },
     after: { state: 'closed', keysRevoked: 1, auditEntriesErased: 3 },
   });
@@ -127,8 +128,15 @@ test('who belongs to another account keeps the address there', async () => {
   const answer = accepted(await close(going.id)).account;
   expect(answer.email).toMatch(/^erased:usr_/);
   expect((await members(going.id))[0]).toMatchObject({ id: going.ownerMemberId, email: answer.email });
+  const userOf = async (address: string) =>
+    (await world.sql.query<{ id: string }>('SELECT id FROM users WHERE email = $1', [address]))[0]?.id;
+  const people = [await userOf(email), await userOf(staying.email)];
+  const replacement = answer.email.replace('erased:', '');
+  await until('billing was asked to erase origins', () => world.erased.includes(replacement));
+  expect(world.erased).not.toContain(people[0]);
   expect((await members(staying.id)).map((one) => one.email).sort()).toEqual([email, staying.email].sort());
   await close(staying.id);
+  await until('billing erases their origins too', () => people.every((person) => world.erased.includes(person ?? '')));
   expect(await world.sql.query('SELECT FROM users WHERE email = ANY ($1)', [[email, staying.email]])).toEqual([]);
 });
 

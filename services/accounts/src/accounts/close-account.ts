@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
 import { type ApiKey, nextVersion } from '../base/rules.js';
@@ -14,7 +15,7 @@ export interface CloseAccountDeps {
 }
 export interface CloseAccount {
   readonly account: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 interface Answer {
   account: AccountView;
@@ -34,12 +35,12 @@ export async function closeAccount(
   request: CloseAccount,
 ): Promise<Answer | ManagementRefusal> {
   if (!(await store.account(request.account))) return refuse('not_found', 'there is no such account');
-  const closed = await billing.closeAccount(request.account, request.actor);
+  const closed = await billing.closeAccount(request.account, request.author);
   if (isRefusal(closed)) return closed;
   return answerInForce(inForce, await store.change((tx) => close(tx, request, nowMs())));
 }
 
-async function close(tx: AccountTx, { account: id, actor }: CloseAccount, now: number): Promise<Changed<Answer>> {
+async function close(tx: AccountTx, { account: id, author }: CloseAccount, now: number): Promise<Changed<Answer>> {
   const account = await tx.lockAccount(id);
   if (!account) throw new Error('an account is gone');
   if (account.state === 'closed') return changed(tx, id);
@@ -47,8 +48,9 @@ async function close(tx: AccountTx, { account: id, actor }: CloseAccount, now: n
   await tx.updateAccount(next);
   const keys = await tx.revokeKeys(id, now);
   const entriesErased = await tx.eraseClosedAccount(id);
+  await tx.publishErasure(id);
   await tx.audit({
-    actor,
+    author,
     action: 'close_account',
     account: id,
     objectId: id,

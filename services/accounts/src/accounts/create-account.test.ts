@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
+import { AUTHOR } from '../../test/operator-client.js';
 import { createAccount } from './create-account.js';
 
 test('a team account is refused where teams are off, before anything is written', async () => {
   const store = { change: () => Promise.reject(new Error('the store was asked')) };
   const deps = { store, makeId: () => 'none', teamsEnabled: false };
   const spec = { name: 'A team', email: 'team@example.com', emailVerified: true, type: 'team' as const };
-  expect(await createAccount(deps, { spec, actor: 'test' })).toMatchObject({
+  expect(await createAccount(deps, { spec, author: AUTHOR })).toMatchObject({
     refused: { code: 'invalid_request', param: 'type' },
   });
-  await expect(createAccount(deps, { spec: { ...spec, type: 'personal' }, actor: 'test' })).rejects.toThrow('asked');
+  await expect(createAccount(deps, { spec: { ...spec, type: 'personal' }, author: AUTHOR })).rejects.toThrow('asked');
 });

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type AccountCreate, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toAccountView } from './rules.js';
 import type { AccountStore } from './store.js';
@@ -10,7 +11,7 @@ export interface CreateAccountDeps {
 }
 export interface CreateAccount {
   readonly spec: AccountCreate;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly command?: string | undefined;
 }
 
@@ -20,7 +21,7 @@ export interface CreateAccount {
  */
 export async function createAccount(
   { store, makeId, teamsEnabled }: CreateAccountDeps,
-  { spec, actor, command }: CreateAccount,
+  { spec, author, command }: CreateAccount,
 ): Promise<{ account: AccountView } | ManagementRefusal> {
   if (spec.type === 'team' && !teamsEnabled)
     return refuse('invalid_request', 'team accounts are not enabled on this deployment', 'type');
@@ -43,7 +44,7 @@ export async function createAccount(
       command: null,
     });
     const after = toAccountView({ account, owner, user });
-    await tx.audit({ actor, action: 'create_account', account: id, objectId: id, before: null, after });
+    await tx.audit({ author, action: 'create_account', account: id, objectId: id, before: null, after });
     return after;
   });
   return { account: view };

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
 import { withAccountState, type AccountVerb, toAccountRecord, toAccountView } from './rules.js';
@@ -12,7 +13,7 @@ export interface ChangeAccountDeps {
 export interface SetAccountState {
   readonly account: string;
   readonly verb: AccountVerb;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 interface Answer {
   account: AccountView;
@@ -31,7 +32,7 @@ export async function setAccountState(
 
 async function setState(
   tx: AccountTx,
-  { account: id, verb, actor }: SetAccountState,
+  { account: id, verb, author }: SetAccountState,
   nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const account = await tx.lockAccount(id);
@@ -44,7 +45,7 @@ async function setState(
   const after = view(next);
   if (next !== account) {
     await tx.updateAccount(next);
-    await tx.audit({ actor, action: `${verb}_account`, account: id, objectId: id, before: view(account), after });
+    await tx.audit({ author, action: `${verb}_account`, account: id, objectId: id, before: view(account), after });
     await tx.publishChange(id, next, { accounts: [toAccountRecord(next)] });
   }
   return { account: id, object: next, answer: { account: after } };

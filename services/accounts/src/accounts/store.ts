@@ -1,6 +1,6 @@
-import type { accountsUnchanged, ReceivedOf } from '@gateway/contracts/messages';
-import type { Tx } from '@gateway/postgres';
-import type { Account, ApiKey, OwnedAccount } from '../base/rules.js';
+import { ERASED_PEOPLE_MAX, type accountsUnchanged, type ReceivedOf } from '@gateway/contracts/messages';
+import { enqueue, type Tx } from '@gateway/postgres';
+import { ERASURE_TOPIC, type Account, type ApiKey, type OwnedAccount } from '../base/rules.js';
 import {
   accountFromRow,
   LOADED_ACCOUNT,
@@ -12,7 +12,7 @@ import {
   type JoinedRow,
   type LoadedAccount,
 } from '../base/sql.js';
-import type { BaseReads, Changes } from '../base/store.js';
+import { BILLING_OUTBOX, type BaseReads, type Changes } from '../base/store.js';
 import type { PeopleTx } from '../people/store.js';
 
 /** The queries of a change of accounts. */
@@ -119,6 +119,17 @@ export function createAccountWrites(tx: Tx) {
     async eraseClosedAccount(id: string): Promise<number> {
       const text = 'SELECT erase_closed_account($1) AS entries';
       return Number((await written(tx.one<{ entries: bigint }>(text, [id]))).entries);
+    },
+    /**
+     * After {@link eraseClosedAccount}: billing erases the origins of the same people after the
+     * commit. Members who belong to other accounts have been replaced by users without entries.
+     */
+    async publishErasure(id: string): Promise<void> {
+      const rows = await tx.query<{ user_id: string }>('SELECT DISTINCT user_id FROM members WHERE account = $1', [id]);
+      for (let at = 0; at < rows.length; at += ERASED_PEOPLE_MAX) {
+        const people = rows.slice(at, at + ERASED_PEOPLE_MAX).map((row) => row.user_id);
+        await enqueue(tx, { topic: ERASURE_TOPIC, key: id, body: { people } }, BILLING_OUTBOX);
+      }
     },
   };
 }

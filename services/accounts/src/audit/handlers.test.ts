@@ -1,13 +1,29 @@
 import { expect, test } from '@jest/globals';
 import {
   accountsAudit,
+  accountsCloseAccount,
+  accountsCreateAccount,
+  accountsCreateKey,
+  accountsCreateMember,
+  accountsCreateOperator,
+  accountsDeleteMember,
+  accountsDeleteOperator,
   accountsEndSession,
+  accountsEnsurePlaygroundKey,
+  accountsInviteMember,
   accountsNoteAccess,
+  accountsPutMember,
   accountsRequestReset,
+  accountsRotateKey,
+  accountsSetAccountState,
+  accountsSetKeyState,
+  MESSAGES,
+  type RequestMessage,
 } from '@gateway/contracts/messages';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { accepted, randomEmail } from '../../test/operator-client.js';
+import { accepted, randomEmail, secretParts } from '../../test/operator-client.js';
 import { startPeopleWorld } from '../../test/people-client.js';
+import type { z } from 'zod';
 import { createCleanupStore } from '../cleanup/store.js';
 
 const world = duringTests(() => startPeopleWorld('access-mails'));
@@ -41,15 +57,56 @@ test('what was noted is listed by its kind, with where it came from', async () =
   expect((await list({ kind: 'change' })).filter(({ action }) => action.includes('sign_in'))).toEqual([]);
 });
 
+test('every command writes its actor and origin into the log', async () => {
+  const { client, dashboard } = world;
+  const account = await client.makeAccount({ type: 'team' });
+  const [key, member] = [await client.makeKey(account.id), await client.makeMember(account.id)];
+  const digest = () => secretParts().digest;
+  const operator = { name: 'ann-of-origins', role: 'readonly' as const };
+  const commands: readonly (readonly [RequestMessage<z.ZodType, z.ZodType>, object])[] = [
+    [accountsCreateAccount, { spec: { name: 'B', email: randomEmail(), emailVerified: true, type: 'team' } }],
+    [accountsCreateMember, { account: account.id, spec: { email: randomEmail(), emailVerified: true } }],
+    [accountsInviteMember, { account: account.id, spec: { email: randomEmail() } }],
+    [accountsPutMember, { account: account.id, member: member.id, spec: { email: member.email, role: 'admin' } }],
+    [accountsEnsurePlaygroundKey, { account: account.id, member: member.id, digest: digest() }],
+    [accountsDeleteMember, { account: account.id, member: member.id }],
+    [accountsCreateKey, { account: account.id, spec: { name: 'k' }, ...secretParts() }],
+    [accountsRotateKey, { key: key.id, ...secretParts() }],
+    [accountsSetKeyState, { key: key.id, verb: 'revoke' }],
+    [accountsSetAccountState, { account: account.id, verb: 'suspend' }],
+    [accountsCloseAccount, { account: account.id }],
+    [accountsCreateOperator, { spec: operator, digest: digest() }],
+    [accountsDeleteOperator, {}],
+  ];
+  const known = MESSAGES.filter(
+    (one) => one.servedBy.includes('accounts') && 'author' in (one.body as z.ZodObject).shape,
+  );
+  expect(commands.map(([{ name }]) => name).sort()).toEqual(known.map(({ name }) => name).sort());
+  let made: unknown;
+  for (const [message, body] of commands) {
+    const author = { actor: 'operator:ann', origin: { ...origin, requestId: message.name } };
+    const named = message === accountsDeleteOperator ? { operator: made } : body;
+    const answer = accepted((await dashboard.request(message, { ...named, author })) as object);
+    if ('operator' in answer) made = (answer.operator as { id: string }).id;
+    const rows = await world.sql.query('SELECT DISTINCT actor, client, agent FROM audit_log WHERE request_id = $1', [
+      message.name,
+    ]);
+    expect([message.name, rows]).toEqual([
+      message.name,
+      [{ actor: author.actor, client: origin.client, agent: origin.agent }],
+    ]);
+  }
+});
+
 test('signing in, signing out, and mails that somebody asked for, say where they came from', async () => {
   const email = await people.verifiedPerson('right');
   const session = await people.signIn(email, 'right', '192.0.2.8');
   const user = session?.user.id ?? '';
-  await world.dashboard.request(accountsRequestReset, { email, ...origin });
+  await world.dashboard.request(accountsRequestReset, { email, origin });
   await people.mailTo(email, 'new password');
   const unknown = randomEmail();
-  await world.dashboard.request(accountsRequestReset, { email: unknown, ...origin });
-  const end = { digests: [session?.digest ?? ''], everywhere: false, ...origin };
+  await world.dashboard.request(accountsRequestReset, { email: unknown, origin });
+  const end = { digests: [session?.digest ?? ''], everywhere: false, origin };
   await world.dashboard.request(accountsEndSession, end);
   await world.dashboard.request(accountsEndSession, end);
   const entries = await list({ object: user });

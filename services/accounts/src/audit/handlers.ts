@@ -42,7 +42,7 @@ export async function recordAccess(
     for (const entry of entries) {
       const { kind, actor, action, account, objectId, origin } = entry;
       const after = entry.kind === 'refused' ? { attempts: entry.attempts, since: timeText(entry.since) } : null;
-      await tx.audit({ kind, actor, action, account, objectId, origin, before: null, after });
+      await tx.audit({ kind, author: { actor, origin }, action, account, objectId, before: null, after });
     }
   });
   return { noted: true };

@@ -67,6 +67,6 @@ function viewOf(row: AuditRow): AuditEntryView {
     objectId: row.object_id,
     before: row.before,
     after: row.after,
-    origin: client === null && agent === null && requestId === null ? null : { client, agent, requestId },
+    origin: requestId === null ? null : { client, agent, requestId },
   };
 }

@@ -1,7 +1,13 @@
 import { BusFault, type Bus } from '@gateway/bus';
-import { billingApplyCaps, billingCloseAccount, billingFunding } from '@gateway/contracts/messages';
+import {
+  billingApplyCaps,
+  billingCloseAccount,
+  billingEraseOrigins,
+  billingFunding,
+  type CommandAuthor,
+} from '@gateway/contracts/messages';
 import type { ManagementRefusal } from '@gateway/contracts/operator';
-import type { Funding } from './rules.js';
+import { ERASURE_TOPIC, type Funding } from './rules.js';
 
 export type BillingClient = ReturnType<typeof createBillingClient>;
 
@@ -19,14 +25,15 @@ export function createBillingClient(bus: Bus) {
       };
     },
     /** Ends an account's subscription, unless its wallet is not zero. */
-    closeAccount: (account: string, actor: string): Promise<{ readonly closed: true } | ManagementRefusal> =>
-      bus.request(billingCloseAccount, { account, actor }).catch(unanswered('closing')),
+    closeAccount: (account: string, author: CommandAuthor): Promise<{ readonly closed: true } | ManagementRefusal> =>
+      bus.request(billingCloseAccount, { account, author }).catch(unanswered('closing')),
     /**
-     * Sends billing caps of keys and members out of an outbox row, for alerts. Throws until billing
-     * has them.
+     * Sends billing an outbox row: caps of keys and members for alerts, or people whose origins to
+     * erase. Throws until billing has confirmed it.
      */
-    async deliverCaps(row: { readonly body: unknown }): Promise<void> {
-      await bus.request(billingApplyCaps, billingApplyCaps.body.parse(row.body));
+    async deliver({ topic, body }: { readonly topic: string; readonly body: unknown }): Promise<void> {
+      if (topic === ERASURE_TOPIC) await bus.request(billingEraseOrigins, billingEraseOrigins.body.parse(body));
+      else await bus.request(billingApplyCaps, billingApplyCaps.body.parse(body));
     },
   };
 }

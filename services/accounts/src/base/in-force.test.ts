@@ -17,7 +17,7 @@ import type { RunningService } from '@gateway/service-kit';
 import { silentLog, until } from '@gateway/testkit';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
+import { accepted, AUTHOR, refused, secretParts } from '../../test/operator-client.js';
 import { expectVersions } from '../../test/versions.js';
 
 /**
@@ -55,13 +55,13 @@ async function impatiently(work: () => Promise<void>): Promise<void> {
 
 const find = async (digest: string) => (await admissionBus.request(accountsFind, { digests: [digest] })).found;
 const setAccount = (account: string, verb: 'suspend' | 'reinstate') =>
-  world.dashboard.request(accountsSetAccountState, { account, verb, actor: ACTOR });
+  world.dashboard.request(accountsSetAccountState, { account, verb, author: AUTHOR });
 const putMember = (account: string, member: string, spec: object) =>
   world.dashboard.request(accountsPutMember, {
     account,
     member,
     spec: { email: 'nobody@example.com', role: 'member', ...spec },
-    actor: ACTOR,
+    author: AUTHOR,
   });
 
 test('a rotated key keeps all but its secret, and admission has the new digest with the answer', async () => {
@@ -205,7 +205,7 @@ test("a member's cap is in force with the answer; the role alone tells admission
 });
 
 const ensurePlayground = (account: string, member: string, digest: string) =>
-  world.dashboard.request(accountsEnsurePlaygroundKey, { account, member, digest, actor: ACTOR });
+  world.dashboard.request(accountsEnsurePlaygroundKey, { account, member, digest, author: AUTHOR });
 
 test('a playground key is made once for each member, given another digest in place, and nobody sees or counts it', async () => {
   const account = await client.makeAccount({ type: 'team' });
@@ -249,7 +249,7 @@ test("a member who leaves loses the playground key, which keeps nobody from leav
   const { key } = accepted(await ensurePlayground(account.id, member.id, digest));
   const { key: ofOwner } = accepted(await ensurePlayground(account.id, account.ownerMemberId, secretParts().digest));
   const leave = () =>
-    world.dashboard.request(accountsDeleteMember, { account: account.id, member: member.id, actor: ACTOR });
+    world.dashboard.request(accountsDeleteMember, { account: account.id, member: member.id, author: AUTHOR });
   expect(await leave()).toEqual({ deleted: true });
   await until('admission has it', () => world.admission.key(key)?.state === 'revoked');
   expect(await ensurePlayground(account.id, member.id, digest)).toEqual(refused('not_found'));
@@ -257,7 +257,7 @@ test("a member who leaves loses the playground key, which keeps nobody from leav
     key: { state: 'active' },
   });
   expect(await client.audit({ object: key })).toMatchObject([
-    { action: 'revoke_playground_key', actor: ACTOR, after: { state: 'revoked', memberId: member.id } },
+    { action: 'revoke_playground_key', ...AUTHOR, after: { state: 'revoked', memberId: member.id } },
     { action: 'create_playground_key' },
   ]);
   expect(await leave()).toEqual({ deleted: true });

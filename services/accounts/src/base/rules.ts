@@ -89,12 +89,8 @@ export interface Membership {
   readonly user: User;
 }
 
-/** Where a request came from. */
-export interface AuditOrigin {
-  readonly client?: string | undefined;
-  readonly agent?: string | null | undefined;
-  readonly requestId?: string | undefined;
-}
+/** Outbox messages to billing that become a `billing.erase-origins`; the others carry caps. */
+export const ERASURE_TOPIC = 'erase-origins';
 
 /** An account's funds and limits, from billing. */
 export interface Funding {

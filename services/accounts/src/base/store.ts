@@ -1,16 +1,15 @@
-import type { AccountRecord, BodyOf, billingApplyCaps, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import type {
+  AccountRecord,
+  BodyOf,
+  billingApplyCaps,
+  EntryAuthor,
+  KeyRecord,
+  MemberRecord,
+} from '@gateway/contracts/messages';
 import type { AuditKind } from '@gateway/contracts/operator';
 import { enqueue, type Tx } from '@gateway/postgres';
 import type { AttemptLimit, CountedAttempts } from './attempt-rules.js';
-import {
-  changeOf,
-  type Account,
-  type AuditOrigin,
-  type Membership,
-  type OwnedAccount,
-  type Person,
-  type Versioned,
-} from './rules.js';
+import { changeOf, type Account, type Membership, type OwnedAccount, type Person, type Versioned } from './rules.js';
 import {
   accountFromRow,
   MEMBERSHIP,
@@ -26,7 +25,7 @@ import {
 
 /** Outbox messages that become an `admission.apply`. */
 const APPLY_TOPIC = 'apply';
-/** The outbox of caps for billing. */
+/** The outbox of caps and erasures for billing. */
 export const BILLING_OUTBOX = 'billing_outbox';
 
 /** What admission gets of a change. */
@@ -38,7 +37,7 @@ export interface ChangedRecords {
 type Caps = BodyOf<typeof billingApplyCaps>['caps'];
 
 export interface AuditEntry {
-  readonly actor: string;
+  readonly author: EntryAuthor;
   readonly action: string;
   /** Null: the change concerns no account. */
   readonly account: string | null;
@@ -48,8 +47,6 @@ export interface AuditEntry {
   readonly after: object | null;
   /** `change` when absent. */
   readonly kind?: AuditKind;
-  /** Where the request came from, as far as that is recorded. */
-  readonly origin?: AuditOrigin;
 }
 
 interface CountRow {
@@ -102,10 +99,11 @@ export function createBaseWrites(tx: Tx) {
       return row && membershipFromRow(row);
     },
     async audit(entry: AuditEntry): Promise<void> {
-      const { actor, action, account, objectId, before, after, kind = 'change', origin = {} } = entry;
-      const { client = null, agent = null, requestId = null } = origin;
+      const { author, action, account, objectId, before, after, kind = 'change' } = entry;
+      const { actor, origin } = author;
       const states = [before && JSON.stringify(before), after && JSON.stringify(after)];
-      await tx.execute(INSERT, [actor, action, account, objectId, ...states, kind, client, agent, requestId]);
+      const place = [origin?.client, origin?.agent, origin?.requestId].map((part) => part ?? null);
+      await tx.execute(INSERT, [actor, action, account, objectId, ...states, kind, ...place]);
     },
     /** Counts one more; a window that is over begins again. */
     async countAttempt(limit: AttemptLimit, subject: string, nowMs: number): Promise<CountedAttempts> {

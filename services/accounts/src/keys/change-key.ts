@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerWithInForce, type Changed, answerInForce, type InForce } from '../base/in-force.js';
 import {
@@ -23,7 +24,7 @@ export interface RotateKey {
   readonly key: string;
   readonly digest: string;
   readonly maskedSecret: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly command?: string | undefined;
 }
 interface Answer {
@@ -46,7 +47,7 @@ export async function rotateKey(
 
 async function rotate(
   tx: KeyTx,
-  { key: id, digest, maskedSecret, actor, command }: RotateKey,
+  { key: id, digest, maskedSecret, author, command }: RotateKey,
   nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const key = await lockOwnKey(tx, id);
@@ -64,7 +65,7 @@ async function rotate(
   if (!(await tx.updateSecret(next))) return secretTaken();
   if (command !== undefined) await tx.insertRotation(command, next);
   const after = toKeyView(next, now);
-  await tx.audit({ actor, action: 'rotate_key', account: key.account, objectId: id, before, after });
+  await tx.audit({ author, action: 'rotate_key', account: key.account, objectId: id, before, after });
   await tx.publishChange(key.account, next, { keys: [toKeyRecord(next)] });
   return { account: key.account, object: next, answer: { key: after, repeated: false } };
 }
@@ -72,7 +73,7 @@ async function rotate(
 export interface SetKeyState {
   readonly key: string;
   readonly verb: Exclude<KeyVerb, 'rotate'>;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 /**
@@ -88,7 +89,7 @@ export async function setKeyState(
 
 async function setState(
   tx: KeyTx,
-  { key: id, verb, actor }: SetKeyState,
+  { key: id, verb, author }: SetKeyState,
   nowMs: () => number,
 ): Promise<Changed<{ key: KeyView }> | ManagementRefusal> {
   const key = await lockOwnKey(tx, id);
@@ -100,7 +101,7 @@ async function setState(
   if (next !== key) {
     const before = toKeyView(key, now);
     await tx.updateKeyState(next);
-    await tx.audit({ actor, action: `${verb}_key`, account: key.account, objectId: id, before, after });
+    await tx.audit({ author, action: `${verb}_key`, account: key.account, objectId: id, before, after });
     await tx.publishChange(key.account, next, { keys: [toKeyRecord(next)] });
   }
   return { account: key.account, object: next, answer: { key: after } };

@@ -1,5 +1,5 @@
 import { isRefusal, type KeyCreate, type KeyView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
-import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf, CommandAuthor } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
 import { decideNewKey } from './new-key-rules.js';
 import { type ApiKey, commandTaken, type MakeId, toCapRecord } from '../base/rules.js';
@@ -18,7 +18,7 @@ export interface CreateKey {
   readonly spec: KeyCreate;
   readonly digest: string;
   readonly maskedSecret: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly command?: string | undefined;
 }
 type Answer = { key: KeyView; repeated: boolean } | ManagementRefusal;
@@ -29,7 +29,7 @@ type Answer = { key: KeyView; repeated: boolean } | ManagementRefusal;
  * another one. A command that made its key is answered whatever holds by now.
  */
 export async function createKey({ store, billing, makeId, nowMs }: CreateKeyDeps, request: CreateKey): Promise<Answer> {
-  const { account: id, spec, digest, maskedSecret, actor } = request;
+  const { account: id, spec, digest, maskedSecret, author } = request;
   const command = request.command ?? null;
   const refusal = refuseMaskedForm(maskedSecret);
   if (refusal) return refusal;
@@ -53,7 +53,7 @@ export async function createKey({ store, billing, makeId, nowMs }: CreateKeyDeps
     const key = await tx.insertKey({ ...terms, ...secret, id: makeId('key'), account: id, kind: 'api', command });
     if (!key) return secretTaken();
     const view = toKeyView(key, now);
-    await tx.audit({ actor, action: 'create_key', account: id, objectId: key.id, before: null, after: view });
+    await tx.audit({ author, action: 'create_key', account: id, objectId: key.id, before: null, after: view });
     if (key.capNanoUsd !== null) await tx.publishCaps(id, [toCapRecord('key', key)]);
     return { key: view, repeated: false };
   });

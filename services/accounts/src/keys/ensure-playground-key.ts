@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../base/in-force.js';
 import { rotated, secretTaken, toKeyRecord, toKeyView } from './rules.js';
@@ -9,7 +10,7 @@ export interface EnsurePlaygroundKey {
   readonly account: string;
   readonly member: string;
   readonly digest: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 export type EnsurePlaygroundKeyDeps = ChangeKeyDeps & { readonly makeId: MakeId };
 interface Answer {
@@ -39,7 +40,7 @@ async function ensure(
   request: EnsurePlaygroundKey,
   { makeId, nowMs }: EnsurePlaygroundKeyDeps,
 ): Promise<Changed<Answer> | ManagementRefusal> {
-  const { account, member, digest, actor } = request;
+  const { account, member, digest, author } = request;
   const locked = await tx.lockAccount(account);
   if (!locked) return refuse('not_found', 'there is no such account');
   if (locked.state === 'closed') return accountClosed();
@@ -54,14 +55,14 @@ async function ensure(
   if (!(await tx.updateSecret(next))) return secretTaken();
   const before = toKeyView(key, now);
   const after = toKeyView(next, now);
-  await tx.audit({ actor, action: 'rotate_playground_key', account, objectId: key.id, before, after });
+  await tx.audit({ author, action: 'rotate_playground_key', account, objectId: key.id, before, after });
   await tx.publishChange(account, next, { keys: [toKeyRecord(next)] });
   return { account, object: next, answer: { key: key.id } };
 }
 
 async function make(
   tx: KeyTx,
-  { account, member, digest, actor }: EnsurePlaygroundKey,
+  { account, member, digest, author }: EnsurePlaygroundKey,
   id: string,
   now: number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
@@ -80,7 +81,7 @@ async function make(
   });
   if (!key) return secretTaken();
   const after = toKeyView(key, now);
-  await tx.audit({ actor, action: 'create_playground_key', account, objectId: id, before: null, after });
+  await tx.audit({ author, action: 'create_playground_key', account, objectId: id, before: null, after });
   await tx.publishChange(account, key, { keys: [toKeyRecord(key)] });
   return { account, object: key, answer: { key: id } };
 }

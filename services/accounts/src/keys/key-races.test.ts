@@ -4,7 +4,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { accountsCreateAccount, accountsFind, accountsLoad } from '@gateway/contracts/messages';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail, secretParts } from '../../test/operator-client.js';
+import { accepted, AUTHOR, randomEmail, secretParts } from '../../test/operator-client.js';
 import { expectVersions } from '../../test/versions.js';
 
 const world = duringTests(startAccountsWorld);
@@ -75,7 +75,7 @@ test('one command sent many times at once makes one account, one member, one key
   const commands = times(4, (n) => makeUuidV7(Date.now() + n));
   const spec = { name: 'Once', email: randomEmail(), emailVerified: true };
   const accounts = await Promise.all(
-    times(10, () => world.dashboard.request(accountsCreateAccount, { spec, actor: ACTOR, command: commands[0] })),
+    times(10, () => world.dashboard.request(accountsCreateAccount, { spec, author: AUTHOR, command: commands[0] })),
   );
   const ids = new Set(accounts.map((answer) => accepted(answer).account.id));
   expect(ids.size).toBe(1);

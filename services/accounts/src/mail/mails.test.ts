@@ -8,7 +8,7 @@ import type { RunningService } from '@gateway/service-kit';
 import { temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startAccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
+import { accepted, AUTHOR, randomEmail } from '../../test/operator-client.js';
 import { expectVersions } from '../../test/versions.js';
 import type { MailSender } from './sender.js';
 import { sendMail, GIVEN_UP_MS } from './send-mail.js';
@@ -155,7 +155,7 @@ test('billing is told the caps of keys and members, and their changes', async ()
         account: account.id,
         member: member.id,
         spec: { email: member.email, role: 'admin', monthlySpendCapUsd },
-        actor: ACTOR,
+        author: AUTHOR,
       }),
     );
   await put('5');

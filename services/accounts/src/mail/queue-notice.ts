@@ -1,5 +1,5 @@
+import type { RequestOrigin } from '@gateway/contracts/messages';
 import { ATTEMPT_LIMITS, retryAfterSeconds } from '../base/attempt-rules.js';
-import type { AuditOrigin } from '../base/rules.js';
 import type { Notice } from './notice-rules.js';
 import type { MailTx } from './store.js';
 
@@ -9,7 +9,7 @@ export interface NoticeFor {
   /** Of an invitation. */
   readonly account?: string | null;
   /** Where a stranger requested the mail: the log has it when the mail goes to a person. */
-  readonly origin?: AuditOrigin | null;
+  readonly origin?: RequestOrigin | null;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { digestOfMailToken, makeMailToken } from '@gateway/contracts/ids';
-import { epochMs, objectId, requestOrigin, type MailTokenKind } from '@gateway/contracts/messages';
+import { epochMs, objectId, requestOrigin, type MailTokenKind, type RequestOrigin } from '@gateway/contracts/messages';
 import { z } from 'zod';
 import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from './notice-rules.js';
 import type { MailStore, MailTx } from './store.js';
-import type { Person, AuditOrigin } from '../base/rules.js';
+import type { Person } from '../base/rules.js';
 import { nobodyToMail, trySending, type SendingDeps } from './send-mail.js';
 
 export interface SendNoticeDeps extends SendingDeps {
@@ -27,7 +27,7 @@ const queuedNotice = z.object({
   notice: z.enum(NOTICES),
   user: objectId.nullable(),
   account: objectId.nullable(),
-  origin: requestOrigin.partial().nullable().default(null),
+  origin: requestOrigin.nullable(),
   queuedAt: epochMs,
 });
 
@@ -55,7 +55,7 @@ export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<
 
 async function prepare(
   tx: MailTx,
-  { notice, user, origin }: { notice: Notice; user: string; origin: AuditOrigin | null },
+  { notice, user, origin }: { notice: Notice; user: string; origin: RequestOrigin | null },
   now: number,
 ): Promise<{ readonly email: string; readonly token: string | null } | null> {
   const person = await tx.lockPerson(user);
@@ -69,7 +69,7 @@ async function prepare(
   await tx.insertMailToken({ digest: digestOfMailToken(token), user, kind, ...times }, TOKENS_MAX);
   if (origin !== null) {
     const entry = { action: `request_${notice}`, account: null, objectId: user, before: null, after: null };
-    await tx.audit({ kind: 'access', actor: STRANGER, ...entry, origin });
+    await tx.audit({ kind: 'access', author: { actor: STRANGER, origin }, ...entry });
   }
   return { email: person.email, token };
 }

@@ -1,7 +1,6 @@
-import type { MailTokenKind, RaisedAlert } from '@gateway/contracts/messages';
+import type { MailTokenKind, RaisedAlert, RequestOrigin } from '@gateway/contracts/messages';
 import type { AlertSubject } from '@gateway/contracts/operator';
 import { enqueue, type Tx } from '@gateway/postgres';
-import type { AuditOrigin } from '../base/rules.js';
 import type { BaseReads, BaseTx, Changes } from '../base/store.js';
 import type { AlertNames } from './alert-mail-rules.js';
 import type { Notice } from './notice-rules.js';
@@ -26,7 +25,7 @@ export interface QueuedSignUp {
   readonly name: string;
   /** In lower case. */
   readonly email: string;
-  readonly origin: AuditOrigin;
+  readonly origin: RequestOrigin;
 }
 
 export interface QueuedNotice {
@@ -35,7 +34,7 @@ export interface QueuedNotice {
   readonly user: string | null;
   /** Of an invitation. */
   readonly account: string | null;
-  readonly origin: AuditOrigin | null;
+  readonly origin: RequestOrigin | null;
   /** Epoch milliseconds. */
   readonly queuedAt: number;
 }

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
 import { toOperatorView } from './rules.js';
 import type { OperatorStore } from './store.js';
@@ -11,7 +12,7 @@ export interface CreateOperatorDeps {
 export interface CreateOperator {
   readonly spec: OperatorCreate;
   readonly digest: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly command?: string | undefined;
 }
 
@@ -23,7 +24,7 @@ const ROOT = 'root';
  */
 export async function createOperator(
   { store, makeId, nowMs }: CreateOperatorDeps,
-  { spec, digest, actor, command }: CreateOperator,
+  { spec, digest, author, command }: CreateOperator,
 ): Promise<{ operator: OperatorView; repeated: boolean } | ManagementRefusal> {
   if (spec.name.toLowerCase() === ROOT)
     return refuse('invalid_request', "the name belongs to the deployment's own operator", 'name');
@@ -43,13 +44,13 @@ export async function createOperator(
       name,
       role,
       digest,
-      createdBy: actor,
+      createdBy: author.actor,
       expiresAt,
       command: command ?? null,
     });
     if (!operator) return refuse('state_conflict', 'there is an operator with this name or token', 'name');
     const view = toOperatorView(operator);
-    await tx.audit({ actor, action: 'create_operator', account: null, objectId: id, before: null, after: view });
+    await tx.audit({ author, action: 'create_operator', account: null, objectId: id, before: null, after: view });
     return { operator: view, repeated: false };
   });
 }

@@ -6,6 +6,7 @@ import {
   accountsFindOperator,
   accountsFindOperatorSession,
   accountsListOperators,
+  type CommandAuthor,
 } from '@gateway/contracts/messages';
 import { refuseCursor, type ManagementRefusal, type OperatorView, refuse } from '@gateway/contracts/operator';
 import type { Handlers } from '../base/serve.js';
@@ -49,7 +50,7 @@ export async function findOperator(
  */
 export async function deleteOperator(
   store: Pick<OperatorStore, 'change'>,
-  { operator: id, actor }: { readonly operator: string; readonly actor: string },
+  { operator: id, author }: { readonly operator: string; readonly author: CommandAuthor },
 ): Promise<{ deleted: true } | ManagementRefusal> {
   return store.change(async (tx) => {
     const found = await tx.lockOperator(id);
@@ -57,7 +58,7 @@ export async function deleteOperator(
     if (found.deleted) return { deleted: true };
     await tx.deleteOperator(id);
     const before = toOperatorView(found.operator);
-    await tx.audit({ actor, action: 'delete_operator', account: null, objectId: id, before, after: null });
+    await tx.audit({ author, action: 'delete_operator', account: null, objectId: id, before, after: null });
     return { deleted: true };
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '@gateway/contracts/messages';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { startAccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
+import { accepted, AUTHOR, refused, secretParts } from '../../test/operator-client.js';
 import { createOperatorSessions } from './store.js';
 import { createOperatorSession, findOperatorSession } from './sessions.js';
 
@@ -25,7 +25,9 @@ let names = 0;
 async function makeOperator(expiresAt: string | null = null) {
   const digest = digestOfSome();
   const spec = { name: `someone-${(names += 1)}`, role: 'admin' as const, expiresAt };
-  const { operator } = accepted(await world.dashboard.request(accountsCreateOperator, { spec, digest, actor: ACTOR }));
+  const { operator } = accepted(
+    await world.dashboard.request(accountsCreateOperator, { spec, digest, author: AUTHOR }),
+  );
   return { operator, digest };
 }
 async function signIn(holder: { kind: 'named'; operator: string } | { kind: 'root'; rootDigest: string }) {
@@ -50,7 +52,7 @@ test('a session of a named operator is found until it is signed out, and no othe
 test('deleting an operator ends every session, and begins none any more', async () => {
   const { operator } = await makeOperator();
   const { digest } = await signIn({ kind: 'named', operator: operator.id });
-  await world.dashboard.request(accountsDeleteOperator, { operator: operator.id, actor: ACTOR });
+  await world.dashboard.request(accountsDeleteOperator, { operator: operator.id, author: AUTHOR });
   expect(await holderOf(digest)).toBeNull();
   expect((await signIn({ kind: 'named', operator: operator.id })).created).toBe(false);
 });
@@ -107,6 +109,6 @@ test('a token that has expired is refused, and its sessions with it', async () =
   expect([gone.operator, await holderOf(session.digest)]).toEqual([null, null]);
   expect((await signIn({ kind: 'named', operator: operator.id })).created).toBe(false);
   const spec = { name: 'too-late', role: 'admin' as const, expiresAt: new Date(Date.now() - 1).toISOString() };
-  const late = await world.dashboard.request(accountsCreateOperator, { spec, digest: digestOfSome(), actor: ACTOR });
+  const late = await world.dashboard.request(accountsCreateOperator, { spec, digest: digestOfSome(), author: AUTHOR });
   expect(late).toEqual(refused('invalid_request', 'expiresAt'));
 });

@@ -1,4 +1,4 @@
-import type { accountsInviteMember, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import type { accountsInviteMember, AnswerBodyOf, ReceivedOf, CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
 import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
 import { countAttempts } from '../base/count-attempts.js';
@@ -15,7 +15,7 @@ export interface CreateMemberDeps {
 export interface CreateMember {
   readonly account: string;
   readonly spec: MemberCreate;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly command?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export async function createMember(
  */
 export async function inviteMember(
   deps: CreateMemberDeps & { readonly nowMs: () => number },
-  { account, spec, actor }: ReceivedOf<typeof accountsInviteMember>,
+  { account, spec, author }: ReceivedOf<typeof accountsInviteMember>,
 ): Promise<AnswerBodyOf<typeof accountsInviteMember>> {
   const now = deps.nowMs();
   return deps.store.change(async (tx) => {
@@ -45,7 +45,7 @@ export async function inviteMember(
     const throttled = await countAttempts(tx, [attempt], now);
     if (throttled) return throttled;
     // Only the mail proves an address.
-    const added = await addMember(tx, deps, { account, spec: { ...spec, emailVerified: false }, actor });
+    const added = await addMember(tx, deps, { account, spec: { ...spec, emailVerified: false }, author });
     if (isRefusal(added)) {
       await tx.takeBackAttempt(attempt.limit, attempt.subject);
       return added;
@@ -58,7 +58,7 @@ export async function inviteMember(
 async function addMember(
   tx: PeopleTx,
   { makeId, teamsEnabled }: Omit<CreateMemberDeps, 'store'>,
-  { account: id, spec, actor, command }: CreateMember,
+  { account: id, spec, author, command }: CreateMember,
 ): Promise<{ readonly view: MemberView; readonly user: string } | ManagementRefusal> {
   const cap = readCap(spec.monthlySpendCapUsd);
   const email = spec.email.toLowerCase();
@@ -78,7 +78,7 @@ async function addMember(
     command: command ?? null,
   });
   const view = toMemberView({ member, user });
-  await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
+  await tx.audit({ author, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
   if (cap !== null) await tx.publishCaps(id, [toCapRecord('member', member)]);
   return { view, user: user.id };
 }

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { refuseMemberDelete, toMemberView } from './rules.js';
 import { withState, toKeyRecord, toKeyView } from '../keys/rules.js';
@@ -10,7 +11,7 @@ export interface DeleteMemberDeps {
 export interface DeleteMember {
   readonly account: string;
   readonly member: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface DeleteMember {
  */
 export async function deleteMember(
   { store, nowMs }: DeleteMemberDeps,
-  { account, member: id, actor }: DeleteMember,
+  { account, member: id, author }: DeleteMember,
 ): Promise<{ deleted: true } | ManagementRefusal> {
   return store.change(async (tx) => {
     await tx.lockAccount(account);
@@ -33,9 +34,9 @@ export async function deleteMember(
     const refusal = refuseMemberDelete(current.member, await tx.countKeysOfMember(id, now));
     if (refusal) return refusal;
     await tx.deleteMember(id);
-    await revokePlaygroundKey(tx, id, actor, now);
+    await revokePlaygroundKey(tx, id, author, now);
     const before = toMemberView(current);
-    await tx.audit({ actor, action: 'delete_member', account, objectId: id, before, after: null });
+    await tx.audit({ author, action: 'delete_member', account, objectId: id, before, after: null });
     return { deleted: true };
   });
 }
@@ -44,12 +45,12 @@ export async function deleteMember(
  * Admission gets the change, and nobody waits for it: the secret is no person's, and the dashboard
  * uses it for members only.
  */
-async function revokePlaygroundKey(tx: PeopleTx, member: string, actor: string, now: number): Promise<void> {
+async function revokePlaygroundKey(tx: PeopleTx, member: string, author: CommandAuthor, now: number): Promise<void> {
   const key = await tx.playgroundKey(member);
   const next = key && withState(key, 'revoke', now);
   if (!key || !next) return;
   await tx.updateKeyState(next);
   const [before, after] = [toKeyView(key, now), toKeyView(next, now)];
-  await tx.audit({ actor, action: 'revoke_playground_key', account: key.account, objectId: key.id, before, after });
+  await tx.audit({ author, action: 'revoke_playground_key', account: key.account, objectId: key.id, before, after });
   await tx.publishChange(key.account, next, { keys: [toKeyRecord(next)] });
 }

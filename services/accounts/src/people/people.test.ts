@@ -11,7 +11,7 @@ import {
 import type { MemberPut, MemberView } from '@gateway/contracts/operator';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { startAccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail, refused } from '../../test/operator-client.js';
+import { accepted, AUTHOR, randomEmail, refused } from '../../test/operator-client.js';
 
 const world = duringTests(startAccountsWorld);
 const client = onceUsed(() => world.client);
@@ -22,7 +22,7 @@ const create = (account: string, spec: object = {}, command?: string) =>
   world.dashboard.request(accountsCreateMember, {
     account,
     spec: { email: randomEmail(), ...spec },
-    actor: ACTOR,
+    author: AUTHOR,
     command,
   });
 const put = (account: string, member: MemberView, spec: Partial<MemberPut>) =>
@@ -30,10 +30,10 @@ const put = (account: string, member: MemberView, spec: Partial<MemberPut>) =>
     account,
     member: member.id,
     spec: { email: member.email, role: member.role, ...spec },
-    actor: ACTOR,
+    author: AUTHOR,
   });
 const remove = (account: string, member: string) =>
-  world.dashboard.request(accountsDeleteMember, { account, member, actor: ACTOR });
+  world.dashboard.request(accountsDeleteMember, { account, member, author: AUTHOR });
 const list = async (account: string) =>
   accepted(await world.dashboard.request(accountsListMembers, { account, cursor: null, limit: 200 })).members;
 
@@ -48,7 +48,7 @@ test('a repeated command answers the account and the member that it made', async
   const make = (name: string) =>
     world.dashboard.request(accountsCreateAccount, {
       spec: { name, email: randomEmail(), type: 'team' },
-      actor: ACTOR,
+      author: AUTHOR,
       command,
     });
   const first = accepted(await make('First')).account;
@@ -123,7 +123,7 @@ test('a replaced member stands in the log with before and after, one that stays 
   await put(account.id, member, { monthlySpendCapUsd: '4' });
   await put(account.id, member, { monthlySpendCapUsd: '4' });
   expect(await client.audit({ object: member.id })).toMatchObject([
-    { action: 'put_member', before: member, after: { ...member, monthlySpendCapUsd: '4.00' }, actor: ACTOR },
+    { action: 'put_member', before: member, after: { ...member, monthlySpendCapUsd: '4.00' }, ...AUTHOR },
     { action: 'create_member', before: null, after: member },
   ]);
 });

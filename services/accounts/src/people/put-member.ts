@@ -1,4 +1,4 @@
-import type { MemberRight } from '@gateway/contracts/messages';
+import type { MemberRight, CommandAuthor } from '@gateway/contracts/messages';
 import {
   isRefusal,
   refuse,
@@ -20,7 +20,7 @@ export interface PutMember {
   readonly account: string;
   readonly member: string;
   readonly spec: MemberPut;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly lacks?: readonly MemberRight[] | undefined;
 }
 interface Answer {
@@ -37,7 +37,7 @@ export async function putMember(
 
 async function put(
   tx: PeopleTx,
-  { account, member: id, spec, actor, lacks }: PutMember,
+  { account, member: id, spec, author, lacks }: PutMember,
   nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const locked = await tx.lockAccount(account);
@@ -52,7 +52,7 @@ async function put(
   if (verify) await tx.verifyUser(user.id);
   if (member !== current.member) await tx.updateMember(member);
   if (verify || member !== current.member)
-    await tx.audit({ actor, action: 'put_member', account, objectId: id, before: toMemberView(current), after });
+    await tx.audit({ author, action: 'put_member', account, objectId: id, before: toMemberView(current), after });
   if (member.version !== current.member.version) {
     await tx.publishChange(account, member, { members: [toMemberRecord(member)] });
     await tx.publishCaps(account, [toCapRecord('member', member)]);

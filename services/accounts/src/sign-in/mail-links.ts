@@ -36,7 +36,7 @@ export async function findMailToken(
  */
 export async function useMailToken(
   { store, nowMs }: BeginSignInDeps,
-  { kind, digest, passwordHash, session, ...origin }: ReceivedOf<typeof accountsUseMailToken>,
+  { kind, digest, passwordHash, session, origin }: ReceivedOf<typeof accountsUseMailToken>,
 ): Promise<AnswerBodyOf<typeof accountsUseMailToken>> {
   return store.change(async (tx) => {
     const now = nowMs();
@@ -48,7 +48,7 @@ export async function useMailToken(
     await tx.endSessions(user, []);
     await tx.deleteMailTokens(user, null);
     const entry = { action: ACTIONS[kind], account: null, objectId: user, before: null, after: null };
-    await tx.audit({ actor: `user:${user}`, ...entry, origin });
+    await tx.audit({ author: { actor: `user:${user}`, origin }, ...entry });
     if (kind === 'reset') await queueNotice(tx, { notice: 'password_changed', user }, now);
     if (session !== undefined) {
       await tx.insertSession({ digest: session, user, nowMs: now }, SESSIONS_MAX);
@@ -110,7 +110,7 @@ export async function resendVerification(
 
 async function requestLink(
   { store, nowMs }: BeginSignInDeps,
-  { email, ...origin }: ReceivedOf<typeof accountsRequestReset>,
+  { email, origin }: ReceivedOf<typeof accountsRequestReset>,
   notice: 'reset' | 'verify',
 ) {
   return store.change(async (tx) => {

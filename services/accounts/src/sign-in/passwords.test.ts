@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { accountsChangePassword } from '@gateway/contracts/messages';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { randomEmail } from '../../test/operator-client.js';
-import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn } from '../../test/people-client.js';
+import { hashOf, leaveOne, newClient, originOf, startPeopleWorld, tokenIn } from '../../test/people-client.js';
 import { ATTEMPT_LIMITS, type AttemptLimit } from '../base/attempt-rules.js';
 
 const world = duringTests(() => startPeopleWorld('limits-mails'));
@@ -93,7 +93,7 @@ test('so does a changed password, and what is counted never falls below none', a
     ['better', 'best'],
   ] as const) {
     const hashes = { comparedHash: hashOf(old), newHash: hashOf(next) };
-    const question = { user, ...hashes, digests: ['0'.repeat(64)], client };
+    const question = { user, ...hashes, digests: ['0'.repeat(64)], origin: originOf(client) };
     expect(await world.dashboard.request(accountsChangePassword, question)).toEqual({ changed: true });
     const subjects = [
       counted(signInClient, client),

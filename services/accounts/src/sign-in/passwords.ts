@@ -64,7 +64,7 @@ export async function beginSignIn(
  */
 export async function changePassword(
   { store, nowMs }: BeginSignInDeps,
-  { user, comparedHash, newHash, digests, ...origin }: ReceivedOf<typeof accountsChangePassword>,
+  { user, comparedHash, newHash, digests, origin }: ReceivedOf<typeof accountsChangePassword>,
 ): Promise<AnswerBodyOf<typeof accountsChangePassword>> {
   return store.change(async (tx) => {
     const person = await tx.lockPerson(user);
@@ -75,7 +75,7 @@ export async function changePassword(
     await takeBackSignIn(tx, person.email, origin.client);
     await queueNotice(tx, { notice: 'password_changed', user }, nowMs());
     const entry = { action: 'change_password', account: null, objectId: user, before: null, after: null };
-    await tx.audit({ actor: `user:${user}`, ...entry, origin });
+    await tx.audit({ author: { actor: `user:${user}`, origin }, ...entry });
     return { changed: true };
   });
 }

@@ -4,9 +4,9 @@ import type {
   ReceivedOf,
   accountsFindSession,
   accountsEndSession,
+  RequestOrigin,
 } from '@gateway/contracts/messages';
 import type { SignInStore, SignInTx } from './store.js';
-import type { AuditOrigin } from '../base/rules.js';
 import { takeBackSignIn } from './passwords.js';
 
 export type CreateSessionDeps = FindSessionDeps & { readonly store: Pick<SignInStore, 'change'> };
@@ -25,7 +25,7 @@ export const SESSIONS_MAX = 20;
  */
 export async function createSession(
   deps: CreateSessionDeps,
-  { user, comparedHash, newHash, digest, ...origin }: ReceivedOf<typeof accountsCreateSession>,
+  { user, comparedHash, newHash, digest, origin }: ReceivedOf<typeof accountsCreateSession>,
 ): Promise<AnswerBodyOf<typeof accountsCreateSession>> {
   const { store, nowMs } = deps;
   const isMade = await store.change(async (tx) => {
@@ -44,11 +44,11 @@ export async function createSession(
 export async function auditSession(
   tx: Pick<SignInTx, 'audit'>,
   user: string,
-  origin: AuditOrigin,
+  origin: RequestOrigin,
   action: 'sign_in' | 'sign_out' | 'sign_out_everywhere',
 ): Promise<void> {
-  const entry = { kind: 'access', actor: `user:${user}`, action, account: null, objectId: user } as const;
-  await tx.audit({ ...entry, before: null, after: null, origin });
+  const author = { actor: `user:${user}`, origin };
+  await tx.audit({ kind: 'access', author, action, account: null, objectId: user, before: null, after: null });
 }
 
 export interface FindSessionDeps {
@@ -87,7 +87,7 @@ export async function findSession(
 /** Ends a session, or all of its person; one that has ended is ended. */
 export async function endSession(
   store: Pick<SignInStore, 'change'>,
-  { digests, everywhere, ...origin }: ReceivedOf<typeof accountsEndSession>,
+  { digests, everywhere, origin }: ReceivedOf<typeof accountsEndSession>,
 ): Promise<AnswerBodyOf<typeof accountsEndSession>> {
   await store.change(async (tx) => {
     const user = await tx.userOfSession(digests);

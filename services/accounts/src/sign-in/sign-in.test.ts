@@ -23,8 +23,8 @@ import { readMail } from '@gateway/mailbox';
 import { until } from '@gateway/testkit';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
-import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn } from '../../test/people-client.js';
+import { accepted, AUTHOR, randomEmail } from '../../test/operator-client.js';
+import { hashOf, leaveOne, newClient, originOf, startPeopleWorld, tokenIn } from '../../test/people-client.js';
 import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
 import { SESSIONS_MAX } from './sessions.js';
 import { createCleanupStore } from '../cleanup/store.js';
@@ -45,13 +45,13 @@ const quiet = () => until('no mail waits', async () => (await world.sql.query('S
 const signUp = (email: string) => people.signUp(email);
 const beginSignIn = (email: string, from: string) => people.begin(email, from);
 const use = (token: string, kind: MailTokenKind, client = newClient(), name = 'second') => {
-  const named = { kind, digest: digestOfMailToken(token), client };
+  const named = { kind, digest: digestOfMailToken(token), origin: originOf(client) };
   return world.dashboard.request(accountsUseMailToken, { ...named, passwordHash: hash(name) });
 };
 const find = async (...digests: string[]) => (await world.dashboard.request(accountsFindSession, { digests })).session;
 const open = async (user: string, name = 'first', from = newClient()) => {
   const own = digest();
-  const question = { user, comparedHash: hash(name), digest: own, client: from };
+  const question = { user, comparedHash: hash(name), digest: own, origin: originOf(from) };
   const { session } = await world.dashboard.request(accountsCreateSession, question);
   return { digest: own, session };
 };
@@ -65,9 +65,10 @@ const person = async () => {
   if (begun.kind !== 'proceed' || begun.user === null) throw new Error('nobody');
   return { email, id: begun.user.id };
 };
-const resend = (email: string) => world.dashboard.request(accountsResendVerification, { email, client: newClient() });
+const resend = (email: string) =>
+  world.dashboard.request(accountsResendVerification, { email, origin: originOf(newClient()) });
 const requestReset = (email: string, from = newClient()) =>
-  world.dashboard.request(accountsRequestReset, { email, client: from });
+  world.dashboard.request(accountsRequestReset, { email, origin: originOf(from) });
 
 test('a sign-up makes a person with an account of their own, whose address and password the link in the mail sets once', async () => {
   const email = randomEmail();
@@ -92,7 +93,7 @@ test('a session can begin with the link, and those from before end', async () =>
   const token = tokenIn((await mailTo(email, 'Verify')).text);
   const session = digest();
   const question = { kind: 'verify', digest: digestOfMailToken(token), passwordHash: hash(), session } as const;
-  await world.dashboard.request(accountsUseMailToken, { ...question, client: newClient() });
+  await world.dashboard.request(accountsUseMailToken, { ...question, origin: originOf(newClient()) });
   expect(await find(session)).toMatchObject({ user: { email, emailVerified: true } });
   await requestReset(email);
   await use(tokenIn((await mailTo(email, 'new password')).text), 'reset');
@@ -189,9 +190,17 @@ test('one session ends, or all of a person; of too many the oldest', async () =>
   const other = await person();
   const theirs = await open(other.id);
   const [one, two, three] = [await open(id), await open(id), await open(id)];
-  await world.dashboard.request(accountsEndSession, { digests: [one.digest], everywhere: false });
+  await world.dashboard.request(accountsEndSession, {
+    digests: [one.digest],
+    everywhere: false,
+    origin: originOf(newClient()),
+  });
   expect([await find(one.digest), await find(two.digest)]).toEqual([null, expect.anything()]);
-  await world.dashboard.request(accountsEndSession, { digests: [two.digest], everywhere: true });
+  await world.dashboard.request(accountsEndSession, {
+    digests: [two.digest],
+    everywhere: true,
+    origin: originOf(newClient()),
+  });
   expect([await find(two.digest), await find(three.digest)]).toEqual([null, null]);
   expect(await find(theirs.digest)).not.toBeNull();
   const first = await open(id);
@@ -214,7 +223,7 @@ test('a password that was changed meanwhile opens nothing; a change ends all oth
       comparedHash: hash(compared),
       newHash: hash(next),
       digests: [mine.digest],
-      client: newClient(),
+      origin: originOf(newClient()),
     });
   expect(await change('guessed', 'third')).toEqual({ changed: false });
   expect(await change('first', 'third')).toEqual({ changed: true });
@@ -298,7 +307,7 @@ test('a person has five mails of a kind in an hour', async () => {
 test('an account invites a bounded number of people in an hour; who may not be invited does not count', async () => {
   const team = await world.client.makeAccount({ type: 'team' });
   const invite = (email: string) =>
-    world.dashboard.request(accountsInviteMember, { account: team.id, spec: { email }, actor: ACTOR });
+    world.dashboard.request(accountsInviteMember, { account: team.id, spec: { email }, author: AUTHOR });
   const known = randomEmail();
   await leaveOne(world, ATTEMPT_LIMITS.inviteAccount, () => invite(known));
   for (let again = 0; again < 3; again += 1)
@@ -326,7 +335,7 @@ test('closing an account takes password, sessions and tokens of whoever has no o
   await mailTo(email, 'new password');
   const account = session?.accounts[0]?.id ?? '';
   world.answerClosing({ closed: true });
-  accepted(await world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR }));
+  accepted(await world.dashboard.request(accountsCloseAccount, { account, author: AUTHOR }));
   expect(await find(own)).toBeNull();
   expect(await beginSignIn(email, newClient())).toEqual({ kind: 'proceed', user: null });
   expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
@@ -337,9 +346,7 @@ test('closing an account leaves no network and no user agent of whoever has no o
   const signUpFrom = {
     name: 'Ann',
     email: randomEmail(),
-    client: newClient(),
-    agent: 'Browser of Ann',
-    requestId: REQUEST_ID,
+    origin: { client: newClient(), agent: 'Browser of Ann', requestId: REQUEST_ID },
   };
   await world.dashboard.request(accountsSignUp, signUpFrom);
   const { text } = await mailTo(signUpFrom.email, 'Verify');
@@ -351,7 +358,7 @@ test('closing an account leaves no network and no user agent of whoever has no o
   const exported = { kind: 'access', action: 'export', account, objectId: 'exportUsageRecords', origin } as const;
   const entries = [
     { ...exported, actor: `user:${id}` },
-    { ...exported, actor: ACTOR },
+    { ...exported, actor: AUTHOR.actor },
   ];
   await world.dashboard.request(accountsNoteAccess, { entries });
   const where = (actor: string) =>
@@ -364,12 +371,12 @@ test('closing an account leaves no network and no user agent of whoever has no o
     ['export', true],
   ]);
   world.answerClosing({ closed: true });
-  accepted(await world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR }));
+  accepted(await world.dashboard.request(accountsCloseAccount, { account, author: AUTHOR }));
   const left =
     'SELECT action FROM audit_log WHERE (actor = $1 OR object_id = $2) AND (client, agent) IS DISTINCT FROM (NULL, NULL)';
   expect(await world.sql.query(left, [`user:${id}`, id])).toEqual([]);
   expect((await where(`user:${id}`)).map(({ action }) => action)).toEqual(['sign_up', 'export']);
-  expect((await where(ACTOR))[0]).toEqual({ action: 'export', origin: '192.0.2.7Browser of Ann' });
+  expect((await where(AUTHOR.actor))[0]).toEqual({ action: 'export', origin: '192.0.2.7Browser of Ann' });
 });
 
 test('what is over is deleted, and nothing else', async () => {

@@ -1,4 +1,4 @@
-import { accountsSignUp, type AnswerBodyOf, type ReceivedOf, requestOrigin } from '@gateway/contracts/messages';
+import { accountsSignUp, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
 import { countAttempts } from '../base/count-attempts.js';
 import { queueNotice } from '../mail/queue-notice.js';
@@ -14,12 +14,16 @@ import type { QueuedSignUp } from '../mail/store.js';
  */
 export async function signUp(
   { store, nowMs }: BeginSignInDeps,
-  { name, email, client, agent = null, requestId }: ReceivedOf<typeof accountsSignUp>,
+  { name, email, origin }: ReceivedOf<typeof accountsSignUp>,
 ): Promise<AnswerBodyOf<typeof accountsSignUp>> {
   return store.change(async (tx) => {
-    const throttled = await countAttempts(tx, [{ limit: ATTEMPT_LIMITS.signUpClient, subject: client }], nowMs());
+    const throttled = await countAttempts(
+      tx,
+      [{ limit: ATTEMPT_LIMITS.signUpClient, subject: origin.client }],
+      nowMs(),
+    );
     if (throttled) return throttled;
-    await tx.queueSignUp({ name, email: email.toLowerCase(), origin: { client, agent, requestId } });
+    await tx.queueSignUp({ name, email: email.toLowerCase(), origin });
     return { kind: 'accepted' };
   });
 }
@@ -30,15 +34,13 @@ export interface SignUpDeps {
   readonly nowMs: () => number;
 }
 
-const queuedSignUp = accountsSignUp.body.pick({ name: true, email: true }).extend({ origin: requestOrigin.partial() });
-
 /**
  * Makes a person with a personal account, and mails the link that verifies the address and sets the
  * first password. Somebody who has the address already is mailed that instead. One whose address is
  * not verified, and so has no password, is mailed another such link.
  */
 export async function takeSignUp({ store, makeId, nowMs }: SignUpDeps, row: { readonly body: unknown }): Promise<void> {
-  const request = queuedSignUp.parse(row.body);
+  const request = accountsSignUp.body.parse(row.body);
   await store.change(async (tx) => {
     const now = nowMs();
     const wanted = { id: makeId('usr'), email: request.email, signedUpAt: now };
@@ -60,6 +62,6 @@ async function makeAccount(tx: SignInTx, request: QueuedSignUp, user: string, ma
     command: null,
   });
   const after = toAccountView({ account, owner, user: { id: user, email: request.email, emailVerified: false } });
-  const made = { actor: `user:${user}`, action: 'sign_up', account: id, objectId: id, before: null, after };
-  await tx.audit({ ...made, origin: request.origin });
+  const author = { actor: `user:${user}`, origin: request.origin };
+  await tx.audit({ author, action: 'sign_up', account: id, objectId: id, before: null, after });
 }

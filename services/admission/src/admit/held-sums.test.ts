@@ -5,7 +5,7 @@ import { splitFunding } from '@gateway/metering';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import type { AccountDump } from '../read/read-account.js';
-import { PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, release } from '../../test/world.js';
+import { AUTHOR, PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, release } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
 const STEPS = 250;
@@ -135,7 +135,7 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
   };
   const takeBackOne = async () => {
     const call = random.chance(0.8) ? pick(live) : pick(ended);
-    if (call) await pick(replicas)!.admission.releaseSlot({ requestId: call.id, actor: 'operator:root' });
+    if (call) await pick(replicas)!.admission.releaseSlot({ requestId: call.id, author: AUTHOR });
   };
   const passTime = async () => {
     world.advance(Math.floor(random.next() ** 4 * 150_000));

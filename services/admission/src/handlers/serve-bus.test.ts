@@ -29,7 +29,7 @@ import type { StartedAdmission } from '../wire.js';
 import { orUnavailable } from './serve-bus.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
-import { PRICE, admitEntry, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
+import { AUTHOR, PRICE, admitEntry, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
 import type { Admitted, OwnerState } from '../../test/world.js';
 
 const owners: OwnerState = makeOwners();
@@ -251,7 +251,7 @@ test('operators see what runs, what it holds, and take its slot back', async () 
     nextCursor: null,
   });
   expect(await dashboard.request(admissionHeld, mine)).toEqual({ walletNanoUsd: PRICE, slots: 1 });
-  const taken = { requestId: id, actor: 'operator:root' };
+  const taken = { requestId: id, author: AUTHOR };
   expect(await dashboard.request(admissionReleaseSlot, taken)).toEqual({ released: true, ...mine });
   expect(await dashboard.request(admissionHeld, mine)).toEqual({ walletNanoUsd: PRICE, slots: 0 });
   expect(await dashboard.request(admissionReleaseSlot, { ...taken, requestId: makeUuidV7(0) })).toMatchObject({

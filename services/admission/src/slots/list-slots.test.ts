@@ -2,7 +2,17 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { admissionHeld, admissionSlots } from '@gateway/contracts/messages';
 import type { SlotView } from '@gateway/contracts/operator';
-import { PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
+import {
+  AUTHOR,
+  PRICE,
+  admitEntry,
+  batch,
+  heartbeatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+} from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
 let world: World;
@@ -134,7 +144,7 @@ test('calls are found behind many that have ended, in steps', async () => {
   }
   expect(idsOf(await all(account.account, 2)).sort()).toEqual(kept.map(({ id }) => id).sort());
   const last = calls.at(-1)!;
-  const found = { requestId: kept[3]!.id, actor: 'operator:root' };
+  const found = { requestId: kept[3]!.id, author: AUTHOR };
   expect(await one.admission.releaseSlot(found)).toMatchObject({ released: true, account: account.account });
   expect(await one.admission.releaseSlot({ ...found, requestId: last.id })).toMatchObject({
     refused: { code: 'not_found' },

@@ -14,6 +14,7 @@ import {
   mustAdmit,
   release,
   running,
+  AUTHOR,
 } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount } from '../../test/world.js';
 
@@ -27,7 +28,7 @@ beforeAll(async () => {
 });
 
 const take = (call: { id: string }, replica = one) =>
-  replica.admission.releaseSlot({ requestId: call.id, actor: 'operator:root' });
+  replica.admission.releaseSlot({ requestId: call.id, author: AUTHOR });
 const dump = (account: TestAccount) => one.admission.readAccount(account.account);
 const holdOf = async (account: TestAccount, { id }: { id: string }) =>
   (await dump(account)).holds.find((held) => held.id === id)?.hold;

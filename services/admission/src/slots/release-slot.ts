@@ -18,7 +18,7 @@ export type ReleaseAnswer = AnswerBodyOf<typeof admissionReleaseSlot>;
  */
 export async function releaseSlot(
   ports: Pick<Ports, 'limitStore' | 'log'>,
-  { requestId, actor }: ReleaseQuestion,
+  { requestId, author: { actor, origin } }: ReleaseQuestion,
   noticeLoss: (bucket: number) => void,
 ): Promise<ReleaseAnswer> {
   const call = await findCall(ports, requestId, noticeLoss);
@@ -33,7 +33,10 @@ export async function releaseSlot(
     noticeLoss(bucket);
     throw new AdmissionFault('admission_error', `the bucket ${bucket} is ${reply[0]}`);
   }
-  ports.log.info({ id: requestId, account, actor }, 'the slot of a call was taken back');
+  ports.log.info(
+    { id: requestId, account, actor, operatorRequestId: origin.requestId },
+    'the slot of a call was taken back',
+  );
   return { released: true, account };
 }
 

@@ -9,6 +9,7 @@ import { modelUsage, usageRefusal, usageRows } from './model-usage.js';
 import { BOUNDS, COST_MAX, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, PRICE, planTerms, renewing } from './scene.js';
 import { EDGES, releaseOf } from './stage.js';
 import type { EdgeCall, EndedCall, Stage } from './stage.js';
+import { AUTHOR } from '../world.js';
 import { Choices } from './steps.js';
 import type { Step, StepKind } from './steps.js';
 
@@ -340,7 +341,7 @@ export class Play {
   async takeBack(): Promise<void> {
     const call = this.#choices.pick(this.stage.running, 0);
     if (!call) return;
-    const answer = await this.stage.replicas[0]?.releaseSlot({ requestId: call.id, actor: 'operator:root' });
+    const answer = await this.stage.replicas[0]?.releaseSlot({ requestId: call.id, author: AUTHOR });
     const taken = this.stage.model.takeBack(call.id);
     agree('taken back', answer && 'released' in answer, taken);
   }

@@ -4,7 +4,7 @@ import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { faultsOf } from '../../test/audit.js';
 import { planHoldFor, settled } from '../../test/events.js';
-import { ledgerVerbs } from '../../test/ledger-verbs.js';
+import { AUTHOR, ledgerVerbs } from '../../test/ledger-verbs.js';
 import { startLedger } from '../../test/ledger-world.js';
 import { putSubscription } from '../subscriptions/handlers.js';
 import { createSubscriptionStore } from '../subscriptions/store.js';
@@ -13,7 +13,6 @@ import { createAccountStore } from './store.js';
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
-const ACTOR = 'operator:ada';
 
 const ledger = duringTests(startLedger);
 const verbs = onceUsed(() => ledgerVerbs(ledger));
@@ -31,10 +30,15 @@ const close = (account: string, isInForce = true) =>
       inForce: { awaitDelivered: () => Promise.resolve(isInForce) },
       now: () => NOW,
     },
-    { account, actor: ACTOR },
+    { account, author: AUTHOR },
   );
 const changesOf = (account: string) =>
-  onPool(ledger.pool).query('SELECT action, actor, after FROM changes WHERE account = $1 ORDER BY id', [account]);
+  onPool(ledger.pool).query(
+    `SELECT action, actor, after,
+            jsonb_build_object('client', client, 'agent', agent, 'requestId', request_id) AS origin
+       FROM changes WHERE account = $1 ORDER BY id`,
+    [account],
+  );
 
 test.each([
   ['1.00', 'pay it out'],
@@ -56,8 +60,8 @@ test('closing ends the subscription, tells admission so, and is written down onc
   expect(await close(account)).toEqual({ closed: true });
   expect(await close(account)).toEqual({ closed: true });
   expect((await changesOf(account)).slice(1)).toEqual([
-    { action: 'delete_subscription', actor: ACTOR, after: null },
-    { action: 'close_account', actor: ACTOR, after: { state: 'closed', subscriptionEnded: true } },
+    { action: 'delete_subscription', ...AUTHOR, after: null },
+    { action: 'close_account', ...AUTHOR, after: { state: 'closed', subscriptionEnded: true } },
   ]);
   const [published] = await onPool(ledger.pool).query<{ plan: unknown }>(
     `SELECT body #> '{standing,terms,value,plan}' AS plan FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
@@ -102,7 +106,7 @@ test('a closed account takes no credit and no subscription, but its late calls, 
     inForce: { awaitDelivered: () => Promise.resolve(true) },
     now: () => NOW,
   };
-  expect(await putSubscription(deps, { account, spec, actor: ACTOR })).toMatchObject({
+  expect(await putSubscription(deps, { account, spec, author: AUTHOR })).toMatchObject({
     refused: { code: 'state_conflict' },
   });
   expect((await verbs.settle(settled(planHoldFor(account, 10, 0), 20))).outcomes).toEqual(['settled']);

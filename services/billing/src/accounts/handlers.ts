@@ -30,9 +30,9 @@ export interface CloseAccountDeps {
  */
 export async function closeAccount(
   { store, inForce, now }: CloseAccountDeps,
-  { account, actor }: ReceivedOf<typeof billingCloseAccount>,
+  { account, author }: ReceivedOf<typeof billingCloseAccount>,
 ): Promise<AnswerBodyOf<typeof billingCloseAccount>> {
-  const outcome = await store.closeAccount(account, actor, now());
+  const outcome = await store.closeAccount(account, author, now());
   if (outcome.kind === 'wallet') {
     const balance = formatUsd(outcome.balanceNanoUsd);
     const remedy = outcome.balanceNanoUsd > 0n ? 'pay it out by a refund' : 'give the debt up by an adjustment';

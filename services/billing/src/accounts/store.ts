@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
@@ -34,21 +35,21 @@ export function createAccountStore(pool: Pool) {
      * One database transaction: lock the account, read the wallet, end periods, close, terms,
      * audit, outbox, commit.
      */
-    closeAccount: (account: string, actor: string, now: number) =>
-      inTransaction(pool, (tx) => closeAccount(tx, account, actor, now)),
+    closeAccount: (account: string, author: CommandAuthor, now: number) =>
+      inTransaction(pool, (tx) => closeAccount(tx, account, author, now)),
   };
 }
 
-async function closeAccount(tx: Tx, account: string, actor: string, now: number): Promise<CloseOutcome> {
+async function closeAccount(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<CloseOutcome> {
   const versions = await lockForTerms(tx, account);
   if (await isClosed(tx, account)) return { kind: 'closed', change: termsChange(versions.terms) };
   const balanceNanoUsd = await readBalance(tx, account);
   if (balanceNanoUsd !== 0n) return { kind: 'wallet', balanceNanoUsd };
-  const ended = await endRunning(tx, account, actor, now);
-  await deleteWebhook(tx, account, actor);
+  const ended = await endRunning(tx, account, author, now);
+  await deleteWebhook(tx, account, author);
   await tx.execute('UPDATE accounts SET closed_at = now() WHERE account = $1', [account]);
   await insertChange(tx, {
-    actor,
+    author,
     action: 'close_account',
     account,
     objectId: account,

@@ -25,8 +25,8 @@ import { startBillingWorld, WEBHOOK_KEY } from '../../test/billing-world.js';
 import { holdFor, settled } from '../../test/events.js';
 import { highestOfBatches } from '../../test/highest-of-batches.js';
 import { startWebhookReceiver } from '../../test/webhook-receiver.js';
+import { AUTHOR } from '../../test/ledger-verbs.js';
 
-const ACTOR = 'operator:ada';
 const OPTIONS = { privateAllowed: true, webhookRetry: { baseMs: 20, maxMs: 200 } };
 const SECRET = 'whsec_first';
 /**
@@ -78,7 +78,7 @@ const put = async (account: string, spec: object = {}, secret = SECRET) =>
     account,
     spec: { url: receiver.url, enabled: true, ...spec },
     sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
-    actor: ACTOR,
+    author: AUTHOR,
   });
 const alertsOf = async (account: string, limit = 50, cursor: string | null = null) =>
   accepted(await dashboard.request(billingAlerts, { account, limit, cursor }));
@@ -250,7 +250,7 @@ describe('webhooks', () => {
     expect(await dashboard.request(billingGetWebhook, of)).toMatchObject({
       webhook: { accountId: account, url: receiver.url, enabled: false },
     });
-    const gone = { account, actor: ACTOR };
+    const gone = { account, author: AUTHOR };
     expect(await dashboard.request(billingDeleteWebhook, gone)).toEqual({ deleted: true });
     expect(await dashboard.request(billingDeleteWebhook, gone)).toMatchObject({ refused: { code: 'not_found' } });
     const { entries } = accepted(
@@ -276,7 +276,7 @@ describe('webhooks', () => {
       dashboard.request(billingRotateWebhookSecret, {
         account,
         sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
-        actor: ACTOR,
+        author: AUTHOR,
         command,
       });
     expect(await rotate(first, 'whsec_second')).toMatchObject({ repeated: false });
@@ -294,7 +294,7 @@ describe('webhooks', () => {
 
   test.each([
     ['disabled', (account: string) => put(account, { enabled: false })],
-    ['deleted', (account: string) => dashboard.request(billingDeleteWebhook, { account, actor: ACTOR })],
+    ['deleted', (account: string) => dashboard.request(billingDeleteWebhook, { account, author: AUTHOR })],
   ])('what waits for one that is %s is dropped', async (_what, end) => {
     const account = fresh();
     await capped(account);
@@ -343,7 +343,7 @@ describe('webhooks', () => {
   async function putStrictly(url: string) {
     const { putWebhook } = await import('../webhooks/handlers.js');
     const deps = { privateAllowed: false, store: null as never };
-    return putWebhook(deps, { account: 'a', spec: { url, enabled: true }, sealedSecret: 's', actor: ACTOR });
+    return putWebhook(deps, { account: 'a', spec: { url, enabled: true }, sealedSecret: 's', author: AUTHOR });
   }
 });
 

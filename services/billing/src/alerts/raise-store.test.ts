@@ -16,6 +16,7 @@ import { createDeliveryStore } from '../webhooks/delivery-store.js';
 import { createWebhookStore } from '../webhooks/store.js';
 import { createAlertRaiser } from './raise-store.js';
 import { createAlertStore } from './store.js';
+import { AUTHOR } from '../../test/ledger-verbs.js';
 
 const SEED = testSeed();
 
@@ -224,7 +225,7 @@ test('an enabled webhook gets the event, a disabled one does not', async () => {
     ['a', true],
     ['b', false],
   ] as const)
-    await webhooks.putWebhook({ account, enabled, url: 'https://h.example.com/', sealedSecret: 's', actor: 't' });
+    await webhooks.putWebhook({ account, enabled, url: 'https://h.example.com/', sealedSecret: 's', author: AUTHOR });
   await settle([settled(holdFor('a'), 76), settled(holdFor('b'), 76)]);
   const events = await toHooks();
   expect(events.map(({ key }) => key)).toEqual(['a', 'a']);

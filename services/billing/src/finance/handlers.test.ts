@@ -2,17 +2,29 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
   billingAddWalletEntry,
+  billingApplyPlans,
   billingAudit,
+  billingCloseAccount,
+  billingDeletePlan,
+  billingDeleteSubscription,
+  billingDeleteWebhook,
+  billingEraseOrigins,
   billingLedger,
   billingLedgerTransaction,
   billingListPlans,
   billingPutLimits,
+  billingPutPlan,
+  billingPutSubscription,
+  billingPutWebhook,
+  billingRotateWebhookSecret,
   billingStatement,
   billingStatementLines,
   billingTrialBalance,
   billingUsageRecord,
   billingUsageRecords,
+  MESSAGES,
   usageRecorded,
+  type RequestMessage,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { STATEMENT_LINES_MAX, type WalletEntryCreate } from '@gateway/contracts/operator';
@@ -23,7 +35,8 @@ import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { faultsOf } from '../../test/audit.js';
 import { holdFor, planHoldFor, settled, voided } from '../../test/events.js';
-import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
+import type { z } from 'zod';
+import { AUTHOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
 
 const world = duringTests(OperatorWorld.start);
 
@@ -32,7 +45,7 @@ beforeEach(() => world.reset());
 test('the audit is listed newest first, by account and by object, page by page', async () => {
   const account = world.fresh('account');
   for (const concurrency of [1, 2, 3])
-    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency }, actor: ACTOR });
+    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency }, author: AUTHOR });
   const first = await world.audit({ account }, 2);
   expect(first.entries.map(({ after }) => after?.['concurrency'])).toEqual([3, 2]);
   expect(first.entries[0]?.id).toMatch(/^billing\.\d+$/);
@@ -41,7 +54,65 @@ test('the audit is listed newest first, by account and by object, page by page',
   await expect(world.billing.ledger.pool.query('UPDATE changes SET actor = actor')).rejects.toThrow(
     'permission denied',
   );
-  await expect(world.billing.ledger.admin.query('DELETE FROM billing.changes')).rejects.toThrow('append-only');
+  for (const change of [
+    'DELETE FROM billing.changes',
+    'UPDATE billing.changes SET client = NULL, agent = NULL, actor = actor || 1',
+    "UPDATE billing.changes SET client = 'x', agent = NULL",
+    "UPDATE billing.changes SET client = NULL, agent = NULL, request_id = 'x'",
+    'UPDATE billing.changes SET agent = agent',
+    'TRUNCATE billing.changes',
+  ])
+    await expect(world.billing.ledger.admin.query(change)).rejects.toThrow('append-only');
+});
+
+test('every command writes its actor and origin into the log, and closed people lose theirs', async () => {
+  const [account, other, plan] = [world.fresh('account'), world.fresh('account'), world.fresh('plan')];
+  const accounts = await world.billing.connect('accounts');
+  const url = 'https://hooks.example.com/';
+  const period = {
+    planId: plan,
+    periodStart: new Date(world.now - HOUR).toISOString(),
+    periodEnd: new Date(world.now + HOUR).toISOString(),
+  };
+  const commands: readonly (readonly [RequestMessage<z.ZodType, z.ZodType>, object])[] = [
+    [billingPutPlan, { id: plan, spec: PLAN }],
+    [billingPutSubscription, { account, spec: period }],
+    [billingDeleteSubscription, { account }],
+    [billingPutLimits, { account, spec: { concurrency: 7 } }],
+    [billingPutWebhook, { account, spec: { url }, sealedSecret: 'sealed' }],
+    [billingRotateWebhookSecret, { account, sealedSecret: 'sealed again' }],
+    [billingDeleteWebhook, { account }],
+    [billingApplyPlans, { plans: [{ kind: 'plan', id: `${plan}-2`, spec: PLAN }], prune: false, dryRun: false }],
+    [billingDeletePlan, { id: `${plan}-2` }],
+    [
+      billingAddWalletEntry,
+      { account: other, spec: { amountUsd: '1', kind: 'credit', reason: 'r', reference: other } },
+    ],
+    [billingCloseAccount, { account }],
+  ];
+  const known = MESSAGES.filter(
+    (one) => one.servedBy.includes('billing') && 'author' in (one.body as z.ZodObject).shape,
+  );
+  expect(new Set(commands.map(([{ name }]) => name))).toEqual(new Set(known.map(({ name }) => name)));
+  const { client, agent } = AUTHOR.origin;
+  for (const [message, body] of commands) {
+    const author = { actor: 'user:usr_gone', origin: { ...AUTHOR.origin, requestId: message.name } };
+    const sender = message.sentBy.includes('accounts') ? accounts : world.dashboard;
+    accepted((await sender.request(message, { ...body, author })) as object);
+    const rows = await onPool(world.billing.ledger.pool).query(
+      'SELECT DISTINCT actor, client, agent FROM changes WHERE request_id = $1',
+      [message.name],
+    );
+    expect([message.name, rows]).toEqual([message.name, [{ actor: author.actor, client, agent }]]);
+  }
+  const listed = async () => (await world.audit({ account })).entries.map(({ actor, origin }) => ({ actor, origin }));
+  const before = await listed();
+  const erase = async (...people: string[]) => (await accounts.request(billingEraseOrigins, { people })).entriesErased;
+  expect([await erase('usr_gon', 'gone'), await listed()]).toEqual([0, before]);
+  expect([await erase('usr_other', 'usr_gone'), await erase('usr_gone')]).toEqual([commands.length, 0]);
+  expect(await listed()).toEqual(
+    before.map(({ actor, origin }) => ({ actor, origin: { ...origin, client: null, agent: null } })),
+  );
 });
 
 test('a cursor that is not ours is refused by every list', async () => {
@@ -59,7 +130,8 @@ test('a cursor that is not ours is refused by every list', async () => {
 describe('finance', () => {
   const fund = async (account: string, amountUsd: string, kind: WalletEntryCreate['kind'], relatesTo?: string) => {
     const spec = { amountUsd, kind, reason: 'test', reference: makeUuidV7(Date.now()), relatesTo };
-    return accepted(await world.dashboard.request(billingAddWalletEntry, { account, spec, actor: ACTOR })).transaction;
+    return accepted(await world.dashboard.request(billingAddWalletEntry, { account, spec, author: AUTHOR }))
+      .transaction;
   };
   async function settle(...events: UsageEvent[]): Promise<void> {
     for (const event of events)

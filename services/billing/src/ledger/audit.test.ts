@@ -54,6 +54,7 @@ async function topUp(account: string, amountNanoUsd: bigint): Promise<string> {
   const transactionId = makeUuidV7(START);
   await createWalletStore(ledger.pool).addEntry({
     entry,
+    origin: null,
     transactionId,
     decide: (input) => decideWalletEntry(entry, input),
   });

@@ -1,3 +1,5 @@
+import type { EntryAuthor } from '@gateway/contracts/messages';
+import type { AuditEntryView } from '@gateway/contracts/operator';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 
 /**
@@ -5,8 +7,7 @@ import { onPool, type Pool, type Tx } from '@gateway/postgres';
  * more.
  */
 export interface Change {
-  /** `operator:<name>`, or what else asked. */
-  readonly actor: string;
+  readonly author: EntryAuthor;
   readonly action:
     | 'add_wallet_entry'
     | 'put_limits'
@@ -27,9 +28,11 @@ export interface Change {
   readonly command?: string | null;
 }
 
-export interface WrittenChange extends Omit<Change, 'action' | 'command'> {
+export interface WrittenChange extends Omit<Change, 'action' | 'author' | 'command'> {
   readonly number: bigint;
   readonly at: Date;
+  readonly actor: string;
+  readonly origin: AuditEntryView['origin'];
   readonly action: string;
 }
 
@@ -44,12 +47,15 @@ export interface ChangesQuery {
 /** Writes who changed what, in the transaction of the change itself. */
 export async function insertChange(
   tx: Tx,
-  { actor, action, account, objectId, before, after, command = null }: Change,
+  { author: { actor, origin }, action, account, objectId, before, after, command = null }: Change,
 ): Promise<void> {
   await tx.execute(
-    `INSERT INTO changes (actor, action, account, object_id, before, after, command)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [actor, action, account, objectId, jsonOrNull(before), jsonOrNull(after), command],
+    `INSERT INTO changes (actor, action, account, object_id, before, after, command, client, agent, request_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      ...[actor, action, account, objectId, jsonOrNull(before), jsonOrNull(after), command],
+      ...[origin?.client ?? null, origin?.agent ?? null, origin?.requestId ?? null],
+    ],
     { name: 'insert_change' },
   );
 }
@@ -76,6 +82,9 @@ interface ChangeRow {
   object_id: string;
   before: object | null;
   after: object | null;
+  client: string | null;
+  agent: string | null;
+  request_id: string | null;
 }
 
 export type ChangesStore = ReturnType<typeof createChangesStore>;
@@ -83,16 +92,29 @@ export type ChangesStore = ReturnType<typeof createChangesStore>;
 export function createChangesStore(pool: Pool) {
   const queries = onPool(pool);
   return {
+    /**
+     * Erases networks and user agents from the entries of these people; request IDs stay. Returns
+     * the number of entries that had one.
+     */
+    async eraseOrigins(people: readonly string[]): Promise<number> {
+      const row = await queries.one<{ entries: bigint }>('SELECT erase_origins($1) AS entries', [people]);
+      return Number(row?.entries ?? 0);
+    },
     /** Newest first. */
     async changes({ account, objectId, before, limit }: ChangesQuery): Promise<WrittenChange[]> {
       const rows = await queries.query<ChangeRow>(
-        `SELECT id, at, actor, action, account, object_id, before, after FROM changes
+        `SELECT id, at, actor, action, account, object_id, before, after, client, agent, request_id FROM changes
           WHERE ($1::text IS NULL OR account = $1) AND ($2::text IS NULL OR object_id = $2)
             AND ($3::bigint IS NULL OR id < $3)
           ORDER BY id DESC LIMIT $4`,
         [account, objectId, before, limit],
       );
-      return rows.map((row) => ({ ...row, number: row.id, objectId: row.object_id }));
+      return rows.map(({ id: number, object_id: objectId, client, agent, request_id: requestId, ...row }) => ({
+        ...row,
+        number,
+        objectId,
+        origin: requestId === null ? null : { client, agent, requestId },
+      }));
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Bus } from '@gateway/bus';
 import {
   type AnswerBodyOf,
   billingAudit,
+  billingEraseOrigins,
   billingLedger,
   billingLedgerTransaction,
   type ReceivedOf,
@@ -66,7 +67,7 @@ export function toTransactionView({
 
 /** Who changed what, newest first. */
 export async function showAudit(
-  store: ChangesStore,
+  store: Pick<ChangesStore, 'changes'>,
   { account, object, cursor, limit }: ReceivedOf<typeof billingAudit>,
 ): Promise<AnswerBodyOf<typeof billingAudit>> {
   const place = readNumberCursor(cursor);
@@ -79,7 +80,17 @@ export async function showAudit(
   return { entries: items, nextCursor };
 }
 
-function toEntryView({ number, at, actor, action, account, objectId, before, after }: WrittenChange): AuditEntryView {
+function toEntryView({
+  number,
+  at,
+  actor,
+  action,
+  account,
+  objectId,
+  before,
+  after,
+  origin,
+}: WrittenChange): AuditEntryView {
   return {
     id: `billing.${number}`,
     at: at.toISOString(),
@@ -89,6 +100,7 @@ function toEntryView({ number, at, actor, action, account, objectId, before, aft
     accountId: account,
     before: before && { ...before },
     after: after && { ...after },
+    origin,
   };
 }
 
@@ -97,9 +109,10 @@ export interface LedgerDeps {
   readonly changes: ChangesStore;
 }
 
-/** Answers requests for ledger transactions and for who changed what. */
+/** Answers requests for ledger transactions and about the audit log. */
 export function serveLedger(bus: Pick<Bus, 'serve'>, { transactions, changes }: LedgerDeps): void {
   bus.serve(billingLedger, (body) => showLedger(transactions, body));
   bus.serve(billingLedgerTransaction, (body) => showLedgerTransaction(transactions, body));
   bus.serve(billingAudit, (body) => showAudit(changes, body));
+  bus.serve(billingEraseOrigins, async ({ people }) => ({ entriesErased: await changes.eraseOrigins(people) }));
 }

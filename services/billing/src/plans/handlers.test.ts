@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { billingApplyPlans, billingListPlans } from '@gateway/contracts/messages';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
-import { ACTOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
+import { AUTHOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
 
 const world = duringTests(OperatorWorld.start);
 
@@ -13,7 +13,7 @@ const apply = (plans: { id: string; spec: object }[], changes: object = {}) =>
     plans: plans.map(({ id, spec }) => ({ id, spec: { ...PLAN, ...spec } })),
     prune: false,
     dryRun: false,
-    actor: ACTOR,
+    author: AUTHOR,
     ...changes,
   });
 
@@ -31,7 +31,7 @@ describe('plans', () => {
     expect(plan).toMatchObject({ version: 2, concurrency: 7, windows: [{ limit: '10.50', label: 'Weekly' }] });
     expect(await world.putPlan(id, plan)).toEqual({ change: 'unchanged', plan });
     expect((await world.audit({ object: id })).entries).toMatchObject([
-      { action: 'put_plan', actor: ACTOR, before: { version: 1 }, after: { version: 2, concurrency: 7 } },
+      { action: 'put_plan', ...AUTHOR, before: { version: 1 }, after: { version: 2, concurrency: 7 } },
       { action: 'put_plan', accountId: null, before: null, after: { version: 1 } },
     ]);
   });

@@ -23,10 +23,10 @@ export interface ChangePlansDeps {
 /** Makes a plan, or its next version; periods that run keep theirs. */
 export async function putPlan(
   { store, now }: ChangePlansDeps,
-  { id, spec, actor }: ReceivedOf<typeof billingPutPlan>,
+  { id, spec, author }: ReceivedOf<typeof billingPutPlan>,
 ): Promise<AnswerBodyOf<typeof billingPutPlan>> {
   const wanted = { puts: [{ id, plan: planFromWire(spec) }], deletes: [], prune: false };
-  const changes = await store.changePlans({ ...wanted, actor, now: now(), dryRun: false });
+  const changes = await store.changePlans({ ...wanted, author, now: now(), dryRun: false });
   if (isRefusal(changes)) return changes;
   const [made] = changes;
   if (made === undefined || made.after === null || made.change === 'deleted') throw new Error(`plan ${id} was not put`);
@@ -36,10 +36,10 @@ export async function putPlan(
 /** Its versions stay: periods that have ended, and their records, name them. */
 export async function deletePlan(
   { store, now }: ChangePlansDeps,
-  { id, actor }: ReceivedOf<typeof billingDeletePlan>,
+  { id, author }: ReceivedOf<typeof billingDeletePlan>,
 ): Promise<AnswerBodyOf<typeof billingDeletePlan>> {
   const wanted = { puts: [], deletes: [id], prune: false };
-  const changes = await store.changePlans({ ...wanted, actor, now: now(), dryRun: false });
+  const changes = await store.changePlans({ ...wanted, author, now: now(), dryRun: false });
   return isRefusal(changes) ? changes : { deleted: true };
 }
 
@@ -49,7 +49,7 @@ export async function deletePlan(
  */
 export async function applyPlans(
   { store, now }: ChangePlansDeps,
-  { plans, prune, dryRun, actor }: ReceivedOf<typeof billingApplyPlans>,
+  { plans, prune, dryRun, author }: ReceivedOf<typeof billingApplyPlans>,
 ): Promise<AnswerBodyOf<typeof billingApplyPlans>> {
   const puts: PlanPut[] = [];
   for (const [index, { id, spec }] of plans.entries()) {
@@ -57,7 +57,7 @@ export async function applyPlans(
       return refuse('invalid_request', `plan ${id} stands twice`, `objects[${index}]`);
     puts.push({ id, plan: planFromWire(spec) });
   }
-  const changes = await store.changePlans({ puts, deletes: [], prune, actor, now: now(), dryRun });
+  const changes = await store.changePlans({ puts, deletes: [], prune, author, now: now(), dryRun });
   if (isRefusal(changes)) return changes;
   const made = changes.filter(({ change }) => change !== 'unchanged');
   return { changes: made.map(toApplyChange), unchanged: changes.length - made.length };

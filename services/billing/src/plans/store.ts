@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { WindowType, WindowUnit } from '@gateway/metering';
@@ -7,7 +8,7 @@ import { decidePlans, type PlanState, type PlanChange, type PlansInput } from '.
 import { type PlanSpec, type PlanVersion, toPlanView } from './rules.js';
 
 export interface PlansRequest extends PlansInput {
-  readonly actor: string;
+  readonly author: CommandAuthor;
   /** Which periods have ended, epoch milliseconds. */
   readonly now: number;
   /** Does the same and takes it back. */
@@ -78,7 +79,7 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
   const decided = decidePlans(request, known, begun?.now ?? new Date(0));
   if (!Array.isArray(decided)) return decided;
   for (const change of decided) {
-    await writePlan(tx, change, request.actor);
+    await writePlan(tx, change, request.author);
     if (change.change === 'changed') await enqueueRefresh(tx, change.id, request.now);
   }
   if (request.dryRun) throw new TakenBack(decided);
@@ -106,7 +107,7 @@ async function readStates(tx: Tx, { puts, deletes, prune, now }: PlansRequest): 
   );
 }
 
-async function writePlan(tx: Tx, { id, change, before, after }: PlanChange, actor: string): Promise<void> {
+async function writePlan(tx: Tx, { id, change, before, after }: PlanChange, author: CommandAuthor): Promise<void> {
   if (change === 'unchanged') return;
   if (after === null) await tx.execute('UPDATE plans SET deleted_at = now() WHERE id = $1', [id]);
   else {
@@ -114,7 +115,7 @@ async function writePlan(tx: Tx, { id, change, before, after }: PlanChange, acto
       id,
       after.version,
       JSON.stringify(planToStored(after.plan)),
-      actor,
+      author.actor,
     ]);
     await tx.execute(
       `INSERT INTO plans (id, current_version) VALUES ($1, $2)
@@ -123,7 +124,7 @@ async function writePlan(tx: Tx, { id, change, before, after }: PlanChange, acto
     );
   }
   await insertChange(tx, {
-    actor,
+    author,
     action: after === null ? 'delete_plan' : 'put_plan',
     account: null,
     objectId: id,

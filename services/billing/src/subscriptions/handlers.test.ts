@@ -4,7 +4,7 @@ import type { SubscriptionView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
-import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
+import { AUTHOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
 import { CLOCKS_APART_MS_MAX as APART } from './period-rules.js';
 
 const world = duringTests(OperatorWorld.start);
@@ -109,7 +109,7 @@ describe('a subscription', () => {
       const terms = await world.terms(account);
       expect([terms?.subscription?.id, terms?.next?.subscription.id]).toEqual([id, subscription.id]);
     }
-    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency: 7 }, actor: ACTOR });
+    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency: 7 }, author: AUTHOR });
     expect(world.lastPublished(account)).toMatchObject({
       concurrency: 7,
       subscription: { id },
@@ -150,7 +150,7 @@ describe('a subscription', () => {
       world.dashboard.request(billingPutLimits, {
         account: world.fresh('account'),
         spec: { concurrency: 1 },
-        actor: ACTOR,
+        author: AUTHOR,
       }),
     ]);
     for (const answer of answers) expect(answer).toMatchObject({ refused: { code: 'not_in_force' } });
@@ -162,7 +162,7 @@ describe('a subscription', () => {
 
 test('limits are shown as they were put, and an equal put writes nothing', async () => {
   const account = world.fresh('account');
-  const put = (spec: object) => world.dashboard.request(billingPutLimits, { account, spec, actor: ACTOR });
+  const put = (spec: object) => world.dashboard.request(billingPutLimits, { account, spec, author: AUTHOR });
   const none = { requestsPerMinute: null, concurrency: null, maxActiveKeys: null };
   expect(await world.dashboard.request(billingGetLimits, { account })).toEqual({ limits: none });
   await put({ concurrency: 4 });

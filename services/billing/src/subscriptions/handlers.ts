@@ -30,7 +30,7 @@ export interface SubscribeDeps {
  */
 export async function putSubscription(
   { store, inForce, now }: SubscribeDeps,
-  { account, spec, actor }: ReceivedOf<typeof billingPutSubscription>,
+  { account, spec, author }: ReceivedOf<typeof billingPutSubscription>,
 ): Promise<AnswerBodyOf<typeof billingPutSubscription>> {
   const at = now();
   const { planId, renews } = spec;
@@ -45,7 +45,7 @@ export async function putSubscription(
   const { decision, change } = await store.putPeriod({
     account,
     planId,
-    actor,
+    author,
     start: wanted.start,
     now: at,
     decide: (input) => decidePeriod(wanted, { ...input, newId, now: at }),
@@ -61,9 +61,9 @@ export async function putSubscription(
 /** Ends an account's periods, those to come too; answers when admission has the terms. */
 export async function deleteSubscription(
   { store, inForce, now }: SubscribeDeps,
-  { account, actor }: ReceivedOf<typeof billingDeleteSubscription>,
+  { account, author }: ReceivedOf<typeof billingDeleteSubscription>,
 ): Promise<AnswerBodyOf<typeof billingDeleteSubscription>> {
-  const change = await store.endPeriods(account, actor, now());
+  const change = await store.endPeriods(account, author, now());
   if (change === null) return refuse('not_found', 'the account has no subscription');
   return (await inForce.awaitDelivered(account, change)) ? { deleted: true } : notInForce();
 }
@@ -89,14 +89,14 @@ export interface PutLimitsDeps {
 /** Replaces an account's overrides as a whole and answers when admission has the new terms. */
 export async function putLimits(
   { store, inForce, now }: PutLimitsDeps,
-  { account, spec, actor }: ReceivedOf<typeof billingPutLimits>,
+  { account, spec, author }: ReceivedOf<typeof billingPutLimits>,
 ): Promise<AnswerBodyOf<typeof billingPutLimits>> {
   const limits: LimitOverrides = {
     requestsPerMinute: spec.requestsPerMinute ?? null,
     concurrency: spec.concurrency ?? null,
     activeKeysMax: spec.maxActiveKeys ?? null,
   };
-  const change = await store.putLimits({ account, limits, actor, now: now() });
+  const change = await store.putLimits({ account, limits, author, now: now() });
   return (await inForce.awaitDelivered(account, change)) ? { limits: spec } : notInForce();
 }
 

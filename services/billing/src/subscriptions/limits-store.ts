@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isDeepStrictEqual } from 'node:util';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { lockForTerms } from '../ledger/accounts-store.js';
@@ -8,7 +9,7 @@ import { readLimits, termsChange, writeTerms } from './terms-store.js';
 export interface LimitsRequest {
   readonly account: string;
   readonly limits: LimitOverrides;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   /** Which subscription runs, epoch milliseconds. */
   readonly now: number;
 }
@@ -27,7 +28,7 @@ export function createLimitsStore(pool: Pool) {
   };
 }
 
-async function putLimits(tx: Tx, { account, limits, actor, now }: LimitsRequest): Promise<string> {
+async function putLimits(tx: Tx, { account, limits, author, now }: LimitsRequest): Promise<string> {
   const versions = await lockForTerms(tx, account);
   const before = await readLimits(tx, account);
   if (isDeepStrictEqual(before, limits)) return termsChange(versions.terms);
@@ -37,10 +38,10 @@ async function putLimits(tx: Tx, { account, limits, actor, now }: LimitsRequest)
      ON CONFLICT (account) DO UPDATE
        SET requests_per_minute = excluded.requests_per_minute, concurrency = excluded.concurrency,
            active_keys_max = excluded.active_keys_max, changed_by = excluded.changed_by, changed_at = now()`,
-    [account, limits.requestsPerMinute, limits.concurrency, limits.activeKeysMax, actor],
+    [account, limits.requestsPerMinute, limits.concurrency, limits.activeKeysMax, author.actor],
   );
   await insertChange(tx, {
-    actor,
+    author,
     action: 'put_limits',
     account,
     objectId: account,

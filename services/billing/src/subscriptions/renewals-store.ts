@@ -97,7 +97,7 @@ async function renew(
     };
     await insertPeriod(tx, period, RENEWER);
     await insertChange(tx, {
-      actor: RENEWER,
+      author: { actor: RENEWER, origin: null },
       action: 'renew_subscription',
       account,
       objectId: newId,

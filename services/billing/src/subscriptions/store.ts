@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
@@ -12,7 +13,7 @@ export interface PutPeriodRequest {
   readonly planId: string;
   /** Periods that begin then are read too, also those that have ended by time. */
   readonly start: number;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly now: number;
   /** Pure. */
   readonly decide: (input: Pick<PeriodInput, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
@@ -31,13 +32,13 @@ export function createSubscriptionStore(pool: Pool) {
     /** `change` is what admission must have, also when nothing was written. */
     putPeriod: (request: PutPeriodRequest) => inTransaction(pool, (tx) => putPeriod(tx, request)),
     /** Ends all periods that run or come; null when there is none. */
-    endPeriods: (account: string, actor: string, now: number) =>
-      inTransaction(pool, (tx) => endAll(tx, account, actor, now)),
+    endPeriods: (account: string, author: CommandAuthor, now: number) =>
+      inTransaction(pool, (tx) => endAll(tx, account, author, now)),
   };
 }
 
 async function putPeriod(tx: Tx, request: PutPeriodRequest): Promise<{ decision: PeriodDecision; change: string }> {
-  const { account, planId, start, actor, now, decide } = request;
+  const { account, planId, start, author, now, decide } = request;
   const versions = await lockForTerms(tx, account);
   const decision = decide({
     periods: await readPeriods(tx, account, now, start),
@@ -45,9 +46,9 @@ async function putPeriod(tx: Tx, request: PutPeriodRequest): Promise<{ decision:
     closed: await isClosed(tx, account),
   });
   if (decision.kind !== 'write') return { decision, change: termsChange(versions.terms) };
-  await writePeriod(tx, decision, actor, now);
+  await writePeriod(tx, decision, author.actor, now);
   await insertChange(tx, {
-    actor,
+    author,
     action: 'put_subscription',
     account,
     objectId: decision.period.id,
@@ -57,16 +58,16 @@ async function putPeriod(tx: Tx, request: PutPeriodRequest): Promise<{ decision:
   return { decision, change: await writeTerms(tx, account, versions.account + 1n, now) };
 }
 
-async function endAll(tx: Tx, account: string, actor: string, now: number): Promise<string | null> {
+async function endAll(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<string | null> {
   const versions = await lockForTerms(tx, account);
-  return (await endRunning(tx, account, actor, now)) ? writeTerms(tx, account, versions.account + 1n, now) : null;
+  return (await endRunning(tx, account, author, now)) ? writeTerms(tx, account, versions.account + 1n, now) : null;
 }
 
 /**
  * Ends an account's periods under its lock, those to come too; false when there is none. The terms
  * are still to be told.
  */
-export async function endRunning(tx: Tx, account: string, actor: string, now: number): Promise<boolean> {
+export async function endRunning(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<boolean> {
   const periods = await readPeriods(tx, account, now);
   const shown = shownPeriod(periods, now) ?? dueRenewal(periods, now)?.of ?? null;
   if (shown === null) return false;
@@ -77,7 +78,7 @@ export async function endRunning(tx: Tx, account: string, actor: string, now: nu
     now,
   );
   await insertChange(tx, {
-    actor,
+    author,
     action: 'delete_subscription',
     account,
     objectId: shown.id,

@@ -20,6 +20,7 @@ import { copyLedger } from '../../test/ledger-copy.js';
 import { restoreLedger } from '../commands/restore-ledger.js';
 import { readLedgerState } from '../ledger/store.js';
 import { createRestoreStore } from './progress-store.js';
+import { AUTHOR } from '../../test/ledger-verbs.js';
 
 const world = duringTests(startBillingWorld);
 type Replica = Awaited<ReturnType<typeof world.start>>;
@@ -96,7 +97,7 @@ const credit = (amountUsd: string) =>
   dashboard.request(billingAddWalletEntry, {
     account: 'account-0',
     spec: { amountUsd, kind: 'credit', reason: 'paid', reference: makeUuidV7(Date.now()) },
-    actor: 'root',
+    author: AUTHOR,
   });
 
 /** As a server that went away and came back, or another one in its place. */

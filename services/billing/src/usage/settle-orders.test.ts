@@ -40,6 +40,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
       await months.has('2026-11');
       const { decision } = await walletStore.addEntry({
         entry,
+        origin: null,
         transactionId: makeUuidV7(START),
         decide: (input) => decideWalletEntry(entry, input),
       });

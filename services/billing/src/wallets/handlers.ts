@@ -37,11 +37,12 @@ export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request)
     reason,
     reference,
     relatesTo: relatesTo ?? null,
-    actor: request.actor,
+    actor: request.author.actor,
   };
   await deps.months.has(monthOf(now));
   const { decision, written } = await deps.store.addEntry({
     entry,
+    origin: request.author.origin,
     transactionId: makeUuidV7(now),
     decide: (input) => decideWalletEntry(entry, input),
   });

@@ -1,3 +1,4 @@
+import type { EntryAuthor } from '@gateway/contracts/messages';
 import { inTransaction, type Pool, sqlStateOf, type Tx } from '@gateway/postgres';
 import { formatUsd, WALLET_ROW } from '@gateway/metering';
 import { timeOfUuidV7, UUID_PATTERN } from '@gateway/contracts/ids';
@@ -14,6 +15,7 @@ export interface WalletEntryRow extends WalletEntry {
 
 export interface WalletRequest {
   readonly entry: WalletEntry;
+  readonly origin: EntryAuthor['origin'];
   /** Key of the ledger transaction if one is written. */
   readonly transactionId: string;
   readonly decide: (input: WalletInput) => WalletDecision;
@@ -58,7 +60,7 @@ export function createWalletStore(pool: Pool) {
 }
 
 async function addEntry(tx: Tx, request: WalletRequest): Promise<WalletResult> {
-  const { entry, transactionId, decide } = request;
+  const { entry, origin, transactionId, decide } = request;
   await addMissingAccounts(tx, [entry.account]);
   const version = (await lockAccounts(tx, [entry.account])).get(entry.account) ?? 0n;
   const earlier = await readEntry(tx, entry.reference);
@@ -75,7 +77,7 @@ async function addEntry(tx: Tx, request: WalletRequest): Promise<WalletResult> {
   const row: Balance = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version: version + 1n };
   await insertEntry(tx, written);
   await insertChange(tx, {
-    actor: entry.actor,
+    author: { actor: entry.actor, origin },
     action: 'add_wallet_entry',
     account,
     objectId: transactionId,

@@ -10,6 +10,7 @@ import { createDeliveryStore } from './delivery-store.js';
 import { createSecretSeal, resealSecrets } from './secrets.js';
 import type { WebhookRequest, WebhookSender } from './sender.js';
 import { createWebhookStore } from './store.js';
+import { AUTHOR } from '../../test/ledger-verbs.js';
 
 const DAY_MS = 86_400_000;
 const RAISED = Date.UTC(2026, 10, 20, 12);
@@ -30,7 +31,7 @@ beforeEach(async () => {
 const put = (account: string, under = current) =>
   createWebhookStore(ledger.pool).putWebhook({
     account,
-    actor: 'test',
+    author: AUTHOR,
     enabled: true,
     url: 'https://hooks.example.com/',
     sealedSecret: sealTo('whsec_1', `webhook:${account}`, publicHalfOf(under)),

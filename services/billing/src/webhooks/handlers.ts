@@ -31,11 +31,11 @@ export interface WebhookDeps {
  */
 export async function putWebhook(
   { store, privateAllowed }: WebhookDeps,
-  { account, spec, sealedSecret, actor }: ReceivedOf<typeof billingPutWebhook>,
+  { account, spec, sealedSecret, author }: ReceivedOf<typeof billingPutWebhook>,
 ): Promise<AnswerBodyOf<typeof billingPutWebhook>> {
   const url = checkWebhookUrl(spec.url, privateAllowed);
   if (typeof url !== 'string') return url;
-  const put = await store.putWebhook({ account, url, enabled: spec.enabled, sealedSecret, actor });
+  const put = await store.putWebhook({ account, url, enabled: spec.enabled, sealedSecret, author });
   if (put === null) return refuse('state_conflict', 'the account is closed');
   return { change: put.change, webhook: toWebhookView(put.webhook) };
 }
@@ -51,17 +51,17 @@ export async function showWebhook(
 /** What waits for it is dropped. */
 export async function deleteWebhook(
   { store }: Pick<WebhookDeps, 'store'>,
-  { account, actor }: ReceivedOf<typeof billingDeleteWebhook>,
+  { account, author }: ReceivedOf<typeof billingDeleteWebhook>,
 ): Promise<AnswerBodyOf<typeof billingDeleteWebhook>> {
-  return (await store.deleteWebhook(account, actor)) ? { deleted: true } : noWebhook();
+  return (await store.deleteWebhook(account, author)) ? { deleted: true } : noWebhook();
 }
 
 /** Every attempt from then on is signed with the new secret. */
 export async function rotateWebhookSecret(
   { store }: Pick<WebhookDeps, 'store'>,
-  { account, sealedSecret, actor, command }: ReceivedOf<typeof billingRotateWebhookSecret>,
+  { account, sealedSecret, author, command }: ReceivedOf<typeof billingRotateWebhookSecret>,
 ): Promise<AnswerBodyOf<typeof billingRotateWebhookSecret>> {
-  const rotated = await store.rotateSecret({ account, sealedSecret, actor, command: command ?? null });
+  const rotated = await store.rotateSecret({ account, sealedSecret, author, command: command ?? null });
   return rotated === null ? noWebhook() : { webhook: toWebhookView(rotated.webhook), repeated: rotated.repeated };
 }
 

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange, isMade } from '../ledger/changes-store.js';
@@ -19,13 +20,13 @@ export interface PutWebhookRequest {
   readonly enabled: boolean;
   /** Kept only when the webhook is new. */
   readonly sealedSecret: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 export interface RotateSecretRequest {
   readonly account: string;
   readonly sealedSecret: string;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly command: string | null;
 }
 
@@ -52,8 +53,8 @@ export function createWebhookStore(pool: Pool) {
     putWebhook: (request: PutWebhookRequest): Promise<PutWebhookResult | null> =>
       inTransaction(pool, (tx) => putWebhook(tx, request)),
     /** Drops what waits. False: there is none. */
-    deleteWebhook: (account: string, actor: string): Promise<boolean> =>
-      inTransaction(pool, (tx) => deleteWebhook(tx, account, actor)),
+    deleteWebhook: (account: string, author: CommandAuthor): Promise<boolean> =>
+      inTransaction(pool, (tx) => deleteWebhook(tx, account, author)),
     /** Null: there is none. */
     rotateSecret: (request: RotateSecretRequest): Promise<{ webhook: Webhook; repeated: boolean } | null> =>
       inTransaction(pool, (tx) => rotateSecret(tx, request)),
@@ -80,7 +81,7 @@ export function createWebhookStore(pool: Pool) {
 }
 
 async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhookResult | null> {
-  const { account, url, enabled, sealedSecret, actor } = request;
+  const { account, url, enabled, sealedSecret, author } = request;
   await lockForTerms(tx, account);
   if (await isClosed(tx, account)) return null;
   const before = await readWebhook(tx, account);
@@ -97,7 +98,7 @@ async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhoo
   if (enabled) await tryAtOnce(tx, account);
   else await dropWaiting(tx, account);
   await insertChange(tx, {
-    actor,
+    author,
     account,
     objectId: account,
     action: 'put_webhook',
@@ -108,13 +109,13 @@ async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhoo
 }
 
 /** False: the account has none. What waits for it is dropped. */
-export async function deleteWebhook(tx: Tx, account: string, actor: string): Promise<boolean> {
+export async function deleteWebhook(tx: Tx, account: string, author: CommandAuthor): Promise<boolean> {
   const before = await lockWebhook(tx, account);
   if (before === null) return false;
   await tx.execute('DELETE FROM webhooks WHERE account = $1', [account]);
   await dropWaiting(tx, account);
   await insertChange(tx, {
-    actor,
+    author,
     account,
     objectId: account,
     action: 'delete_webhook',
@@ -128,7 +129,7 @@ async function rotateSecret(
   tx: Tx,
   request: RotateSecretRequest,
 ): Promise<{ webhook: Webhook; repeated: boolean } | null> {
-  const { account, sealedSecret, actor, command } = request;
+  const { account, sealedSecret, author, command } = request;
   const before = await lockWebhook(tx, account);
   if (before === null) return null;
   const change = { action: 'rotate_webhook_secret', objectId: account } as const;
@@ -144,7 +145,7 @@ async function rotateSecret(
   const webhook = webhookFromRow(after);
   await insertChange(tx, {
     ...change,
-    actor,
+    author,
     account,
     command,
     before: content(webhookFromRow(before)),

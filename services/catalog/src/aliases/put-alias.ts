@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import {
   ALIASES_MAX,
   isRefusal,
@@ -15,7 +16,7 @@ export interface PutAlias {
   /** The name that clients send. */
   readonly id: string;
   readonly spec: AliasSpec;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 /** Creates or replaces an alias. */
@@ -30,7 +31,7 @@ export function putAlias(deps: SaveDeps, request: PutAlias): Promise<Saved<Alias
 /** All but the number of aliases. An alias names a model, so that no alias leads to another. */
 export async function saveAlias(
   tx: CatalogTx,
-  { id, spec, actor }: PutAlias,
+  { id, spec, author }: PutAlias,
 ): Promise<SaveResult<AliasView> | ManagementRefusal> {
   if (await tx.model(id)) return refuse('state_conflict', `${id} is the ID of a model`, 'id');
   if (!(await tx.model(spec.modelId))) return refuse('not_found', `there is no model ${spec.modelId}`, 'modelId');
@@ -39,7 +40,7 @@ export async function saveAlias(
   const views = { before: before && aliasViewOf(before), after: aliasViewOf(after), credentialChanged: false };
   if (before && sameContent(before, after)) return { change: 'unchanged', ...views };
   await tx.saveAlias(after);
-  await tx.record({ actor, action: 'put_alias', objectId: id, before: views.before, after: views.after });
+  await tx.record({ author, action: 'put_alias', objectId: id, before: views.before, after: views.after });
   return { change: before ? 'changed' : 'created', ...views };
 }
 

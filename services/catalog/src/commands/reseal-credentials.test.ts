@@ -11,7 +11,7 @@ import { makePrivateKey, openSealed, publicHalfOf, sealTo, Secret } from '@gatew
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { startCatalogWorld } from '../../test/catalog-world.js';
-import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
+import { AUTHOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/commands/reseal.js', import.meta.url));
 const newKey = () => new Secret(makePrivateKey());
@@ -47,15 +47,15 @@ test('reseals and publishes credentials of the previous key, and names those it 
     elsewhere: sealTo('sk-lost', providerCredentialPlace('elsewhere'), publicHalfOf(lost)),
   };
   for (const [id, sealedCredential] of Object.entries(providers))
-    await dashboard.request(catalogPutProvider, { id, spec: providerSpec(), sealedCredential, actor: ACTOR });
-  await dashboard.request(catalogPutModel, { id: 'acme/one', spec: modelSpec(), actor: ACTOR });
+    await dashboard.request(catalogPutProvider, { id, spec: providerSpec(), sealedCredential, author: AUTHOR });
+  await dashboard.request(catalogPutModel, { id: 'acme/one', spec: modelSpec(), author: AUTHOR });
   const sealed = {
     previous: sealTo('sk-previous', 'previous', publicHalfOf(previous)),
     current: sealTo('sk-current', 'current', publicHalfOf(current)),
     lost: sealTo('sk-lost', 'lost', publicHalfOf(lost)),
   };
   for (const [id, sealedCredential] of Object.entries(sealed))
-    await dashboard.request(catalogPutSource, { id, spec: sourceSpec(), sealedCredential, actor: ACTOR });
+    await dashboard.request(catalogPutSource, { id, spec: sourceSpec(), sealedCredential, author: AUTHOR });
   const ofProvider = () =>
     (JSON.parse(published.get('provider.acme') ?? '{}') as { sealedCredential?: string }).sealedCredential ?? '';
   const stored = (id: string): string =>

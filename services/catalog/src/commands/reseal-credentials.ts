@@ -46,7 +46,7 @@ export async function resealCredentials(store: CatalogStore, keys: OpeningKeys):
     const resealed = providers.length + sources.length;
     if (resealed > 0)
       await tx.record({
-        actor: 'catalog',
+        author: { actor: 'catalog', origin: null },
         action: 'reseal_credentials',
         objectId: 'sources',
         before: null,

@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { catalogApply } from '@gateway/contracts/messages';
+import { catalogApply, type CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, type ApplyChange, type CatalogObject, type ManagementRefusal } from '@gateway/contracts/operator';
 import { counted } from '../objects/answer.js';
 import type { Kind, Named, SaveResult } from '../objects/rules.js';
@@ -19,7 +19,7 @@ export interface Apply {
   /** Deletes what is not named. */
   readonly prune: boolean;
   readonly dryRun: boolean;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 export interface Applied {
   readonly changes: ApplyChange[];
@@ -47,17 +47,17 @@ export async function apply(
 }
 
 async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Promise<Applied | ManagementRefusal> {
-  const { objects, prune, dryRun, actor } = request;
+  const { objects, prune, dryRun, author } = request;
   const revisionBefore = tx.revision();
   const named = new Set(objects.map(nameOf));
   const surplus = prune ? tx.names().filter((object) => !named.has(nameOf(object))) : [];
   // Sources and aliases are deleted first: what is put may need their places or names. Models and
   // providers are deleted last: what is put may have left them.
-  const sourcesGone = await removeAll(tx, surplus, ['source', 'alias'], actor);
+  const sourcesGone = await removeAll(tx, surplus, ['source', 'alias'], author);
   if (isRefusal(sourcesGone)) return sourcesGone;
   const saved = await saveAll(tx, rules, request);
   if (isRefusal(saved)) return saved;
-  const othersGone = await removeAll(tx, surplus, ['model', 'provider'], actor);
+  const othersGone = await removeAll(tx, surplus, ['model', 'provider'], author);
   if (isRefusal(othersGone)) return othersGone;
 
   const changed = saved.filter(({ change }) => change !== 'unchanged');
@@ -75,12 +75,12 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
 async function saveAll(
   tx: CatalogTx,
   rules: SourceRules,
-  { objects, actor }: Apply,
+  { objects, author }: Apply,
 ): Promise<ApplyChange[] | ManagementRefusal> {
   const saved = new Map<number, ApplyChange>();
   const places = SAVE_ORDER.flatMap((kind) => [...objects.entries()].filter(([, object]) => object.kind === kind));
   for (const [index, object] of places) {
-    const result = await saveObject(tx, rules, object, actor);
+    const result = await saveObject(tx, rules, object, author);
     if (isRefusal(result)) return within(result, index, object);
     saved.set(index, applyChangeOf(object, result));
   }
@@ -99,17 +99,17 @@ function saveObject(
   tx: CatalogTx,
   rules: SourceRules,
   object: CatalogObject,
-  actor: string,
+  author: CommandAuthor,
 ): Promise<SaveResult<object> | ManagementRefusal> {
   switch (object.kind) {
     case 'provider':
-      return saveProvider(tx, { ...object, actor });
+      return saveProvider(tx, { ...object, author });
     case 'model':
-      return saveModel(tx, { ...object, actor });
+      return saveModel(tx, { ...object, author });
     case 'source':
-      return saveSource(tx, rules, { ...object, actor });
+      return saveSource(tx, rules, { ...object, author });
     case 'alias':
-      return saveAlias(tx, { ...object, actor });
+      return saveAlias(tx, { ...object, author });
   }
 }
 
@@ -117,12 +117,12 @@ async function removeAll(
   tx: CatalogTx,
   objects: readonly Named[],
   kinds: readonly Kind[],
-  actor: string,
+  author: CommandAuthor,
 ): Promise<ApplyChange[] | ManagementRefusal> {
   const removed: ApplyChange[] = [];
   for (const kind of kinds)
     for (const object of objects.filter((candidate) => candidate.kind === kind)) {
-      const result = await removeObject(tx, { ...object, actor });
+      const result = await removeObject(tx, { ...object, author });
       if (isRefusal(result)) return { refused: { ...result.refused, param: 'objects' } };
       removed.push(deletionOf(object, result.before));
     }

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type ManagementRefusal, type ModelSpec, type ModelView } from '@gateway/contracts/operator';
 import { shownVersions, withVersion, type NewFigures, planFigures } from '../objects/version-rules.js';
 import { leastExceedsWorst } from '../objects/price-rules.js';
@@ -10,7 +11,7 @@ import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save
 export interface PutModel {
   readonly id: string;
   readonly spec: ModelSpec;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 /**
@@ -26,7 +27,7 @@ export function putModel(deps: SaveDeps, request: PutModel): Promise<Saved<Model
 
 export async function saveModel(
   tx: CatalogTx,
-  { id, spec, actor }: PutModel,
+  { id, spec, author }: PutModel,
 ): Promise<SaveResult<ModelView> | ManagementRefusal> {
   const before = await tx.model(id);
   const alias = before === null ? await tx.alias(id) : null;
@@ -45,7 +46,7 @@ export async function saveModel(
   await tx.saveModel(after);
   const added = planned && (await tx.addVersion({ model: id }, planned));
   const viewAfter = modelViewOf(after, added ? withVersion(versions, added) : versions, tx.nowMs);
-  await tx.record({ actor, action: 'put_model', objectId: id, before: viewBefore, after: viewAfter });
+  await tx.record({ author, action: 'put_model', objectId: id, before: viewBefore, after: viewAfter });
   return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged: false };
 }
 

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Kind, Named } from './rules.js';
 import type { CatalogTx } from './change-sql.js';
@@ -5,7 +6,7 @@ import { readView } from './read-objects.js';
 import { awaitInForce, type SaveDeps } from './save.js';
 
 export interface DeleteObject extends Named {
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 export interface Deleted {
   readonly revision: number;
@@ -25,7 +26,7 @@ export async function deleteObject(deps: SaveDeps, request: DeleteObject): Promi
 /** Answers how it was seen before. */
 export async function removeObject(
   tx: CatalogTx,
-  { kind, id, actor }: DeleteObject,
+  { kind, id, author }: DeleteObject,
 ): Promise<{ readonly before: object } | ManagementRefusal> {
   const before = await readView(tx, kind, id);
   if (!before) return refuse('not_found', `there is no ${kind} ${id}`);
@@ -34,7 +35,7 @@ export async function removeObject(
   const alias = kind === 'model' ? await tx.aliasOf(id) : null;
   if (alias !== null) return refuse('in_use', `model ${id} is used by alias ${alias}`);
   await tx.remove(kind, id);
-  await tx.record({ actor, action: ACTIONS[kind], objectId: id, before, after: null });
+  await tx.record({ author, action: ACTIONS[kind], objectId: id, before, after: null });
   return { before };
 }
 

@@ -37,6 +37,7 @@ function entryOf(change: RecordedChange): AuditEntryView {
     objectId: change.objectId,
     before: change.before,
     after: change.after,
+    origin: change.origin,
   };
 }
 

@@ -5,7 +5,7 @@ import type { SourceView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
-import { ACTOR, PRICES } from '../../test/specs.js';
+import { AUTHOR, PRICES } from '../../test/specs.js';
 import { startCatalogWorld } from '../../test/catalog-world.js';
 
 const world = duringTests(startCatalogWorld);
@@ -150,7 +150,7 @@ test('the audit lists every change newest first, of one object or all, before an
     {
       id: `catalog.${revision}`,
       at: expect.any(String),
-      actor: ACTOR,
+      ...AUTHOR,
       action: 'put_provider',
       accountId: null,
       objectId: 'acme',

@@ -1,3 +1,4 @@
+import type { AuditEntryView } from '@gateway/contracts/operator';
 import { figuresFromWire, priceFigures, type Endpoint } from '@gateway/contracts/messages';
 import type { Alias, DatedFigures, Model, Provider, Source } from './rules.js';
 
@@ -10,6 +11,7 @@ export interface RecordedChange {
   readonly objectId: string;
   readonly before: Record<string, unknown> | null;
   readonly after: Record<string, unknown> | null;
+  readonly origin: AuditEntryView['origin'];
 }
 
 export interface ProviderRow {
@@ -158,9 +160,13 @@ export interface ChangeRow {
   readonly before: Record<string, unknown> | null;
   readonly after: Record<string, unknown> | null;
   readonly changed_at: Date;
+  readonly client: string | null;
+  readonly agent: string | null;
+  readonly request_id: string | null;
 }
 
 export function changeFromRow(row: ChangeRow): RecordedChange {
+  const { client, agent, request_id: requestId } = row;
   return {
     revision: Number(row.revision),
     at: row.changed_at,
@@ -169,5 +175,6 @@ export function changeFromRow(row: ChangeRow): RecordedChange {
     objectId: row.object_id,
     before: row.before,
     after: row.after,
+    origin: requestId === null ? null : { client, agent, requestId },
   };
 }

@@ -1,3 +1,4 @@
+import type { EntryAuthor } from '@gateway/contracts/messages';
 import type { Tx } from '@gateway/postgres';
 import { toWireFigures } from './price-rules.js';
 import type { Alias, DatedFigures, Kind, Model, Provider, Source } from './rules.js';
@@ -15,7 +16,7 @@ export type ChangeAction =
   | 'reseal_credentials';
 
 export interface ChangeRecord {
-  readonly actor: string;
+  readonly author: EntryAuthor;
   readonly action: ChangeAction;
   readonly objectId: string;
   /** Views: without credentials. */
@@ -120,15 +121,18 @@ function endVersions(of: 'prices' | 'costs'): string {
 export async function writeRecords(tx: Tx, revisionBefore: number, records: readonly ChangeRecord[]): Promise<void> {
   if (records.length === 0) return;
   await tx.execute('UPDATE catalog_state SET revision = $1', [revisionBefore + records.length]);
-  const rows = records.map(({ actor, action, objectId, before, after }, index) => ({
+  const rows = records.map(({ author: { actor, origin }, action, objectId, before, after }, index) => ({
     revision: revisionBefore + 1 + index,
     actor,
     action,
     object_id: objectId,
     before,
     after,
+    client: origin?.client ?? null,
+    agent: origin?.agent ?? null,
+    request_id: origin?.requestId ?? null,
   }));
-  await insert(tx, 'changes', 'revision, actor, action, object_id, before, after', rows);
+  await insert(tx, 'changes', 'revision, actor, action, object_id, before, after, client, agent, request_id', rows);
 }
 
 /** Tables and columns are this room's own names; every row names the same columns. */

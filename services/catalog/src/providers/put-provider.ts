@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type ProviderSpec, type ProviderView } from '@gateway/contracts/operator';
 import { acceptCredential } from '../objects/accept-credential.js';
 import { providerOf } from '../objects/spec-rules.js';
@@ -11,7 +12,7 @@ export interface PutProvider {
   readonly spec: ProviderSpec;
   /** Sealed for its place; absent: the stored one is kept, null: none. */
   readonly sealedCredential?: string | null | undefined;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 /** Makes or replaces a provider. */
@@ -24,7 +25,7 @@ export function putProvider(deps: SaveDeps, request: PutProvider): Promise<Saved
 
 export async function saveProvider(
   tx: CatalogTx,
-  { id, spec, sealedCredential, actor }: PutProvider,
+  { id, spec, sealedCredential, author }: PutProvider,
 ): Promise<SaveResult<ProviderView> | ManagementRefusal> {
   const before = await tx.provider(id);
   const stored = before?.sealedCredential ?? null;
@@ -37,6 +38,6 @@ export async function saveProvider(
   if (before && sameContent(before, after)) return { change: 'unchanged', ...views };
   await tx.saveProvider(after);
   const shown = { ...views.after, ...(credentialChanged ? { credentialChanged } : {}) };
-  await tx.record({ actor, action: 'put_provider', objectId: id, before: views.before, after: shown });
+  await tx.record({ author, action: 'put_provider', objectId: id, before: views.before, after: shown });
   return { change: before ? 'changed' : 'created', ...views };
 }

@@ -3,7 +3,7 @@ import type { Bus } from '@gateway/bus';
 import { catalogPutProvider, type CatalogProvider } from '@gateway/contracts/messages';
 import { until, type Replica } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { ACTOR, providerSpec } from '../../test/specs.js';
+import { AUTHOR, providerSpec } from '../../test/specs.js';
 import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
 
 const NEVER_MS = 3_600_000;
@@ -37,7 +37,7 @@ async function start(options?: Parameters<CatalogWorld['start']>[0]): Promise<Re
 }
 
 const putProvider = (id: string, name = 'A provider') =>
-  dashboard.request(catalogPutProvider, { id, spec: providerSpec({ name }), actor: ACTOR });
+  dashboard.request(catalogPutProvider, { id, spec: providerSpec({ name }), author: AUTHOR });
 const provider = (id: string) => JSON.parse(entries.get(`provider.${id}`) ?? 'null') as CatalogProvider | null;
 const databaseRevision = async () =>
   Number((await world.sql.one<{ revision: bigint }>('SELECT revision FROM catalog_state'))?.revision);

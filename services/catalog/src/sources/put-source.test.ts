@@ -4,7 +4,7 @@ import { sealTo } from '@gateway/service-kit';
 import { until, type Replica } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
-import { ACTOR, sourceSpec } from '../../test/specs.js';
+import { AUTHOR, sourceSpec } from '../../test/specs.js';
 import { startCatalogWorld } from '../../test/catalog-world.js';
 
 const world = duringTests(startCatalogWorld);
@@ -161,7 +161,7 @@ test('a credential is in no answer, log line, row or entry; sealed, it is in the
   expect([...published].filter(([, text]) => text.includes(kept ?? '?')).map(([key]) => key)).toEqual([
     'source.canary',
   ]);
-  expect(JSON.stringify(answers)).toContain(ACTOR);
+  expect(JSON.stringify(answers)).toContain(AUTHOR.actor);
 });
 
 test('where private addresses are allowed, they are saved; public ones without encryption are not', async () => {

@@ -1,3 +1,4 @@
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import {
   isRefusal,
   refuse,
@@ -30,7 +31,7 @@ export interface PutSource {
   readonly spec: SourceSpec;
   /** Sealed for this id; absent: the stored one is kept, null: none. */
   readonly sealedCredential?: string | null | undefined;
-  readonly actor: string;
+  readonly author: CommandAuthor;
 }
 
 /** Makes or replaces an upstream source of a model. */
@@ -51,7 +52,7 @@ export async function saveSource(
   { privateAllowed }: SourceRules,
   request: PutSource,
 ): Promise<SaveResult<SourceView> | ManagementRefusal> {
-  const { id, spec, actor } = request;
+  const { id, spec, author } = request;
   const before = await tx.source(id);
   const kept = before?.sealedCredential ?? null;
   const accepted = acceptCredential(request.sealedCredential, kept);
@@ -80,7 +81,7 @@ export async function saveSource(
   const viewAfter = await viewOf(tx, after, provider, added ? withVersion(versions, added) : versions);
   const credentialChanged = sealed !== kept;
   const shown = { ...viewAfter, ...(credentialChanged ? { credentialChanged } : {}) };
-  await tx.record({ actor, action: 'put_source', objectId: id, before: viewBefore, after: shown });
+  await tx.record({ author, action: 'put_source', objectId: id, before: viewBefore, after: shown });
   return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
 }
 

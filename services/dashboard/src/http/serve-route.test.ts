@@ -69,17 +69,20 @@ test.each(rows)('%s: who may, and who may not', async (_name, route, example) =>
     asOperator(role);
     world.asked.length = 0;
     world.noted.length = 0;
-    const answer = await world.send(route.method, example.path, { token: TOKEN, body: example.body });
+    const headers = { 'user-agent': 'a program' };
+    const answer = await world.send(route.method, example.path, { token: TOKEN, body: example.body, headers });
     if (route.id === 'apply' && role === 'finance') {
       // The document of the example changes more than prices and plans, which a dry run tells.
       expectError(answer, 'operator_forbidden');
     } else if (ROLES_BY_ACCESS[route.access].includes(role)) {
       expect([role, answer.status]).toEqual([role, example.status]);
-      const named = [...world.asked.map(({ body }) => body), ...world.noted];
-      const actors = named.flatMap((one) => ('actor' in one ? [one['actor']] : []));
-      expect(actors.every((actor) => actor === 'operator:someone')).toBe(true);
-      // Somebody is named for each file, too.
-      expect(actors.length > 0).toBe(route.method !== 'GET' || route.id.startsWith('export'));
+      const commands = world.asked.flatMap(({ body }) => ('author' in body ? [body['author']] : []));
+      const authors = [...commands, ...world.noted.map(({ actor, origin }) => ({ actor, origin }))];
+      const requestId = answer.headers.get('x-gateway-request-id');
+      const origin = { client: '127.0.0.1', agent: 'a program', requestId };
+      for (const author of authors) expect(author).toEqual({ actor: 'operator:someone', origin });
+      // Reading a file is recorded, too.
+      expect(authors.length > 0).toBe(route.method !== 'GET' || route.id.startsWith('export'));
     } else {
       expectError(answer, 'operator_forbidden');
       expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator']);

@@ -1,4 +1,4 @@
-import type { RequestOrigin } from '@gateway/contracts/messages';
+import type { RequestOrigin, CommandAuthor } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
 import { counter, histogram, type Logger } from '@gateway/service-kit';
 import type { Express, NextFunction, Request, Response } from 'express';
@@ -14,9 +14,9 @@ import { expressPath, isUnreadablePath } from './strict-app.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Whoever a route is served to, as the audit log has them; {@link STRANGER} without an actor. */
+/** The caller of a route; {@link STRANGER} in the audit log without an author. */
 interface Caller {
-  readonly actor?: string;
+  readonly author?: CommandAuthor;
   readonly account?: { readonly id: string };
 }
 
@@ -38,7 +38,7 @@ export interface Api<R extends Route, C extends Caller> {
    */
   identify(route: R, request: Request, response: Response): Promise<C | Refusal>;
   /** Why somebody who is known may not use the route all the same; null: they may. */
-  authorize?(route: R, caller: C, origin: RequestOrigin): Refusal | null;
+  authorize?(route: R, caller: C): Refusal | null;
   /** What a body of the route may be. */
   bodyBoundsOf(route: R): BodyBounds;
   run(route: R, caller: C, input: CheckedInput, request: Request): Promise<Handled>;
@@ -136,7 +136,7 @@ async function outcomeOf<R extends Route, C extends Caller>(
     const found = await api.identify(route, request, response);
     if (isRefused(found)) return found;
     caller = found;
-    return api.authorize?.(route, found, origin) ?? found;
+    return api.authorize?.(route, found) ?? found;
   };
   try {
     const place = placeOf(request);
@@ -163,8 +163,8 @@ async function outcomeOf<R extends Route, C extends Caller>(
     const lasting = file ? 'files' : stream ? 'streams' : null;
     if (lasting !== null && !place.moveTo(lasting)) return ended(api.busy());
     if (file) {
-      const { actor = STRANGER, account } = asking;
-      await api.access.noted({ action: 'export', actor, account: account?.id ?? null, objectId: route.id, origin });
+      const { author = { actor: STRANGER, origin }, account } = asking;
+      await api.access.noted({ action: 'export', ...author, account: account?.id ?? null, objectId: route.id });
     }
     return ended(handled);
   } catch (err) {

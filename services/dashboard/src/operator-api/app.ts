@@ -1,4 +1,4 @@
-import type { RequestOrigin } from '@gateway/contracts/messages';
+import type { CommandAuthor } from '@gateway/contracts/messages';
 import { canonicalJson } from '../http/idempotency.js';
 import { OPERATOR_ERRORS, refuse, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { counter } from '@gateway/service-kit';
@@ -23,8 +23,7 @@ const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MA
 
 interface Caller {
   readonly operator: Operator;
-  readonly actor: string;
-  readonly origin: RequestOrigin;
+  readonly author: CommandAuthor;
   readonly may: May;
 }
 
@@ -58,12 +57,12 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
       const operator = await identify(context, request, response);
       if (isRefused(operator)) return operator;
       const origin = originOf(request, response);
-      return { operator, actor: actorOf(operator), origin, may: rightsOf(operator) };
+      return { operator, author: { actor: actorOf(operator), origin }, may: rightsOf(operator) };
     },
-    authorize(route, { operator, actor }, origin) {
+    authorize(route, { operator, author }) {
       const roles = ROLES_BY_ACCESS[route.access];
       if (roles.includes(operator.role)) return null;
-      access.refused({ action: 'access_refused', actor, objectId: route.id, origin });
+      access.refused({ action: 'access_refused', ...author, objectId: route.id });
       return refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`);
     },
     bodyBoundsOf: () => BODY_BOUNDS,

@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { accountsGetAccount, type RequestOrigin } from '@gateway/contracts/messages';
+import { accountsGetAccount, type CommandAuthor } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gateway/contracts/operator';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { z } from 'zod';
@@ -25,10 +25,8 @@ export interface Context {
 
 /** A validated request of an operator who may make it. */
 export interface OperatorRequest extends Context {
-  /** The operator in audit entries. */
-  readonly actor: string;
-  /** Where the request comes from, as the audit log has it. */
-  readonly origin: RequestOrigin;
+  /** The operator and the origin of the request: part of every command. */
+  readonly author: CommandAuthor;
   /** For routes in which the right follows from the change. */
   readonly may: May;
   /** Comes with an idempotency key: the same one again makes nothing twice. */

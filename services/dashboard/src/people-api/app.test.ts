@@ -105,6 +105,16 @@ test.each(rows)('%s answers as its contract says, and nobody may keep it', async
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
 });
 
+test.each(changing)('%s sends the origin of its request with each command', async (_name, route, example) => {
+  const answer = await ask(route, example, { headers: { 'user-agent': 'a browser' } });
+  const origin = { client: '127.0.0.1', agent: 'a browser', requestId: answer.headers.get('x-gateway-request-id') };
+  const authored = [...world.asked.map(({ body }) => body['author'] ?? body), ...world.noted] as { origin?: unknown }[];
+  const origins = authored.flatMap((one) => (one.origin === undefined ? [] : [one.origin]));
+  // The playground's key is known in this example.
+  expect(origins.length > 0).toBe(route.id !== 'playground');
+  for (const one of origins) expect(one).toEqual(origin);
+});
+
 test.each(withSession)('%s needs a session', async (_name, route, example) => {
   expectError(await ask(route, example, { who: null, csrf: 'x' }), 'not_signed_in');
   const ended = { cookie: `gw_session=${'z'.repeat(43)}` };
@@ -193,7 +203,7 @@ test('a member has their own keys and their own usage alone', async () => {
   expectError(await asMember('GET', `/usage-records/${REQUEST_ID}`), 'forbidden');
   world.script(exampleOfId('createKey').answers);
   expect((await asMember('POST', '/keys', { name: 'a' })).status).toBe(201);
-  expect(asked('accounts.create-key')).toMatchObject({ spec: { memberId: 'mem_3' }, actor: 'user:usr_3' });
+  expect(asked('accounts.create-key')).toMatchObject({ spec: { memberId: 'mem_3' }, author: { actor: 'user:usr_3' } });
   world.script(exampleOfId('listUsageRecords').answers);
   expect((await asMember('GET', '/usage-records')).status).toBe(200);
   expect(asked('billing.usage-records')).toMatchObject({ account: 'acc_1', member: 'mem_3' });
@@ -294,7 +304,7 @@ test('the playground key is made when it is first needed, and under no other sec
   const owner = { account: 'acc_1', member: 'mem_1' };
   const [digest] = world.secrets.playgroundKey(owner).digests;
   const ensured = world.asked.find(({ name }) => name === 'accounts.ensure-playground-key');
-  expect(ensured?.body).toMatchObject({ ...owner, digest, actor: 'user:usr_1' });
+  expect(ensured?.body).toMatchObject({ ...owner, digest, author: { actor: 'user:usr_1' } });
 });
 
 test('the models page shows the prices that calls are charged', async () => {
@@ -513,7 +523,7 @@ test("an operator's session has a cookie of its own, for which the operator API'
     'csrf',
   );
   expect((await asOperator('POST', '/accounts/acc_1/suspend', { 'x-csrf-token': csrf })).status).toBe(200);
-  expect(world.asked.at(-1)?.body).toMatchObject({ actor: 'operator:root' });
+  expect(world.asked.at(-1)?.body).toMatchObject({ author: { actor: 'operator:root' } });
   // A person's session, or a token in a header, is none.
   expectError(await world.send('GET', '/api/operator/v1/accounts'), 'not_signed_in');
   const bearer = { authorization: `Bearer ${ROOT_TOKEN}` };

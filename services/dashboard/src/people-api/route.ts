@@ -1,4 +1,4 @@
-import type { PeopleSession, RequestOrigin } from '@gateway/contracts/messages';
+import type { PeopleSession, RequestOrigin, CommandAuthor } from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
 import { routeDefiner, type Route } from '../http/route.js';
 import type { Operator } from '../operator-api/access.js';
@@ -32,8 +32,8 @@ export interface PageRequest extends PagesContext {
 /** Of somebody who is signed in. */
 export interface UserRequest extends PageRequest {
   readonly session: PeopleSession;
-  /** The person in audit entries. */
-  readonly actor: string;
+  /** The person and the origin of the request: part of every command. */
+  readonly author: CommandAuthor;
 }
 
 /** Of a member of the account in the path, whose role allows it. */

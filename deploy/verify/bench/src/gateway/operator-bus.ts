@@ -3,7 +3,10 @@ import type { Bus } from '@gateway/bus';
 import type { LocalSystem } from '@gateway/local';
 
 /** Who did it, in the services' records. */
-export const ACTOR = 'bench';
+export const AUTHOR = {
+  actor: 'bench',
+  origin: { client: '127.0.0.1', agent: 'bench', requestId: 'bench' },
+} as const;
 
 /**
  * The bus with the rights of the dashboard: everything is prepared through the services' own verbs.

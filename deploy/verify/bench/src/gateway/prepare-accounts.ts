@@ -1,7 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
 import { accountsCreateAccount, accountsCreateKey, billingAddWalletEntry } from '@gateway/contracts/messages';
-import { ACTOR, accepted } from './operator-bus.js';
+import { AUTHOR, accepted } from './operator-bus.js';
 
 /**
  * Accounts that are being prepared at the same time; with more, requests time out on a busy
@@ -34,14 +34,14 @@ async function prepareAccount(bus: Bus, keyPepper: string, n: number): Promise<P
   const { account } = accepted(
     await bus.request(accountsCreateAccount, {
       spec: { name: `Bench ${n}`, email: `bench-${n}@example.com`, emailVerified: true, type: 'personal' },
-      actor: ACTOR,
+      author: AUTHOR,
     }),
   );
   accepted(
     await bus.request(billingAddWalletEntry, {
       account: account.id,
       spec: { amountUsd: CREDIT_USD, kind: 'credit', reason: 'Benchmark', reference: `bench-${account.id}` },
-      actor: ACTOR,
+      author: AUTHOR,
     }),
   );
   const secret = makeSecret(DEFAULT_KEY_PREFIX);
@@ -51,7 +51,7 @@ async function prepareAccount(bus: Bus, keyPepper: string, n: number): Promise<P
       spec: { name: 'Bench' },
       digest: digestOfSecret(secret, keyPepper),
       maskedSecret: maskSecret(secret),
-      actor: ACTOR,
+      author: AUTHOR,
     }),
   );
   return { account: account.id, secret };

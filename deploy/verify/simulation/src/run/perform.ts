@@ -87,6 +87,11 @@ function call(world: World, act: CallAct): Client | null {
   return client;
 }
 
+const OPERATOR = {
+  actor: 'operator',
+  origin: { client: '192.0.2.1', agent: null, requestId: 'operator' },
+} as const;
+
 /** An operator takes the slot of some running call back. */
 function takeSlot(world: World, nth: number): void {
   const { truth, accounts, admissions } = world;
@@ -95,6 +100,6 @@ function takeSlot(world: World, nth: number): void {
   const to = anyOf(world, admissions);
   if (id === null || to === null) return;
   request(world, accounts.host, to.host, OPERATOR_MS, () =>
-    to.admission.releaseSlot({ requestId: id, actor: 'operator' }),
+    to.admission.releaseSlot({ requestId: id, author: OPERATOR }),
   ).catch(() => undefined);
 }

@@ -20,8 +20,8 @@ const stateRoute = (verb: 'suspend' | 'reinstate', summary: string) =>
     params: byId,
     answers: { 200: accountView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, params, actor }) {
-      const answer = await services.request(accountsSetAccountState, { account: params.id, verb, actor });
+    async handle({ services, params, author }) {
+      const answer = await services.request(accountsSetAccountState, { account: params.id, verb, author });
       return answerWith(200, answer, ({ account }) => account);
     },
   });
@@ -36,10 +36,10 @@ export const ACCOUNT_ROUTES = [
     body: accountCreate,
     answers: { 201: accountView },
     refusals: ['state_conflict'],
-    async handle({ services, body, actor, command, may }) {
+    async handle({ services, body, author, command, may }) {
       // The address may be that of a member of other accounts, who then makes keys there.
       if (body.emailVerified && !may('keys')) return refuseRight('keys', 'emailVerified: true', 'emailVerified');
-      const answer = await services.request(accountsCreateAccount, { spec: body, actor, command });
+      const answer = await services.request(accountsCreateAccount, { spec: body, author, command });
       return answerWith(201, answer, ({ account }) => account);
     },
   }),
@@ -79,8 +79,8 @@ export const ACCOUNT_ROUTES = [
     params: byId,
     answers: { 200: accountView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, params, actor }) {
-      const answer = await services.request(accountsCloseAccount, { account: params.id, actor });
+    async handle({ services, params, author }) {
+      const answer = await services.request(accountsCloseAccount, { account: params.id, author });
       return answerWith(200, answer, ({ account }) => account);
     },
   }),

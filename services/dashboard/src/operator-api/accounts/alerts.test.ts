@@ -23,7 +23,7 @@ test('the signing secret is made here, shown when the webhook is new, and travel
   expect([made.status, secret]).toEqual([201, expect.stringMatching(/^whsec_[0-9a-f]{48}$/)]);
   expect(openSealed(sealedOf(), 'webhook:acc_1', WEBHOOK_KEYS)).toBe(secret);
   expect(() => openSealed(sealedOf(), 'webhook:acc_2', WEBHOOK_KEYS)).toThrow();
-  expect(world.asked.at(-1)?.body).toMatchObject({ account: 'acc_1', spec: body, actor: 'operator:root' });
+  expect(world.asked.at(-1)?.body).toMatchObject({ account: 'acc_1', spec: body, author: { actor: 'operator:root' } });
   expect(JSON.stringify(world.asked)).not.toContain(secret);
   expect(JSON.stringify(world.log.lines)).not.toContain(secret);
 });

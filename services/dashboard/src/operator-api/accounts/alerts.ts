@@ -47,10 +47,10 @@ export const WEBHOOK_ROUTES = [
     body: webhookSpec,
     answers: { 200: webhookWithSecret, 201: webhookWithSecret },
     refusals: ['state_conflict'],
-    handle: ({ services, secrets, params, body, actor }) =>
+    handle: ({ services, secrets, params, body, author }) =>
       ofAccount(services, params.id, async () => {
         const { secret, sealedSecret } = secrets.makeWebhookSecret(params.id);
-        const question = { account: params.id, spec: body, sealedSecret, actor };
+        const question = { account: params.id, spec: body, sealedSecret, author };
         const answer = await services.request(billingPutWebhook, question);
         if (isRefusal(answer)) return answer;
         const isNew = answer.change === 'created';
@@ -79,9 +79,9 @@ export const WEBHOOK_ROUTES = [
     access: 'write',
     params: byId,
     answers: { 204: null },
-    handle: ({ services, params, actor }) =>
+    handle: ({ services, params, author }) =>
       ofAccount(services, params.id, async () =>
-        answerGone(await services.request(billingDeleteWebhook, { account: params.id, actor })),
+        answerGone(await services.request(billingDeleteWebhook, { account: params.id, author })),
       ),
   }),
   defineRoute({
@@ -92,10 +92,10 @@ export const WEBHOOK_ROUTES = [
     access: 'write',
     params: byId,
     answers: { 200: webhookWithSecret },
-    handle: ({ services, secrets, params, actor, command }) =>
+    handle: ({ services, secrets, params, author, command }) =>
       ofAccount(services, params.id, async () => {
         const { secret, sealedSecret } = secrets.makeWebhookSecret(params.id);
-        const question = { account: params.id, sealedSecret, actor, command };
+        const question = { account: params.id, sealedSecret, author, command };
         const answer = await services.request(billingRotateWebhookSecret, question);
         return answerWith(200, answer, ({ webhook, repeated }) => ({ ...webhook, secret: repeated ? null : secret }));
       }),

@@ -35,8 +35,8 @@ const stateRoute = (verb: 'revoke' | 'suspend' | 'reinstate', summary: string) =
       'state_conflict',
       'not_in_force',
     ],
-    async handle({ services, params, actor }) {
-      const answer = await services.request(accountsSetKeyState, { key: params.id, verb, actor });
+    async handle({ services, params, author }) {
+      const answer = await services.request(accountsSetKeyState, { key: params.id, verb, author });
       return answerWith(200, answer, ({ key }) => key);
     },
   });
@@ -52,9 +52,9 @@ export const KEY_ROUTES = [
     body: keyCreate,
     answers: { 201: keyCreated },
     refusals: ['no_funding', 'email_not_verified', 'key_limit_reached', 'state_conflict'],
-    async handle({ services, secrets, params, body, actor, command }) {
+    async handle({ services, secrets, params, body, author, command }) {
       const { secret, ...stored } = secrets.makeKey();
-      const question = { account: params.id, spec: body, ...stored, actor, command };
+      const question = { account: params.id, spec: body, ...stored, author, command };
       const answer = await services.request(accountsCreateKey, question);
       return answerWith(201, answer, ({ key, repeated }) => ({ ...key, secret: repeated ? null : secret }));
     },
@@ -98,9 +98,9 @@ export const KEY_ROUTES = [
     answers: { 200: keyCreated },
     refusals: ['no_funding', 'email_not_verified', 'key_not_active', 'state_conflict', 'not_in_force'],
     refusedWith: { not_in_force: z.object({ key: keyCreated }) },
-    async handle({ services, secrets, params, actor, command }) {
+    async handle({ services, secrets, params, author, command }) {
       const { secret, ...stored } = secrets.makeKey();
-      const answer = await services.request(accountsRotateKey, { key: params.id, ...stored, actor, command });
+      const answer = await services.request(accountsRotateKey, { key: params.id, ...stored, author, command });
       if (isRefusal(answer)) return answer;
       const key = { ...answer.key, secret: answer.repeated ? null : secret };
       return answer.inForce ? { status: 200, body: key } : { ...rotatedNotInForce(), beside: { key } };

@@ -20,8 +20,8 @@ export const MEMBER_ROUTES = [
     body: memberCreate,
     answers: { 201: memberView },
     refusals: ['state_conflict'],
-    async handle({ services, params, body, actor, command }) {
-      const question = { account: params.id, spec: body, actor, command };
+    async handle({ services, params, body, author, command }) {
+      const question = { account: params.id, spec: body, author, command };
       return answerWith(201, await services.request(accountsCreateMember, question), ({ member }) => member);
     },
   }),
@@ -51,9 +51,9 @@ export const MEMBER_ROUTES = [
     body: memberPut,
     answers: { 200: memberView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, params, body, actor, may }) {
+    async handle({ services, params, body, author, may }) {
       const lacks = MEMBER_RIGHTS.filter((right) => !may(right));
-      const question = { account: params.id, member: params.memberId, spec: body, actor, lacks };
+      const question = { account: params.id, member: params.memberId, spec: body, author, lacks };
       return answerWith(200, await services.request(accountsPutMember, question), ({ member }) => member);
     },
   }),
@@ -66,8 +66,8 @@ export const MEMBER_ROUTES = [
     params: byMember,
     answers: { 204: null },
     refusals: ['in_use', 'state_conflict'],
-    async handle({ services, params, actor }) {
-      const question = { account: params.id, member: params.memberId, actor };
+    async handle({ services, params, author }) {
+      const question = { account: params.id, member: params.memberId, author };
       return answerGone(await services.request(accountsDeleteMember, question));
     },
   }),

@@ -53,10 +53,14 @@ test('both are asked for a dry run, then the catalog, then billing; changes are 
   );
   expect(catalogs).toMatchObject({
     prune: false,
-    actor: 'operator:root',
+    author: { actor: 'operator:root' },
     objects: [PROVIDER_OBJECT, { kind: 'source', id: 'src' }],
   });
-  expect(plans).toMatchObject({ prune: false, actor: 'operator:root', plans: [{ id: 'pro', spec: PLAN_PUT }] });
+  expect(plans).toMatchObject({
+    prune: false,
+    author: { actor: 'operator:root' },
+    plans: [{ id: 'pro', spec: PLAN_PUT }],
+  });
 });
 
 test('a dry run is only that', async () => {

@@ -1,4 +1,4 @@
-import { billingApplyPlans, catalogApply, type AnswerOf } from '@gateway/contracts/messages';
+import { billingApplyPlans, catalogApply, type AnswerOf, type CommandAuthor } from '@gateway/contracts/messages';
 import {
   applyAnswer,
   applyDocument,
@@ -27,11 +27,11 @@ export const APPLY_ROUTES = [
     bodyForm: 'document',
     answers: { 200: applyAnswer },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    handle: ({ services, secrets, query, body, actor, may }) =>
+    handle: ({ services, secrets, query, body, author, may }) =>
       applyObjects({ services, secrets }, body, {
         dryRun: query.dryRun === 'true',
         prune: query.prune === 'true',
-        actor,
+        author,
         may,
       }),
   }),
@@ -40,7 +40,7 @@ export const APPLY_ROUTES = [
 interface ApplyOptions {
   readonly dryRun: boolean;
   readonly prune: boolean;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly may: May;
 }
 
@@ -60,10 +60,10 @@ async function applyObjects(
   document: ApplyDocument,
   options: ApplyOptions,
 ): Promise<Handled> {
-  const { dryRun, prune, actor, may } = options;
+  const { dryRun, prune, author, may } = options;
   const split = splitObjects(secrets, document, may);
   if (isRefusal(split)) return split;
-  const wanted = { dryRun, prune, actor };
+  const wanted = { dryRun, prune, author };
   const tried = { ...wanted, dryRun: true };
   const [catalogTried, plansTried] = await Promise.all([
     askCatalog(services, split, tried),

@@ -16,6 +16,7 @@ import {
   catalogPutSource,
   edgeTestSource,
   providerCredentialPlace,
+  type CommandAuthor,
 } from '@gateway/contracts/messages';
 import {
   aliasPut,
@@ -75,11 +76,11 @@ export const PROVIDER_ROUTES = [
     body: providerPut,
     answers: { 200: providerSaved, 201: providerSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ services, secrets, params, body, actor, may }) {
+    async handle({ services, secrets, params, body, author, may }) {
       const sealed = sealCredential(secrets, providerCredentialPlace(params.id), body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(providerSpec, body);
-      const answer = await services.request(catalogPutProvider, { id: params.id, spec, ...sealed, actor });
+      const answer = await services.request(catalogPutProvider, { id: params.id, spec, ...sealed, author });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.provider, inForce: answer.inForce } };
     },
@@ -104,7 +105,7 @@ export const PROVIDER_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, actor }) => removed(services, 'provider', params.id, actor),
+    handle: ({ services, params, author }) => removed(services, 'provider', params.id, author),
   }),
 ];
 
@@ -143,13 +144,13 @@ export const MODEL_ROUTES = [
     body: modelPut,
     answers: { 200: modelSaved, 201: modelSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ services, params, body, actor, may }) {
+    async handle({ services, params, body, author, may }) {
       const spec = specOf(modelSpec, body);
       if (!may('write') || !(may('money') || body.prices === undefined)) {
-        const refusal = await judged(services, { kind: 'model', id: params.modelId, spec }, actor, may);
+        const refusal = await judged(services, { kind: 'model', id: params.modelId, spec }, author, may);
         if (refusal !== null) return refusal;
       }
-      const answer = await services.request(catalogPutModel, { id: params.modelId, spec, actor });
+      const answer = await services.request(catalogPutModel, { id: params.modelId, spec, author });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.model, inForce: answer.inForce } };
     },
@@ -174,7 +175,7 @@ export const MODEL_ROUTES = [
     params: byModelId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, actor }) => removed(services, 'model', params.modelId, actor),
+    handle: ({ services, params, author }) => removed(services, 'model', params.modelId, author),
   }),
 ];
 
@@ -200,9 +201,9 @@ export const ALIAS_ROUTES = [
     body: aliasPut,
     answers: { 200: aliasSaved, 201: aliasSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ services, params, body, actor }) {
+    async handle({ services, params, body, author }) {
       const spec = specOf(aliasSpec, body);
-      const answer = await services.request(catalogPutAlias, { id: params.alias, spec, actor });
+      const answer = await services.request(catalogPutAlias, { id: params.alias, spec, author });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.alias, inForce: answer.inForce } };
     },
@@ -227,7 +228,7 @@ export const ALIAS_ROUTES = [
     params: byAlias,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, actor }) => removed(services, 'alias', params.alias, actor),
+    handle: ({ services, params, author }) => removed(services, 'alias', params.alias, author),
   }),
 ];
 
@@ -255,16 +256,16 @@ export const SOURCE_ROUTES = [
     body: sourcePut,
     answers: { 200: sourceSaved, 201: sourceSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ services, secrets, params, body, actor, may }) {
+    async handle({ services, secrets, params, body, author, may }) {
       const sealed = sealCredential(secrets, params.id, body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(sourceSpec, body);
       // Who gives one knows it.
       if (!may('credentials') && (body.credential ?? null) === null) {
-        const refusal = await judged(services, { kind: 'source', id: params.id, spec, ...sealed }, actor, may);
+        const refusal = await judged(services, { kind: 'source', id: params.id, spec, ...sealed }, author, may);
         if (refusal !== null) return refusal;
       }
-      const answer = await services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });
+      const answer = await services.request(catalogPutSource, { id: params.id, spec, ...sealed, author });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.source, inForce: answer.inForce } };
     },
@@ -289,7 +290,7 @@ export const SOURCE_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ services, params, actor }) => removed(services, 'source', params.id, actor),
+    handle: ({ services, params, author }) => removed(services, 'source', params.id, author),
   }),
   defineRoute({
     id: 'testSource',
@@ -300,10 +301,10 @@ export const SOURCE_ROUTES = [
     params: byId,
     answers: { 200: sourceTestView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, access, params, actor, origin }) {
+    async handle({ services, access, params, author }) {
       const known = await services.request(catalogGetSource, params);
       if (isRefusal(known)) return known;
-      await access.noted({ action: 'test_source', actor, objectId: params.id, origin });
+      await access.noted({ action: 'test_source', ...author, objectId: params.id });
       const answer = await services.request(edgeTestSource, { source: params.id });
       if (isRefusal(answer) && answer.refused.code === 'too_many_attempts')
         return { ...answer, retryAfterSeconds: TESTED_AGAIN_S };
@@ -319,10 +320,10 @@ const TESTED_AGAIN_S = 2;
 async function judged(
   services: Services,
   object: CatalogObject,
-  actor: string,
+  author: CommandAuthor,
   may: May,
 ): Promise<ManagementRefusal | null> {
-  const tried = await services.request(catalogApply, { objects: [object], prune: false, dryRun: true, actor });
+  const tried = await services.request(catalogApply, { objects: [object], prune: false, dryRun: true, author });
   // What is wrong with the object itself is the put's to say.
   return isRefusal(tried) ? null : judgeChanges(tried.changes, may);
 }
@@ -331,9 +332,9 @@ async function removed(
   services: Services,
   kind: 'provider' | 'model' | 'source' | 'alias',
   id: string,
-  actor: string,
+  author: CommandAuthor,
 ): Promise<Handled> {
-  const answer = await services.request(catalogDelete, { kind, id, actor });
+  const answer = await services.request(catalogDelete, { kind, id, author });
   if (isRefusal(answer)) return answer;
   if (answer.inForce) return { status: 204 };
   return refuse(

@@ -44,9 +44,9 @@ export const PLAN_ROUTES = [
     body: planPut,
     answers: { 200: planView, 201: planView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ services, params, body, actor }) {
+    async handle({ services, params, body, author }) {
       const spec = specOf(planSpec, body);
-      const answer = await services.request(billingPutPlan, { id: params.id, spec, actor });
+      const answer = await services.request(billingPutPlan, { id: params.id, spec, author });
       if (isRefusal(answer)) return answer;
       return { status: answer.change === 'created' ? 201 : 200, body: answer.plan };
     },
@@ -71,8 +71,8 @@ export const PLAN_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use'],
-    handle: async ({ services, params, actor }) =>
-      answerGone(await services.request(billingDeletePlan, { id: params.id, actor })),
+    handle: async ({ services, params, author }) =>
+      answerGone(await services.request(billingDeletePlan, { id: params.id, author })),
   }),
 ];
 
@@ -100,9 +100,9 @@ export const LIMIT_ROUTES = [
     body: limitsSpec,
     answers: { 200: limitsSpec },
     refusals: ['state_conflict', 'not_in_force'],
-    handle: ({ services, params, body, actor }) =>
+    handle: ({ services, params, body, author }) =>
       ofAccount(services, params.id, async () => {
-        const answer = await services.request(billingPutLimits, { account: params.id, spec: body, actor });
+        const answer = await services.request(billingPutLimits, { account: params.id, spec: body, author });
         return answerWith(200, answer, ({ limits }) => limits);
       }),
   }),
@@ -119,9 +119,9 @@ export const SUBSCRIPTION_ROUTES = [
     body: subscriptionSpec,
     answers: { 200: subscriptionView, 201: subscriptionView },
     refusals: ['state_conflict', 'not_in_force'],
-    handle: ({ services, params, body, actor }) =>
+    handle: ({ services, params, body, author }) =>
       ofAccount(services, params.id, async () => {
-        const answer = await services.request(billingPutSubscription, { account: params.id, spec: body, actor });
+        const answer = await services.request(billingPutSubscription, { account: params.id, spec: body, author });
         if (isRefusal(answer)) return answer;
         return { status: answer.change === 'created' ? 201 : 200, body: answer.subscription };
       }),
@@ -149,9 +149,9 @@ export const SUBSCRIPTION_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['state_conflict', 'not_in_force'],
-    handle: ({ services, params, actor }) =>
+    handle: ({ services, params, author }) =>
       ofAccount(services, params.id, async () =>
-        answerGone(await services.request(billingDeleteSubscription, { account: params.id, actor })),
+        answerGone(await services.request(billingDeleteSubscription, { account: params.id, author })),
       ),
   }),
 ];

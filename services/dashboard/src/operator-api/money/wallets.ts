@@ -35,9 +35,9 @@ export const WALLET_ROUTES = [
     body: walletEntryCreate,
     answers: { 201: walletEntryCreated },
     refusals: ['state_conflict', 'not_in_force'],
-    handle: ({ services, params, body, actor }) =>
+    handle: ({ services, params, body, author }) =>
       ofAccount(services, params.id, async () => {
-        const answer = await services.request(billingAddWalletEntry, { account: params.id, spec: body, actor });
+        const answer = await services.request(billingAddWalletEntry, { account: params.id, spec: body, author });
         return answerWith(201, answer, (entry) => entry);
       }),
   }),

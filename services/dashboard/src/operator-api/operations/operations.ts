@@ -49,11 +49,11 @@ export const OPERATION_ROUTES = [
     params: byRequestId,
     answers: { 204: null },
     refusals: ['state_conflict'],
-    async handle({ services, access, params: { requestId }, actor, origin }) {
+    async handle({ services, access, params: { requestId }, author }) {
       const call = await findCall(services, requestId);
       if (isRefusal(call)) return call;
-      await access.changing({ action: 'end_call', actor, account: call.accountId, objectId: requestId, origin });
-      return answerGone(await services.request(admissionReleaseSlot, { requestId, actor }));
+      await access.changing({ action: 'end_call', ...author, account: call.accountId, objectId: requestId });
+      return answerGone(await services.request(admissionReleaseSlot, { requestId, author }));
     },
   }),
   defineRoute({

@@ -13,9 +13,9 @@ export const OPERATOR_ROUTES = [
     body: operatorCreate,
     answers: { 201: operatorCreated },
     refusals: ['state_conflict'],
-    async handle({ services, secrets, body, actor, command }) {
+    async handle({ services, secrets, body, author, command }) {
       const { token, digest } = secrets.makeOperatorToken();
-      const answer = await services.request(accountsCreateOperator, { spec: body, digest, actor, command });
+      const answer = await services.request(accountsCreateOperator, { spec: body, digest, author, command });
       return answerWith(201, answer, ({ operator, repeated }) => ({ ...operator, token: repeated ? null : token }));
     },
   }),
@@ -38,7 +38,7 @@ export const OPERATOR_ROUTES = [
     access: 'operators',
     params: byId,
     answers: { 204: null },
-    handle: async ({ services, params, actor }) =>
-      answerGone(await services.request(accountsDeleteOperator, { operator: params.id, actor })),
+    handle: async ({ services, params, author }) =>
+      answerGone(await services.request(accountsDeleteOperator, { operator: params.id, author })),
   }),
 ];

@@ -45,7 +45,7 @@ export const KEY_PAGE_ROUTES = [
     path: '/accounts/{account}/keys',
     body: pageKeyCreate,
     async handle(request): Promise<Handled> {
-      const { services, secrets, account, actor, body } = request;
+      const { services, secrets, account, author, body } = request;
       const memberId = body.memberId ?? account.memberId;
       if (account.role === 'member' && memberId !== account.memberId) {
         return refusePage('forbidden', 'a member makes keys of their own only', 'memberId');
@@ -54,7 +54,7 @@ export const KEY_PAGE_ROUTES = [
       const command = await commandOf(request, ['createKey', account.id, spec]);
       if (typeof command === 'object') return command;
       const { secret, ...stored } = secrets.makeKey();
-      const question = { account: account.id, spec, ...stored, actor, command };
+      const question = { account: account.id, spec, ...stored, author, command };
       const answer = await services.request(accountsCreateKey, question);
       if (isRefusal(answer)) return answer;
       // Admission loads a new key when it is first used, so there is nothing to wait for.
@@ -70,9 +70,9 @@ export const KEY_PAGE_ROUTES = [
     params: byKey,
     handle: (request) =>
       ofOwnKey(request, async ({ id }) => {
-        const { services, secrets, actor } = request;
+        const { services, secrets, author } = request;
         const { secret, ...stored } = secrets.makeKey();
-        const answer = await services.request(accountsRotateKey, { key: id, ...stored, actor });
+        const answer = await services.request(accountsRotateKey, { key: id, ...stored, author });
         if (isRefusal(answer)) return answer;
         // The old secret is gone, so the new one is answered also when admission does not have it
         // yet.
@@ -88,8 +88,8 @@ export const KEY_PAGE_ROUTES = [
     params: byKey,
     handle: (request) =>
       ofOwnKey(request, async ({ id }) => {
-        const { services, actor } = request;
-        const answer = await services.request(accountsSetKeyState, { key: id, verb: 'revoke', actor });
+        const { services, author } = request;
+        const answer = await services.request(accountsSetKeyState, { key: id, verb: 'revoke', author });
         return isRefusal(answer) ? answer : { status: 200, body: answer.key };
       }),
   }),
@@ -156,13 +156,17 @@ async function ofOwnKey(
  * Undefined: the request has no such key.
  */
 async function commandOf(
-  { services, secrets, actor, idempotencyKey }: UserRequest,
+  { services, secrets, author, idempotencyKey }: UserRequest,
   content: unknown,
 ): Promise<string | undefined | Refusal> {
   if (idempotencyKey === undefined) return undefined;
   if (!isIdempotencyKey(idempotencyKey)) return refusePage('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY);
   const fingerprint = secrets.fingerprintOf(canonicalJson(content));
-  const begun = await services.request(accountsBeginIdempotent, { operator: actor, idempotencyKey, fingerprint });
+  const begun = await services.request(accountsBeginIdempotent, {
+    operator: author.actor,
+    idempotencyKey,
+    fingerprint,
+  });
   if (begun.kind === 'begun') return begun.command;
   return refusePage('invalid_request', `the ${IDEMPOTENCY_KEY} came with another request`, IDEMPOTENCY_KEY);
 }

@@ -13,8 +13,8 @@ export const TEAM_ROUTES = [
     method: 'POST',
     path: '/accounts/{account}/members',
     body: invitation,
-    async handle({ services, account, actor, body }): Promise<Handled> {
-      const question = { account: account.id, spec: body, actor };
+    async handle({ services, account, author, body }): Promise<Handled> {
+      const question = { account: account.id, spec: body, author };
       const answer = await services.request(accountsInviteMember, question);
       if (isRefusal(answer)) return answer;
       if ('kind' in answer) return tooManyAttempts(answer.retryAfterSeconds);
@@ -28,13 +28,13 @@ export const TEAM_ROUTES = [
     path: '/accounts/{account}/members/{memberId}',
     params: z.object({ memberId: objectId }),
     body: pageMemberPut,
-    async handle({ services, account, actor, params, body }): Promise<Handled> {
+    async handle({ services, account, author, params, body }): Promise<Handled> {
       const member = params.memberId;
       const names = await services.request(accountsNames, { account: account.id, keys: [], members: [member] });
       const email = names.members[0]?.email;
       if (email === undefined) return refusePage('not_found', 'the account has no such member');
       const spec = { ...body, email, emailVerified: false };
-      const answer = await services.request(accountsPutMember, { account: account.id, member, spec, actor });
+      const answer = await services.request(accountsPutMember, { account: account.id, member, spec, author });
       return isRefusal(answer) ? answer : { status: 200, body: memberOf(answer.member) };
     },
   }),

@@ -1,6 +1,11 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { accountsEnsurePlaygroundKey, admissionUsage, type AnswerOf } from '@gateway/contracts/messages';
+import {
+  accountsEnsurePlaygroundKey,
+  admissionUsage,
+  type AnswerOf,
+  type CommandAuthor,
+} from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { SessionAccount } from '@gateway/contracts/pages';
 import type { PlaygroundOwner } from '../sign-in/session-secrets.js';
@@ -15,10 +20,10 @@ export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'us
 export async function ensurePlaygroundKey(
   { services, sessions }: Pick<PagesContext, 'services' | 'sessions'>,
   owner: PlaygroundOwner,
-  actor: string,
+  author: CommandAuthor,
 ): Promise<ManagementRefusal | null> {
   const digest = sessions.playgroundKey(owner).digests[0] ?? '';
-  const ensured = await services.request(accountsEnsurePlaygroundKey, { ...owner, digest, actor });
+  const ensured = await services.request(accountsEnsurePlaygroundKey, { ...owner, digest, author });
   return isRefusal(ensured) ? ensured : null;
 }
 
@@ -28,14 +33,14 @@ export async function ensurePlaygroundKey(
  * account is suspended.
  */
 export async function decidingState(request: AccountRequest): Promise<DecidingState | null> {
-  const { services, clock, sessions, account, actor } = request;
+  const { services, clock, sessions, account, author } = request;
   const owner = playgroundOwner(account);
   const digests = [...sessions.playgroundKey(owner).digests];
   const ask = () => services.request(admissionUsage, { id: makeUuidV7(clock.nowMs()), digests });
   const first = await ask();
   const isUnknown = first.kind === 'refused' && first.row === REFUSAL.invalid_api_key;
   if (!isUnknown) return first.kind === 'usage' ? first : null;
-  if ((await ensurePlaygroundKey(request, owner, actor)) !== null) return null;
+  if ((await ensurePlaygroundKey(request, owner, author)) !== null) return null;
   const second = await ask();
   return second.kind === 'usage' ? second : null;
 }

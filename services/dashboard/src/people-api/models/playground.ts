@@ -65,13 +65,13 @@ async function streamAnswer(request: Request, response: ServerResponse): Promise
 
 /** The key is made when it is first needed, and again when the session secret is another. */
 async function callEdge(request: Request, signal: AbortSignal) {
-  const { sessions, edge, account, actor, body } = request;
+  const { sessions, edge, account, author, body } = request;
   const owner = playgroundOwner(account);
   const { secret } = sessions.playgroundKey(owner);
   const call = { ...body, stream: true, stream_options: { include_usage: true } };
   const first = await knownAnswer(await edge.chat(secret, call, signal));
   if (first !== null) return first;
-  const refusal = await ensurePlaygroundKey(request, owner, actor);
+  const refusal = await ensurePlaygroundKey(request, owner, author);
   if (refusal !== null) return refusal;
   const second = await knownAnswer(await edge.chat(secret, call, signal));
   return second ?? refusePage('dependency_unavailable', 'the key of the playground is not in force yet; try again');

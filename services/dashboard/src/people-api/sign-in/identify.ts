@@ -3,6 +3,7 @@ import {
   accountsFindSession,
   objectId,
   type PeopleSession,
+  type CommandAuthor,
 } from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
 import type { Request } from 'express';
@@ -18,7 +19,7 @@ const SESSION_FORM = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Identified {
   readonly session: PeopleSession;
-  readonly actor: string;
+  readonly author: CommandAuthor;
   readonly account: SessionAccount;
   readonly operator: Operator;
 }
@@ -76,11 +77,11 @@ export async function identify(
   if (session === null) return refusePage('not_signed_in', 'sign in first');
   const csrf = route.method === 'GET' ? null : refuseCsrf(asked, request, [cookies.session]);
   if (csrf !== null) return csrf;
-  const actor = `user:${session.user.id}`;
-  if (route.access === 'user') return { session, actor };
+  const author = { actor: `user:${session.user.id}`, origin };
+  if (route.access === 'user') return { session, author };
   const account = objectId.safeParse(request.params['account']);
   const own = account.success ? session.accounts.find(({ id }) => id === account.data) : undefined;
-  const refused = { action: 'access_refused', actor, objectId: route.id, origin } as const;
+  const refused = { action: 'access_refused', ...author, objectId: route.id } as const;
   if (own === undefined) {
     access.refused(refused);
     return refusePage('not_found', 'there is no such account');
@@ -89,7 +90,7 @@ export async function identify(
     access.refused({ ...refused, account: own.id });
     return refusePage('forbidden', 'only the owner and the admins of the account may do this');
   }
-  return { session, actor, account: own };
+  return { session, author, account: own };
 }
 
 /** Whether an operator's session is there, and the request comes with its token. */

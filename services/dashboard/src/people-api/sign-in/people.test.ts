@@ -35,7 +35,7 @@ test('a sign-up goes on with where it came from, and without a password', async 
   const body = { name: 'Ada', email: 'ada@example.com' };
   const { done, handled } = await run('signUp', body, { 'accounts.sign-up': { kind: 'accepted' } });
   expect(handled).toEqual({ status: 202, body: {} });
-  expect(done).toEqual([`accounts.sign-up ${JSON.stringify({ ...body, ...ORIGIN })}`]);
+  expect(done).toEqual([`accounts.sign-up ${JSON.stringify({ ...body, origin: ORIGIN })}`]);
   const throttled = await run('signUp', body, { 'accounts.sign-up': { kind: 'throttled', retryAfterSeconds: 77 } });
   expect(throttled.handled).toMatchObject({ refused: { code: 'too_many_attempts' }, retryAfterSeconds: 77 });
 });

@@ -44,7 +44,7 @@ export const PEOPLE_ROUTES = [
     body: signUp,
     async handle({ services, settings, origin, body }): Promise<Handled> {
       if (!settings.config.signUpEnabled) return refusePage('forbidden', 'this deployment takes no sign-ups');
-      return answerAccepted(await services.request(accountsSignUp, { ...body, ...origin }));
+      return answerAccepted(await services.request(accountsSignUp, { ...body, origin }));
     },
   }),
   defineRoute({
@@ -62,7 +62,7 @@ export const PEOPLE_ROUTES = [
     path: '/resend-verification',
     body: resendVerification,
     handle: async ({ services, origin, body }) =>
-      answerAccepted(await services.request(accountsResendVerification, { email: body.email, ...origin })),
+      answerAccepted(await services.request(accountsResendVerification, { email: body.email, origin })),
   }),
   defineRoute({
     id: 'forgotPassword',
@@ -71,7 +71,7 @@ export const PEOPLE_ROUTES = [
     path: '/forgot-password',
     body: forgotPassword,
     handle: async ({ services, origin, body }) =>
-      answerAccepted(await services.request(accountsRequestReset, { email: body.email, ...origin })),
+      answerAccepted(await services.request(accountsRequestReset, { email: body.email, origin })),
   }),
   defineRoute({
     id: 'resetPassword',
@@ -99,7 +99,7 @@ export const PEOPLE_ROUTES = [
     path: '/change-password',
     body: changePassword,
     async handle(request): Promise<Handled> {
-      const { services, access, sessions, passwords, client, origin, cookies, session, actor, body } = request;
+      const { services, access, sessions, passwords, client, origin, cookies, session, author, body } = request;
       // Counted as a sign-in is: whoever found an open session cannot guess the password with it.
       const begun = await services.request(accountsBeginSignIn, { email: session.user.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
@@ -107,13 +107,13 @@ export const PEOPLE_ROUTES = [
       const isRight = await passwords.isRight(body.oldPassword, comparedHash, client);
       if (isRight === 'busy') return busy();
       if (!isRight || comparedHash === null) {
-        access.refused({ action: 'sign_in_refused', actor, objectId: session.user.id, origin });
+        access.refused({ action: 'sign_in_refused', ...author, objectId: session.user.id });
         return oldPasswordWrong();
       }
       const newHash = await passwords.hash(body.newPassword, client);
       if (newHash === 'busy') return busy();
       const digests = sessions.digestsOf(cookies.session ?? '');
-      const question = { user: session.user.id, comparedHash, newHash, digests, ...origin };
+      const question = { user: session.user.id, comparedHash, newHash, digests, origin };
       const { changed } = await services.request(accountsChangePassword, question);
       return changed ? { status: 204 } : oldPasswordWrong();
     },
@@ -140,7 +140,7 @@ async function setPassword(
   if (found.kind === 'token_invalid') return TOKEN_INVALID;
   const passwordHash = await passwords.hash(password, client);
   if (passwordHash === 'busy') return busy();
-  const use = { kind, digest, passwordHash, ...(session === undefined ? {} : { session }), ...origin };
+  const use = { kind, digest, passwordHash, ...(session === undefined ? {} : { session }), origin };
   const used = await services.request(accountsUseMailToken, use);
   if (used.kind === 'throttled') return tooManyAttempts(used.retryAfterSeconds);
   return used.kind === 'used' ? used : TOKEN_INVALID;

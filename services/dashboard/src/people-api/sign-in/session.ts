@@ -101,7 +101,7 @@ export async function enter(request: PageRequest, people: PeopleSession, value: 
 
 async function endSession({ services, sessions, cookies, origin }: PageRequest, everywhere: boolean): Promise<void> {
   const digests = sessions.digestsOf(cookies.session ?? '');
-  await services.request(accountsEndSession, { digests, everywhere, ...origin });
+  await services.request(accountsEndSession, { digests, everywhere, origin });
 }
 
 /** A new value for a new session; null: the password was changed at this moment. */
@@ -117,7 +117,7 @@ async function createSession(
     comparedHash: passwordHash,
     ...(renewed === null || renewed === 'busy' ? {} : { newHash: renewed }),
     digest: sessions.digestsOf(cookie)[0] ?? '',
-    ...origin,
+    origin,
   });
   return session && { people: session, cookie };
 }

@@ -4,7 +4,7 @@ import { Time } from '../../ui/time.js';
 
 /** One entry of the audit log, all of it. */
 export function AuditEntry({ entry }: { readonly entry: AuditEntryView }) {
-  const { at, actor, action, objectId, accountId, before, after, origin = null } = entry;
+  const { at, actor, action, objectId, accountId, before, after, origin } = entry;
   const facts: [name: string, value: string | null][] = [
     ['Who', actor],
     ['Action', action],

@@ -89,7 +89,7 @@ export function Component() {
 }
 
 function AuditRow({ entry, onChoose }: { readonly entry: AuditEntryView; readonly onChoose: () => void }) {
-  const { origin = null } = entry;
+  const { origin } = entry;
   return (
     <tr className="choosable" onClick={onChoose}>
       <td>
@@ -121,7 +121,7 @@ function AuditRow({ entry, onChoose }: { readonly entry: AuditEntryView; readonl
       </td>
       <td>
         {origin === null ? (
-          <span className="muted">Not known</span>
+          <span className="muted">No request</span>
         ) : (
           <>
             <div className="code nowrap">{origin.client ?? '—'}</div>
@@ -130,11 +130,9 @@ function AuditRow({ entry, onChoose }: { readonly entry: AuditEntryView; readonl
                 {origin.agent}
               </div>
             )}
-            {origin.requestId !== null && (
-              <div className="cell-sub">
-                request <span title={origin.requestId}>{shortId(origin.requestId)}</span>
-              </div>
-            )}
+            <div className="cell-sub">
+              request <span title={origin.requestId}>{shortId(origin.requestId)}</span>
+            </div>
           </>
         )}
       </td>
