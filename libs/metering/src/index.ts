@@ -1,7 +1,7 @@
 export { AMOUNT_NANO_USD_MAX, MoneyFormatError, formatUsd, parseUsd } from './money.js';
 export type { NanoUsd } from './money.js';
 export { convertExtras, convertFigures } from './convert-figures.js';
-export { SAMPLINGS_MAX, combineSamplings, rate } from './price.js';
+export { SAMPLINGS_MAX, combineSamplings, rate, recordedCost } from './price.js';
 export type { TokenCounts, TokenKinds, TokenUsage } from './price.js';
 export { resolvePrices, withHourWrites } from './resolve-prices.js';
 export type { ResolvedClass, ResolvedFigures, ResolvedPrices } from './resolve-prices.js';
@@ -20,6 +20,7 @@ export type {
 } from './price-extras.js';
 export {
   BYTES_PER_TOKEN_DEFAULT,
+  IMAGE_TOKENS_MAX,
   OUTPUT_TOKENS_DEFAULT,
   boundFigures,
   inputTokensBound,
@@ -27,7 +28,7 @@ export {
   outputTokensMax,
   worstCase,
 } from './worst-case.js';
-export type { BoundFigures, CallBounds, FileBounds, OutputRequest } from './worst-case.js';
+export type { AttachmentSizes, BoundFigures, CallBounds, FileBounds, OutputRequest } from './worst-case.js';
 export {
   MINUTE_MS,
   SESSION_5H_MS,
@@ -42,7 +43,6 @@ export {
 } from './calendar.js';
 export { windowResetsAt, windowView } from './windows.js';
 export type { Periods, SubscriptionPeriod, WindowType, WindowUnit, WindowView } from './windows.js';
-export { REPORTED_COST_FACTOR_MAX, recordedCost } from './recorded-cost.js';
 export { splitFunding } from './split.js';
 export type { FundingSplit } from './split.js';
 export { estimateUsage } from './estimate.js';

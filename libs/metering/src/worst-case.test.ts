@@ -65,11 +65,10 @@ test.each<[string, Partial<CallBounds>, number, number]>([
 });
 
 const NO_FILES: FileBounds = { documents: 0, documentBytes: 0, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
-const PAGES = 600 * 4_568;
+const UNKNOWN_CONTEXT = 600 * 7_784;
 test.each<[string, number, Partial<FileBounds>, number | null, number]>([
-  ['a document', 1, { documents: 1 }, null, PAGES],
-  ['a document beside two images', 3, { documents: 1 }, null, PAGES + 2_000],
-  ['a large document', 1, { documents: 1, documentBytes: 10_000_001 }, null, PAGES + 2_500_001],
+  ['a document of an unknown context', 1, { documents: 1 }, null, UNKNOWN_CONTEXT],
+  ['two documents of an unknown context', 2, { documents: 2, documentBytes: 9_000_000 }, null, UNKNOWN_CONTEXT],
   ['audio', 1, { audios: 1, audioBytes: 594_000 }, null, 2_000 + 32_000],
   ['video', 1, { videos: 1, videoBytes: 1_200_000 }, null, 2_000 + 300_000],
   ['a document, at most the context', 1, { documents: 1 }, 200_000, 200_000],
@@ -87,10 +86,64 @@ test('text alone is never cut to the context, which the catalog may know wrongly
   expect(inputTokensBound(boundsOf({ promptBytes: 9_000, attachments: 1 }), figures)).toBe(3_000);
 });
 
-test('a model has the largest image of the format of its answers', () => {
+test('the figures of a model are the largest of its sources', () => {
   const model = { bytesPerToken: 2.5, contextLength: 100 };
-  expect(boundFigures(model, true)).toEqual({ ...model, attachmentTokens: 4_784 });
-  expect(boundFigures(undefined, false)).toEqual({ bytesPerToken: 3, attachmentTokens: 16_384, contextLength: null });
+  const defaults = {
+    attachmentTokens: 16_384,
+    documentTokens: null,
+    audioTokensPerSecond: 32,
+    videoTokensPerSecond: 300,
+  };
+  expect(boundFigures(undefined, [])).toEqual({ bytesPerToken: 3, contextLength: null, ...defaults });
+  expect(boundFigures(model, [{}, undefined])).toEqual({ ...model, ...defaults });
+  const [small, large] = [
+    { imageTokens: 4_784, documentPages: 100, pageTokens: 258, audioTokensPerSecond: 10, videoTokensPerSecond: 70 },
+    { imageTokens: 48_169, documentPages: 50, pageTokens: 258, audioTokensPerSecond: 13, videoTokensPerSecond: 312 },
+  ];
+  expect(boundFigures(model, [small, large])).toEqual({
+    ...model,
+    attachmentTokens: 48_169,
+    documentTokens: 25_800,
+    audioTokensPerSecond: 13,
+    videoTokensPerSecond: 312,
+  });
+  expect(boundFigures(model, [small, { pageTokens: 258 }])).toEqual({ ...model, ...defaults });
+});
+
+test.each<[string, Partial<FileBounds>, number]>([
+  ['a document', { documents: 2 }, 2 * 25_800],
+  ['a document of text', { documents: 1, documentBytes: 400_000 }, 25_800 + 100_000],
+  ['audio', { audios: 1, audioBytes: 594_000 }, 2_000 + 10_000],
+  ['video', { videos: 1, videoBytes: 1_200_000 }, 2_000 + 70_000],
+])("input bound of %s by the sources' figures", (_name, files, tokens) => {
+  const sizes = { documentPages: 100, pageTokens: 258, audioTokensPerSecond: 10, videoTokensPerSecond: 70 };
+  const figures = boundFigures({ bytesPerToken: 3, contextLength: 1_000_000 }, [sizes]);
+  const attachments = (files.documents ?? 0) + (files.audios ?? 0) + (files.videos ?? 0);
+  expect(inputTokensBound({ ...boundsOf({ attachments }), files: { ...NO_FILES, ...files } }, figures)).toBe(tokens);
+});
+
+test('images, pages and seconds within their most are never above the input bound', () => {
+  const call = fc.record({
+    sizes: fc.record({
+      imageTokens: fc.constantFrom(4_784, 16_384, 48_169),
+      pageTokens: fc.integer({ min: 1, max: 3_000 }),
+    }),
+    images: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }),
+    pages: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 100 }),
+    contextLength: fc.option(fc.integer({ min: 1, max: 2_000_000 })),
+  });
+  fc.assert(
+    fc.property(call, ({ sizes, images, pages, contextLength }) => {
+      const figures = boundFigures({ bytesPerToken: 3, contextLength }, [{}, { ...sizes, documentPages: 100 }]);
+      const bounds = boundsOf({ promptBytes: 90, attachments: images.length + 1 });
+      const files = { ...NO_FILES, documents: 1 };
+      const sum = (shares: readonly number[], most: number): number =>
+        shares.reduce((tokens, share) => tokens + Math.floor(share * most), 0);
+      const counted = 30 + sum(images, sizes.imageTokens) + sum(pages, sizes.pageTokens);
+      const taken = contextLength === null ? counted : Math.max(30, Math.min(counted, contextLength));
+      expect(inputTokensBound({ ...bounds, files }, figures)).toBeGreaterThanOrEqual(taken);
+    }),
+  );
 });
 
 test.each([0, -3, 0.0001, Number.NaN, Number.POSITIVE_INFINITY])('%p bytes per token are a fault', (bytesPerToken) => {

@@ -16,34 +16,36 @@ export const OUTPUT_TOKENS_DEFAULT = 8192;
 /** Bytes of prompt text that make at least one token, where the catalog says nothing else. */
 export const BYTES_PER_TOKEN_DEFAULT = 3;
 /**
- * Most input tokens of an image on the messages format: Claude scales images down to this
- * (platform.claude.com, Vision).
+ * Most input tokens of an image, where no source of the model has another figure: 12 megapixels in
+ * patches of 32 × 32, times 1.2, rounded up to a power of two (platform.openai.com, Images and
+ * vision).
  */
-const MESSAGES_IMAGE_TOKENS_MAX = 4_784;
+export const IMAGE_TOKENS_MAX = 16_384;
 /**
- * Most input tokens of an image on the other formats: 12 megapixels in patches of 32 × 32, times
- * 1.2, rounded up to a power of two (platform.openai.com, Images and vision).
+ * Most input tokens of all attachments of a model without a known context, and of a document of it:
+ * 600 pages of 3,000 tokens of text, each also an image of 4,784 tokens (platform.claude.com, PDF
+ * support). It is more than the bytes of a body can be as text.
  */
-const IMAGE_TOKENS_MAX = 16_384;
-/**
- * Most input tokens of a document: 600 pages of at most 3,000 tokens of text, each also an image of
- * at most 1,568 tokens (platform.claude.com, PDF support). No other format takes a larger document
- * within its context.
- */
-const DOCUMENT_TOKENS_MAX = 600 * (3_000 + 1_568);
+const DOCUMENT_TOKENS_MAX = 600 * (3_000 + 4_784);
 /** Decoded bytes of a document that make at least one token: text without compression. */
 const DOCUMENT_BYTES_PER_TOKEN = 4;
 /**
- * Audio: 32 tokens a second (ai.google.dev, Audio understanding; OpenAI counts 10), of at least
- * 594 bytes a second, the lowest rate of AMR (3GPP TS 26.071, 4.75 kbit/s). No common speech codec
- * is lower.
+ * Most tokens of a second of audio, where no source of the model has another figure
+ * (ai.google.dev, Audio understanding).
  */
-const AUDIO_BYTES_PER_TOKEN = 594 / 32;
+const AUDIO_TOKENS_PER_SECOND = 32;
 /**
- * Video: 300 tokens a second with its sound (ai.google.dev, Video understanding), of at least
- * 1,200 bytes a second: a still picture with speech at 9.6 kbit/s.
+ * Fewest bytes of a second of audio: AMR at 4.75 kbit/s (3GPP TS 26.071). No common speech codec
+ * has a lower rate.
  */
-const VIDEO_BYTES_PER_TOKEN = 1_200 / 300;
+const AUDIO_BYTES_PER_SECOND = 594;
+/**
+ * Most tokens of a second of video with its sound, where no source of the model has another figure
+ * (ai.google.dev, Video understanding).
+ */
+const VIDEO_TOKENS_PER_SECOND = 300;
+/** Fewest bytes of a second of video: a still picture with speech at 9.6 kbit/s. */
+const VIDEO_BYTES_PER_SECOND = 1_200;
 /**
  * Input tokens of an attachment in an estimate, and the least that one is held for: a usual image
  * or a page of a document.
@@ -73,7 +75,7 @@ export interface CallBounds {
 
 /**
  * Attachments by kind, with their decoded bytes. What is not in the request itself (a URL, a file
- * ID) is a document of 0 bytes, and so is what is not known.
+ * ID) is the largest document that an endpoint takes. An unknown kind is a document.
  */
 export interface FileBounds {
   documents: number;
@@ -84,29 +86,59 @@ export interface FileBounds {
   videoBytes: number;
 }
 
+/** The most input tokens of attachments at one source. Absent: the default of the gateway. */
+export interface AttachmentSizes {
+  /** Of an image. */
+  imageTokens?: number | undefined;
+  /** Pages of documents in a request; needs `pageTokens`. */
+  documentPages?: number | undefined;
+  /** Of a page of a document. Absent: only the model's context bounds a document. */
+  pageTokens?: number | undefined;
+  audioTokensPerSecond?: number | undefined;
+  videoTokensPerSecond?: number | undefined;
+}
+
 /** Catalog values of a model that turn sizes into tokens. */
 export interface BoundFigures {
   /** At least 0.001, in steps of 0.001, for example 3 or 2.5. */
   bytesPerToken: number;
-  /** Input tokens allowed for each image. */
+  /** Most input tokens of an image. */
   attachmentTokens: number;
-  /** The model's context in tokens: attachments never take more. Null or absent: not known. */
+  /** Most input tokens of a document. Null or absent: the model's context. */
+  documentTokens?: number | null | undefined;
+  /** Absent: {@link AUDIO_TOKENS_PER_SECOND}. */
+  audioTokensPerSecond?: number | undefined;
+  /** Absent: {@link VIDEO_TOKENS_PER_SECOND}. */
+  videoTokensPerSecond?: number | undefined;
+  /** The model's context in tokens, which attachments fill up at most. Null or absent: not known. */
   contextLength?: number | null | undefined;
 }
 
 /**
- * The figures of a model for one call.
+ * The figures of a model for one call: of each kind of attachment the most tokens that one of the
+ * sources counts.
  * @param model what the catalog knows of it; undefined: nothing
+ * @param sources of all sources that may serve the call; empty: the defaults count
  */
 export function boundFigures(
   model: { readonly bytesPerToken: number; readonly contextLength: number | null } | undefined,
-  isMessagesFormat: boolean,
+  sources: readonly (AttachmentSizes | undefined)[],
 ): BoundFigures {
+  const most = (size: (sizes: AttachmentSizes) => number | undefined, byDefault: number): number =>
+    sources.length === 0 ? byDefault : Math.max(...sources.map((sizes) => size(sizes ?? {}) ?? byDefault));
+  const documentTokens = most(({ documentPages, pageTokens }) => product(documentPages, pageTokens), Infinity);
   return {
     bytesPerToken: model?.bytesPerToken ?? BYTES_PER_TOKEN_DEFAULT,
-    attachmentTokens: isMessagesFormat ? MESSAGES_IMAGE_TOKENS_MAX : IMAGE_TOKENS_MAX,
+    attachmentTokens: most(({ imageTokens }) => imageTokens, IMAGE_TOKENS_MAX),
+    documentTokens: documentTokens === Infinity ? null : documentTokens,
+    audioTokensPerSecond: most((sizes) => sizes.audioTokensPerSecond, AUDIO_TOKENS_PER_SECOND),
+    videoTokensPerSecond: most((sizes) => sizes.videoTokensPerSecond, VIDEO_TOKENS_PER_SECOND),
     contextLength: model?.contextLength ?? null,
   };
+}
+
+function product(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one * other;
 }
 
 /** The fields of a request that bound its output. `null` and absent mean unset. */
@@ -128,8 +160,8 @@ type InputBounds = Omit<CallBounds, 'outputTokensMax'>;
 
 /**
  * Input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus array
- * elements, plus the most that each attachment can be. Attachments fill up the model's context and
- * no more. At most `Number.MAX_SAFE_INTEGER`.
+ * elements, plus the most that each attachment can be. Attachments fill up the model's context, or
+ * {@link DOCUMENT_TOKENS_MAX} tokens where it is not known, and no more. At most `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
  */
 export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): number {
@@ -137,7 +169,11 @@ export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): nu
   const others = files === undefined ? 0 : files.documents + files.audios + files.videos;
   const images = Math.max(0, requireCount(bounds.attachments, 'attachments') - others);
   const imageTokens = saturate(images * requireCount(figures.attachmentTokens, 'attachmentTokens'));
-  return withAttachments(bounds, figures, saturate(imageTokens + (files === undefined ? 0 : fileTokens(files))));
+  return withAttachments(
+    bounds,
+    figures,
+    saturate(imageTokens + (files === undefined ? 0 : fileTokens(files, figures))),
+  );
 }
 
 /**
@@ -153,16 +189,19 @@ function withAttachments(bounds: InputBounds, figures: BoundFigures, attachmentT
   const bytesTokens = tokensOfBytes(requireCount(bounds.promptBytes, 'promptBytes'), figures.bytesPerToken);
   const textTokens = saturate(bytesTokens + requireCount(bounds.arrayElements, 'arrayElements'));
   const most = saturate(textTokens + attachmentTokens);
-  return figures.contextLength == null ? most : Math.max(textTokens, Math.min(most, figures.contextLength));
+  return Math.max(textTokens, Math.min(most, figures.contextLength ?? DOCUMENT_TOKENS_MAX));
 }
 
-function fileTokens(files: FileBounds): number {
+function fileTokens(files: FileBounds, figures: BoundFigures): number {
+  const perDocument = figures.documentTokens ?? figures.contextLength ?? DOCUMENT_TOKENS_MAX;
+  const perAudioByte = (figures.audioTokensPerSecond ?? AUDIO_TOKENS_PER_SECOND) / AUDIO_BYTES_PER_SECOND;
+  const perVideoByte = (figures.videoTokensPerSecond ?? VIDEO_TOKENS_PER_SECOND) / VIDEO_BYTES_PER_SECOND;
   const sizes = [
-    requireCount(files.documents, 'documents') * DOCUMENT_TOKENS_MAX,
+    requireCount(files.documents, 'documents') * perDocument,
     requireCount(files.documentBytes, 'documentBytes') / DOCUMENT_BYTES_PER_TOKEN,
     (requireCount(files.audios, 'audios') + requireCount(files.videos, 'videos')) * ATTACHMENT_TOKENS_USUAL,
-    requireCount(files.audioBytes, 'audioBytes') / AUDIO_BYTES_PER_TOKEN,
-    requireCount(files.videoBytes, 'videoBytes') / VIDEO_BYTES_PER_TOKEN,
+    requireCount(files.audioBytes, 'audioBytes') * perAudioByte,
+    requireCount(files.videoBytes, 'videoBytes') * perVideoByte,
   ];
   return sizes.reduce((sum, tokens) => saturate(sum + Math.ceil(tokens)), 0);
 }

@@ -5,6 +5,7 @@ import {
   aliasView,
   applyChange,
   APPLY_OBJECTS_MAX,
+  attachmentSizes,
   auditEntryView,
   bodyRules,
   catalogObject,
@@ -137,6 +138,13 @@ export const catalogSource = z.object({
   body: bodyRules.optional(),
   /** Absent: everything that a request asks for goes on at the price of the standard class. */
   pricing: pricingRules.optional(),
+  /**
+   * Everything goes on at the price of the standard class, and `pricing` only says what of it the
+   * record names. Absent: what has no price is refused.
+   */
+  unpriced: z.literal('forward').optional(),
+  /** The most that attachments can be. Absent: the defaults. */
+  attachments: attachmentSizes.optional(),
   errors: z.array(errorRule).optional(),
   unlimitedMaxTokens: z.array(z.int()).optional(),
   /** Whether it keeps responses that later requests name; absent: it does. */

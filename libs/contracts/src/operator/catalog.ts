@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
-import { bodyRules, forwardHeaders, priceUnit, profileId, sourceAuth } from './profile.js';
+import {
+  attachmentSizes,
+  bodyRules,
+  forwardHeaders,
+  priceUnit,
+  profileId,
+  reportedCostAt,
+  sourceAuth,
+} from './profile.js';
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /**
@@ -185,6 +193,10 @@ export const sourceSpec = z.object({
     .array(z.string().regex(/^[A-Za-z0-9_.:-]{1,64}\*?$/))
     .max(32)
     .optional(),
+  /** The most tokens of attachments, instead of those of the profile and of the model's name. */
+  attachments: attachmentSizes.nullish(),
+  /** Where responses report their cost. Absent: as the profile has it. */
+  reportedCostAt: reportedCostAt.nullish(),
   limits: z
     .object({
       headersTimeoutMs: limitMs.nullish(),
@@ -268,6 +280,8 @@ export const sourceView = z.object({
   unpriced: z.enum(['refuse', 'forward']),
   foreignIds: z.enum(['refuse', 'forward']),
   freeTools: z.array(z.string()).default([]),
+  attachments: attachmentSizes.default({}),
+  reportedCostAt: reportedCostAt.nullable().default(null),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

@@ -156,6 +156,22 @@ export const reportedCostAt = z.object({
 });
 export type ReportedCostAt = z.infer<typeof reportedCostAt>;
 
+const tokensOf = (max: number): z.ZodOptional<z.ZodInt> => z.int().min(1).max(max).optional();
+
+/**
+ * The most input tokens of attachments, for the worst case of a request. Absent: an image has
+ * 16,384, a second of audio 32, a second of video 300, and a document fills the model's context.
+ */
+export const attachmentSizes = z.object({
+  imageTokens: tokensOf(1_000_000),
+  /** Pages of documents that a request can have, and the most tokens of one: both or neither. */
+  documentPages: tokensOf(100_000),
+  pageTokens: tokensOf(100_000),
+  audioTokensPerSecond: tokensOf(10_000),
+  videoTokensPerSecond: tokensOf(100_000),
+});
+export type AttachmentSizes = z.infer<typeof attachmentSizes>;
+
 /** What of a request costs extra, and what cannot be priced. */
 export const pricingRules = z.object({
   classes: z.array(classRule).max(4),
@@ -259,6 +275,8 @@ export const providerProfile = z.strictObject({
    * absent: they do not.
    */
   cachedInInput: z.boolean().optional(),
+  /** The most that attachments can be, by its documents. Absent: the defaults of all providers. */
+  attachments: attachmentSizes.optional(),
   pricing: pricingRules,
   errors: z.array(errorRule).max(32),
   /** Values of `max_tokens` that bound nothing. */

@@ -14,6 +14,8 @@ const CONTEXT = 200_000;
 /** A nano-USD for a token of the input, five for one of the output, two for a written one. */
 const PRICES = figures({ inputPerMillion: 1_000_000, cacheWritePerMillion: 2_000_000, outputPerMillion: 5_000_000 });
 const MODEL = { bytesPerToken: 3, contextLength: CONTEXT };
+/** As of gpt-4o-mini: three times the default. */
+const LARGE_IMAGES = { imageTokens: 48_169 };
 
 let world: World;
 let one: Replica;
@@ -22,7 +24,10 @@ let subscriptions = 0;
 beforeAll(async () => {
   world = await makeWorld();
   const prices = [{ version: 'p1', effectiveFrom: 0, figures: PRICES }];
-  world.catalog = buildCatalogView([model('acme/large', { ...MODEL, prices })], [source('acme/large', {})]);
+  world.catalog = buildCatalogView(
+    [model('acme/large', { ...MODEL, prices })],
+    [source('acme/large', { attachments: LARGE_IMAGES })],
+  );
   one = await world.replica();
 });
 afterAll(() => world.stop());
@@ -75,7 +80,7 @@ test('calls with attachments pass wallet and cap by the excess of one call over 
       for (const surplus of [0, excess]) {
         const admitted = await admitAll(account, bounds);
         const releases = admitted.map((call, index) => {
-          const input = Math.floor(inputTokensBound(call.bounds, boundFigures(MODEL, true)) * fill);
+          const input = Math.floor(inputTokensBound(call.bounds, boundFigures(MODEL, [LARGE_IMAGES])) * fill);
           const usage = {
             input,
             cachedInput: 0,
@@ -95,6 +100,12 @@ test('calls with attachments pass wallet and cap by the excess of one call over 
     }),
     { numRuns: 40 },
   );
+});
+
+test('an image of a model with large images is held by the figure of its source', async () => {
+  const account = makeAccount(world, { wallet: 1_000_000 });
+  const [admitted] = await admitAll(account, [{ ...outputOf(0), attachments: 1 }]);
+  expect(admitted?.hold.worstNanoUsd).toBe(48_169 * 2);
 });
 
 test('eight parallel PDFs are refused where wallet or cap do not cover the context', async () => {

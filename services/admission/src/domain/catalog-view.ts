@@ -1,6 +1,6 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gateway/contracts/messages';
-import { BYTES_PER_TOKEN_DEFAULT } from '@gateway/metering';
+import { boundFigures, type BoundFigures } from '@gateway/metering';
 import { groupBy } from '@gateway/service-kit/group-by';
 
 /** A model with what its sources serve. */
@@ -12,6 +12,8 @@ export interface ServedModel {
   readonly endpoints: ReadonlySet<Endpoint>;
   /** Ids of the enabled sources that serve an endpoint. */
   readonly enabledSources: ReadonlyMap<Endpoint, readonly string[]>;
+  /** Figures for the worst case at an endpoint, by the sources that serve it, disabled ones too. */
+  readonly figures: ReadonlyMap<Endpoint, BoundFigures>;
 }
 
 export type CatalogView = ReadonlyMap<string, ServedModel>;
@@ -31,9 +33,7 @@ export interface ModelFacts {
   readonly rank: 0 | CatalogRank;
   /** Null on endpoints that are not billed and on unpriced models. */
   readonly price: PricedVersion | null;
-  readonly bytesPerToken: number;
-  /** In tokens; null: not known. */
-  readonly contextLength: number | null;
+  readonly figures: BoundFigures;
   readonly sources: readonly string[];
   /** The facts hold within [from, until) of Redis time. */
   readonly from: number;
@@ -41,11 +41,11 @@ export interface ModelFacts {
 }
 
 const FOR_EVER = 8.64e15;
+const UNKNOWN_FIGURES = boundFigures(undefined, []);
 const UNKNOWN_MODEL: ModelFacts = {
   rank: REFUSAL.model_not_found,
   price: null,
-  bytesPerToken: BYTES_PER_TOKEN_DEFAULT,
-  contextLength: null,
+  figures: UNKNOWN_FIGURES,
   sources: [],
   from: 0,
   until: FOR_EVER,
@@ -69,8 +69,8 @@ export function modelFacts(
   const { price, from, until } = billed ? priceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
   const sources = served.enabledSources.get(endpoint) ?? [];
   const rank = lowestRank(served, endpoint, billed && price === null, sources.length);
-  const { bytesPerToken, contextLength } = served.model;
-  return { rank, price, bytesPerToken, contextLength, sources, from, until };
+  const figures = served.figures.get(endpoint) ?? UNKNOWN_FIGURES;
+  return { rank, price, figures, sources, from, until };
 }
 
 /**
@@ -116,10 +116,16 @@ function serve(model: CatalogModel, sources: readonly CatalogSource[]): ServedMo
       else enabledSources.set(endpoint, [source.id]);
     }
   }
-  return {
-    model,
-    hasSources: sources.length > 0,
-    endpoints: new Set(sources.flatMap(endpointsOf)),
-    enabledSources,
-  };
+  const endpoints = new Set(sources.flatMap(endpointsOf));
+  const figures = Array.from(endpoints, (endpoint): [Endpoint, BoundFigures] => {
+    const serving = sources.filter((source) => source.endpoints.includes(endpoint));
+    return [
+      endpoint,
+      boundFigures(
+        model,
+        serving.map(({ attachments }) => attachments),
+      ),
+    ];
+  });
+  return { model, hasSources: sources.length > 0, endpoints, enabledSources, figures: new Map(figures) };
 }

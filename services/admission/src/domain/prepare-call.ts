@@ -10,7 +10,7 @@ import type {
   RefusalFacts,
 } from '@gateway/contracts/messages';
 import { figuresOfVersion } from '@gateway/contracts/messages';
-import { boundFigures, unpricedName } from '@gateway/metering';
+import { unpricedName } from '@gateway/metering';
 import type { CallTemplate } from './call-template.js';
 import { callTemplateFor } from './call-template.js';
 import type { CatalogView, ModelFacts } from './catalog-view.js';
@@ -79,7 +79,6 @@ export interface BilledCall {
   readonly callTemplate: CallTemplate;
 }
 
-const MESSAGES: Endpoint = '/v1/messages';
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /**
@@ -114,7 +113,7 @@ export function prepareCall(call: CallRequest, known: CachedAccount, catalog: Ca
     priceVersion: price.version,
     planFunded,
   });
-  const worst = worstNanoUsd(call.bounds, boundFigures(facts, endpoint === MESSAGES), price, asks);
+  const worst = worstNanoUsd(call.bounds, facts.figures, price, asks);
   const least = planFunded ? leastNanoUsd(call.bounds, price, asks) : 0;
   const periods =
     callTemplate.plan === null ? callTemplate.month : intersect(callTemplate.month, callTemplate.plan.validity);

@@ -205,11 +205,7 @@ export class ModelDecision {
     const price = priceAt(this.catalog, model, this.now);
     const served = this.catalog.get(model);
     if (!price || !served || !admit.bounds) throw new Error('a billed call has a price and bounds');
-    const { worst, least } = costsOf(
-      admit.bounds,
-      boundFigures(served.model, admit.endpoint === '/v1/messages'),
-      price,
-    );
+    const { worst, least } = costsOf(admit.bounds, boundFigures(served.model, []), price);
     const held = this.state.heldWallet();
     const available = wallet - held;
     const left = Math.min(

@@ -89,6 +89,8 @@ export interface SourceRow {
   readonly unpriced: Source['unpriced'];
   readonly foreign_ids: Source['foreignIds'];
   readonly free_tools: string[];
+  readonly attachments: Source['attachments'];
+  readonly reported_cost_at: Source['reportedCostAt'];
   readonly limits: Source['limits'];
   readonly quota: Source['quota'] | null;
 }
@@ -119,6 +121,8 @@ export function sourceFromRow(row: SourceRow): Source {
     unpriced: row.unpriced,
     foreignIds: row.foreign_ids,
     freeTools: row.free_tools,
+    attachments: row.attachments,
+    reportedCostAt: row.reported_cost_at,
     limits: row.limits,
     quota: row.quota ?? NO_QUOTA,
   };

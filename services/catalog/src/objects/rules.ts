@@ -43,6 +43,8 @@ export interface Source extends Pick<
   readonly cancelStopsBilling: boolean | null;
   readonly totalExtra: SourceView['totalExtra'] | null;
   readonly foreignIds: SourceView['foreignIds'] | null;
+  readonly attachments: SourceView['attachments'] | null;
+  readonly reportedCostAt: SourceView['reportedCostAt'];
 }
 
 export type Kind = 'provider' | 'model' | 'source' | 'alias';

@@ -128,6 +128,8 @@ export function sourceOf(
     unpriced: spec.unpriced,
     foreignIds: spec.foreignIds ?? null,
     freeTools: spec.freeTools ?? [],
+    attachments: spec.attachments ?? null,
+    reportedCostAt: spec.reportedCostAt ?? null,
     limits: {
       headersTimeoutMs: spec.limits?.headersTimeoutMs ?? null,
       firstEventTimeoutMs: spec.limits?.firstEventTimeoutMs ?? null,

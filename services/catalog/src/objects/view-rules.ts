@@ -69,6 +69,8 @@ export function sourceViewOf(
     unpriced: source.unpriced,
     foreignIds: connection.foreignIds,
     freeTools: source.freeTools,
+    attachments: connection.attachments,
+    reportedCostAt: connection.reportedCostAt,
     limits: source.limits,
     quota: source.quota,
     costs: current,

@@ -77,6 +77,8 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     unpriced: source.unpriced,
     foreign_ids: source.foreignIds,
     free_tools: source.freeTools,
+    attachments: source.attachments,
+    reported_cost_at: source.reportedCostAt,
     limits: source.limits,
     quota: source.quota,
   }));

@@ -1,5 +1,15 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 
+/**
+ * Claude scales an image down to 4,784 tokens (platform.claude.com, Vision). A request has at most
+ * 600 pages of PDF, each up to 3,000 tokens of text and an image (PDF support).
+ */
+export const CLAUDE_ATTACHMENTS: ProviderProfile['attachments'] = {
+  imageTokens: 4_784,
+  documentPages: 600,
+  pageTokens: 3_000 + 4_784,
+};
+
 export const ANTHROPIC: ProviderProfile = {
   id: 'anthropic',
   name: 'Anthropic API',
@@ -16,6 +26,7 @@ export const ANTHROPIC: ProviderProfile = {
   refuses: ['stream_options', 'response_format', 'extra_body', 'n'],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
       {

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLAUDE_ATTACHMENTS } from './anthropic.js';
 
 export const BEDROCK_ANTHROPIC: ProviderProfile = {
   id: 'bedrock-anthropic',
@@ -24,6 +25,7 @@ export const BEDROCK_ANTHROPIC: ProviderProfile = {
   refuses: [],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
       {

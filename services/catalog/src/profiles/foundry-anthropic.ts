@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLAUDE_ATTACHMENTS } from './anthropic.js';
 
 export const FOUNDRY_ANTHROPIC: ProviderProfile = {
   id: 'foundry-anthropic',
@@ -22,6 +23,7 @@ export const FOUNDRY_ANTHROPIC: ProviderProfile = {
   refuses: ['fallbacks', 'inference_geo', 'speed'],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
       {

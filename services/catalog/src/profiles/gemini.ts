@@ -1,6 +1,23 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { CLIENT_TOOLS } from './openai.js';
 
+/**
+ * A document has at most 1,000 pages, each an image of at most 1,120 tokens; text in it is not
+ * charged (ai.google.dev, Document understanding and Media resolution). A second of video has a
+ * frame of at most 280 tokens and 32 tokens of audio.
+ */
+export const GEMINI_ATTACHMENTS: ProviderProfile['attachments'] = {
+  documentPages: 1_000,
+  pageTokens: 1_120,
+  audioTokensPerSecond: 32,
+  videoTokensPerSecond: 280 + 32,
+};
+
+/** Search by Google. Nothing in a response counts its queries. */
+export const GOOGLE_SEARCH: ProviderProfile['pricing']['tools'] = [
+  { unit: 'web_search', types: [], fields: ['web_search_options'], reportedAt: null, usesMax: 1, boundedBy: null },
+];
+
 export const GEMINI: ProviderProfile = {
   id: 'gemini',
   name: 'Google Gemini API (OpenAI-compatible)',
@@ -17,6 +34,7 @@ export const GEMINI: ProviderProfile = {
   refuses: ['store', 'metadata', 'prompt_cache_key', 'frequency_penalty'],
   streamUsage: 'asked',
   totalExtra: 'output',
+  attachments: GEMINI_ATTACHMENTS,
   pricing: {
     classes: [
       {
@@ -26,16 +44,7 @@ export const GEMINI: ProviderProfile = {
         answers: {},
       },
     ],
-    tools: [
-      {
-        unit: 'web_search',
-        types: [],
-        fields: ['web_search_options'],
-        reportedAt: null,
-        usesMax: 1,
-        boundedBy: null,
-      },
-    ],
+    tools: GOOGLE_SEARCH,
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},
     modelAt: 'model',

@@ -104,6 +104,9 @@ export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
   },
 ];
 
+/** A token of input is 100 ms of audio (platform.openai.com, Managing costs). */
+export const OPENAI_ATTACHMENTS: ProviderProfile['attachments'] = { audioTokensPerSecond: 10 };
+
 export const OPENAI: ProviderProfile = {
   id: 'openai',
   name: 'OpenAI',
@@ -126,6 +129,7 @@ export const OPENAI: ProviderProfile = {
   refuses: [],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  attachments: OPENAI_ATTACHMENTS,
   pricing: {
     classes: [
       {

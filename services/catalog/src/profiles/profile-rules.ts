@@ -1,5 +1,10 @@
 import type { Endpoint } from '@gateway/contracts/messages';
-import { refuse, type ManagementRefusal, type ProviderProfile } from '@gateway/contracts/operator';
+import {
+  refuse,
+  type AttachmentSizes,
+  type ManagementRefusal,
+  type ProviderProfile,
+} from '@gateway/contracts/operator';
 import { sameContent, type Model, type Provider, type Source } from '../objects/rules.js';
 import { ANTHROPIC_COMPATIBLE, OPENAI_COMPATIBLE } from './compatible.js';
 import { PROFILES } from './profiles.js';
@@ -57,6 +62,8 @@ export interface Connection {
   readonly cancelStopsBilling: boolean;
   readonly totalExtra: NonNullable<Source['totalExtra']>;
   readonly foreignIds: NonNullable<Source['foreignIds']>;
+  readonly attachments: NonNullable<Source['attachments']>;
+  readonly reportedCostAt: Source['reportedCostAt'];
 }
 
 /**
@@ -92,7 +99,24 @@ export function connectionOf(source: Source, profile: ProviderProfile, provider?
     cancelStopsBilling: source.cancelStopsBilling ?? profile.cancelStopsBilling,
     totalExtra: source.totalExtra ?? profile.totalExtra,
     foreignIds: source.foreignIds ?? profile.foreignIds ?? 'refuse',
+    attachments: source.attachments ?? { ...profile.attachments, ...sizesOf(source) },
+    reportedCostAt: source.reportedCostAt ?? profile.pricing.reportedCostAt ?? null,
   };
+}
+
+/**
+ * Models whose images have more tokens than those of other models, whoever serves them.
+ * gpt-4o-mini: 2,833 tokens and 5,667 for each of at most eight tiles (platform.openai.com, Images
+ * and vision).
+ */
+const LARGE_IMAGES: readonly { readonly name: RegExp; readonly imageTokens: number }[] = [
+  { name: /(?:^|[/.:])gpt-4o-mini(?:$|[-:@])/i, imageTokens: 2_833 + 8 * 5_667 },
+];
+
+/** By the model's name here and at the provider: that of a deployment may be any. */
+function sizesOf({ model, upstreamModel }: Pick<Source, 'model' | 'upstreamModel'>): AttachmentSizes {
+  const found = LARGE_IMAGES.find(({ name }) => name.test(model) || name.test(upstreamModel));
+  return found === undefined ? {} : { imageTokens: found.imageTokens };
 }
 
 /** The profile's paths for a model of that name at the provider. */
@@ -117,6 +141,8 @@ const FOLLOWED = [
   'cancelStopsBilling',
   'totalExtra',
   'foreignIds',
+  'attachments',
+  'reportedCostAt',
 ] as const;
 
 /**

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { CLAUDE_ATTACHMENTS } from './anthropic.js';
 
 export const VERTEX_ANTHROPIC: ProviderProfile = {
   id: 'vertex-anthropic',
@@ -48,6 +49,7 @@ export const VERTEX_ANTHROPIC: ProviderProfile = {
   refuses: ['output_config'],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  attachments: CLAUDE_ATTACHMENTS,
   pricing: {
     classes: [
       {

@@ -1,4 +1,5 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
+import { GEMINI_ATTACHMENTS, GOOGLE_SEARCH } from './gemini.js';
 import { CLIENT_TOOLS } from './openai.js';
 
 export const VERTEX: ProviderProfile = {
@@ -21,6 +22,7 @@ export const VERTEX: ProviderProfile = {
   refuses: [],
   streamUsage: 'asked',
   totalExtra: 'reasoning',
+  attachments: GEMINI_ATTACHMENTS,
   pricing: {
     classes: [
       {
@@ -45,16 +47,7 @@ export const VERTEX: ProviderProfile = {
         },
       },
     ],
-    tools: [
-      {
-        unit: 'web_search',
-        types: [],
-        fields: ['web_search_options'],
-        reportedAt: null,
-        usesMax: 1,
-        boundedBy: null,
-      },
-    ],
+    tools: GOOGLE_SEARCH,
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},
     modelAt: 'model',

@@ -6,6 +6,7 @@ import {
   catalogProvider,
   catalogSource,
   modelEntryKey,
+  type CatalogSource,
 } from '@gateway/contracts/messages';
 import {
   modelSpec as modelSchema,
@@ -15,6 +16,7 @@ import {
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { modelSpec, PLACE, PROVIDER, sourceSpec } from '../../test/specs.js';
 import { VERSIONS_AHEAD_MAX } from '../objects/version-rules.js';
+import { ANTHROPIC } from '../profiles/anthropic.js';
 import { OPENAI_COMPATIBLE } from '../profiles/compatible.js';
 import { entriesOf, sourceEntry } from './entry-rules.js';
 import { modelOf, SOURCE_BYTES_MAX, sourceOf } from '../objects/spec-rules.js';
@@ -166,6 +168,26 @@ test('quotas are in the entry of a source that has some, and only there', () => 
   expect(read('b')).not.toHaveProperty('quota');
 });
 
+const CLAUDE = { imageTokens: 4_784, documentPages: 600, pageTokens: 7_784 };
+test.each<[string, Partial<Source>, CatalogSource['attachments']]>([
+  ['its profile', {}, CLAUDE],
+  ['the model', { model: 'openai/gpt-4o-mini-2024-07-18' }, { ...CLAUDE, imageTokens: 48_169 }],
+  ['the model at its provider', { upstreamModel: 'GPT-4o-mini' }, { ...CLAUDE, imageTokens: 48_169 }],
+  ['its profile, of a model with a similar name', { upstreamModel: 'gpt-4o-minimal' }, CLAUDE],
+  ['its own setting', { model: 'openai/gpt-4o-mini', attachments: { imageTokens: 9 } }, { imageTokens: 9 }],
+  ['nothing, as the defaults count', { attachments: {} }, undefined],
+])('a source has sizes of attachments by %s', (_name, settings, attachments) => {
+  const entry = sourceEntry({ ...source('s', {}), baseUrl: null, ...settings }, ANTHROPIC, []);
+  expect(entry.attachments).toEqual(attachments);
+});
+
+test('a source that takes everything has the rules and the place of the reported cost', () => {
+  const reportedCostAt = { path: 'usage.price', unit: 'usd' } as const;
+  const own = { ...source('s', {}), baseUrl: null, unpriced: 'forward', reportedCostAt } as const;
+  const { pricing, unpriced } = sourceEntry(own, ANTHROPIC, []);
+  expect([unpriced, pricing]).toEqual(['forward', { ...ANTHROPIC.pricing, reportedCostAt }]);
+});
+
 test('a source adds free tools to those of its profile', () => {
   const own = { ...source('s', {}), baseUrl: null, freeTools: ['local_*'] };
   const { pricing } = sourceEntry(own, { ...OPENAI_COMPATIBLE, base: 'https://acme.example' }, []);
@@ -191,6 +213,7 @@ const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name]
   streamUsage: 'never',
   totalExtra: 'input',
   cachedInInput: true,
+  attachments: { imageTokens: 1 },
   pricing: { classes: [], tools: [], freeTools: ['*'], unpricedFields: {} },
   errors: [{ status: 418, code: null, text: null, class: 'funds' }],
   unlimitedMaxTokens: [-1],

@@ -54,11 +54,8 @@ export function sourceEntry(
   costs: DatedVersion[],
   provider?: Provider,
 ): CatalogSource {
-  const { betas, forwardHeaders, streamedPaths, body, foreignIds, ...connection } = connectionOf(
-    source,
-    profile,
-    provider,
-  );
+  const { betas, forwardHeaders, streamedPaths, body, foreignIds, attachments, reportedCostAt, ...connection } =
+    connectionOf(source, profile, provider);
   return {
     v: 1,
     id: source.id,
@@ -75,8 +72,10 @@ export function sourceEntry(
     enabled: source.enabled,
     limits: source.limits,
     costs,
-    ...(source.unpriced === 'refuse' ? { pricing: pricingOf(source, profile) } : {}),
+    pricing: pricingOf(source, profile, reportedCostAt),
+    ...(source.unpriced === 'forward' ? { unpriced: source.unpriced } : {}),
     ...filled({
+      attachments,
       streamedPaths,
       forwardHeaders,
       body,
@@ -90,9 +89,17 @@ export function sourceEntry(
   };
 }
 
-/** The profile's rules with the free tools of the source. */
-function pricingOf({ freeTools }: Source, { pricing }: ProviderProfile): ProviderProfile['pricing'] {
-  return freeTools.length === 0 ? pricing : { ...pricing, freeTools: [...pricing.freeTools, ...freeTools] };
+/** The profile's rules with the free tools of the source, and where the source reports its cost. */
+function pricingOf(
+  { freeTools }: Source,
+  { pricing }: ProviderProfile,
+  reportedCostAt: Source['reportedCostAt'],
+): ProviderProfile['pricing'] {
+  return {
+    ...pricing,
+    freeTools: [...pricing.freeTools, ...freeTools],
+    ...(reportedCostAt === null ? {} : { reportedCostAt }),
+  };
 }
 
 /** Those that are not empty. */

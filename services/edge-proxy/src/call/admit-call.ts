@@ -172,14 +172,9 @@ type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'asks'
 function questionOf(edge: Edge, parsed: ParsedCall): BodyQuestion {
   const { model, bounds, priceFacts } = parsed;
   const question = { model, bounds, bodyRefusal: null };
-  if (priceFacts.members.length === 0) return question;
-  return {
-    ...question,
-    ...asksOfSources(
-      priceFacts,
-      candidates(edge, parsed).map(({ pricing }) => pricing),
-    ),
-  };
+  const { members, tools, hasOddTools } = priceFacts;
+  if (members.length === 0 && tools.length === 0 && !hasOddTools) return question;
+  return { ...question, ...asksOfSources(priceFacts, candidates(edge, parsed)) };
 }
 
 /** The edge's finding travels to admission, so that one list decides what is wrong first. */

@@ -2,7 +2,7 @@ import { gatewayError, REFUSAL, refusalError, type GatewayError } from '@gateway
 import { figuresOfVersion, type AttemptRecord } from '@gateway/contracts/messages';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { affinityKey, sessionIn, type AffinityKey } from '../domain/request/affinity.js';
-import { atPrice, readAsks, type UnpricedAsk } from '../domain/pricing/asks.js';
+import { atPrice, readFor, type UnpricedAsk } from '../domain/pricing/asks.js';
 import { takesLimit } from '../domain/request/endless-limit.js';
 import { finalError, type JudgedAttempt } from '../domain/errors/judge-attempt.js';
 import { orderSources } from '../domain/sources/source-order.js';
@@ -119,7 +119,7 @@ function soldSources(
   for (const opened of known) {
     if (!takesLimit(parsed.endlessLimit, opened.source)) continue;
     const rules = opened.source.pricing;
-    const reading = readAsks(parsed.priceFacts, rules);
+    const reading = readFor(opened.source, parsed.priceFacts);
     const read = reading.kind === 'unpriced' ? reading : atPrice(reading, extras);
     if ('once' in read) sold.push({ opened, reading: { rules, read } });
     else unpriced ??= read;

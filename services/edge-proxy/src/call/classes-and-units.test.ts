@@ -23,24 +23,28 @@ const BY_HEADER = {
 let ruled: OwnModel;
 let mixed: OwnModel;
 let byHeader: OwnModel;
+/** Of one source that takes everything, whose rules read classes, uses and costs. */
+let forwarded: OwnModel;
 
 beforeAll(async () => {
   world = await startEdgeWorld();
   provider = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(answer))));
   other = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(answer))));
   const withRules = { url: provider.url, more: { pricing: RULES } };
-  [ruled, mixed, byHeader] = (await publishOwnModels(world, [
+  const reporting = { ...RULES, reportedCostAt: { path: 'usage.cost', unit: 'usd' } } as const;
+  [ruled, mixed, byHeader, forwarded] = (await publishOwnModels(world, [
     [withRules],
     [withRules, { url: other.url }],
     [{ url: provider.url, more: { pricing: BY_HEADER } }],
-  ])) as [OwnModel, OwnModel, OwnModel];
+    [{ url: provider.url, more: { pricing: reporting, unpriced: 'forward' } }],
+  ])) as [OwnModel, OwnModel, OwnModel, OwnModel];
 }, 60_000);
 afterAll(async () => {
   await Promise.all([provider.stop(), other.stop()]);
   await world.stop();
 }, 60_000);
 beforeEach(() => {
-  for (const { model } of [ruled, mixed, byHeader]) world.admission.prices.set(model, PRICE_WITH_EXTRAS);
+  for (const { model } of [ruled, mixed, byHeader, forwarded]) world.admission.prices.set(model, PRICE_WITH_EXTRAS);
 });
 
 function wireOf(body: object | string): string {
@@ -119,6 +123,18 @@ test('a class that nobody knows is billed as standard, and the operator is told'
   }
   // Each is counted; of those that come together one is logged.
   expect(unpricedLines()).toBe(1);
+});
+
+test('a source that takes everything records what it served without a price, and the reported cost', async () => {
+  answer = completion({ service_tier: 'priority' }, { cost: 0.5, server_tool_use: { web_search_requests: 2 } });
+  const event = await settled(forwarded, { service_tier: 'priority', inference_geo: 'us', tools: [{ type: 'x' }] });
+  expect(event).toMatchObject({
+    amountNanoUsd: STANDARD_NANO_USD,
+    unpriced: ['inference_geo', 'priority', 'web_search'],
+    attempts: [{ reportedCostNanoUsd: 500_000_000 }],
+  });
+  expect(event.served).toBeUndefined();
+  expect(world.admission.admits.at(-1)?.entry.asks).toBeUndefined();
 });
 
 test('a plain call asks admission for nothing else, and its event says nothing else', async () => {

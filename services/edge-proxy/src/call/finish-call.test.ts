@@ -45,7 +45,7 @@ function play(
     },
     running: { remove: () => void done.push('no longer running') },
     deadlines: { nowMs: () => 0, in: () => ({ cancel: () => undefined }) },
-    catalog: { model: () => undefined },
+    catalog: { model: () => undefined, sourcesOf: () => [] },
     clock: { nowMs: () => 1 },
     metrics: { lastPieceUnconfirmed: () => undefined, chargedAboveHold: () => undefined },
   } as unknown as Edge;

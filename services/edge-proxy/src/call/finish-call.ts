@@ -198,8 +198,13 @@ function withReportedCost({ metrics }: Edge, { meter }: CallEnding, attempt: Att
   return { ...attempt, reportedCostNanoUsd: reported };
 }
 
-export function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {
-  return boundFigures(edge.catalog.model(call.parsed.model), call.row.style === 'messages');
+/** By all sources of the model that serve the endpoint, as admission computes the hold. */
+export function figuresOf({ catalog }: Edge, { parsed: { model }, row }: AdmittedCall): BoundFigures {
+  const serving = catalog.sourcesOf(model).filter(({ endpoints }) => endpoints.includes(row.path));
+  return boundFigures(
+    catalog.model(model),
+    serving.map(({ attachments }) => attachments),
+  );
 }
 
 /** What a last piece waits for, but not longer than `ms`; a wait that was too short is counted. */

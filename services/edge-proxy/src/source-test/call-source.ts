@@ -8,7 +8,7 @@ import { attemptSource, type Tried } from '../call/attempt-source.js';
 import { nextTurn, tokensOf } from '../call/source-turns.js';
 import type { AdmittedCall, Edge } from '../call/call.js';
 import { versionAt } from '../call/version-at.js';
-import { readAsks } from '../domain/pricing/asks.js';
+import { readFor } from '../domain/pricing/asks.js';
 import { ENDPOINT_TABLE } from '../domain/endpoints.js';
 import { parseCall, type ParsedCall } from '../domain/request/parse-call.js';
 import { servedOf } from '../domain/pricing/served.js';
@@ -252,15 +252,16 @@ function headerOf(auth: OpenedSource['source']['auth']): string {
 
 /** What the reported usage costs at a version, in the class that the answer was served in. */
 function amountOf(
-  { source: { pricing, upstreamModel } }: OpenedSource,
+  { source }: OpenedSource,
   { priceFacts, model }: ParsedCall,
   meter: MeterResult | null,
   version: PricedVersion | null,
 ): string | null {
   if (version === null || meter === null || meter.usage === null) return null;
   const figures = figuresOfVersion(version);
-  const read = readAsks(priceFacts, pricing);
+  const read = readFor(source, priceFacts);
   if (read.kind === 'unpriced') return null;
-  const { served } = servedOf(pricing, { ...read, models: [model, upstreamModel] }, meter.said ?? null, figures.extras);
+  const sent = { ...read, models: [model, source.upstreamModel] };
+  const { served } = servedOf(source.pricing, sent, meter.said ?? null, figures.extras);
   return formatUsd(rate(meter.usage, figures, served));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RULES } from '../../../test/pricing-rules.js';
-import { asksOfSources, readAsks } from './asks.js';
+import { asksOfSources, readAsks, readFor } from './asks.js';
 import { ENDPOINT_TABLE } from '../endpoints.js';
 import type { EndpointRow } from '../endpoints.js';
 import { parseCall } from '../request/parse-call.js';
@@ -156,7 +156,19 @@ test.each<[string, object, readonly (typeof RULES | undefined)[], object]>([
     { unpricedField: 'tools', unpricedName: 'shell' },
   ],
 ])('what admission is asked of %s', (_what, fields, rules, question) => {
-  expect(asksOfSources(factsOf(fields), rules)).toEqual(question);
+  const sources = rules.map((pricing) => (pricing === undefined ? {} : { pricing }));
+  expect(asksOfSources(factsOf(fields), sources)).toEqual(question);
+});
+
+test.each<[string, object, string[]]>([
+  ['a class', { service_tier: 'priority' }, []],
+  ['a tool', { tools: [{ type: 'web_search' }] }, []],
+  ['what no rule can price', { inference_geo: 'us' }, ['inference_geo']],
+  ['a tool of an unknown type', { tools: [{ type: 'shell' }] }, ['shell']],
+])('a source that takes everything takes %s, at the standard price', (_what, fields, unbilled) => {
+  const source = { pricing: RULES, unpriced: 'forward' } as const;
+  expect(readFor(source, factsOf(fields))).toMatchObject({ kind: 'priced', unbilled });
+  expect(asksOfSources(factsOf(fields), [source])).toEqual({});
 });
 
 const TIER = 'x-ms-service-tier';

@@ -16,7 +16,15 @@ export interface PricedReading {
   readonly otherSizes: readonly AskedExtras[];
   /** Units of tools that are asked for and that no response counts. */
   readonly once: readonly string[];
+  /**
+   * The source takes everything at the standard price: names of what the request asks for and no
+   * rule can price. Absent: what the response reports is billed.
+   */
+  readonly unbilled?: readonly string[];
 }
+
+/** What of a source decides how it reads a request. */
+export type SourceRules = Pick<CatalogSource, 'pricing' | 'unpriced'>;
 
 /** The part of a request that has no price. */
 export interface UnpricedAsk {
@@ -46,12 +54,21 @@ export function readAsks(facts: PriceFacts, rules: PricingRules | undefined): Re
   return { kind: 'priced', asked: units as AskedExtras, otherSizes, once: tools.once };
 }
 
+/** Reads a request for a source, which may take what has no price. */
+export function readFor({ pricing, unpriced }: SourceRules, facts: PriceFacts): Reading {
+  const reading = readAsks(facts, pricing);
+  if (unpriced !== 'forward') return reading;
+  if (reading.kind === 'unpriced') return { ...PLAIN, unbilled: [reading.name] };
+  return { ...reading, otherSizes: [], unbilled: [] };
+}
+
 /**
  * The reading at a price, or what it has no price for. Of other sizes it is the most expensive one
  * that the price has.
  */
 export function atPrice(reading: PricedReading, extras: PriceExtras | null): PricedReading | UnpricedAsk {
   const { asked, otherSizes } = reading;
+  if (reading.unbilled !== undefined) return reading;
   const sold = [asked, ...otherSizes].filter((each) => isPriced(each, extras));
   const [first, ...others] = sold;
   if (first === undefined) return { field: asked.field, name: unpricedName(asked, extras) ?? asked.field };
@@ -72,15 +89,16 @@ export type SourcesAsk = {
 
 const NOTHING: SourcesAsk = {};
 
-/** The different readings of a request's sources, by their rules. */
-export function asksOfSources(facts: PriceFacts, rules: readonly (PricingRules | undefined)[]): SourcesAsk {
+/** The different readings of a request's sources. */
+export function asksOfSources(facts: PriceFacts, sources: readonly SourceRules[]): SourcesAsk {
   const asks = new Map<string, AskedExtras>();
   let unpriced: UnpricedAsk | null = null;
-  for (const each of rules) {
-    const reading = readAsks(facts, each);
+  for (const source of sources) {
+    const reading = readFor(source, facts);
     if (reading.kind === 'unpriced') unpriced ??= reading;
     else {
-      for (const asked of [reading.asked, ...reading.otherSizes]) {
+      const billed = reading.unbilled === undefined ? [reading.asked, ...reading.otherSizes] : [NOTHING_ASKED];
+      for (const asked of billed) {
         if (asks.size < ASKS_MAX) asks.set(JSON.stringify(asked), asked);
       }
     }

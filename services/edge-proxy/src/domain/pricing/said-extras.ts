@@ -1,6 +1,7 @@
 import { UNPRICED_NAME_LENGTH_MAX } from '@gateway/contracts/messages';
+import type { ReportedCostAt } from '@gateway/contracts/operator';
+import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import type { PricingRules } from './asks.js';
-import { readReportedCost } from './reported-cost.js';
 import { isRecord, isSet, type JsonRecord } from '../formats/answer-json.js';
 
 /** What a response reports of the things that its price depends on. */
@@ -220,6 +221,20 @@ function conditionOf(text: string): Condition {
   const isNegated = left.endsWith('!');
   const member = (isNegated ? left.slice(0, -1) : left).split('.');
   return { member, isNegated, values: new Set(values.split('|')) };
+}
+
+const NANO_PER_UNIT: Readonly<Record<ReportedCostAt['unit'], number>> = { usd: 1e9, usd_ticks: 0.1 };
+
+/**
+ * Reads what a response, or an event's part that has its members, says that the provider charges.
+ * @returns nano-USD, rounded half up; null: nothing, or no amount
+ */
+function readReportedCost(answer: JsonRecord, { path, unit }: ReportedCostAt): number | null {
+  let value: unknown = answer;
+  for (const name of path.split('.')) value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  if (typeof value !== 'number' || !(value >= 0)) return null;
+  const nanoUsd = Math.round(value * NANO_PER_UNIT[unit]);
+  return nanoUsd <= Number(AMOUNT_NANO_USD_MAX) ? nanoUsd : null;
 }
 
 /** Of a complete response. */

@@ -95,3 +95,46 @@ test('of a source without rules nothing is read', () => {
   expect(saidIn({ service_tier: 'priority' }, undefined)).toBeNull();
   expect(servedOf(undefined, asking(), null, EXTRAS)).toEqual({ served: STANDARD, unpriced: [] });
 });
+
+const USD = { path: 'usage.cost', unit: 'usd' } as const;
+const TICKS = { path: 'usage.cost_in_usd_ticks', unit: 'usd_ticks' } as const;
+const INNER = { path: 'usage.cost.total_cost', unit: 'usd' } as const;
+
+test.each([
+  ['OpenRouter, in USD', USD, { usage: { cost: 0.00014 } }, 140_000],
+  ['a small amount', USD, { usage: { cost: 1.5e-7 } }, 150],
+  ['a free model', USD, { usage: { cost: 0 } }, 0],
+  ['xAI, in ticks', TICKS, { usage: { cost_in_usd_ticks: 37_756_000 } }, 3_775_600],
+  [
+    'Perplexity, inside an object',
+    INNER,
+    { usage: { cost: { input_tokens_cost: 0.001, total_cost: 0.006 } } },
+    6_000_000,
+  ],
+  ['no cost', USD, { usage: { prompt_tokens: 1 } }, null],
+  ['no usage', USD, { usage: null }, null],
+  ['an object where an amount is expected', USD, { usage: { cost: { total_cost: 1 } } }, null],
+  ['a text', USD, { usage: { cost: '0.1' } }, null],
+  ['a negative cost', USD, { usage: { cost: -1 } }, null],
+  ['more than any amount', USD, { usage: { cost: 1e30 } }, null],
+  ['a name of every object', { path: 'constructor.name', unit: 'usd' } as const, {}, null],
+])('a reported cost is read from %s', (_name, at, answer, expected) => {
+  expect(saidIn({ ...answer }, { ...RULES, reportedCostAt: at })?.said()?.costNanoUsd ?? null).toBe(expected);
+});
+
+test.each<[string, ReturnType<typeof asking>, object, string[]]>([
+  ['the class that it reports', asking('flex', 'service_tier'), { service_tier: 'priority' }, ['priority']],
+  ['the class that was asked for', asking('flex', 'service_tier'), {}, ['flex']],
+  ['an unknown class', asking(), { service_tier: 'turbo' }, ['turbo']],
+  ['uses', asking(), { usage: { server_tool_use: { web_search_requests: 3 } } }, ['web_search']],
+  ['a tool that no response counts', asking('standard', 'tools', ['code']), {}, ['code']],
+  ['nothing else', asking('priority', 'service_tier'), { service_tier: 'default' }, []],
+])('a source that takes everything is billed as standard and names %s', (_what, asked, answer, unpriced) => {
+  const sent = { ...asked, unbilled: [] };
+  expect(servedOf(RULES, sent, said(answer), EXTRAS)).toEqual({ served: STANDARD, unpriced });
+});
+
+test('a source that takes everything names what no rule can price', () => {
+  const sent = { ...asking(), unbilled: ['inference_geo'] };
+  expect(servedOf(RULES, sent, null, EXTRAS)).toEqual({ served: STANDARD, unpriced: ['inference_geo'] });
+});

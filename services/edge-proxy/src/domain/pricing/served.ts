@@ -5,7 +5,7 @@ import {
   type AskedExtras,
 } from '@gateway/contracts/messages';
 import { classPrices, STANDARD, unitPrice, type PriceClass, type PriceExtras, type Served } from '@gateway/metering';
-import type { PricingRules } from './asks.js';
+import type { PricedReading, PricingRules } from './asks.js';
 import { isSameModel } from './model-names.js';
 import type { ReportedUses, SaidExtras } from './said-extras.js';
 
@@ -25,6 +25,8 @@ export interface SentCall {
   readonly asked: AskedExtras;
   /** Units of tools that were asked for and that no response counts. */
   readonly once: readonly string[];
+  /** See {@link PricedReading.unbilled}. */
+  readonly unbilled?: PricedReading['unbilled'];
   /** Names of the model, at the source and here. */
   readonly models: readonly string[];
 }
@@ -34,32 +36,34 @@ const PLAIN: ServedFinding = { served: STANDARD, unpriced: [] };
 /**
  * What a call is billed as (docs/behaviour.md#classes-and-units): what the response reports, else
  * what the request asked for. A class without a price is billed as standard; a unit without one
- * stays in the record and costs nothing.
+ * stays in the record and costs nothing. A source that takes everything is billed as standard, and
+ * all that it served besides is named.
  */
 export function servedOf(
   rules: PricingRules | undefined,
-  { asked, once, models }: SentCall,
+  { asked, once, unbilled, models }: SentCall,
   said: SaidExtras | null,
   extras: PriceExtras | null,
 ): ServedFinding {
-  if (rules === undefined || (asked.class === 'standard' && once.length === 0 && said === null)) return PLAIN;
-  const unpriced = new Set(said?.unpriced);
+  const isPlain = asked.class === 'standard' && once.length === 0 && said === null;
+  if (rules === undefined || (isPlain && !unbilled?.length)) return PLAIN;
+  const unpriced = new Set([...(said?.unpriced ?? []), ...(unbilled ?? [])]);
   const name = servedClass(rules, asked, said, unpriced);
-  const isSold = classPrices(name, extras) !== undefined;
+  const isSold = name === 'standard' || (unbilled === undefined && classPrices(name, extras) !== undefined);
   if (!isSold) unpriced.add(name);
   const used = usedUnits(rules, asked, said, extras);
   for (const unit of once) addUses(used, unit, 1);
   const units: Record<string, number> = {};
   for (const [unit, uses] of used) {
-    if (unitPrice(unit, extras) === null || uses > UNIT_USES_MAX) unpriced.add(unit);
-    units[unit] = Math.min(uses, UNIT_USES_MAX);
+    if (unbilled !== undefined || unitPrice(unit, extras) === null || uses > UNIT_USES_MAX) unpriced.add(unit);
+    if (unbilled === undefined) units[unit] = Math.min(uses, UNIT_USES_MAX);
   }
   const model = said?.model ?? null;
   if (model !== null && !models.some((each) => isSameModel(each, model))) {
     unpriced.add(`model:${model}`);
   }
   const names = Array.from(unpriced, (each) => each.slice(0, UNPRICED_NAME_LENGTH_MAX)).slice(0, UNPRICED_NAMES_MAX);
-  if ((name === 'standard' || !isSold) && used.size === 0) return { served: STANDARD, unpriced: names };
+  if ((name === 'standard' || !isSold) && Object.keys(units).length === 0) return { served: STANDARD, unpriced: names };
   return { served: { class: isSold ? name : 'standard', units }, unpriced: names };
 }
 

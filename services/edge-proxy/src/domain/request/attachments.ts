@@ -57,6 +57,12 @@ const LEVELS_WITH_PARTS: Readonly<Record<Holder, number>> = { messages: 4, items
  */
 const NESTED_PARTS_MAX = 4;
 
+/**
+ * Bytes of the largest document that an endpoint takes (platform.openai.com, File inputs: 50 MB):
+ * what is elsewhere can be it, as text without compression.
+ */
+const REFERENCED_BYTES_MAX = 50_000_000;
+
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 const QUOTE = 0x22;
@@ -191,7 +197,7 @@ class AttachmentSearch implements Attachments {
     this.count += 1;
     this.base64Bytes += base64Bytes;
     if (found === 'image') return;
-    const bytes = Math.ceil((base64Bytes * 3) / 4);
+    const bytes = Math.ceil((base64Bytes * 3) / 4) + (isReference ? REFERENCED_BYTES_MAX : 0);
     this.files ??= { documents: 0, documentBytes: 0, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
     this.files[`${found}s`] += 1;
     this.files[`${found}Bytes`] += bytes;

@@ -213,7 +213,7 @@ test.each<[string, object, number]>([
 const NO_FILES = { documents: 0, documentBytes: 0, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
 const PDF = `data:application/pdf;base64,${PIXELS}`;
 const DOCUMENT = { documents: 1, documentBytes: 6_750 };
-const ELSEWHERE = { documents: 1 };
+const ELSEWHERE = { documents: 1, documentBytes: 50_000_000 };
 const AUDIO = { audios: 1, audioBytes: 6_750 };
 const VIDEO = { videos: 1, videoBytes: 6_750 };
 const base64 = (media_type: string) => ({ type: 'base64', media_type, data: PIXELS });
@@ -294,7 +294,7 @@ test('attachments of one prompt are counted one by one, by kind', () => {
   const messages = [{ role: 'user', content: [...content, { type: 'file', file: { file_id: 'f' } }] }];
   const { attachments, files } = parsed({ ...BASE, messages }).bounds;
   expect(attachments).toBe(4);
-  expect(files).toEqual({ ...NO_FILES, documents: 2, documentBytes: 6_750 });
+  expect(files).toEqual({ ...NO_FILES, documents: 2, documentBytes: 50_006_750 });
 });
 
 test('items of a response count their files, in messages and in results', () => {
@@ -306,7 +306,10 @@ test('items of a response count their files, in messages and in results', () => 
   ];
   const row = ENDPOINT_TABLE.get('/v1/responses') as EndpointRow;
   const result = parseCall(row, JSON_HEADERS, Buffer.from(JSON.stringify({ model: 'a/b', input })));
-  expect(result.ok && result.call.bounds).toMatchObject({ attachments: 4, files: { documents: 2, documentBytes: 0 } });
+  expect(result.ok && result.call.bounds).toMatchObject({
+    attachments: 4,
+    files: { documents: 2, documentBytes: 100_000_000 },
+  });
 });
 
 test.each<[string, object]>([
