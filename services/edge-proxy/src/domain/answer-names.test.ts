@@ -82,6 +82,14 @@ test.each<[string, string, string[]]>([
     tool({ type: 'namespace', tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }),
     ['container cntr_1 tools'],
   ],
+  [
+    'a container of a tool that an item adds',
+    item({
+      type: 'additional_tools',
+      tools: [{ type: 'namespace', tools: [{ type: 'code_interpreter', container: 'c' }] }],
+    }),
+    ['container c input'],
+  ],
   ['a parameter of a function', tool({ type: 'function', parameters: { container: 'nginx' } }), []],
   ['files, vector stores, prompts', '{"prompt":{"id":"pmpt_1"},"tools":[{"vector_store_ids":["vs_1"]}]}', []],
   [

@@ -101,7 +101,7 @@ class IdSearch {
         if (kind === 'array') this.#text.eachElement(start, (item) => this.#item(item));
         return;
       case 'tools':
-        if (kind === 'array') this.#text.eachElement(start, (tool) => this.#tool(tool, 0));
+        if (kind === 'array') this.#text.eachElement(start, (tool) => this.#tool(tool, name, 0));
     }
   }
 
@@ -115,18 +115,19 @@ class IdSearch {
   }
 
   /** Also tools within a namespace. */
-  #tool(start: number, depth: number): number {
+  #tool(start: number, param: string, depth: number): number {
     const text = this.#text;
     if (text.bytes[start] !== BRACE || depth > TOOL_NESTING_MAX) return text.valueEnd(start);
     return text.eachMember(start, (nameStart, nameEnd, value) => {
       switch (foldCase(this.#name(nameStart, nameEnd))) {
         case 'container':
         case 'container_id':
-          return this.container(value, 'tools');
+          return this.container(value, param);
         case 'environment':
-          return text.bytes[value] === BRACE ? this.container(value, 'tools') : text.valueEnd(value);
+          return text.bytes[value] === BRACE ? this.container(value, param) : text.valueEnd(value);
         case 'tools':
-          if (text.bytes[value] === BRACKET) return text.eachElement(value, (tool) => this.#tool(tool, depth + 1));
+          if (text.bytes[value] === BRACKET)
+            return text.eachElement(value, (tool) => this.#tool(tool, param, depth + 1));
       }
       return text.valueEnd(value);
     });
@@ -141,6 +142,9 @@ class IdSearch {
       const name = this.#mayBeRead(nameStart, nameEnd) ? foldCase(this.#name(nameStart, nameEnd)) : '';
       if (name === 'container_id' || (name === 'environment' && text.bytes[value] === BRACE))
         return this.container(value, 'input');
+      // Items can add tools to those of the request.
+      if (name === 'tools' && text.bytes[value] === BRACKET)
+        return text.eachElement(value, (tool) => this.#tool(tool, 'input', 0));
       const valueEnd = text.valueEnd(value);
       if (name === 'id' && kindOf(text.bytes[value]) !== 'null') ids.push({ start: value, end: valueEnd });
       return valueEnd;
@@ -149,10 +153,10 @@ class IdSearch {
     return end;
   }
 
-  /** Whether a name has the length of `id`, `environment` or `container_id`, or an escape. */
+  /** Whether a name has the length of `id`, `tools`, `environment`, `container_id`, or an escape. */
   #mayBeRead(start: number, end: number): boolean {
     const length = end - start - 2;
-    if (length === 2 || length === 11 || length === 12) return true;
+    if (length === 2 || length === 5 || length === 11 || length === 12) return true;
     const { bytes } = this.#text;
     for (let at = start + 1; at < end - 1; at += 1) if (bytes[at] === BACKSLASH) return true;
     return false;

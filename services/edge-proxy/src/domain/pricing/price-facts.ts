@@ -51,6 +51,10 @@ export interface PriceFacts {
 
 /** Items of a prompt that hold tools, which a model may use like those of the request. */
 const TOOL_ITEMS: readonly string[] = ['additional_tools', 'tool_search_output'];
+/** A block of a message that defines a tool, as `tool.definition`. */
+const TOOL_BLOCK = 'tool_addition';
+/** How an escape of an ASCII character begins: a type may be written with some. */
+const ASCII_ESCAPE = '\\u00';
 
 /**
  * Collects them in one walk over members that are known to be JSON: as many as the scanner lets
@@ -63,8 +67,9 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
   const tools = new ToolFacts(text);
   for (const member of members) {
     const { name } = member;
-    if (name === row.prompt.name && row.prompt.holds === 'items' && TOOL_ITEMS.some((type) => body.includes(type))) {
-      tools.seeItems(member);
+    if (name === row.prompt.name) {
+      if (row.prompt.holds === 'items' && mayName(body, TOOL_ITEMS)) tools.seeItems(member);
+      else if (row.style === 'messages' && mayName(body, [TOOL_BLOCK])) tools.seeMessages(member);
     }
     if (name === row.prompt.name || name === 'model' || name === 'stream' || name.length > NAME_LENGTH_MAX) continue;
     const read = askedMember(text, member);
@@ -72,6 +77,11 @@ export function priceFacts(row: EndpointRow, body: Buffer, members: readonly Mem
     if (name === 'tools') tools.see(member);
   }
   return { members: asked, tools: tools.all(), hasOddTools: tools.isOdd };
+}
+
+/** Most bodies do not contain such a type, and are not read for it. */
+function mayName(body: Buffer, types: readonly string[]): boolean {
+  return types.some((type) => body.includes(type)) || body.includes(ASCII_ESCAPE);
 }
 
 /** The facts with what headers ask for: they are read as members of their names. */
@@ -118,21 +128,66 @@ class ToolFacts {
 
   /** Items of the prompt that add tools to those of the request. */
   seeItems({ kind, start }: Member): void {
+    if (kind === 'array') this.#eachTyped(start, TOOL_ITEMS, (members) => this.#namespace(members, 0));
+  }
+
+  /** Blocks of messages that define tools, as `{"tool": {"definition": {…}}}`. */
+  seeMessages({ kind, start }: Member): void {
     const text = this.#text;
     if (kind !== 'array') return;
+    text.eachElement(start, (message) => {
+      if (kindOf(text.bytes[message]) !== 'object') return text.valueEnd(message);
+      const members: ToolMember[] = [];
+      const end = this.#members(message, members);
+      for (const [, content] of valuesOf(members, 'content')) {
+        if (kindOf(text.bytes[content]) === 'array') {
+          this.#eachTyped(content, [TOOL_BLOCK], (block) => this.#addition(block));
+        }
+      }
+      return end;
+    });
+  }
+
+  /** A reference names a tool that is among the others. What is not a reference is a tool. */
+  #addition(block: readonly ToolMember[]): void {
+    for (const [, tool] of valuesOf(block, 'tool')) {
+      const members: ToolMember[] = [];
+      if (kindOf(this.#text.bytes[tool]) === 'object') this.#members(tool, members);
+      const definitions = valuesOf(members, 'definition').map(([, start]) => start);
+      if (definitions.length === 0 && this.#isTyped(members, isReference)) continue;
+      for (const start of definitions.length === 0 ? [tool] : definitions) {
+        if (kindOf(this.#text.bytes[start]) === 'object') this.#tool(start, 0);
+        else this.isOdd = true;
+      }
+    }
+  }
+
+  /** Calls `see` with the members of each object of a list that claims one of the types. */
+  #eachTyped(start: number, types: readonly string[], see: (members: readonly ToolMember[]) => void): void {
+    const text = this.#text;
     text.eachElement(start, (item) => {
       if (kindOf(text.bytes[item]) !== 'object') return text.valueEnd(item);
       const members: ToolMember[] = [];
-      let type: string | null = null;
-      const end = text.eachMember(item, (nameStart, nameEnd, from) => {
-        const to = text.valueEnd(from);
-        const name = nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd);
-        if (name === 'type' && kindOf(text.bytes[from]) === 'string') type = scalarText(text, from, to);
-        members.push([name, from, to]);
-        return to;
-      });
-      if (type !== null && TOOL_ITEMS.includes(type)) this.#namespace(members, 0);
+      const end = this.#members(item, members);
+      if (this.#isTyped(members, (type) => types.includes(type))) see(members);
       return end;
+    });
+  }
+
+  #isTyped(members: readonly ToolMember[], fits: (type: string) => boolean): boolean {
+    const text = this.#text;
+    return valuesOf(members, 'type').some(
+      ([, from, to]) => text.bytes[from] === QUOTE && fits(scalarText(text, from, to) ?? ''),
+    );
+  }
+
+  /** Adds the members of an object, and returns its end. */
+  #members(start: number, members: ToolMember[]): number {
+    const text = this.#text;
+    return text.eachMember(start, (nameStart, nameEnd, from) => {
+      const to = text.valueEnd(from);
+      members.push([nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd), from, to]);
+      return to;
     });
   }
 
@@ -192,11 +247,7 @@ class ToolFacts {
       if (!DESCRIPTIONS.has(path)) options.set(path, value);
       if (kind !== 'object' || level >= TOOL_LEVELS_MAX) continue;
       const inner: ToolMember[] = [];
-      text.eachMember(start, (nameStart, nameEnd, from) => {
-        const to = text.valueEnd(from);
-        inner.push([nameEnd - nameStart > NAME_LENGTH_MAX ? '' : text.text(nameStart, nameEnd), from, to]);
-        return to;
-      });
+      this.#members(start, inner);
       this.#options(options, inner, `${path}.`, level + 1);
     }
   }
@@ -220,6 +271,13 @@ class ToolFacts {
       known.bounds.set(name, { count: bound.count + 1, sum: bound.sum + most });
     }
   }
+}
+
+const isReference = (type: string): boolean => type.endsWith('_reference');
+
+/** All members of a name, in whatever case: providers differ in which one they read. */
+function valuesOf(members: readonly ToolMember[], name: string): readonly ToolMember[] {
+  return members.filter((member) => foldCase(member[0]) === name);
 }
 
 interface ToolBound {

@@ -30,7 +30,8 @@ function rowOf(endpoint: Endpoint) {
 function readingOf(rules: PricingRules, endpoint: Endpoint, request: Json | string): Reading {
   const more = typeof request === 'string' ? request : JSON.stringify(request).slice(1, -1);
   const input = more.includes('"input"') ? '"store":true' : '"input":"x"';
-  const prompt = endpoint === '/v1/responses' ? input : '"messages":[],"max_tokens":9';
+  const messages = more.includes('"messages"') ? '"max_tokens":9' : '"messages":[],"max_tokens":9';
+  const prompt = endpoint === '/v1/responses' ? input : messages;
   const body = Buffer.from(`{"model":"lab/one",${prompt}${more === '' ? '' : `,${more}`}}`);
   const parsed = parseCall(rowOf(endpoint), { contentType: 'application/json', contentEncoding: undefined }, body);
   if (!parsed.ok) throw new Error(parsed.finding.message);
@@ -189,6 +190,11 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
       'file_search',
     ],
     ['an item of the input that adds a tool', added('additional_tools', [{ type: 'file_search' }]), 'file_search'],
+    [
+      'an item with an escaped type',
+      added('additional_tools', [{ type: 'file_search' }]).replace('l_t', 'l\\u005ft'),
+      'file_search',
+    ],
     ['a found tool that is unknown', added('tool_search_output', [{ type: 'namespace', tools: [{ type: 'x' }] }]), 'x'],
     ['a namespace whose tools are no list', { tools: [{ type: 'namespace', tools: {} }] }, 'tools'],
     [
@@ -362,6 +368,54 @@ test('a place and a model that the provider chose are on the record, plain and s
       unpriced: ['inference_geo:us', 'model:claude-haiku-5-5'],
     });
   }
+});
+
+describe('a block of a message that adds a tool', () => {
+  const adding = (tool: unknown, type = 'tool_addition'): string =>
+    `"messages":${JSON.stringify([
+      { role: 'user', content: 'x' },
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'y' },
+          { type, tool },
+        ],
+      },
+    ])}`;
+  const defined = (definition: unknown): object => ({ type: 'tool_definition', definition });
+  const bill = (request: string, extras: PriceExtras): ReturnType<typeof billed> => {
+    const usage = { server_tool_use: { web_search_requests: 2 } };
+    const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/messages', message('one', usage));
+    return billed('anthropic', { endpoint: '/v1/messages', request, extras, said });
+  };
+  const SEARCH = defined({ type: 'web_search_20260209', name: 'web_search', max_uses: 3 });
+
+  test('is held and charged like a tool of the request', () => {
+    expect(readingOf(rulesOf('anthropic'), '/v1/messages', adding(SEARCH))).toMatchObject({
+      asked: { units: { web_search: 3 }, field: 'tools' },
+    });
+    expect(bill(adding(SEARCH), priced('web_search'))).toEqual({ units: { web_search: 2 }, unpriced: [] });
+  });
+
+  test.each<[string, string, string]>([
+    ['of a unit without a price', adding(SEARCH), 'web_search'],
+    ['with an escaped type', adding(SEARCH).replace('tool_addition', 'tool\\u005faddition'), 'web_search'],
+    ['of an unknown type', adding(defined({ type: 'orbital_20270101', name: 'o' })), 'orbital_20270101'],
+    ['that is no definition', adding({ type: 'orbital', name: 'o' }), 'orbital'],
+    ['in a namespace', adding(defined({ type: 'namespace', tools: [{ type: 'orbital' }] })), 'orbital'],
+    ['that cannot be told', adding(defined([])), 'tools'],
+  ])('refuses one %s', (_what, request, name) => {
+    expect(bill(request, priced())).toEqual({ field: 'tools', name });
+  });
+
+  test.each<[string, string]>([
+    ['a custom tool', adding(defined({ name: 'f', input_schema: { type: 'object' } }))],
+    ['a reference', adding({ type: 'tool_reference', name: 'f' })],
+    ['a removal', adding(defined({ type: 'orbital' }), 'tool_removal')],
+    ['the text of a message', '"messages":[{"role":"user","content":"tool_addition"}]'],
+  ])('takes %s', (_what, request) => {
+    expect(readingOf(rulesOf('anthropic'), '/v1/messages', request)).toMatchObject({ kind: 'priced' });
+  });
 });
 
 test('an ordinary response has nothing without a price', () => {
