@@ -141,6 +141,8 @@ test.each([
   [['session-id', 'a1', 'X-Claude-Code-Session-Id', 'b2'], 'b2'],
   [['x-session-id', '5f1c9a3e-0c1b-4f6e-8a50-3f6d7f0f6c11'], '5f1c9a3e-0c1b-4f6e-8a50-3f6d7f0f6c11'],
   [['session-id', 'not well formed', 'session_id', 'a1'], 'a1'],
+  [['x-session-affinity', 'c3', 'thread-id', 'b2'], 'b2'],
+  [['x-session-affinity', 'c3'], 'c3'],
   [['session_id', 'x'.repeat(128)], 'x'.repeat(128)],
   [['session_id', 'x'.repeat(129)], null],
   [['session_id', ''], null],

@@ -93,9 +93,16 @@ const QUOTE = 0x22;
 
 /**
  * Headers in which clients name their session: Claude Code; Codex, today's and earlier releases;
- * others. The first that is well formed counts.
+ * OpenCode; others. The first that is well formed counts.
  */
-const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'x-session-id'] as const;
+const SESSION_HEADERS = [
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'thread-id',
+  'x-session-id',
+  'x-session-affinity',
+] as const;
 const SESSION = /^[A-Za-z0-9._:@/-]{1,128}$/;
 
 /** The session of a client by its headers (name, value, name, value); null: it names none. */
