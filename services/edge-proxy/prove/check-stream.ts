@@ -166,11 +166,13 @@ function endingProblem({ format }: GeneratedStream, ending: string, code: string
 }
 
 function meterProblem(stream: GeneratedStream, { meter }: Delivery): string | null {
-  const { usage, textBytes, ended, finalAt } = expectedOf(stream);
+  const { usage, isRunning, textBytes, ended, finalAt } = expectedOf(stream);
   if (meter === null) return 'nothing was metered';
   if (meter.deliveredBytes !== textBytes) return `${meter.deliveredBytes} bytes of text instead of ${textBytes}`;
   const counted = meter.usage ?? meter.begun ?? null;
-  const same = counted === null ? usage === null : counted.input === usage?.input && counted.output === usage.output;
+  const output = isRunning ? meter.begun?.outputAtLeast : counted?.output;
+  const same = counted === null ? usage === null : counted.input === usage?.input && output === usage.output;
+  if (isRunning && meter.usage !== null) return 'a count before more text is taken for the output';
   if (!same) return `usage ${JSON.stringify(counted)} instead of ${JSON.stringify(usage)}`;
   if (ended === 'complete' && finalAt !== null && !meter.finished) return 'the final marker was not seen';
   return null;

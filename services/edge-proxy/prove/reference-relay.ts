@@ -22,6 +22,8 @@ export interface Expected {
   /** Where the final marker's event begins in `passed`, null when none came. */
   readonly finalAt: number | null;
   readonly usage: Usage | null;
+  /** Text came after the last count of the output, which is only a lower bound then. */
+  readonly isRunning: boolean;
   /** UTF-8 bytes of generated text. */
   readonly textBytes: number;
 }
@@ -39,6 +41,13 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let passed = '';
   let usage: Usage | null = null;
   let textBytes = 0;
+  let countedBytes = 0;
+  // The usage of a message comes with its stop reason.
+  const metered = (): Pick<Expected, 'usage' | 'isRunning' | 'textBytes'> => ({
+    usage,
+    isRunning: stream.format !== 'message' && usage !== null && textBytes > countedBytes,
+    textBytes,
+  });
   let hasEvent = false;
   let hasAnswer = false;
   let isFinished = false;
@@ -50,11 +59,12 @@ export function expectedOf(stream: GeneratedStream): Expected {
     if (isNoAnswer || meaning.role === 'error') usage = best(usage, meaning.usage);
     if (isNoAnswer || (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer))) {
       const ended = hasAnswer ? 'replaced' : 'refused';
-      return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
+      return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, ...metered() };
     }
     isFinished ||= meaning.finishes;
     usage = best(usage, meaning.usage);
     textBytes += Buffer.byteLength(meaning.text);
+    if (meaning.usage !== null) countedBytes = textBytes;
     // Half an event at the end of a stream that has not finished is not sent.
     const isHalf = index === sseEvents.length;
     if (isHalf && !isFinished && meaning.role !== 'final' && meaning.role !== 'error') break;
@@ -67,21 +77,20 @@ export function expectedOf(stream: GeneratedStream): Expected {
         following: following.join(''),
         ended: 'complete',
         finalAt: passed.length,
-        usage,
-        textBytes,
+        ...metered(),
       };
     }
     if (stream.dropUsage && meaning.role === 'extra_usage') continue;
     passed += sseEvent.text;
     if (meaning.role === 'error')
-      return { passed, following: '', ended: 'cut_by_provider', finalAt: null, usage, textBytes };
+      return { passed, following: '', ended: 'cut_by_provider', finalAt: null, ...metered() };
   }
   const properly = !hasEvent ? 'unusable' : isFinished ? 'complete' : 'unfinished';
   const ended = stream.end === 'proper' ? properly : stream.end;
   // Before an event that shows an answer nothing is sent, unless the stream is complete without
   // one.
   const isSent = hasAnswer || (hasEvent && ended === 'complete');
-  return { passed: isSent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
+  return { passed: isSent ? passed : '', following: '', ended, finalAt: null, ...metered() };
 }
 
 /** An event with text, or one that ends the answer. */

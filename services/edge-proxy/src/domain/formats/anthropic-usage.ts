@@ -3,6 +3,7 @@ import { isRecord, isSet, type JsonRecord } from './answer-json.js';
 import type { Counting } from './meter.js';
 import {
   bestReport,
+  countsOutput,
   EMPTY_REPORT,
   isTokens,
   NO_USAGE,
@@ -25,6 +26,7 @@ export class AnthropicUsage {
   readonly #cachedInInput: boolean;
   readonly #hasWrites1h: boolean;
   #isReported = false;
+  #countedBytes = 0;
   #best = EMPTY_REPORT;
   #compactions: readonly TokenCounts[] = [];
   #messages: readonly TokenCounts[] = [];
@@ -34,11 +36,13 @@ export class AnthropicUsage {
     this.#hasWrites1h = cacheWriteTtl1h;
   }
 
-  see(value: unknown): void {
+  /** @param deliveredBytes of generated text, up to this report */
+  see(value: unknown, deliveredBytes = 0): void {
     if (!isSet(value)) return;
     this.#isReported = true;
     if (!isRecord(value)) return;
     const report = this.#report(value, this.#best);
+    if (countsOutput(report)) this.#countedBytes = deliveredBytes;
     this.#best = bestReport(this.#best, report, isTokens(value['input_tokens']) && report.output !== null);
     const { iterations } = value;
     if (!Array.isArray(iterations)) return;
@@ -46,11 +50,19 @@ export class AnthropicUsage {
     this.#messages = larger(this.#messages, this.#samplings(iterations, 'message'));
   }
 
-  /** @param finished the answer has ended: its output is not only that of the first tokens */
-  read(finished = true): ReadUsage {
+  /**
+   * @param finished the answer has ended: its output is not only that of the first tokens
+   * @param deliveredBytes of all generated text: some after the last count of the output means the
+   *   same
+   */
+  read(finished = true, deliveredBytes = 0): ReadUsage {
     if (!this.#isReported) return NO_USAGE;
     const others = this.#compactions;
-    const facts = { hasWrites1h: this.#hasWrites1h, isUnfinished: !finished, others };
+    const facts = {
+      hasWrites1h: this.#hasWrites1h,
+      isUnfinished: !finished || deliveredBytes > this.#countedBytes,
+      others,
+    };
     const read = toUsage(this.#best, facts);
     const [first, ...more] = this.#messages;
     if (read.usage === null || first === undefined || more.length === 0) return read;

@@ -42,6 +42,21 @@ test('a stream is metered: text, finish, usage, marker', () => {
   expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
 });
 
+test.each<[string, object[], object]>([
+  ['is the last count where every chunk has one', [delta('b', { usage: USAGE })], { usage: READ }],
+  ['is the last count where the end of the choice has one', [delta('b'), finish(0, { usage: USAGE })], { usage: READ }],
+  ['is at least a count before more text', [delta('b')], { usage: null, begun: { input: 9, outputAtLeast: 2 } }],
+  [
+    'is at least a count before more text and an input alone',
+    [delta('b'), usageChunk({ prompt_tokens: 9 })],
+    { usage: null, begun: { input: 9, output: null, outputAtLeast: 2 } },
+  ],
+])('the output of a stream with running counts %s', (_name, chunks, expected) => {
+  const running = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+  const { result } = meter([delta('a', { usage: running }), ...chunks, finish(), '[DONE]']);
+  expect(result).toMatchObject(expected);
+});
+
 test('the event that only the gateway asked for is taken out, and no other', () => {
   const sseEvents = [
     { choices: [], prompt_filter_results: [] },

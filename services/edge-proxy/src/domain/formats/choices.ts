@@ -66,7 +66,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       if (chunk !== null) {
         for (const reported of usagesIn(chunk)) {
           hasUsage = true;
-          usage.see(reported);
+          usage.see(reported, deliveredBytes + textBytes(chunk, textMember));
         }
       }
       if (event === 'error' || isError(chunk)) return failedEvent(sseEvent, chunk);
@@ -93,7 +93,10 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       return dropUsageChunk && hasUsage && isBare ? DROP : EARLY;
     },
     result: () =>
-      withSaid(meterResult(usage.read(), deliveredBytes, markerSeen || finishedChoices.size >= choices), said),
+      withSaid(
+        meterResult(usage.read(deliveredBytes), deliveredBytes, markerSeen || finishedChoices.size >= choices),
+        said,
+      ),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
     usageEvent: makesUsageEvent ? (told) => (isUsageTold ? null : usageEvent(first, told)) : undefined,
@@ -123,8 +126,7 @@ function readPlainChoices(textMember: string, body: Buffer | ParsedJson, countin
   const { totalExtra, pricing, cacheWriteTtl1h } = counting;
   const answer = parseObject(body);
   if (answer === null) return meterResult(UNREADABLE_USAGE, 0, false);
-  let deliveredBytes = 0;
-  for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
+  const deliveredBytes = textBytes(answer, textMember);
   const failed = isError(answer) ? answer : failedPart(answer);
   const finished = choicesOf(answer).length > 0 && failed === null;
   const usage = new UsageTally((value) => readOpenAiUsage(value, totalExtra), cacheWriteTtl1h);
@@ -157,6 +159,10 @@ function* usagesIn(answer: JsonRecord): Iterable<unknown> {
   for (const choice of choicesOf(answer)) if (isSet(choice['usage'])) yield choice['usage'];
   const own = answer['x_groq'];
   if (isRecord(own) && isSet(own['usage'])) yield own['usage'];
+}
+
+function textBytes(answer: JsonRecord, textMember: string): number {
+  return choicesOf(answer).reduce((bytes, choice) => bytes + generatedTextBytes(choice[textMember]), 0);
 }
 
 function isDone(data: Buffer): boolean {

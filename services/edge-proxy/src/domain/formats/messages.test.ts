@@ -41,6 +41,24 @@ test('a stream is metered: text, usage, marker', () => {
   });
 });
 
+test.each<[string, { type: string }[]]>([
+  ['no later event reports it', [STOP]],
+  ['the stop reason comes without usage', [delta(undefined), STOP]],
+  ['the stop reason reports the input only', [delta({ input_tokens: 12 }), STOP]],
+  ['the stream breaks', []],
+])('the output of message_start is the least where %s', (_name, end) => {
+  const words = Array.from({ length: 10 }, () => text('word '.repeat(1_000)));
+  const { result } = meter(start({ input_tokens: 12, output_tokens: 1 }), ...words, ...end);
+  expect(result).toMatchObject({ usage: null, begun: { input: 12, output: null, outputAtLeast: 1 } });
+  expect(result.deliveredBytes).toBe(50_000);
+});
+
+test('an output that is reported before more text is the least', () => {
+  const running = delta({ output_tokens: 7 }, null);
+  const { result } = meter(start({ input_tokens: 12, output_tokens: 1 }), text('a'), running, text('b'), STOP);
+  expect(result).toMatchObject({ usage: null, begun: { output: null, outputAtLeast: 7 } });
+});
+
 test.each<[string, unknown[], object | null, MeterResult['problem']]>([
   ['absent', [], null, 'absent'],
   ['null', [null], null, 'absent'],

@@ -47,7 +47,7 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
       if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
-        usage.see(message?.['usage']);
+        usage.see(message?.['usage'], deliveredBytes);
         // On this endpoint an error has the gateway's code and text, also inside a stream
         // (specification, Errors).
         return { ...PASS, pass: false, failure: { said: readError(message), relayed: null } };
@@ -61,18 +61,18 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
           deliveredBytes += generatedTextBytes(message['content_block']);
           return showsAnswer(message['content_block']) ? PASS : EARLY;
         case 'message_start':
-          usage.see(memberOf(message['message'], 'usage'));
+          usage.see(memberOf(message['message'], 'usage'), deliveredBytes);
           if (isRecord(message['message'])) said?.see(message['message']);
           ids.seeContainer(memberOf(message['message'], 'container'));
           return showsAnswer(memberOf(message['message'], 'content')) ? PASS : EARLY;
         case 'message_delta':
-          usage.see(message['usage']);
+          isStopped ||= isReason(memberOf(message['delta'], 'stop_reason'));
+          // What comes with the stop reason is the whole output.
+          usage.see(message['usage'], isStopped ? Infinity : deliveredBytes);
           said?.see(message);
           ids.seeContainer(memberOf(message['delta'], 'container'));
           if (memberOf(message['delta'], 'stop_reason') === REFUSED) isRefused = true;
-          if (!isReason(memberOf(message['delta'], 'stop_reason'))) return EARLY;
-          isStopped = true;
-          return PASS;
+          return isReason(memberOf(message['delta'], 'stop_reason')) ? PASS : EARLY;
         case 'message_stop':
           return final();
         default:
@@ -80,11 +80,12 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
       }
     },
     // Before the stop reason the reported output is that of the first tokens only: far too little
-    // for a client that leaves in the middle. The input is right from the start.
+    // for a client that leaves in the middle, or where no later event reports it. The input is right
+    // from the start.
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
-      return withIds(withSaid(meterResult(usage.read(finished), deliveredBytes, finished), said), ids);
+      return withIds(withSaid(meterResult(usage.read(finished, deliveredBytes), deliveredBytes, finished), said), ids);
     },
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),

@@ -89,6 +89,7 @@ export class UsageTally {
   readonly #hasWrites1h: boolean;
   #isReported = false;
   #best = EMPTY_REPORT;
+  #countedBytes = 0;
 
   /** @param hasWrites1h the request asks for 1-hour cache writes: an unsplit count is of these */
   constructor(read: (value: unknown) => UsageReport, hasWrites1h = false) {
@@ -96,20 +97,33 @@ export class UsageTally {
     this.#hasWrites1h = hasWrites1h;
   }
 
-  see(value: unknown): void {
+  /** @param deliveredBytes of generated text, up to this report */
+  see(value: unknown, deliveredBytes = 0): void {
     if (!isSet(value)) return;
     this.#isReported = true;
-    this.#best = bestReport(this.#best, this.#read(value));
+    const report = this.#read(value);
+    if (countsOutput(report)) this.#countedBytes = deliveredBytes;
+    this.#best = bestReport(this.#best, report);
   }
 
-  read(): ReadUsage {
-    return this.#isReported ? toUsage(this.#best, { hasWrites1h: this.#hasWrites1h }) : NO_USAGE;
+  /**
+   * @param deliveredBytes of all generated text: if some came after the last count of the output,
+   *   that count was a running one, and the output is at least as much
+   */
+  read(deliveredBytes = 0): ReadUsage {
+    const isUnfinished = countsOutput(this.#best) && deliveredBytes > this.#countedBytes;
+    return this.#isReported ? toUsage(this.#best, { hasWrites1h: this.#hasWrites1h, isUnfinished }) : NO_USAGE;
   }
+}
+
+/** Whether a report has the output, or a total from which it is derived. */
+export function countsOutput({ output, total }: UsageReport): boolean {
+  return output !== null || total !== null;
 }
 
 export interface UsageFacts {
   readonly hasWrites1h: boolean;
-  /** The answer has not ended: its output so far is only a lower bound. */
+  /** The answer has not ended, or went on after the last report: its output is a lower bound. */
   readonly isUnfinished?: boolean;
   /** Samplings of the same answer that the report does not include. */
   readonly others?: readonly TokenCounts[];

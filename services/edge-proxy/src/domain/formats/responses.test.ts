@@ -26,6 +26,12 @@ const text = (delta: string, number = 0) => event('response.output_text.delta', 
 
 const meter = (...events: { type: string }[]): Metered => meterText(reader, eventText(events));
 
+test('an output that is reported before more text is the least', () => {
+  const running = { usage: { input_tokens: 9, output_tokens: 0, total_tokens: 9 } };
+  const { result } = meter(state('response.in_progress', running), text('word '), state('response.completed'));
+  expect(result).toMatchObject({ usage: null, begun: { input: 9, output: null, outputAtLeast: 0 }, deliveredBytes: 5 });
+});
+
 test('a stream is metered: text, usage, marker', () => {
   const { seen, result } = meter(
     state('response.created'),

@@ -65,9 +65,9 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
       if (isRecord(response)) {
         begun ??= begunOf(response);
         ids.seeResponse(response);
-        usage.see(response['usage']);
+        usage.see(response['usage'], deliveredBytes);
       }
-      usage.see(message['usage']);
+      usage.see(message['usage'], deliveredBytes);
       switch (type) {
         case 'response.output_item.added':
           deliveredBytes += nameBytes(message['item']);
@@ -93,7 +93,7 @@ function responsesStreamMeter({ totalExtra, pricing, cacheWriteTtl1h }: StreamMe
           return showsNothing(message) ? EARLY : PASS;
       }
     },
-    result: () => withIds(withSaid(meterResult(usage.read(), deliveredBytes, isFinal), said), ids),
+    result: () => withIds(withSaid(meterResult(usage.read(deliveredBytes), deliveredBytes, isFinal), said), ids),
     hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
   };
