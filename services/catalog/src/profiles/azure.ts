@@ -58,6 +58,6 @@ export const AZURE_CATCHES: ProviderProfile['catches'] = [
   "Absent service_tier means the deployment's setting, so a deployment set to priority bills priority for requests that ask nothing.",
   "A priority request may be served and billed as standard (ramp limit, peak, long context); only the answer's service_tier says so, and answers may also say auto.",
   'A stored response made with stream true is often not found for 5 to 30 seconds (previous_response_not_found), and rs_ items fail now and then with Item with id not found; retrying helps.',
-  'Web search costs 14.00 for 1,000 searches, more than at OpenAI; no public price of file search and containers was found.',
+  'Web search costs 14.00 for 1,000 searches, more than at OpenAI; a container costs 33.00 for 1,000; no public price of file search and of larger containers was found.',
   '429 no_capacity has no retry time in some answers and is not a quota matter; raising TPM does not help.',
 ];

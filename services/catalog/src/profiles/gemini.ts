@@ -96,7 +96,7 @@ export const GEMINI: ProviderProfile = {
     'The base holds its own version: .../v1beta/openai/v1/chat/completions is a 404.',
     'The OpenAI path wants Authorization: Bearer; x-goog-api-key is of the native paths. Keys starting with AQ. replace AIza keys (2026); a bad one gives 401 ACCESS_TOKEN_TYPE_UNSUPPORTED.',
     'A tool call may hold extra_content.google.thought_signature; the next turn is 400 when the caller does not send it back.',
-    'Web search (web_search_options) is billed once for each request. Google charges each query of Gemini 3 and later, and each request of Gemini 2.5: a price has to cover the usual number of queries.',
+    'Web search (web_search_options) is billed once for each request. Google charges each query of Gemini 3 and later, and each request of Gemini 2.5: the bundled list has a price for Gemini 2.5 only. A price for later models has to cover the usual number of queries.',
     'In streams a tool call may have an empty id and no index; chunks may lack created.',
     'n > 1 was seen refused with 400 (Multiple candidates is not enabled for this model), and n > 8 likewise (should be between 1 and 8).',
     "Google's own fields go into extra_body.google INSIDE the JSON body (the SDK's extra_body unwraps once); a top-level google field is 400.",

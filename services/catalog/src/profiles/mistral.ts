@@ -104,6 +104,7 @@ export const MISTRAL: ProviderProfile = {
     'Reasoning is counted inside completion_tokens and not reported by itself.',
     'With reasoning or tools message.content may be an array of typed parts, and choices[].messages replaces choices[].message when built-in tools ran.',
     'service_tier auto may cost 1.75x; absent means standard_only.',
+    'Built-in tools are charged by the use, which no response reports: each is billed once for a request. The bundled list has no price of them, so they are refused until the model gets one.',
     'code 1500 etc. are strings in newer answers, and in older ones numbers; 401 has {"detail":"Unauthorized"}.',
     '429 "Service tier capacity exceeded for this model." has type invalid_request_error and is an overload.',
     'Stream chunks carry a padding field "p".',

@@ -202,6 +202,7 @@ export const OPENAI: ProviderProfile = {
     "A request without service_tier may run (and be charged) as Fast when the key's project has Project Service Tier = Fast; send service_tier default to be sure.",
     'service_tier of response.created and response.in_progress only echoes the request; only the terminal event (or the plain body, or chat chunks) says what was served; a priority request served as default is charged standard.',
     "The same Fast tier answers 'fast' on gpt-6 models and 'priority' on gpt-5.6 models, whichever of the two names was asked.",
+    'The tier ultrafast costs six times as much. No price class stands for it, so requests for it are refused.',
     'Since gpt-5.6 cache writes cost 1.25 of input and are reported inside input_tokens: uncached = input - cached - cache_write.',
     "A web search is the provider's own count at tool_usage.web_search.num_requests, else each web_search_call whose action is a search; opening a page and searching in it cost nothing.",
     'A container (code interpreter, hosted shell) is billed once for each container of a response, by its memory: units container (1 GB), container_4g, container_16g, container_64g. Network access and skills have no price. The bundled list has the price of 1 GB alone.',

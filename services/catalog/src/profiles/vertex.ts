@@ -85,7 +85,7 @@ export const VERTEX: ProviderProfile = {
     'A top-level field that is not supported is IGNORED for Google models (stream_options, parallel_tool_calls, logit_bias, user, ...): a request that lost half its options looks like a success. Open models differ by model.',
     'The service class is asked with the header X-Vertex-AI-LLM-Shared-Request-Type (flex or priority), which the gateway reads, prices and passes on, not with service_tier; X-Vertex-AI-LLM-Request-Type: shared keeps it off provisioned throughput, dedicated forbids spilling over and then answers 429.',
     'usage.extra_properties.google.traffic_type says how the request ran; it was seen in lower case (on_demand) too: compare without case.',
-    'Web search (web_search_options) is billed once for each request. Google charges each query of Gemini 3 and later, and each request of Gemini 2.5: a price has to cover the usual number of queries.',
+    'Web search (web_search_options) is billed once for each request. Google charges each query of Gemini 3 and later, and each request of Gemini 2.5: the bundled list has a price for Gemini 2.5 only. A price for later models has to cover the usual number of queries.',
     'Only the last chunk of a stream has usage, without being asked.',
     'An image comes in message.audio with extra_content.google.mime_type (sic), content is null.',
     'thought_signature stands in extra_content.google of the tool call OR of the message and must come back; one of over 10,000 characters was seen.',

@@ -73,7 +73,9 @@ test.each([
   ['openai', 'file_search'],
   ['openai', 'container'],
   ['anthropic', 'web_search'],
+  ['anthropic', 'code_execution_hour'],
   ['azure-openai', 'web_search'],
+  ['azure-openai', 'container'],
   ['xai', 'x_search'],
   ['perplexity', 'web_search'],
   ['moonshot', 'web_search'],
@@ -84,6 +86,23 @@ test.each([
     expect([model, costs.unitsPerThousand?.[unit]]).toEqual([model, expect.any(String)]);
   }
 });
+
+test.each([
+  ['gemini', /^gemini-(?!2\.5)/, 'web_search'],
+  ['vertex', /^google\//, 'web_search'],
+  ['mistral', /./, 'web_search'],
+  ['azure-openai', /./, 'file_search'],
+])(
+  'no model of %s that fits %s has a price for what no response counts or nobody publishes: %s',
+  (provider, name, unit) => {
+    const models = BUNDLED.models.filter((one) => one.provider === provider && name.test(one.model));
+    expect(models).not.toHaveLength(0);
+    for (const { model, costs, kind, note } of models) {
+      expect([model, costs.unitsPerThousand?.[unit]]).toEqual([model, undefined]);
+      if (kind === 'chat') expect([model, note]).toEqual([model, expect.stringMatching(/no price|No public price/)]);
+    }
+  },
+);
 
 test('a class has every kind of price that the standard class has', () => {
   for (const { model, costs } of BUNDLED.models) {
