@@ -1,6 +1,6 @@
 import type { EndpointRow } from './endpoints.js';
 import { kindOf, type Member, type Span } from './json/json-scanner.js';
-import { JsonText } from './json/json-text.js';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE, JsonText } from './json/json-text.js';
 import { foldCase } from './request/case-twin.js';
 
 /** Bytes of the longest ID that is remembered; a longer one is never found. */
@@ -47,10 +47,6 @@ export function answerNames({ format, style }: EndpointRow, body: Buffer, member
 }
 
 const TRUE = 't'.charCodeAt(0);
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const BRACE = 0x7b;
-const BRACKET = 0x5b;
 /** Longer names are none of those below. */
 const NAME_BYTES_MAX = 64;
 /** Namespaces of tools within each other. */
@@ -108,7 +104,7 @@ class IdSearch {
   /** A container by its ID, or an object with an ID; one without an ID asks for a new container. */
   container(start: number, param: string): number {
     const add = (value: number, end: number): void => this.#add('container', param, value, end);
-    if (this.#text.bytes[start] === BRACE) return this.#members(start, ['id', 'container_id'], add);
+    if (this.#text.bytes[start] === OPEN_BRACE) return this.#members(start, ['id', 'container_id'], add);
     const end = this.#text.valueEnd(start);
     if (end >= 0) add(start, end);
     return end;
@@ -117,16 +113,16 @@ class IdSearch {
   /** Also tools within a namespace. */
   #tool(start: number, param: string, depth: number): number {
     const text = this.#text;
-    if (text.bytes[start] !== BRACE || depth > TOOL_NESTING_MAX) return text.valueEnd(start);
+    if (text.bytes[start] !== OPEN_BRACE || depth > TOOL_NESTING_MAX) return text.valueEnd(start);
     return text.eachMember(start, (nameStart, nameEnd, value) => {
       switch (foldCase(this.#name(nameStart, nameEnd))) {
         case 'container':
         case 'container_id':
           return this.container(value, param);
         case 'environment':
-          return text.bytes[value] === BRACE ? this.container(value, param) : text.valueEnd(value);
+          return text.bytes[value] === OPEN_BRACE ? this.container(value, param) : text.valueEnd(value);
         case 'tools':
-          if (text.bytes[value] === BRACKET)
+          if (text.bytes[value] === OPEN_BRACKET)
             return text.eachElement(value, (tool) => this.#tool(tool, param, depth + 1));
       }
       return text.valueEnd(value);
@@ -136,14 +132,14 @@ class IdSearch {
   /** Most items have no ID: of their members only names that may be one are decoded. */
   #item(start: number): number {
     const text = this.#text;
-    if (text.bytes[start] !== BRACE) return text.valueEnd(start);
+    if (text.bytes[start] !== OPEN_BRACE) return text.valueEnd(start);
     const ids: Span[] = [];
     const end = text.eachMember(start, (nameStart, nameEnd, value) => {
       const name = this.#mayBeRead(nameStart, nameEnd) ? foldCase(this.#name(nameStart, nameEnd)) : '';
-      if (name === 'container_id' || (name === 'environment' && text.bytes[value] === BRACE))
+      if (name === 'container_id' || (name === 'environment' && text.bytes[value] === OPEN_BRACE))
         return this.container(value, 'input');
       // Items can add tools to those of the request.
-      if (name === 'tools' && text.bytes[value] === BRACKET)
+      if (name === 'tools' && text.bytes[value] === OPEN_BRACKET)
         return text.eachElement(value, (tool) => this.#tool(tool, 'input', 0));
       const valueEnd = text.valueEnd(value);
       if (name === 'id' && kindOf(text.bytes[value]) !== 'null') ids.push({ start: value, end: valueEnd });
@@ -210,9 +206,9 @@ class IdSearch {
       case 'string':
         return text.bytes[start + 1] === QUOTE;
       case 'array':
-        return text.bytes[text.spaceEnd(start + 1)] === BRACKET + 2;
+        return text.bytes[text.spaceEnd(start + 1)] === CLOSE_BRACKET;
       case 'object':
-        return text.bytes[text.spaceEnd(start + 1)] === BRACE + 2;
+        return text.bytes[text.spaceEnd(start + 1)] === CLOSE_BRACE;
       default:
         return false;
     }

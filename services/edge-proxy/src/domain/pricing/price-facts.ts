@@ -3,7 +3,7 @@ import { foldCase } from '../request/case-twin.js';
 import type { EndpointRow } from '../endpoints.js';
 import { kindOf } from '../json/json-scanner.js';
 import type { Member } from '../json/json-scanner.js';
-import { JsonText } from '../json/json-text.js';
+import { CLOSE_BRACE, CLOSE_BRACKET, QUOTE, JsonText } from '../json/json-text.js';
 
 /** Longer names and values are in no rule (libs/contracts/src/operator/profile.ts). */
 const NAME_LENGTH_MAX = 64;
@@ -303,9 +303,6 @@ export const FUNCTION = 'function';
 /** Members of the tools of one type that are numbers; what is beyond bounds nothing. */
 const BOUNDS_MAX = 16;
 const NUMBER_BYTES_MAX = 9;
-const QUOTE = 0x22;
-const CLOSE_BRACKET = 0x5d;
-const CLOSE_BRACE = 0x7d;
 
 /** Of a name that is there twice the larger number is the last one. */
 function sortedByNumber(numbers: Numbers): Numbers {

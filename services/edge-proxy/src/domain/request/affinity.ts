@@ -1,6 +1,6 @@
 import type { EndpointRow } from '../endpoints.js';
 import type { Member, Span } from '../json/json-scanner.js';
-import { JsonText } from '../json/json-text.js';
+import { QUOTE, JsonText } from '../json/json-text.js';
 
 /** Bytes of a cache key or prompt, from its beginning, by which calls are kept together. */
 export const AFFINITY_BYTES_MAX = 1_024;
@@ -89,7 +89,6 @@ function addStable(spans: Span[], body: Buffer, { start: first, end: last }: Spa
 const CHANGING_TEXT = Buffer.from('"x-anthropic-billing-header:');
 const EMPTY_TEXT_BYTES = 2;
 const NAME_BYTES_MAX = 64;
-const QUOTE = 0x22;
 
 /**
  * Headers in which clients name their session: Claude Code; Codex, today's and earlier releases;

@@ -1,7 +1,7 @@
 import type { FileBounds } from '@gateway/metering';
 import type { PromptForm } from '../endpoints.js';
 import type { Span } from '../json/json-scanner.js';
-import { JsonText } from '../json/json-text.js';
+import { OPEN_BRACE, OPEN_BRACKET, QUOTE, JsonText } from '../json/json-text.js';
 
 /** What an attachment is, by what it can cost: the last one costs most. */
 const KINDS = ['text', 'image', 'audio', 'video', 'document'] as const;
@@ -63,10 +63,6 @@ const NESTED_PARTS_MAX = 4;
  */
 const REFERENCED_BYTES_MAX = 50_000_000;
 
-const BRACE = 0x7b;
-const BRACKET = 0x5b;
-const QUOTE = 0x22;
-
 type Holder = Exclude<PromptForm, 'texts'>;
 
 /** Attachments of a prompt. Text in base64 is not one. */
@@ -117,7 +113,7 @@ class AttachmentSearch implements Attachments {
     const text = this.#text;
     text.eachElement(start, (element) => {
       // A message or an item is never a part itself, whatever type it claims.
-      if (text.bytes[element] !== BRACE) return text.valueEnd(element);
+      if (text.bytes[element] !== OPEN_BRACE) return text.valueEnd(element);
       return text.eachMember(element, (nameStart, nameEnd, value) =>
         this.#partNames.has(text.text(nameStart, nameEnd)) ? this.#parts(value, 0) : text.valueEnd(value),
       );
@@ -127,20 +123,20 @@ class AttachmentSearch implements Attachments {
   /** An array of parts, or one part; returns its end. */
   #parts(start: number, depth: number): number {
     const text = this.#text;
-    if (text.bytes[start] === BRACKET) return text.eachElement(start, (part) => this.#part(part, depth));
+    if (text.bytes[start] === OPEN_BRACKET) return text.eachElement(start, (part) => this.#part(part, depth));
     return this.#part(start, depth);
   }
 
   #part(start: number, depth: number): number {
     const text = this.#text;
-    if (text.bytes[start] !== BRACE) return text.valueEnd(start);
+    if (text.bytes[start] !== OPEN_BRACE) return text.valueEnd(start);
     const part: Part = { kind: null, hint: null, base64Bytes: 0, isReference: false, isWrapper: false };
     const end = text.eachMember(start, (nameStart, nameEnd, value) => {
       const name = text.text(nameStart, nameEnd);
       const first = text.bytes[value];
-      if (first === BRACKET || first === BRACE) {
+      if (first === OPEN_BRACKET || first === OPEN_BRACE) {
         if (this.#partNames.has(name) && depth < NESTED_PARTS_MAX) return this.#parts(value, depth + 1);
-        return first === BRACE ? this.#inner(part, name, value, depth) : text.valueEnd(value);
+        return first === OPEN_BRACE ? this.#inner(part, name, value, depth) : text.valueEnd(value);
       }
       const valueEnd = text.valueEnd(value);
       if (first !== QUOTE) return valueEnd;
@@ -158,7 +154,7 @@ class AttachmentSearch implements Attachments {
     return text.eachMember(start, (nameStart, nameEnd, value) => {
       const name = text.text(nameStart, nameEnd);
       const first = text.bytes[value];
-      const isNested = holder === 'source' && name === 'content' && (first === BRACKET || first === BRACE);
+      const isNested = holder === 'source' && name === 'content' && (first === OPEN_BRACKET || first === OPEN_BRACE);
       if (isNested && depth < NESTED_PARTS_MAX) {
         part.isWrapper = true;
         return this.#parts(value, depth + 1);

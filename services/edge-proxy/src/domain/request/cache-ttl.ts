@@ -1,10 +1,7 @@
 import type { EndpointRow } from '../endpoints.js';
 import type { Member } from '../json/json-scanner.js';
-import { JsonText } from '../json/json-text.js';
+import { BACKSLASH, OPEN_BRACE, OPEN_BRACKET, JsonText } from '../json/json-text.js';
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 /** Members of a request that can hold `cache_control`; it can also be one of them. */
 const HOLDERS: ReadonlySet<string> = new Set(['system', 'tools', 'messages', 'input', 'cache_control']);
 /** How an escape of an ASCII character begins: a name or value may be written with some. */
