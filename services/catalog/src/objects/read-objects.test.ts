@@ -63,10 +63,14 @@ test('what a PUT answers is what GET answers, and put again it changes nothing',
       limits: { silenceTimeoutMs: 5_000 },
       quota: { requestsPerMinute: 60, tokensPerMinute: 1_000_000 },
       freeTools: ['local_*'],
+      attachments: { imageTokens: 48_169 },
+      reportedCostAt: { path: 'usage.cost', unit: 'usd' },
       enabled: false,
     }),
   );
   expect(full.source.freeTools).toEqual(['local_*']);
+  expect(full.source.attachments).toEqual({ imageTokens: 48_169 });
+  expect(full.source.reportedCostAt).toEqual({ path: 'usage.cost', unit: 'usd' });
   expect(full.source.quota).toEqual({ requestsPerMinute: 60, callsAtOnce: null, tokensPerMinute: 1_000_000 });
   expect(plain.source.auth).toEqual({ type: 'header', header: 'x-api-key' });
   expect(model.model).toMatchObject({

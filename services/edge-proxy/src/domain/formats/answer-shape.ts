@@ -47,9 +47,11 @@ export function answerShape(rules: PricingRules | undefined): Shape {
   if (rules === undefined) return PLAIN;
   let shape = SHAPES.get(rules);
   if (shape === undefined) {
-    const classes = rules.classes.flatMap(({ answersAt }) => answersAt ?? []);
-    const paths = rules.tools.flatMap(({ reportedAt }) => reportedAt ?? []);
-    SHAPES.set(rules, (shape = answerShapeWith(classes.flatMap(namesIn), paths.flatMap(namesIn))));
+    const { classes, tools, unpricedAnswers = {}, reportedCostAt, modelAt = '' } = rules;
+    const values = [...classes.flatMap(({ answersAt }) => answersAt ?? []), ...Object.keys(unpricedAnswers), modelAt];
+    values.push(...tools.flatMap(({ totalAt }) => totalAt ?? []), reportedCostAt?.path ?? '');
+    const items = tools.flatMap(({ reportedAt }) => reportedAt ?? []);
+    SHAPES.set(rules, (shape = answerShapeWith(values.flatMap(namesIn), items.flatMap(namesIn))));
   }
   return shape;
 }
@@ -57,7 +59,7 @@ export function answerShape(rules: PricingRules | undefined): Shape {
 const namesIn = (path: string): string[] => path.match(/[a-z0-9_]+/gi) ?? [];
 
 /** Members that have shapes of answers in them are added to their maps after those. */
-function answerShapeWith(classNames: readonly string[], unitNames: readonly string[]): Shape {
+function answerShapeWith(valueNames: readonly string[], unitNames: readonly string[]): Shape {
   const itemMembers = new Map(each(NOT_GENERATED, IGNORED));
   const element: Shape = { rank: 1, stringBytesMax: NAME_BYTES_MAX, members: itemMembers, others: OTHER };
   const item: Shape = { ...element, elements: element };
@@ -73,7 +75,7 @@ function answerShapeWith(classNames: readonly string[], unitNames: readonly stri
   const common: [string, Shape][] = [
     ...each(NOT_GENERATED, IGNORED),
     ...each(unitNames, item),
-    ...each(classNames, WHOLE),
+    ...each(valueNames, WHOLE),
     ...each(NAMES, NAME),
     ...each(WHOLES, WHOLE),
   ];

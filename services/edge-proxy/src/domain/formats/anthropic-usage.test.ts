@@ -64,6 +64,20 @@ test('compactions stand where the output of the message is missing', () => {
   expect(usage.read()).toMatchObject({ usage: null, begun: { input: 5, output: null, others: [{ input: 60_000 }] } });
 });
 
+test.each([
+  [true, 0, 5_000],
+  [false, 4_000, 1_000],
+])(
+  'writes after a split belong to the lifetime that the request asks for: 1 hour %p',
+  (cacheWriteTtl1h, write, write1h) => {
+    const usage = new AnthropicUsage({ cacheWriteTtl1h });
+    const split = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 1_000 };
+    usage.see({ input_tokens: 3, cache_creation_input_tokens: 1_000, cache_creation: split, output_tokens: 1 });
+    usage.see({ input_tokens: 3, cache_creation_input_tokens: 5_000, output_tokens: 50 });
+    expect(usage.read().usage).toMatchObject({ input: 5_003, cacheWrite: write, cacheWrite1h: write1h });
+  },
+);
+
 function never(): never {
   throw new Error('there is no usage');
 }

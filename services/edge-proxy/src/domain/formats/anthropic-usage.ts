@@ -96,9 +96,18 @@ export class AnthropicUsage {
       output: tokensOf(usage['output_tokens']),
       cachedInput,
       cacheWrite,
-      cacheWrite1h: isSplit ? (write1h ?? unsplit) : null,
+      cacheWrite1h: isSplit ? (write1h ?? unsplit) : this.#raisedWrites1h(cacheWrite, before),
       total: tokensOf(usage['total_tokens']),
     };
+  }
+
+  /**
+   * Writes that came after a report with a split, and are not split themselves, are 1-hour writes
+   * if the request asks for any.
+   */
+  #raisedWrites1h(cacheWrite: number | null, before: UsageReport): number | null {
+    if (!this.#hasWrites1h || before.cacheWrite1h === null || cacheWrite === null) return null;
+    return before.cacheWrite1h + Math.max(0, cacheWrite - (before.cacheWrite ?? 0));
   }
 
   #input(fresh: number | null, later: CacheCounts, before: UsageReport): number | null {

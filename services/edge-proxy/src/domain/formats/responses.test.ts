@@ -3,6 +3,7 @@ import { gatewayError } from '@gateway/contracts/errors';
 import { DEEP_JSON } from '../../../test/deep-json.js';
 import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
 import { JsonReducer } from '../json/json-reducer.js';
+import { RULES } from '../../../test/pricing-rules.js';
 import { answerShape, KEPT_ANSWER_BYTES_MAX } from './answer-shape.js';
 import { EventSplitter } from './event-stream.js';
 import type { MeterResult } from './meter.js';
@@ -263,4 +264,15 @@ test('the IDs of a body that is read while it passes are kept beside large conte
   const { ids } = reader.readPlain(reducer);
   expect(ids?.stored).toEqual(['resp_1', ...output.map(({ id }) => id)]);
   expect(ids?.containers).toEqual(output.map(({ environment }) => environment.container_id));
+});
+
+test('a large response keeps what rules name at other places than the usual ones', () => {
+  const reportedCostAt = { path: 'billing.sum.total', unit: 'usd' } as const;
+  const pricing = { ...RULES, reportedCostAt, unpricedAnswers: { 'place.region': ['us'] }, modelAt: 'served_by' };
+  const reducer = new JsonReducer(answerShape(pricing), KEPT_ANSWER_BYTES_MAX);
+  const output = Array.from({ length: 2_000 }, (_, n) => ({ type: 'message', id: `m${n}`, text: 'x'.repeat(1_000) }));
+  const more = { billing: { sum: { total: 0.5 } }, place: { region: 'us' }, served_by: 'another' };
+  reducer.write(Buffer.from(JSON.stringify({ object: 'response', id: 'r', output, ...more })));
+  const { said } = reader.readPlain(reducer, { pricing });
+  expect(said).toMatchObject({ costNanoUsd: 500_000_000, unpriced: ['region:us'], model: 'another' });
 });

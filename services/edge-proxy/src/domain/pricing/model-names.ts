@@ -30,6 +30,10 @@ function wordsOf(name: string): string {
   return words;
 }
 
+/** A version, or a size: their order tells models apart (gpt-4.5, gpt-5.4). */
+const isNumber = (word: string): boolean => /^\d/.test(word);
+
+/** Numbers come last, in their own order. */
 function readWords(name: string): string {
   const own = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
   // A region and a publisher, as in `us.anthropic.claude-…`: words without digits before a dot.
@@ -40,6 +44,8 @@ function readWords(name: string): string {
     .replace(SNAPSHOT, '')
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '' && !SAME_MODEL.has(word))
-    .sort()
+    .sort((one, other) =>
+      isNumber(one) || isNumber(other) ? Number(isNumber(one)) - Number(isNumber(other)) : one < other ? -1 : 1,
+    )
     .join(' ');
 }

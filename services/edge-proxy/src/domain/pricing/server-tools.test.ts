@@ -447,6 +447,8 @@ test.each([
 test.each([
   ['gemini-2.5-pro', 'gemini-3.8-flash'],
   ['gpt-6.1-sol', 'gpt-6.2-sol'],
+  ['gpt-4.5-preview', 'gpt-5.4'],
+  ['claude-opus-4-5', 'claude-opus-5-4'],
   ['gpt-6-sol', 'gpt-6-luna'],
   ['claude-fable-5', 'claude-fable-5-1'],
   ['gpt-4', 'gpt-4-turbo'],
