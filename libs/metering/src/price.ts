@@ -145,7 +145,7 @@ function pricesAt(inputTokens: number, ofClass: ResolvedClass): ResolvedPrices {
 }
 
 /** A reported cost above this multiple of the computed one is a fault of the report. */
-export const REPORTED_COST_FACTOR_MAX = 100n;
+const REPORTED_COST_FACTOR_MAX = 100n;
 
 /**
  * Returns what an attempt cost: the provider's own figure if it is above 0 and at most

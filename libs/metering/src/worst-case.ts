@@ -110,7 +110,7 @@ export interface BoundFigures {
   audioTokensPerSecond?: number | undefined;
   /** Absent: {@link VIDEO_TOKENS_PER_SECOND}. */
   videoTokensPerSecond?: number | undefined;
-  /** The model's context in tokens, which attachments fill up at most. Null or absent: not known. */
+  /** The model's context in tokens, which attachments fill at most. Null or absent: not known. */
   contextLength?: number | null | undefined;
 }
 
@@ -161,7 +161,8 @@ type InputBounds = Omit<CallBounds, 'outputTokensMax'>;
 /**
  * Input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus array
  * elements, plus the most that each attachment can be. Attachments fill up the model's context, or
- * {@link DOCUMENT_TOKENS_MAX} tokens where it is not known, and no more. At most `Number.MAX_SAFE_INTEGER`.
+ * {@link DOCUMENT_TOKENS_MAX} tokens where it is not known, and no more. At most
+ * `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
  */
 export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): number {

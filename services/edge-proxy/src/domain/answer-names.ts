@@ -149,7 +149,7 @@ class IdSearch {
     return end;
   }
 
-  /** Whether a name has the length of `id`, `tools`, `environment`, `container_id`, or an escape. */
+  /** Whether a name has the length of one that is read (`id`, `tools`, …), or an escape. */
   #mayBeRead(start: number, end: number): boolean {
     const length = end - start - 2;
     if (length === 2 || length === 5 || length === 11 || length === 12) return true;

@@ -80,8 +80,8 @@ function messagesStreamMeter(options: StreamMeterOptions): StreamMeter {
       }
     },
     // Before the stop reason the reported output is that of the first tokens only: far too little
-    // for a client that leaves in the middle, or where no later event reports it. The input is right
-    // from the start.
+    // for a client that leaves in the middle, or where no later event reports it. The input is
+    // right from the start.
     result: () => {
       const finished = isFinal || isStopped;
       if (isRefused && deliveredBytes === 0) return meterResult(NOT_CHARGED, 0, finished);
