@@ -23,10 +23,15 @@ export interface TestBus {
   stop(): Promise<void>;
 }
 
-export async function startTestBus(): Promise<TestBus> {
+/** @param withheld a subject to which no service may publish, although services expect to */
+export async function startTestBus(withheld?: string): Promise<TestBus> {
+  const authorization = natsAuthorization(PASSWORDS, MESSAGES);
+  if (withheld !== undefined && !authorization.includes(`"${withheld}"`)) {
+    throw new Error(`no service may publish to ${withheld} anyway`);
+  }
   const { server: nats, stop } = await startTestServer('nats', {
     nats: {
-      config: natsAuthorization(PASSWORDS, MESSAGES),
+      config: withheld === undefined ? authorization : authorization.replaceAll(`"${withheld}"`, '"withheld"'),
       credentials: { user: 'dashboard', password: PASSWORDS.dashboard },
     },
   });

@@ -75,10 +75,12 @@ export interface CatalogEntries {
 export interface EdgeWorldOptions {
   readonly env?: Record<string, string>;
   readonly admissionReplicas?: number;
+  /** A subject to which NATS lets no service publish. */
+  readonly withheld?: string;
 }
 
 export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<EdgeWorld> {
-  const bus = await startTestBus();
+  const bus = await startTestBus(options.withheld);
   const log = recordingLog();
   const admission = new FakeAdmission();
   const events: UsageEvent[] = [];

@@ -1,0 +1,86 @@
+import { expect, test } from '@jest/globals';
+import { send, type Answer } from '../../test/client.js';
+import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
+import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
+
+/** Admission answers on the same NATS server that does not let the edge read its IDs. */
+
+const WORLD_MS_MAX = 60_000;
+
+async function withWorld(withheld: string, run: (world: EdgeWorld, model: OwnModel) => Promise<void>): Promise<void> {
+  const world = await startEdgeWorld({ withheld });
+  try {
+    const more = { keepsState: true };
+    await run(world, await publishOwnModel(world, { url: world.provider.urls[0], more }));
+  } finally {
+    await world.stop();
+  }
+}
+
+function ask(url: string, { model }: OwnModel, fields: Record<string, unknown>): Promise<Answer> {
+  const isMessage = 'messages' in fields;
+  const body = JSON.stringify({ model, ...(isMessage ? { max_tokens: 9 } : { input: 'Say something.' }), ...fields });
+  const headers = { 'content-type': 'application/json' };
+  return send(url, isMessage ? '/v1/messages' : '/v1/responses', { headers, body });
+}
+
+const codeOf = ({ body }: Answer): unknown => (JSON.parse(body.toString()) as { error: { code: unknown } }).error.code;
+const idOf = ({ body }: Answer): string => /"id":"(resp_[^"]+)"/.exec(body.toString())?.[1] ?? '';
+
+const FOREIGN: readonly Record<string, unknown>[] = [
+  { previous_response_id: 'resp_x' },
+  { previous_response_id: 'resp_x', stream: true },
+  { input: [{ type: 'item_reference', id: 'msg_x' }] },
+  { tools: [{ type: 'code_interpreter', container: 'cntr_x' }] },
+  { messages: [], container: 'container_x' },
+];
+
+/** Each of them is 500 `lookup_failed`, holds nothing and is sent nowhere. */
+async function expectRefused(world: EdgeWorld, model: OwnModel, url: string, each: readonly object[]): Promise<void> {
+  const sent = world.provider.calls({ model: model.upstreamModel }).length;
+  const released = world.admission.releases.length;
+  for (const fields of each) {
+    const answer = await ask(url, model, fields as Record<string, unknown>);
+    expect([fields, answer.status, codeOf(answer)]).toEqual([fields, 500, 'lookup_failed']);
+  }
+  expect(world.provider.calls({ model: model.upstreamModel })).toHaveLength(sent);
+  const releases = world.admission.releases.slice(released);
+  expect(releases).toMatchObject(each.map(() => ({ outcome: 'void' })));
+}
+
+test.each([
+  ['no ID can be read', '$JS.API.DIRECT.GET.KV_answers.>'],
+  ['no ID can be confirmed', '$JS.API.STREAM.MSG.GET.KV_answers'],
+  ['the store cannot be created', '$JS.API.STREAM.CREATE.KV_answers'],
+])(
+  'foreign IDs are 500 and nothing is sent while %s',
+  (_what, withheld) =>
+    withWorld(withheld, async (world, model) => {
+      await expectRefused(world, model, world.edge.url, FOREIGN);
+      // Every other request is served.
+      expect((await ask(world.edge.url, model, { store: false })).status).toBe(200);
+    }),
+  WORLD_MS_MAX,
+);
+
+test(
+  'an ID of another edge is 500 while IDs are unreadable, 200 while unconfirmed',
+  async () => {
+    const statusAtAnother = async (world: EdgeWorld, model: OwnModel): Promise<number> => {
+      const previous_response_id = idOf(await ask(world.edge.url, model, {}));
+      // This edge has it in memory.
+      expect((await ask(world.edge.url, model, { previous_response_id })).status).toBe(200);
+      const another = await world.startAnother();
+      const { status } = await ask(another.url, model, { previous_response_id });
+      if (status === 500) await expectRefused(world, model, another.url, [{ previous_response_id }]);
+      return status;
+    };
+    await withWorld('$JS.API.DIRECT.GET.KV_answers.>', async (world, model) => {
+      expect(await statusAtAnother(world, model)).toBe(500);
+    });
+    await withWorld('$JS.API.STREAM.MSG.GET.KV_answers', async (world, model) => {
+      expect(await statusAtAnother(world, model)).toBe(200);
+    });
+  },
+  WORLD_MS_MAX,
+);
