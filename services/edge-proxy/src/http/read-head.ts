@@ -30,8 +30,6 @@ const NAME_LENGTHS: ReadonlySet<number> = new Set(
 /** Fields that are lists: several headers are one, joined as HTTP says. */
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
 
-const NO_CLASS_HEADERS: ClientHeaders['classHeaders'] = [];
-
 /**
  * One pass over the raw headers. A second Bearer or x-api-key makes the key ambiguous
  * (docs/behaviour.md#keys-in-headers); an Authorization of another scheme is ignored beside a
@@ -42,7 +40,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   let contentLength: number | null = 0;
   let hasTwoAuthorizations = false;
   let apiKeys = 0;
-  let classHeaders = NO_CLASS_HEADERS;
+  const classHeaders: (readonly [string, string])[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const sent = rawHeaders[at] as string;
     if (!NAME_LENGTHS.has(sent.length)) continue;
@@ -58,7 +56,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
     }
     const field = FIELDS.get(name);
     if (field === undefined) {
-      if (CLASS_HEADERS.includes(name)) classHeaders = [...classHeaders, [name, value]];
+      if (CLASS_HEADERS.includes(name)) classHeaders.push([name, value]);
       continue;
     }
     if (field === 'apiKey') apiKeys += 1;

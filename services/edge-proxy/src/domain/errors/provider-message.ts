@@ -1,7 +1,7 @@
 /** Characters of a provider's text that reach the client (docs/behaviour.md#failover). */
 export const PROVIDER_MESSAGE_LENGTH_MAX = 2_000;
 /** Characters that are cleaned; what lies behind them could not be shown anyway. */
-const CLEANED_LENGTH_MAX = 4_000;
+export const CLEANED_LENGTH_MAX = 4_000;
 /** Characters that are read of a text before its runs of spaces are one. */
 const KNOWN_LENGTH_MAX = 64 * 1024;
 /**

@@ -1,15 +1,16 @@
 import type { SseEvent } from './event-stream.js';
-import { cleanMessage } from '../errors/provider-message.js';
+import { CLEANED_LENGTH_MAX, cleanMessage } from '../errors/provider-message.js';
 import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../errors/said-error.js';
 import { CutText, type ParsedJson } from '../json/json-reducer.js';
 import { isRecord, saysError, type JsonRecord } from './answer-json.js';
 import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
 
 /**
- * Texts of one error that are cleaned, and levels of it that are looked at: what is beyond them is
- * left out.
+ * Texts of one error that are cleaned, their characters, and levels of it that are read: the rest
+ * is left out. Cleaning takes up to 0.6 ms for 1,000 characters.
  */
 const TEXTS_MAX = 32;
+const TEXTS_LENGTH_MAX = 8_000;
 const LEVELS_MAX = 6;
 /**
  * Levels of an answer that is written anew: what is beyond them is left out. At thousands of levels
@@ -79,12 +80,13 @@ function eventBytes({ event }: SseEvent, data: string): Buffer {
 /** What may still be looked at, and whether anything of it had to be changed. */
 interface Cleaning {
   texts: number;
+  length: number;
   hasChanged: boolean;
 }
 
 /** Null: there is nothing to remove. */
 function cleanedErrors(message: JsonRecord): JsonRecord | null {
-  const cleaning: Cleaning = { texts: TEXTS_MAX, hasChanged: false };
+  const cleaning: Cleaning = { texts: TEXTS_MAX, length: TEXTS_LENGTH_MAX, hasChanged: false };
   const cleaned = { ...message };
   for (const name of TELLING) {
     if (Object.hasOwn(message, name)) cleaned[name] = cleanedTexts(message[name], cleaning, LEVELS_MAX);
@@ -99,7 +101,8 @@ function cleanedErrors(message: JsonRecord): JsonRecord | null {
 function cleanedTexts(value: unknown, cleaning: Cleaning, levels: number): unknown {
   if (typeof value === 'string') {
     cleaning.texts -= 1;
-    const cleaned = cleaning.texts < 0 ? '' : cleanMessage(value);
+    cleaning.length -= Math.min(value.length, CLEANED_LENGTH_MAX);
+    const cleaned = cleaning.texts < 0 || cleaning.length < 0 ? '' : cleanMessage(value);
     cleaning.hasChanged ||= cleaned !== value;
     return cleaned;
   }

@@ -177,6 +177,14 @@ test('an error that is nested too deep to be read says nothing, and goes on with
   expect(String(failure?.relayed).length).toBeLessThan(1_000);
 });
 
+test('a failed response leaves out long texts of its error beyond 8,000 characters', () => {
+  const details = Array.from({ length: 4 }, (_each, index) => `${index} ${'not so good. '.repeat(230)}`);
+  const error = { code: 'x', message: 'Bad.', details };
+  const { failure } = reader.readPlain(Buffer.from(JSON.stringify({ object: 'response', status: 'failed', error })));
+  const relayed = JSON.parse(String(failure?.relayed)) as { error: typeof error };
+  expect([relayed.error.message, ...relayed.error.details].map((each) => each.length)).toEqual([4, 2_000, 2_000, 0, 0]);
+});
+
 const item = (type: string, fields: object = {}) => event('response.output_item.added', { item: { type, ...fields } });
 
 test.each<[string, { type: string }, string]>([
