@@ -3,6 +3,8 @@ export interface FailoverFormat {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
   /** What a call asks, without its model. */
   readonly body: object;
+  /** The first events of a stream, which show nothing of an answer. */
+  readonly early: string;
   /** The first events of a stream, to one that shows an answer. */
   readonly first: string;
   /** The provider's error as an event of a stream. */
@@ -19,11 +21,14 @@ export interface FailoverFormat {
 export const PROVIDER_CODE = 'server_error';
 
 const MESSAGES = [{ role: 'user', content: 'hello' }];
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 3 } };
+const RESPONSE = { id: 'resp_1', status: 'in_progress' };
 
 export const FAILOVER_FORMATS: readonly FailoverFormat[] = [
   {
     path: '/v1/chat/completions',
     body: { messages: MESSAGES },
+    early: data({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
     first: data({ choices: [{ index: 0, delta: { role: 'assistant', content: 'Hel' }, finish_reason: null }] }),
     error: data({ error: { message: 'The server had an error.', type: PROVIDER_CODE, code: PROVIDER_CODE } }),
     brokenEvent: 'data: {"choices":[{"index":0,"delta":{"cont',
@@ -33,10 +38,10 @@ export const FAILOVER_FORMATS: readonly FailoverFormat[] = [
   {
     path: '/v1/messages',
     body: { max_tokens: 2_000, messages: MESSAGES },
+    early: event('message_start', { message: MESSAGE }) + event('ping', {}),
     first:
-      event('message_start', {
-        message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 3 } },
-      }) + event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hel' } }),
+      event('message_start', { message: MESSAGE }) +
+      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hel' } }),
     error: event('error', { error: { type: 'api_error', message: 'The server had an error.' } }),
     brokenEvent: 'event: content_block_delta\ndata: {"type":"content_block_del',
     finalMarker: 'event: message_stop',
@@ -45,8 +50,9 @@ export const FAILOVER_FORMATS: readonly FailoverFormat[] = [
   {
     path: '/v1/responses',
     body: { input: 'hello' },
+    early: event('response.created', { sequence_number: 0, response: RESPONSE }),
     first:
-      event('response.created', { sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }) +
+      event('response.created', { sequence_number: 0, response: RESPONSE }) +
       event('response.output_text.delta', { sequence_number: 1, item_id: 'i', output_index: 0, delta: 'Hel' }),
     error: event('error', { sequence_number: 2, code: PROVIDER_CODE, message: 'The server had an error.' }),
     brokenEvent: 'event: response.output_text.delta\ndata: {"type":"response.output_te',

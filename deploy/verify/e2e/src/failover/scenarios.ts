@@ -128,6 +128,15 @@ export const SCENARIOS: readonly Scenario[] = [
     health: health('broken', 1),
   },
   {
+    name: 'error or break before the first content of a stream',
+    plain: null,
+    streamed: [
+      passedOver(({ format }) => [{ chunk: format.early }, { chunk: format.error }]),
+      passedOver(({ format }) => [{ chunk: format.early }, { end: 'reset' }]),
+    ],
+    health: health('broken', 2),
+  },
+  {
     name: 'error in mid-stream',
     plain: null,
     streamed: [brokenOff(({ error }) => ({ chunk: error }), true)],
