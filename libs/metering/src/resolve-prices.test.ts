@@ -28,7 +28,7 @@ function pricesOf(changes: Partial<PriceFigures>, classes: PriceExtras['classes'
   return { ...STANDARD, extras: { classes, units: {}, kinds }, ...changes };
 }
 
-test('resolvePrices() scales missing prices of a class by the ratio of its input or output price', () => {
+test('resolvePrices() scales missing prices of a class by its input or output ratio', () => {
   expect(resolvePrices(pricesOf({}, { priority: DOUBLE })).priority).toEqual({
     inputPerMillion: 8_000n,
     cachedInputPerMillion: 800n,
@@ -56,7 +56,7 @@ test('resolvePrices() scales missing prices of a tier in the same way and sorts 
   expect(flex?.tiers).toMatchObject([{ ...scaled, aboveInputTokens: 200 }]);
 });
 
-test('resolvePrices() takes stated prices as they are, and those of a class for its tiers', () => {
+test('resolvePrices() takes stated prices, and those of a class for its tiers', () => {
   const own = {
     ...DOUBLE,
     cachedInputPerMillion: 1n,
@@ -80,7 +80,7 @@ test.each([
   expect(figures.priority?.cacheWrite1hPerMillion).toBe(priority);
 });
 
-test('withHourWrites() prices missing one-hour writes as twice the input in each class and tier', () => {
+test("withHourWrites() prices missing hour writes at twice each class's input", () => {
   const tiers = [{ ...DOUBLE, aboveInputTokens: 100 }];
   const given = pricesOf({ cacheWrite1hPerMillion: null, tiers }, { fast: { ...DOUBLE, tiers, kinds: KINDS } });
   const { standard, fast } = resolvePrices(withHourWrites(given));

@@ -29,7 +29,7 @@ describe('text that people and operators send', () => {
     if (text.trim() !== '') expect(takes(lineOfText(200), text)).toBe(false);
   });
 
-  test('label and lineOfText() refuse 250 KB that end in a control character in linear time', () => {
+  test('label and lineOfText() refuse 250 KB that end in a control character', () => {
     const startMs = performance.now();
     expect(takes(label, `${'a'.repeat(250_000)}\u0001`)).toBe(false);
     expect(takes(lineOfText(200), `${' '.repeat(250_000)}\u0001`)).toBe(false);

@@ -64,7 +64,7 @@ const attached: fc.Arbitrary<CallBounds> = fc
     return { promptBytes, arrayElements: 0, attachments, outputTokensMax, ...(others && { files: others }) };
   });
 
-test('calls with attachments pass wallet and cap by the excess of one call over its hold at most', async () => {
+test("calls with attachments exceed wallet and cap by one call's excess at most", async () => {
   const limits = fc.record({
     bounds: fc.array(attached, { minLength: 2, maxLength: 12 }),
     wallet: fc.integer({ min: 1, max: 2_000_000 }),

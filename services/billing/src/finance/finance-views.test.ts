@@ -127,7 +127,7 @@ test('and nothing else: no table of any service, no write, no function of the le
     await expect(finance.query(text)).rejects.toMatchObject({ code: expect.stringMatching(`${DENIED}|${READ_ONLY}`) });
 });
 
-test('the third view of records has class, tools, kinds of tokens and what has no price', async () => {
+test('the third view of records has class, tools, token kinds and unpriced names', async () => {
   const { figures, version } = PLAIN_PRICE;
   const kinds = { audioInput: null, imageInput: null, audioOutput: null, imageOutput: null };
   const price = {

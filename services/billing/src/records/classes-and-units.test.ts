@@ -86,7 +86,7 @@ test('so are units alone, and they stand in the files', async () => {
 const TIER = { ...figures, aboveInputTokens: 100, inputPerMillion: 4_000_000, outputPerMillion: 4_000_000 };
 const TIERED: PricedVersion = { version: PLAIN_PRICE.version, figures: { ...figures, tiers: [TIER] } };
 
-test('samplings are rated one by one, kept, and shown, with the names of what has no price', async () => {
+test('samplings are rated one by one, stored and shown with unpriced names', async () => {
   const first = { ...tokens(100, 10), cachedInput: 5, cacheWrite: 2, cacheWrite1h: 3 };
   const second = { ...tokens(101, 1), kinds: KINDS };
   const usage = combineSamplings([first, second]);

@@ -98,7 +98,7 @@ test('every entry has the form that its readers validate, under the key that the
   ]);
 });
 
-test('entries state one-hour cache writes as twice the input where the messages format is served', () => {
+test('entries price hour writes at twice the input where messages are served', () => {
   const prices = new Map(
     ['acme/one', 'acme/two'].map((id) => [id, [{ version: 'pv', effectiveFrom: 1, figures: FIGURES }]]),
   );

@@ -341,7 +341,7 @@ test.each([
   expect(list.models({ profile, parameters }).map(({ model }) => model)).toEqual(names);
 });
 
-test('lists offer models with their limits, kinds and costs, and a date where they have one', () => {
+test('lists offer models with limits, kinds and costs, and a date if they have one', () => {
   const list = readLitellm(LITELLM);
   const named = (name: string) =>
     list.models({ profile: 'openai', parameters: {} }).find(({ model }) => model === name);

@@ -249,26 +249,23 @@ const costOf = (usd: number, streamed: boolean): object | string => {
 test.each([
   ['plain', false],
   ['streamed', true],
-])(
-  "a reported cost of a %s answer is recorded as the attempt's, and its difference counted",
-  async (_name, streamed) => {
-    const costs = [{ version: 'cost', effectiveFrom: 0, figures: TEST_PRICE.figures }];
-    const more = { pricing: { ...RULES, reportedCostAt: { path: 'usage.cost', unit: 'usd' as const } }, costs };
-    const [reporting] = (await publishOwnModels(world, [[{ url: provider.url, more }]])) as [OwnModel];
-    world.admission.prices.set(reporting.model, PRICE_WITH_EXTRAS);
-    const event = async (usd: number) => {
-      answer = costOf(usd, streamed);
-      return settled(reporting, streamed ? { stream: true } : {});
-    };
-    const { attempts, amountNanoUsd } = await event(0.0015);
-    expect(amountNanoUsd).toBe(STANDARD_NANO_USD);
-    expect(attempts).toMatchObject([{ reportedCostNanoUsd: 1_500_000, usage: { input: 1_000, output: 500 } }]);
-    const source = String(attempts[0]?.source);
-    expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
-    await event(0.9);
-    expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
-  },
-);
+])("a reported cost of a %s answer is the attempt's, and its difference is counted", async (_name, streamed) => {
+  const costs = [{ version: 'cost', effectiveFrom: 0, figures: TEST_PRICE.figures }];
+  const more = { pricing: { ...RULES, reportedCostAt: { path: 'usage.cost', unit: 'usd' as const } }, costs };
+  const [reporting] = (await publishOwnModels(world, [[{ url: provider.url, more }]])) as [OwnModel];
+  world.admission.prices.set(reporting.model, PRICE_WITH_EXTRAS);
+  const event = async (usd: number) => {
+    answer = costOf(usd, streamed);
+    return settled(reporting, streamed ? { stream: true } : {});
+  };
+  const { attempts, amountNanoUsd } = await event(0.0015);
+  expect(amountNanoUsd).toBe(STANDARD_NANO_USD);
+  expect(attempts).toMatchObject([{ reportedCostNanoUsd: 1_500_000, usage: { input: 1_000, output: 500 } }]);
+  const source = String(attempts[0]?.source);
+  expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
+  await event(0.9);
+  expect(reportedCosts(source)).toEqual({ reported: 0.0015, computed: 0.002 });
+});
 
 /** USD that the edge counted for a source. */
 function reportedCosts(source: string): Record<string, number> {

@@ -215,7 +215,7 @@ function meteredWhole(json: string, { format, event }: Form): MeterResult {
 }
 
 test(
-  'an event of any size and split is metered as JSON.parse reads it, and relayed as it came',
+  'an event of any size and split is metered like JSON.parse and relayed unchanged',
   () => {
     const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
     const form = fc.constantFrom(...STREAMED);
@@ -236,7 +236,7 @@ test(
 );
 
 test(
-  'a plain body of any size and split is metered as JSON.parse reads it, and relayed as it came',
+  'a body of any size and split is metered like JSON.parse and relayed unchanged',
   () => {
     fc.assert(
       fc.property(fc.constantFrom(...PLAIN), large, text, order, chunkBytes, (each, value, own, places, size) => {

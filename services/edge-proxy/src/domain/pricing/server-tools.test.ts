@@ -269,7 +269,7 @@ describe.each(['openai', 'azure-openai'])('%s', (profile) => {
   });
 });
 
-test('a container of a known size costs that size, a named one the most expensive one sold', () => {
+test('a container costs its size, a named one the most expensive size sold', () => {
   const said = (rules: PricingRules) => saidOfPlain(rules, '/v1/responses', response([interpreted('cntr_a', 1)]));
   const sized = {
     tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '4g', file_ids: ['f'] } }],
@@ -351,7 +351,7 @@ const message = (model: string, usage: Json): Json => ({
   usage: { input_tokens: 10, output_tokens: 2, ...usage },
 });
 
-test('a place and a model that the provider chose are on the record, plain and streamed', () => {
+test('a place and a model that the provider chose are recorded, plain and streamed', () => {
   const answer = message('claude-haiku-5-5', { inference_geo: 'us' });
   const stream = [
     { type: 'message_start', message: answer },
