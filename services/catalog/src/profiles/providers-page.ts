@@ -74,7 +74,7 @@ function notesOf({
   const notes = [...catches];
   if (refuses.length > 0) notes.push(`Answers these fields with an error: ${refuses.map(code).join(', ')}.`);
   if (forwardHeaders.length > 0)
-    notes.push(`These headers of a client go on, and no other: ${forwardHeaders.map(code).join(', ')}.`);
+    notes.push(`The edge forwards these client headers too: ${forwardHeaders.map(code).join(', ')}.`);
   for (const { field, betas = [] } of pricing.classes)
     if (betas.length > 0)
       notes.push(
