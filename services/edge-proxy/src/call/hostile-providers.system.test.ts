@@ -9,6 +9,7 @@ import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
 import { TOKENS_MAX } from '../domain/formats/read-usage.js';
 import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES } from '../memory/held-bytes.js';
 
@@ -198,6 +199,25 @@ describe('without an end', () => {
     }
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
   });
+
+  test('an event: relayed to its bound and cut there, memory bounded, no charge', async () => {
+    const once = `${STREAM_HEAD}${chunkOf('data: ')}`;
+    const { provider } = await hostileProvider({ once, again: Buffer.from(chunkOf(kib64)) });
+    const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
+    const before = world.admission.admits.length;
+    const growth = await growthOf(async () => {
+      const client = rawClient(world.edge.port);
+      client.socket.removeAllListeners('data');
+      client.socket.resume();
+      client.socket.write(requestOf(PATH, String(chat({ model: model.model, stream: true }).body)));
+      await client.closed;
+      expect(client.socket.bytesRead).toBeGreaterThan(SSE_EVENT_BYTES_MAX - MIB);
+      expect(client.socket.bytesRead).toBeLessThan(SSE_EVENT_BYTES_MAX + MIB);
+    });
+    const event = await world.eventOf(world.admission.admits[before]?.entry.id ?? '');
+    expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0, attempts: [{ outcome: 'broken' }] });
+    expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
+  }, 60_000);
 
   test.each<[string, string, string]>([
     ['events', STREAM_HEAD, CHAT.delta('x'.repeat(1_000)).repeat(64)],
