@@ -9,6 +9,7 @@ export * from './money.js';
 export * from './operations.js';
 export * from './operators.js';
 export * from './plans.js';
+export { classSpecs, figuresFromSpec, USES_PER_PRICE } from './price-figures.js';
 export * from './profile.js';
 export { instant } from './scalars.js';
 export * as scalars from './scalars.js';

@@ -1,20 +1,18 @@
 import {
-  convertExtras,
   convertFigures,
-  EXTRA_CLASSES,
   formatUsd,
   parseUsd,
   resolvePrices,
-  type ExtraClass,
-  type PriceExtras,
   type PriceFigures,
   type ResolvedPrices,
 } from '@gateway/metering';
 import type { Endpoint, WirePriceFigures } from '@gateway/contracts/messages';
 import {
-  isRefusal,
+  classSpecs,
+  figuresFromSpec,
   PRICE_UNITS_MAX,
   refuse,
+  USES_PER_PRICE,
   type ManagementRefusal,
   type PricesSpec,
 } from '@gateway/contracts/operator';
@@ -27,77 +25,26 @@ const LEAST_COST_BYTES_PER_TOKEN = 8;
 
 export const MESSAGES: Endpoint = '/v1/messages';
 
-/** A price by the piece is quoted for so many: three more places would be parts of a nano-USD. */
-const USES_PER_PRICE = 1_000n;
-
 /**
  * Prices as an operator wrote them, in nano-USD, tiers by size. Refused are two tiers for one size,
- * too many units, and a price by the piece that is no whole number of nano-USD.
+ * too many units, and a unit price that is no whole number of nano-USD.
  */
 export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFigures | ManagementRefusal {
-  for (const [path, { tiers = [] }] of [[param, spec] as const, ...classesOf(spec, `${param}.classes.`)]) {
+  const parts = classSpecs(spec).map(([name, prices]) => [`${param}.classes.${name}`, prices] as const);
+  for (const [path, { tiers = [] }] of [[param, spec] as const, ...parts]) {
     const sizes = tiers.map(({ aboveInputTokens }) => aboveInputTokens);
     const twice = sizes.find((size, index) => sizes.indexOf(size) !== index);
     if (twice !== undefined) return refuse('invalid_request', `two tiers begin above ${twice} tokens`, `${path}.tiers`);
   }
-  const units = unitsOf(spec, `${param}.unitsPerThousand`);
-  if (isRefusal(units)) return units;
-  const figures = convertFigures({ ...inOrder(spec), perCall: spec.perCall ?? '0' }, parseUsd);
-  return { ...figures, extras: extrasOf(spec, units) };
+  return unfitUnits(spec, `${param}.unitsPerThousand`) ?? figuresFromSpec(spec);
 }
 
-/** Null: there is nothing but tokens of the standard class. */
-function extrasOf(spec: PricesSpec, units: Record<string, bigint>): PriceExtras | null {
-  const classes = Object.fromEntries(
-    classesOf(spec, '').map(([name, prices]) => {
-      const kinds = kindsOf(prices);
-      return [name, isStated(kinds) ? { ...inOrder(prices), kinds } : inOrder(prices)];
-    }),
-  );
-  const kinds = kindsOf(spec);
-  const isEmpty = [classes, units].every((each) => Object.keys(each).length === 0);
-  if (isEmpty && !isStated(kinds)) return null;
-  return { ...convertExtras({ classes, units: {}, kinds }, parseUsd), units };
-}
-
-type Kinds = Record<'audioInput' | 'audioOutput' | 'imageInput' | 'imageOutput', string | null>;
-
-function kindsOf(spec: PricesSpec | ClassSpec): Kinds {
-  return {
-    audioInput: spec.audioInputPerMillion ?? null,
-    audioOutput: spec.audioOutputPerMillion ?? null,
-    imageInput: spec.imageInputPerMillion ?? null,
-    imageOutput: spec.imageOutputPerMillion ?? null,
-  };
-}
-
-const isStated = (kinds: Kinds): boolean => Object.values(kinds).some((price) => price !== null);
-
-type ClassSpec = NonNullable<NonNullable<PricesSpec['classes']>[ExtraClass]>;
-
-function classesOf({ classes = {} }: PricesSpec, before: string): [string, ClassSpec][] {
-  return EXTRA_CLASSES.flatMap((name) => {
-    const prices = classes[name];
-    return prices === undefined ? [] : [[`${before}${name}`, prices] satisfies [string, ClassSpec]];
-  });
-}
-
-function inOrder<T extends { aboveInputTokens: number }, S extends { tiers?: T[] | undefined }>(spec: S) {
-  return { ...spec, tiers: [...(spec.tiers ?? [])].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens) };
-}
-
-/** By name, in nano-USD for one use. */
-function unitsOf({ unitsPerThousand = {} }: PricesSpec, param: string): Record<string, bigint> | ManagementRefusal {
-  const names = Object.keys(unitsPerThousand).sort();
-  if (names.length > PRICE_UNITS_MAX) return refuse('invalid_request', `more than ${PRICE_UNITS_MAX} units`, param);
-  const units: Record<string, bigint> = {};
-  for (const name of names) {
-    const ofThousand = parseUsd(unitsPerThousand[name] ?? '0');
-    if (ofThousand % USES_PER_PRICE !== 0n)
-      return refuse('invalid_request', 'a price of 1,000 uses has at most six places', `${param}.${name}`);
-    units[name] = ofThousand / USES_PER_PRICE;
-  }
-  return units;
+function unfitUnits({ unitsPerThousand = {} }: PricesSpec, param: string): ManagementRefusal | null {
+  const units = Object.entries(unitsPerThousand);
+  if (units.length > PRICE_UNITS_MAX) return refuse('invalid_request', `more than ${PRICE_UNITS_MAX} units`, param);
+  const broken = units.find(([, ofThousand]) => parseUsd(ofThousand) % USES_PER_PRICE !== 0n);
+  if (broken === undefined) return null;
+  return refuse('invalid_request', 'a price of 1,000 uses has at most six places', `${param}.${broken[0]}`);
 }
 
 /**
@@ -119,7 +66,7 @@ export function toSpec(figures: PriceFigures): PricesSpec {
   };
 }
 
-function kindsSpec(kinds: Kinds) {
+function kindsSpec(kinds: Record<'audioInput' | 'audioOutput' | 'imageInput' | 'imageOutput', string | null>) {
   return {
     audioInputPerMillion: kinds.audioInput,
     audioOutputPerMillion: kinds.audioOutput,

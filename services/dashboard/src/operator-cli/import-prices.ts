@@ -4,6 +4,7 @@ import {
   sourceSpec,
   type ApplyAnswer,
   type ModelView,
+  type ProviderProfile,
   type SourceView,
 } from '@gateway/contracts/operator';
 import { compareWithList, type ModelComparison, type SourceComparison } from '../price-lists/compare.js';
@@ -41,6 +42,7 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
     sources: await api.list<SourceView>('/sources'),
     models: await api.list<ModelView>('/models'),
     list: dated.list,
+    profiles: (await api.get<{ data: ProviderProfile[] }>('/profiles')).data,
     provider: options.one('provider'),
     markup,
   });

@@ -1,8 +1,10 @@
-import type { ModelView, SourceView } from '@gateway/contracts/operator';
+import type { ModelView, ProviderProfile, SourceView } from '@gateway/contracts/operator';
+import { EXTRA_CLASSES } from '@gateway/metering';
 import { belowCost, figuresOf, leastMargin, type Figure } from './margins.js';
+import type { Charged } from './charged.js';
 import { dearestOf, markedUp } from './markup.js';
 import type { PriceList } from './price-list.js';
-import { mergeCosts, plain, samePrices, type Prices } from './prices.js';
+import { mergeCosts, plain, samePrices, type ExtraClass, type Prices } from './prices.js';
 
 export interface SourceComparison {
   readonly source: SourceView;
@@ -40,6 +42,8 @@ export interface ComparisonRequest {
   readonly sources: readonly SourceView[];
   readonly models: readonly ModelView[];
   readonly list: PriceList;
+  /** What requests can ask sources for. */
+  readonly profiles: readonly ProviderProfile[];
   /** Only sources of this provider get other costs; null: all. */
   readonly provider: string | null;
   /** Hundredths of a percent that prices have above the dearest cost; null: prices stay. */
@@ -47,36 +51,63 @@ export interface ComparisonRequest {
 }
 
 /** What the costs of a list would change, and what margin is left then. */
-export function compareWithList({ sources, models, list, provider, markup }: ComparisonRequest): Comparison {
+export function compareWithList(request: ComparisonRequest): Comparison {
+  const { sources, models, list, profiles, provider, markup } = request;
   const compared = sources.map((source) => compareSource(source, list, provider));
   const touched = models.flatMap((model) => {
     const own = compared.filter(({ source }) => source.modelId === model.id);
     if (!own.some(({ isListed }) => isListed)) return [];
+    const onMessages = own.some(({ source }) => isOnMessages(source));
     const costs = own.flatMap(({ source, after }) =>
-      source.enabled && after !== null ? [{ sourceId: source.id, costs: after }] : [],
+      source.enabled && after !== null
+        ? [{ sourceId: source.id, ...chargedAt(source, after, profiles) } satisfies SourceCosts]
+        : [],
     );
     const before = model.prices === null ? null : plain(model.prices);
-    const [first, ...others] = costs.map((one) => one.costs);
-    const priced = markup === null || first === undefined ? before : markedUp(dearestOf([first, ...others]), markup);
-    return [{ model, before, after: priced, isChanged: !samePrices(before, priced), margin: marginOf(priced, costs) }];
+    const [first, ...others] = costs;
+    const priced =
+      markup === null || first === undefined
+        ? before
+        : markedUp({ prices: dearestOf([first, ...others]), onMessages }, markup);
+    const margin = marginOf(priced === null ? null : { prices: priced, onMessages, asks: [] }, costs);
+    return [{ model, before, after: priced, isChanged: !samePrices(before, priced), margin }];
   });
   return { sources: compared.filter(({ source }) => isMeant(source, provider)), models: touched };
 }
 
+/** What a source costs. */
+export interface SourceCosts extends Charged {
+  readonly sourceId: string;
+}
+
 /** The margin of a price at each of a model's sources. */
-export function marginOf(
-  price: Prices | null,
-  costs: readonly { readonly sourceId: string; readonly costs: Prices }[],
-): ModelMargin {
-  const [first, ...others] = costs.map((one) => one.costs);
+export function marginOf(price: Charged | null, costs: readonly SourceCosts[]): ModelMargin {
+  const [first, ...others] = costs;
   const cost = first === undefined ? null : dearestOf([first, ...others]);
   if (price === null || cost === null) return { cost, leastTenths: null, below: [] };
-  const figures = costs.map(({ sourceId, costs: own }) => ({ sourceId, figures: figuresOf(price, own) }));
+  const figures = costs.map((one) => ({ sourceId: one.sourceId, figures: figuresOf(price, one) }));
   return {
     cost,
     leastTenths: leastMargin(figures.flatMap((one) => one.figures)),
     below: figures.flatMap(({ sourceId, figures: own }) => belowCost(own).map((figure) => ({ sourceId, figure }))),
   };
+}
+
+/** Whether a source serves the messages format, where 1-hour cache writes have a price of their own. */
+export function isOnMessages({ endpoints }: { readonly endpoints: readonly string[] }): boolean {
+  return endpoints.includes('/v1/messages');
+}
+
+/** A source without a profile, or that forwards everything, is charged as standard. */
+function chargedAt(source: SourceView, prices: Prices, profiles: readonly ProviderProfile[]): Charged {
+  const profile = source.unpriced === 'forward' ? undefined : profiles.find(({ id }) => id === source.profile);
+  return { prices, onMessages: isOnMessages(source), asks: profile === undefined ? [] : classesOf(profile) };
+}
+
+/** Classes besides the standard one that requests can ask a provider for. */
+export function classesOf({ pricing }: ProviderProfile): ExtraClass[] {
+  const asked = (pricing?.classes ?? []).flatMap(({ asks }) => Object.values(asks));
+  return EXTRA_CLASSES.filter((name) => asked.includes(name));
 }
 
 function isMeant(source: SourceView, provider: string | null): boolean {

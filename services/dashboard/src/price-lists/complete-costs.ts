@@ -1,16 +1,11 @@
-import { parseUsd } from '@gateway/metering';
-import { timesRatio } from './decimal.js';
-import { differences, plain, type ExtraClass, type Prices, type TieredPrices, type TokenPrices } from './prices.js';
-
-/** The dearer of the standard prices that are multiplied by the ratio of input prices. */
-const INPUT_KINDS = ['cachedInputPerMillion', 'cacheWritePerMillion', 'cacheWrite1hPerMillion'] as const;
-/** An hour's cache write in the messages format, as a multiple of input. */
-const HOUR_WRITE_FACTOR = '2';
+import { formatUsd, type ResolvedClass, type ResolvedPrices } from '@gateway/metering';
+import { MEDIA_KINDS, resolveCharged, TIER_KINDS } from './charged.js';
+import { differences, plain, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
 /**
- * Adds the prices that a list leaves out: in a class or tier the standard price of the same kind,
- * times the ratio of the two input prices; for cache writes that live an hour at a provider of the
- * messages format twice the input price.
+ * States the prices that a list leaves out, as they follow from the others in charges: in a class
+ * or tier each kind that the standard prices or those of its class have; 1-hour cache writes where
+ * the provider has cache writes and the messages format.
  * @returns the prices, and the names of those that were computed
  */
 export function completeCosts(
@@ -18,30 +13,31 @@ export function completeCosts(
   { isMessages }: { readonly isMessages: boolean },
 ): { readonly costs: Prices; readonly computed: readonly string[] } {
   const costs = plain(given);
-  const standard = withHourWrite(costs, isMessages);
-  const complete = <T extends TokenPrices>(part: T): T => scaledFrom(standard, part);
-  const completeClass = (part: TieredPrices): TieredPrices => {
-    const own = complete(part);
-    return { ...own, tiers: part.tiers?.map((tier) => scaledFrom(own, tier)) };
-  };
+  const resolved = resolveCharged({ prices: costs, onMessages: isMessages, asks: [] });
+  const isHourSold = isMessages && costs.cacheWritePerMillion != null;
+  const standard: Prices = withKinds(costs, resolved.standard, isHourSold ? ['cacheWrite1hPerMillion'] : []);
   const classes: Partial<Record<ExtraClass, TieredPrices>> = {};
-  for (const [name, part] of Object.entries(costs.classes ?? {}) as [ExtraClass, TieredPrices | undefined][])
-    if (part !== undefined) classes[name] = completeClass(part);
-  const completed = plain({ ...standard, tiers: costs.tiers?.map(complete), classes });
+  for (const [name, part] of Object.entries(costs.classes ?? {}) as [ExtraClass, TieredPrices | undefined][]) {
+    const prices = resolved[name];
+    if (part === undefined || prices === undefined) continue;
+    const kinds = [...TIER_KINDS, ...MEDIA_KINDS.map(([, kind]) => kind)].filter((kind) => standard[kind] != null);
+    const own = withKinds(part, prices, kinds);
+    classes[name] = { ...own, tiers: completeTiers(own, prices) };
+  }
+  const completed = plain({ ...standard, tiers: completeTiers(standard, resolved.standard), classes });
   return { costs: completed, computed: differences(costs, completed).map(({ name, after }) => `${name} ${after}`) };
 }
 
-function withHourWrite(costs: Prices, isMessages: boolean): Prices {
-  if (!isMessages || costs.cacheWritePerMillion == null || costs.cacheWrite1hPerMillion != null) return costs;
-  return { ...costs, cacheWrite1hPerMillion: timesRatio(costs.inputPerMillion, HOUR_WRITE_FACTOR, '1') };
+function completeTiers(part: TieredPrices, { tiers }: ResolvedClass): TieredPrices['tiers'] {
+  const kinds = TIER_KINDS.filter((kind) => part[kind] != null);
+  return part.tiers?.map((tier) => {
+    const prices = tiers.find(({ aboveInputTokens }) => aboveInputTokens === tier.aboveInputTokens);
+    return prices === undefined ? tier : withKinds(tier, prices, kinds);
+  });
 }
 
-function scaledFrom<T extends TokenPrices>(standard: TokenPrices, part: T): T {
-  if (parseUsd(standard.inputPerMillion) === 0n) return part;
-  const missing = INPUT_KINDS.filter((kind) => part[kind] == null && standard[kind] != null);
-  const scaled = missing.map((kind) => [
-    kind,
-    timesRatio(standard[kind] as string, part.inputPerMillion, standard.inputPerMillion),
-  ]);
-  return { ...part, ...Object.fromEntries(scaled) };
+/** The figures with those that they do not state. */
+function withKinds<T extends object>(part: T, prices: ResolvedPrices, kinds: readonly (keyof ResolvedPrices)[]): T {
+  const missing = kinds.filter((kind) => (part as Partial<Record<string, unknown>>)[kind] == null);
+  return { ...part, ...Object.fromEntries(missing.map((kind) => [kind, formatUsd(prices[kind])])) };
 }

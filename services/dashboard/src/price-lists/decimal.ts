@@ -1,4 +1,4 @@
-import { AMOUNT_NANO_USD_MAX, formatUsd, parseUsd } from '@gateway/metering';
+import { AMOUNT_NANO_USD_MAX, formatUsd } from '@gateway/metering';
 
 /** As JavaScript writes a number, or a list a text: `0.15`, `7.5e-8`. */
 const NUMBER = /^(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
@@ -19,11 +19,6 @@ export function usdOf(value: number | string, places = 0): string | null {
   const power = Number(exponent) + places - fraction.length + NANO_PLACES;
   const nanos = power >= 0 ? digits * 10n ** BigInt(power) : halfUp(digits, 10n ** BigInt(-power));
   return nanos > AMOUNT_NANO_USD_MAX ? null : formatUsd(nanos);
-}
-
-/** An amount of USD times a ratio of two others, rounded half up. @throws where `divisor` is 0 */
-export function timesRatio(usd: string, dividend: string, divisor: string): string {
-  return formatUsd(halfUp(parseUsd(usd) * parseUsd(dividend), parseUsd(divisor)));
 }
 
 function halfUp(amount: bigint, divisor: bigint): bigint {

@@ -27,7 +27,10 @@ test('the bundled list has fifty models and more, each once at its provider', ()
 });
 
 test('no cost of the bundled list is above itself with a markup', () => {
-  for (const { costs } of BUNDLED.models) expect(belowCost(figuresOf(markedUp(costs, 1n), costs))).toEqual([]);
+  for (const { costs } of BUNDLED.models) {
+    const cost = { prices: costs, onMessages: true, asks: [] };
+    expect(belowCost(figuresOf({ ...cost, prices: markedUp(cost, 1n) }, cost))).toEqual([]);
+  }
 });
 
 const listed = (provider: string, model: string) => {
@@ -135,17 +138,18 @@ test('a model that has ended is not offered', () => {
   expect([has('2026-11-30'), has('2026-12-01')]).toEqual([true, false]);
 });
 
-test('a new model is planned with the prices and costs that follow a promotion', () => {
-  const flash = listed('gemini', 'gemini-3.8-flash');
-  const plan = planProvider({
-    profile: { id: 'gemini', name: 'Gemini', format: 'openai', endpoints: { '/v1/chat/completions': '/x' } } as never,
+const planned = (models: readonly ReturnType<typeof listed>[]) =>
+  planProvider({
+    profile: {
+      id: 'gemini',
+      name: 'Gemini',
+      format: 'openai',
+      endpoints: { '/v1/chat/completions': '/x' },
+      pricing: null,
+    } as never,
     providerId: 'gemini',
     there: null,
-    models: [flash, listed('gemini', 'gemini-3.5-flash')].map((one) => ({
-      ...one,
-      computed: [],
-      sourceName: one.model,
-    })),
+    models: models.map((one) => ({ ...one, computed: [], sourceName: one.model })),
     modelsThere: new Map(),
     sourcesThere: new Map(),
     parameters: {},
@@ -154,6 +158,10 @@ test('a new model is planned with the prices and costs that follow a promotion',
     markup: 2_000n,
     enabled: true,
   });
+
+test('a new model is planned with the prices and costs that follow a promotion', () => {
+  const flash = listed('gemini', 'gemini-3.8-flash');
+  const plan = planned([flash, listed('gemini', 'gemini-3.5-flash')]);
   const effectiveFrom = '2027-01-01T00:00:00.000Z';
   expect(plan.later).toMatchObject([
     { kind: 'model', id: flash.id, spec: { kind: 'chat', prices: { inputPerMillion: '1.80', effectiveFrom } } },
@@ -165,6 +173,18 @@ test('a new model is planned with the prices and costs that follow a promotion',
       spec: expect.objectContaining({ prices: expect.objectContaining({ inputPerMillion: '0.90' }) }),
     }),
   );
+});
+
+test('the later price of a model covers all of its sources, in whatever order they are', () => {
+  const flash = listed('gemini', 'gemini-3.8-flash');
+  const other = { ...flash, model: 'other', costs: { inputPerMillion: '9', outputPerMillion: '1' } };
+  const { validUntil: _until, afterwards: _after, ...steady } = other;
+  const prices = { inputPerMillion: '10.80', outputPerMillion: '9.00', effectiveFrom: '2027-01-01T00:00:00.000Z' };
+  for (const models of [
+    [flash, steady],
+    [steady, flash],
+  ])
+    expect(planned(models).later).toMatchObject([{ kind: 'model', spec: { prices } }, { kind: 'source' }]);
 });
 
 test('profiles of one provider share its listed models', () => {

@@ -1,8 +1,26 @@
 import { expect, test } from '@jest/globals';
+import {
+  AMOUNT_NANO_USD_MAX,
+  EXTRA_CLASSES,
+  parseUsd,
+  type ResolvedClass,
+  type ResolvedFigures,
+  type ResolvedPrices,
+} from '@gateway/metering';
+import fc from 'fast-check';
+import { priceDocument } from '../../test/price-documents.js';
+import { resolveCharged, type Charged } from './charged.js';
+import { completeCosts } from './complete-costs.js';
 import { belowCost, figuresOf, leastMargin } from './margins.js';
 import { dearestOf, markedUp } from './markup.js';
 import type { Prices } from './prices.js';
 
+const charged = (prices: Prices, more: Partial<Charged> = {}): Charged => ({
+  prices,
+  onMessages: false,
+  asks: [],
+  ...more,
+});
 const COST: Prices = { inputPerMillion: '1', cachedInputPerMillion: '0.1', outputPerMillion: '4' };
 const PRICE: Prices = { inputPerMillion: '2', cachedInputPerMillion: '0.2', outputPerMillion: '5' };
 const TIER = { aboveInputTokens: 200_000, inputPerMillion: '3', cachedInputPerMillion: '0.3', outputPerMillion: '8' };
@@ -49,7 +67,7 @@ test.each<[string, Prices, Prices, string[], number | null]>([
   ],
   ['audio that is sold as text', PRICE, { ...COST, audioInputPerMillion: '2.1' }, ['audio input'], -50],
 ])('%s', (_name, price, cost, below, margin) => {
-  const figures = figuresOf(price, cost);
+  const figures = figuresOf(charged(price), charged(cost));
   expect(belowCost(figures).map(({ name }) => name)).toEqual(below);
   expect(leastMargin(figures)).toBe(margin);
 });
@@ -64,7 +82,7 @@ test('a markup raises every figure, and is rounded up', () => {
     audioInputPerMillion: '2',
   };
   const raised = { inputPerMillion: '1.20', cachedInputPerMillion: '0.12', outputPerMillion: '4.80' };
-  expect(markedUp(costs, 2_000n)).toEqual({
+  expect(markedUp(charged(costs), 2_000n)).toEqual({
     ...raised,
     tiers: [
       { aboveInputTokens: 200_000, inputPerMillion: '3.60', cachedInputPerMillion: '0.36', outputPerMillion: '9.60' },
@@ -79,7 +97,7 @@ test('a markup raises every figure, and is rounded up', () => {
 test('the dearest of several sources covers calls of every size at each of them', () => {
   const one: Prices = { ...COST, tiers: [TIER], classes: { flex: COST }, unitsPerThousand: { a: '1', b: '2' } };
   const two: Prices = { inputPerMillion: '0.5', outputPerMillion: '7', perCall: '0.1', unitsPerThousand: { b: '3' } };
-  const dearest = dearestOf([one, two]);
+  const dearest = dearestOf([charged(one), charged(two)]);
   expect(dearest).toMatchObject({
     inputPerMillion: '1.00',
     cachedInputPerMillion: '0.50',
@@ -90,7 +108,120 @@ test('the dearest of several sources covers calls of every size at each of them'
     ],
     unitsPerThousand: { a: '1.00', b: '3.00' },
   });
-  expect([...figuresOf(dearest, one), ...figuresOf(dearest, two)].filter(({ price, cost }) => price < cost)).toEqual(
-    [],
+  const figures = [one, two].flatMap((cost) => figuresOf(charged(dearest), charged(cost)));
+  expect(belowCost(figures)).toEqual([]);
+});
+
+test('figuresOf() reports audio of a class and of its tiers below cost', () => {
+  const flex = { ...COST, audioInputPerMillion: '3', tiers: [{ ...TIER, inputPerMillion: '2' }] };
+  const figures = figuresOf(
+    charged({ ...PRICE, classes: { flex: { ...PRICE, tiers: [TIER] } } }),
+    charged({ ...COST, classes: { flex } }),
+  );
+  expect(belowCost(figures)).toEqual([
+    { name: 'flex audio input', price: parseUsd('2'), cost: parseUsd('3') },
+    { name: 'flex audio input above 200000', price: parseUsd('3'), cost: parseUsd('6') },
+  ]);
+});
+
+test.each<[string, Partial<Charged>, string[]]>([
+  ['a source that can be asked for it', { asks: ['flex'] }, ['flex input', 'flex cached input', 'flex output']],
+  ['a source that cannot be asked for it', {}, []],
+])('figuresOf() compares a class without costs at %s', (_name, more, below) => {
+  const figures = figuresOf(
+    charged({ ...PRICE, classes: { flex: { inputPerMillion: '0.5', outputPerMillion: '2' } } }),
+    charged(COST, more),
+  );
+  expect(belowCost(figures).map(({ name }) => name)).toEqual(below);
+});
+
+test('figuresOf() compares 1-hour writes at twice the input on the messages format', () => {
+  const [price, cost] = [{ ...PRICE, cacheWrite1hPerMillion: '1.9' }, COST];
+  const below = (onMessages: boolean) =>
+    belowCost(figuresOf(charged(price, { onMessages }), charged(cost, { onMessages }))).map(({ name }) => name);
+  expect([below(true), below(false)]).toEqual([['cache write for an hour'], []]);
+});
+
+type Kind = keyof ResolvedPrices;
+const CLASSES = ['standard', ...EXTRA_CLASSES] as const;
+
+/** Calls `visit` for every class that the price sells and the source meets, and every size and kind. */
+function eachCharge(
+  [price, cost, asks]: [ResolvedFigures, ResolvedFigures, readonly string[]],
+  visit: (price: bigint, cost: bigint, place: string) => void,
+): void {
+  for (const name of CLASSES) {
+    const [sold, bought] = [price[name], cost[name] ?? (asks.includes(name) ? cost.standard : undefined)];
+    if (sold === undefined || bought === undefined) continue;
+    const sizes = [...sold.tiers, ...bought.tiers].map(({ aboveInputTokens }) => aboveInputTokens);
+    for (const tokens of [0, ...sizes, ...sizes.map((size) => size + 1)]) {
+      const at = (prices: ResolvedClass): ResolvedPrices =>
+        prices.tiers.findLast(({ aboveInputTokens }) => tokens > aboveInputTokens) ?? prices;
+      const [one, other] = [at(sold), at(bought)];
+      for (const kind of Object.keys(sold) as (Kind | 'tiers')[])
+        if (kind !== 'tiers') visit(one[kind], other[kind], `${name} ${kind} of ${tokens}`);
+    }
+  }
+}
+
+const source = fc.record({
+  prices: priceDocument,
+  onMessages: fc.boolean(),
+  asks: fc.subarray([...EXTRA_CLASSES]),
+});
+
+test('a proposed price covers every cost that a request can meet, with the markup', () => {
+  fc.assert(
+    fc.property(source, fc.array(source, { maxLength: 2 }), fc.bigInt(0n, 999_999n), (first, others, markup) => {
+      const sources = [first, ...others];
+      const onMessages = sources.some((one) => one.onMessages);
+      const prices = markedUp({ prices: dearestOf([first, ...others]), onMessages }, markup);
+      const price = charged(prices, { onMessages });
+      for (const cost of sources) {
+        const short: string[] = [];
+        eachCharge([resolveCharged(price), resolveCharged(cost), cost.asks], (sold, bought, place) => {
+          if (sold < AMOUNT_NANO_USD_MAX && sold * 10_000n < bought * (10_000n + markup))
+            short.push(`${place}: ${sold} < ${bought}`);
+        });
+        expect(short).toEqual([]);
+        expect(belowCost(figuresOf(price, cost))).toEqual([]);
+        // No class, unit or price per call of a source is left out.
+        for (const name of Object.keys(cost.prices.classes ?? {})) expect(prices.classes).toHaveProperty(name);
+        for (const unit of Object.keys(cost.prices.unitsPerThousand ?? {})) {
+          const [sold = '0', bought = '0'] = [prices, cost.prices].map((one) => one.unitsPerThousand?.[unit]);
+          expect(parseUsd(sold) * 10_000n).toBeGreaterThanOrEqual(parseUsd(bought) * (10_000n + markup));
+        }
+      }
+    }),
+  );
+});
+
+test('figures below cost are reported exactly when a resolved price is under its cost', () => {
+  fc.assert(
+    fc.property(priceDocument, source, fc.boolean(), (prices, cost, isOnMessages) => {
+      const price = charged(prices, { onMessages: cost.onMessages || isOnMessages });
+      let isBelow = parseUsd(prices.perCall ?? '0') < parseUsd(cost.prices.perCall ?? '0');
+      for (const [unit, text] of Object.entries(prices.unitsPerThousand ?? {}))
+        isBelow ||= parseUsd(text) < parseUsd(cost.prices.unitsPerThousand?.[unit] ?? '0');
+      eachCharge(
+        [resolveCharged(price), resolveCharged(cost), cost.asks],
+        (sold, bought) => (isBelow ||= sold < bought),
+      );
+      expect(belowCost(figuresOf(price, cost)).length > 0).toBe(isBelow);
+    }),
+  );
+});
+
+test('completeCosts() states token prices as they follow in charges', () => {
+  fc.assert(
+    fc.property(priceDocument, fc.boolean(), (prices, isMessages) => {
+      const { costs } = completeCosts(prices, { isMessages });
+      const [before, after] = [prices, costs].map((each) => resolveCharged(charged(each, { onMessages: isMessages })));
+      if (before === undefined || after === undefined) throw new Error();
+      eachCharge([after, before, []], (stated, derived, place) => {
+        // Audio and images of a tier follow from those of its class, which are rounded when stated.
+        if (!/(audio|image)\w+ of [1-9]/.test(place)) expect([place, stated]).toEqual([place, derived]);
+      });
+    }),
   );
 });

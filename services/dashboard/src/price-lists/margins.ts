@@ -1,85 +1,60 @@
-import { parseUsd } from '@gateway/metering';
-import type { Prices, TieredPrices, TokenPrices } from './prices.js';
+import { EXTRA_CLASSES, parseUsd, type ResolvedClass, type ResolvedPrices } from '@gateway/metering';
+import { costOfClass, resolveCharged, TOKEN_KINDS, type Charged } from './charged.js';
+import type { Prices } from './prices.js';
 
-/** One thing that is sold, in nano-USD: its price beside what it costs. */
+/** One thing that is sold, in nano-USD: its price and its cost. */
 export interface Figure {
   readonly name: string;
   readonly price: bigint;
   readonly cost: bigint;
 }
 
-const KINDS = [
-  ['input', 'inputPerMillion'],
-  ['cached input', 'cachedInputPerMillion'],
-  ['cache write', 'cacheWritePerMillion'],
-  ['cache write for an hour', 'cacheWrite1hPerMillion'],
-  ['output', 'outputPerMillion'],
-] as const;
-const OTHER_KINDS = [
-  ['audio input', 'audioInputPerMillion', 'inputPerMillion'],
-  ['image input', 'imageInputPerMillion', 'inputPerMillion'],
-  ['audio output', 'audioOutputPerMillion', 'outputPerMillion'],
-  ['image output', 'imageOutputPerMillion', 'outputPerMillion'],
-] as const;
-
 /**
- * Price beside cost of everything that both have, below and above each size at which one of them
- * changes. What has no figure of its own counts as input, or as text. A class or a tool that has no
- * price is not sold, and one whose cost is not known cannot be judged.
+ * Price and cost of everything that a request can be charged for at a source: each class that is
+ * sold and that the source has costs for or can be asked for, below and above each size at which
+ * one of them changes, each kind of token that differs from text, each unit. Missing figures follow
+ * from the others as in charges. A class or a unit without a price is not sold; a unit without a
+ * cost cannot be judged.
  */
-export function figuresOf(price: Prices, cost: Prices): Figure[] {
-  const found = [...tokenFigures(price, cost, ''), ...otherKinds(price, cost)];
-  for (const name of ['priority', 'flex', 'fast'] as const) {
-    const [ofPrice, ofCost] = [price.classes?.[name], cost.classes?.[name]];
-    if (ofPrice !== undefined && ofCost !== undefined) found.push(...tokenFigures(ofPrice, ofCost, `${name} `));
+export function figuresOf(price: Charged, cost: Charged): Figure[] {
+  const [sold, bought] = [resolveCharged(price), resolveCharged(cost)];
+  const found = tokenFigures(sold.standard, bought.standard, '');
+  for (const name of EXTRA_CLASSES) {
+    const ofPrice = sold[name];
+    const isMet = bought[name] !== undefined || cost.asks.includes(name);
+    if (ofPrice !== undefined && isMet) found.push(...tokenFigures(ofPrice, costOfClass(bought, name), `${name} `));
   }
-  for (const [unit, text] of Object.entries(cost.unitsPerThousand ?? {})) {
-    const sold = price.unitsPerThousand?.[unit];
-    if (sold !== undefined) found.push(figure(`1,000 ${unit}`, sold, text));
+  for (const [unit, text] of Object.entries(cost.prices.unitsPerThousand ?? {})) {
+    const own = price.prices.unitsPerThousand?.[unit];
+    if (own !== undefined) found.push({ name: `1,000 ${unit}`, price: parseUsd(own), cost: parseUsd(text) });
   }
-  if (cost.perCall !== undefined) found.push(figure('per call', price.perCall ?? '0', cost.perCall));
+  found.push({
+    name: 'per call',
+    price: parseUsd(price.prices.perCall ?? '0'),
+    cost: parseUsd(cost.prices.perCall ?? '0'),
+  });
   return found.filter((one) => one.price !== 0n || one.cost !== 0n);
 }
 
-function tokenFigures(price: TieredPrices, cost: TieredPrices, before: string): Figure[] {
+function tokenFigures(price: ResolvedClass, cost: ResolvedClass, before: string): Figure[] {
   return sizesOf([price, cost]).flatMap((size) => {
     const [sold, bought] = [pricesAbove(price, size), pricesAbove(cost, size)];
     const after = size === 0 ? '' : ` above ${size}`;
-    return KINDS.filter(([, field]) => sold[field] != null || bought[field] != null).map(([name, field]) =>
-      figure(`${before}${name}${after}`, amountOf(sold, field), amountOf(bought, field)),
-    );
+    return TOKEN_KINDS.filter(
+      ([, field, text]) => field === text || sold[field] !== sold[text] || bought[field] !== bought[text],
+    ).map(([name, field]) => ({ name: `${before}${name}${after}`, price: sold[field], cost: bought[field] }));
   });
-}
-
-function otherKinds(price: Prices, cost: Prices): Figure[] {
-  return sizesOf([price, cost]).flatMap((size) => {
-    const [sold, bought] = [pricesAbove(price, size), pricesAbove(cost, size)];
-    const after = size === 0 ? '' : ` above ${size}`;
-    return OTHER_KINDS.filter(([, field]) => price[field] != null || cost[field] != null).map(([name, field, text]) =>
-      figure(`${name}${after}`, price[field] ?? sold[text], cost[field] ?? bought[text]),
-    );
-  });
-}
-
-function figure(name: string, price: string, cost: string): Figure {
-  return { name, price: parseUsd(price), cost: parseUsd(cost) };
 }
 
 /** Zero, and each size of input above which one of them has other prices. */
-export function sizesOf(all: readonly TieredPrices[]): number[] {
-  const sizes = all.flatMap(({ tiers }) => (tiers ?? []).map(({ aboveInputTokens }) => aboveInputTokens));
+export function sizesOf(all: readonly ResolvedClass[]): number[] {
+  const sizes = all.flatMap(({ tiers }) => tiers.map(({ aboveInputTokens }) => aboveInputTokens));
   return [...new Set([0, ...sizes])].sort((a, b) => a - b);
 }
 
 /** The token prices of a call that has just more input than that. */
-export function pricesAbove(given: TieredPrices, size: number): TokenPrices {
-  const reached = (given.tiers ?? []).filter(({ aboveInputTokens }) => aboveInputTokens <= size);
-  return reached.sort((a, b) => b.aboveInputTokens - a.aboveInputTokens)[0] ?? given;
-}
-
-/** A figure, or that of input where it has none of its own. */
-export function amountOf(given: TokenPrices, field: (typeof KINDS)[number][1]): string {
-  return given[field] ?? given.inputPerMillion;
+export function pricesAbove(prices: ResolvedClass, size: number): ResolvedPrices {
+  return prices.tiers.findLast(({ aboveInputTokens }) => aboveInputTokens <= size) ?? prices;
 }
 
 /** What would be sold for less than it costs. */

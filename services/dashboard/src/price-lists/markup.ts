@@ -1,75 +1,171 @@
-import { formatUsd, parseUsd } from '@gateway/metering';
-import { amountOf, pricesAbove, sizesOf } from './margins.js';
-import { plain, type ExtraClass, type Prices, type TieredPrices, type TokenPrices } from './prices.js';
+import {
+  AMOUNT_NANO_USD_MAX,
+  EXTRA_CLASSES,
+  formatUsd,
+  parseUsd,
+  type ExtraClass,
+  type ResolvedClass,
+} from '@gateway/metering';
+import { costOfClass, MEDIA_KINDS, resolveCharged, TIER_KINDS, type Charged } from './charged.js';
+import { pricesAbove, sizesOf } from './margins.js';
+import { plain, type Prices, type TieredPrices } from './prices.js';
 
 const WHOLE = 10_000n;
 /** A price by use has at most six places for 1,000 uses, in nano-USD. */
 const UNIT_STEP = 1_000n;
+/** Tiers that a document may have. */
+const STANDARD_TIERS_MAX = 8;
+const CLASS_TIERS_MAX = 2;
 
-/** Costs with so many hundredths of a percent added, rounded up. */
-export function markedUp(costs: Prices, hundredths: bigint): Prices {
-  const raise = (text: string, step = 1n): string => {
-    const exact = parseUsd(text) * (WHOLE + hundredths);
-    return formatUsd(roundedUp(exact, WHOLE * step) * step);
-  };
-  const { unitsPerThousand = {}, ...others } = plain(costs);
-  const units = Object.entries(unitsPerThousand).map(([unit, text]) => [unit, raise(text, UNIT_STEP)]);
-  return plain({ ...(raised(others, raise) as Prices), unitsPerThousand: Object.fromEntries(units) });
+type TierKind = (typeof TIER_KINDS)[number];
+type MediaKind = (typeof MEDIA_KINDS)[number][1];
+/** Prices that a document has to cover, above a size of input. */
+type Amounts = { readonly [Kind in TierKind | MediaKind]: bigint };
+interface SizedAmounts extends Amounts {
+  readonly aboveInputTokens: number;
 }
+
+/**
+ * Costs with so many hundredths of a percent added, rounded up, at most the largest amount. Every resolved price is at least
+ * the resolved cost with the markup: a price that would follow from the others and be lower is
+ * stated.
+ */
+export function markedUp(costs: Pick<Charged, 'prices' | 'onMessages'>, hundredths: bigint): Prices {
+  const raise = (amount: bigint): bigint => {
+    const raised = roundedUp(amount * (WHOLE + hundredths), WHOLE);
+    return raised > AMOUNT_NANO_USD_MAX ? AMOUNT_NANO_USD_MAX : raised;
+  };
+  const { unitsPerThousand = {}, ...others } = plain(costs.prices);
+  const units = Object.entries(unitsPerThousand).map(([unit, text]) => [
+    unit,
+    formatUsd(roundedUp(parseUsd(text) * (WHOLE + hundredths), WHOLE * UNIT_STEP) * UNIT_STEP),
+  ]);
+  const raised = plain({
+    ...(raisedTexts(others, raise) as Prices),
+    unitsPerThousand: Object.fromEntries(units) as Record<string, string>,
+  });
+  const needed = resolveCharged({ ...costs, asks: [] });
+  const priced = resolveCharged({ ...costs, prices: raised, asks: [] });
+  const isCovered = (['standard', ...EXTRA_CLASSES] as const).every((name) => {
+    const [need, price] = [needed[name], priced[name]];
+    return need === undefined || price === undefined || covers(price, need, raise);
+  });
+  if (isCovered) return raised;
+  return plain({ ...raised, ...stated([{ ...costs, asks: [] }], raise) });
+}
+
+function covers(price: ResolvedClass, need: ResolvedClass, raise: (amount: bigint) => bigint): boolean {
+  return sizesOf([price, need]).every((size) => {
+    const [sold, cost] = [pricesAbove(price, size), pricesAbove(need, size)];
+    return ALL_KINDS.every((kind) => sold[kind] >= raise(cost[kind]));
+  });
+}
+
+const ALL_KINDS = [...TIER_KINDS, ...MEDIA_KINDS.map(([, kind]) => kind)] as const;
 
 function roundedUp(amount: bigint, divisor: bigint): bigint {
   return (amount + divisor - 1n) / divisor;
 }
 
-function raised(value: unknown, raise: (text: string) => string): unknown {
-  if (typeof value === 'string') return raise(value);
-  if (Array.isArray(value)) return value.map((item) => raised(item, raise));
+function raisedTexts(value: unknown, raise: (amount: bigint) => bigint): unknown {
+  if (typeof value === 'string') return formatUsd(raise(parseUsd(value)));
+  if (Array.isArray(value)) return value.map((item) => raisedTexts(item, raise));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, raised(inner, raise)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, raisedTexts(inner, raise)]));
 }
 
-/** The dearest figures of several sources, of calls of every size: what a price must cover. */
-export function dearestOf(all: readonly [Prices, ...Prices[]]): Prices {
+/** The highest figures of several sources, for requests of every size: what a price must cover. */
+export function dearestOf(all: readonly [Charged, ...Charged[]]): Prices {
   const [first] = all;
-  if (all.length === 1) return plain(first);
-  const classes: Partial<Record<ExtraClass, TieredPrices>> = {};
-  for (const name of ['priority', 'flex', 'fast'] as const) {
-    const having = all.flatMap(({ classes: own }) => own?.[name] ?? []);
-    if (having.length > 0) classes[name] = dearestTokens(having);
-  }
-  const units = all.flatMap(({ unitsPerThousand }) => Object.entries(unitsPerThousand ?? {}));
-  const most = (texts: readonly (string | null | undefined)[]): string | undefined =>
-    texts.reduce<string | undefined>(
-      (a, b) => (b == null || (a !== undefined && parseUsd(a) >= parseUsd(b)) ? a : b),
-      undefined,
-    );
+  if (all.length === 1) return plain(first.prices);
+  const units = all.flatMap(({ prices }) => Object.entries(prices.unitsPerThousand ?? {}));
+  const most = (texts: readonly (string | undefined)[]): string | undefined =>
+    texts.reduce((a, b) => (b === undefined || (a !== undefined && parseUsd(a) >= parseUsd(b)) ? a : b), undefined);
   return plain({
-    ...dearestTokens(all),
-    perCall: most(all.map(({ perCall }) => perCall)),
-    classes,
+    ...stated(all, (amount) => amount),
+    perCall: most(all.map(({ prices }) => prices.perCall)),
     unitsPerThousand: Object.fromEntries(
       units.map(([unit]) => [unit, most(units.flatMap(([name, text]) => (name === unit ? [text] : []))) ?? '0']),
     ),
-    audioInputPerMillion: most(all.map((one) => one.audioInputPerMillion)),
-    audioOutputPerMillion: most(all.map((one) => one.audioOutputPerMillion)),
-    imageInputPerMillion: most(all.map((one) => one.imageInputPerMillion)),
-    imageOutputPerMillion: most(all.map((one) => one.imageOutputPerMillion)),
   });
 }
 
-function dearestTokens(all: readonly TieredPrices[]): TieredPrices {
-  const at = (size: number): TokenPrices => {
-    const reached = all.map((one) => pricesAbove(one, size));
-    const most = (field: Parameters<typeof amountOf>[1]): string =>
-      reached.map((one) => amountOf(one, field)).reduce((a, b) => (parseUsd(b) > parseUsd(a) ? b : a));
-    return {
-      inputPerMillion: most('inputPerMillion'),
-      cachedInputPerMillion: most('cachedInputPerMillion'),
-      cacheWritePerMillion: most('cacheWritePerMillion'),
-      cacheWrite1hPerMillion: most('cacheWrite1hPerMillion'),
-      outputPerMillion: most('outputPerMillion'),
-    };
+/** Token prices that cover each of the costs after `raise`: all are stated, none follows from others. */
+function stated(all: readonly Charged[], raise: (amount: bigint) => bigint): Prices {
+  const resolved = all.map((one) => ({ costs: resolveCharged(one), asks: one.asks }));
+  const media = MEDIA_KINDS.filter(([, kind]) =>
+    all.some(({ prices }) => [prices, ...Object.values(prices.classes ?? {})].some((part) => part?.[kind] != null)),
+  );
+  const classes: Partial<Record<ExtraClass, TieredPrices>> = {};
+  for (const name of EXTRA_CLASSES) {
+    if (resolved.every(({ costs }) => costs[name] === undefined)) continue;
+    const met = resolved.filter(({ costs, asks }) => costs[name] !== undefined || asks.includes(name));
+    const ofClass = met.map(({ costs }) => costOfClass(costs, name));
+    classes[name] = statedClass(amountsOf(ofClass, raise, CLASS_TIERS_MAX), media);
+  }
+  const standard = amountsOf(
+    resolved.map(({ costs }) => costs.standard),
+    raise,
+    STANDARD_TIERS_MAX,
+  );
+  return { ...statedClass(standard, media), classes };
+}
+
+/** The highest amounts above each size; sizes beyond the bound share a tier from the first of them. */
+function amountsOf(
+  all: readonly ResolvedClass[],
+  raise: (amount: bigint) => bigint,
+  tiersMax: number,
+): readonly [SizedAmounts, ...SizedAmounts[]] {
+  const sizes = sizesOf(all);
+  const at = (few: readonly number[]): SizedAmounts => {
+    const reached = few.flatMap((size) => all.map((one) => pricesAbove(one, size)));
+    const highest = ALL_KINDS.map((kind) => {
+      const most = reached.map((prices) => prices[kind]).reduce((a, b) => (b > a ? b : a));
+      return [kind, raise(most)];
+    });
+    return { ...(Object.fromEntries(highest) as Amounts), aboveInputTokens: few[0] ?? 0 };
   };
-  const sizes = sizesOf(all).filter((size) => size > 0);
-  return { ...at(0), tiers: sizes.map((aboveInputTokens) => ({ aboveInputTokens, ...at(aboveInputTokens) })) };
+  const tiers = sizes.slice(1);
+  const last = tiers.slice(tiersMax - 1);
+  return [at([0]), ...tiers.slice(0, tiersMax - 1).map((size) => at([size])), ...(last.length === 0 ? [] : [at(last)])];
+}
+
+/** A tier states no price of audio and images: that of the class covers what follows from it there. */
+function statedClass(
+  [base, ...given]: readonly [SizedAmounts, ...SizedAmounts[]],
+  media: readonly (typeof MEDIA_KINDS)[number][],
+): TieredPrices {
+  const tiers: SizedAmounts[] = [];
+  const own = new Map<MediaKind, bigint>(media.map(([, kind]) => [kind, base[kind]]));
+  for (const tier of given) {
+    let amounts = tier;
+    for (const [, kind, text] of media) {
+      const least = leastBase(tier[kind], amounts[text], base[text]);
+      // The text price of such a tier is raised to that of the class, so that the ratio is 1.
+      if (least === null) amounts = { ...amounts, [text]: base[text] };
+      const needed = least ?? tier[kind];
+      if (needed > (own.get(kind) ?? 0n)) own.set(kind, needed);
+    }
+    tiers.push(amounts);
+  }
+  const texts = (amounts: Amounts) =>
+    Object.fromEntries(TIER_KINDS.map((kind) => [kind, formatUsd(amounts[kind])])) as Record<TierKind, string>;
+  return {
+    ...texts(base),
+    ...Object.fromEntries([...own].map(([kind, amount]) => [kind, formatUsd(amount)])),
+    tiers: tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...texts(tier) })),
+  };
+}
+
+/**
+ * The least price of audio or images in a class from which at least `need` follows in a tier (half
+ * up: `resolvePrices`); null: none does, or none within the largest amount.
+ */
+function leastBase(need: bigint, tierText: bigint, baseText: bigint): bigint | null {
+  if (baseText === 0n) return tierText >= need ? 0n : need;
+  if (need === 0n) return 0n;
+  if (tierText === 0n) return null;
+  const least = roundedUp(2n * need * baseText - baseText, 2n * tierText);
+  return least > AMOUNT_NANO_USD_MAX ? null : least;
 }

@@ -35,7 +35,10 @@ test('an import replaces token prices, and keeps what the list says nothing of',
     cacheWrite1hPerMillion: '2',
     tiers: [{ aboveInputTokens: 100_000, ...BASE }],
     perCall: '0.01',
-    classes: { flex: BASE, priority: BASE },
+    classes: {
+      flex: BASE,
+      priority: { ...BASE, cachedInputPerMillion: '0.1', cacheWrite1hPerMillion: '4', audioInputPerMillion: '9' },
+    },
     unitsPerThousand: { web_search: '10' },
   };
   const dearer = { inputPerMillion: '3', outputPerMillion: '6' };
@@ -44,7 +47,7 @@ test('an import replaces token prices, and keeps what the list says nothing of',
       ...dearer,
       cacheWrite1hPerMillion: '2',
       perCall: '0.01',
-      classes: { flex: BASE, priority: dearer },
+      classes: { flex: BASE, priority: { ...dearer, cacheWrite1hPerMillion: '4', audioInputPerMillion: '9' } },
       unitsPerThousand: { web_search: '10' },
     }),
   );

@@ -1,5 +1,5 @@
 import { pricesSpec } from '@gateway/contracts/operator';
-import { formatUsd, parseUsd } from '@gateway/metering';
+import { EXTRA_CLASSES, formatUsd, parseUsd } from '@gateway/metering';
 import type { z } from 'zod';
 
 /** Everything that a list or the catalog says of the prices or costs of a model, as USD. */
@@ -7,9 +7,9 @@ export const prices = pricesSpec.omit({ effectiveFrom: true });
 export type Prices = z.infer<typeof prices>;
 type Tier = NonNullable<Prices['tiers']>[number];
 export type TokenPrices = Omit<Tier, 'aboveInputTokens'>;
-/** Token prices with their long-context tiers: of the standard class, or of another one. */
-export type TieredPrices = TokenPrices & { tiers?: Tier[] | undefined };
 export type ExtraClass = keyof NonNullable<Prices['classes']>;
+/** Token prices with their long-context tiers: of the standard class, or of another one. */
+export type TieredPrices = NonNullable<NonNullable<Prices['classes']>[ExtraClass]>;
 
 /** In one form: without what says nothing, and each amount as short as it can be. */
 export function plain(given: Prices): Prices {
@@ -35,21 +35,30 @@ function shortened(value: unknown, name: string): unknown {
 }
 
 /**
- * The costs of a source after an import. Token prices of the standard class are the list's; what
- * the list says nothing of stays as it was: cache writes that live an hour, prices by call and by
- * use, other classes, other kinds of tokens.
+ * The costs of a source after an import. Token prices of the standard class, and of each class that
+ * the list has, are the list's. What the list has no figures for stays: cache writes that live an
+ * hour, prices by call and by use, other classes, audio and images.
  */
 export function mergeCosts(now: Prices | null, listed: Prices): Prices {
   if (now === null) return plain(listed);
-  const { classes, unitsPerThousand, tiers: _tiers, ...before } = plain(now);
-  const { cachedInputPerMillion: _cached, cacheWritePerMillion: _write, ...kept } = before;
-  const next = plain(listed);
+  const [before, next] = [plain(now), plain(listed)];
+  const classes = { ...before.classes };
+  for (const name of EXTRA_CLASSES) {
+    const ofClass = next.classes?.[name];
+    if (ofClass !== undefined) classes[name] = { ...kept(before.classes?.[name] ?? {}), ...ofClass };
+  }
   return plain({
-    ...kept,
+    ...kept(before),
     ...next,
-    classes: { ...classes, ...next.classes },
-    unitsPerThousand: { ...unitsPerThousand, ...next.unitsPerThousand },
+    classes,
+    unitsPerThousand: { ...before.unitsPerThousand, ...next.unitsPerThousand },
   });
+}
+
+/** Without the figures that a list replaces as a whole. */
+function kept<T extends Partial<TieredPrices>>(part: T) {
+  const { tiers: _tiers, cachedInputPerMillion: _cached, cacheWritePerMillion: _write, ...others } = part;
+  return others;
 }
 
 const WORDS: Readonly<Record<string, string>> = {

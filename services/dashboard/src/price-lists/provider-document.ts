@@ -8,7 +8,8 @@ import {
   type SourceView,
 } from '@gateway/contracts/operator';
 import { laterCosts, type ListedModel } from './bundled-list.js';
-import { marginOf, type ModelMargin } from './compare.js';
+import type { Charged } from './charged.js';
+import { classesOf, isOnMessages, marginOf, type ModelMargin } from './compare.js';
 import { dearestOf, markedUp } from './markup.js';
 import { plain, type Prices } from './prices.js';
 
@@ -67,13 +68,16 @@ export function sourceIdOf(providerId: string, { sourceName }: Pick<AddedModel, 
 
 /** Returns the document that adds a provider with its models. */
 export function planProvider(request: ProviderRequest): ProviderPlan {
-  const { modelsThere, sourcesThere, markup, providerId } = request;
+  const { modelsThere, sourcesThere } = request;
   const planned = request.models.map((listed): PlannedModel => {
-    const sourceId = sourceIdOf(providerId, listed);
+    const sourceId = sourceIdOf(request.providerId, listed);
     const there = modelsThere.get(listed.id);
-    const own = there === undefined ? markedUp(costsOfAll(request.models, listed), markup) : there.prices;
+    const own = there === undefined ? pricesOf(request, listed, ({ costs }) => costs) : there.prices;
     const price = own === null ? null : plain(own);
-    const margin = marginOf(price, [{ sourceId, costs: listed.costs }]);
+    const onMessages = isModelOnMessages(request, listed);
+    const margin = marginOf(price === null ? null : { prices: price, onMessages, asks: [] }, [
+      { sourceId, ...chargedAt(request, listed, listed.costs) },
+    ]);
     const sourceThere = sourcesThere.get(sourceId) ?? null;
     return { listed, sourceId, prices: price, isModelThere: there !== undefined, sourceThere, margin };
   });
@@ -81,18 +85,37 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
     planned.findIndex((one) => one.listed.id === listed.id) === at;
   const models = planned.filter((one, at) => !one.isModelThere && isFirst(one, at)).map(modelObject);
   const sources = planned.filter(({ sourceThere }) => sourceThere === null).map((one) => sourceObject(request, one));
-  const later = planned.flatMap((one, at) => laterObjects(request, one, isFirst(one, at)));
-  return { objects: [...providerObject(request), ...models, ...sources], later, models: planned };
+  return {
+    objects: [...providerObject(request), ...models, ...sources],
+    later: laterObjects(request, planned),
+    models: planned,
+  };
 }
 
 /** New models and sources whose costs change on a day that is known. */
-function laterObjects(request: ProviderRequest, planned: PlannedModel, isFirst: boolean): object[] {
-  const later = laterCosts(planned.listed);
-  if (later === null) return [];
-  const { costs, effectiveFrom } = later;
-  const at = { ...planned, listed: { ...planned.listed, costs }, prices: markedUp(costs, request.markup) };
-  const model = planned.isModelThere || !isFirst ? [] : [dated(modelObject(at), 'prices', effectiveFrom)];
-  return planned.sourceThere !== null ? model : [...model, dated(sourceObject(request, at), 'costs', effectiveFrom)];
+function laterObjects(request: ProviderRequest, models: readonly PlannedModel[]): object[] {
+  const changes = models.flatMap((planned) => {
+    const later = laterCosts(planned.listed);
+    return later === null ? [] : [{ planned, ...later }];
+  });
+  return changes.flatMap(({ planned, costs, effectiveFrom }, at) => {
+    const { listed } = planned;
+    const isPriced = changes
+      .slice(0, at)
+      .some((one) => one.planned.listed.id === listed.id && one.effectiveFrom === effectiveFrom);
+    const prices = pricesOf(request, listed, (one) => costsFrom(one, effectiveFrom));
+    const then = { ...planned, listed: { ...listed, costs }, prices };
+    return [
+      ...(planned.isModelThere || isPriced ? [] : [dated(modelObject(then), 'prices', effectiveFrom)]),
+      ...(planned.sourceThere === null ? [dated(sourceObject(request, then), 'costs', effectiveFrom)] : []),
+    ];
+  });
+}
+
+/** The costs in force from a time on. */
+function costsFrom(listed: AddedModel, effectiveFrom: string): Prices {
+  const later = laterCosts(listed);
+  return later !== null && later.effectiveFrom <= effectiveFrom ? later.costs : listed.costs;
 }
 
 function dated(object: CatalogDocument, figures: 'prices' | 'costs', effectiveFrom: string): object {
@@ -105,9 +128,23 @@ interface CatalogDocument {
   readonly spec: { readonly prices?: object; readonly costs?: object };
 }
 
-/** A model with several sources is sold for what covers the most expensive one. */
-function costsOfAll(models: readonly AddedModel[], { id, costs }: AddedModel): Prices {
-  return dearestOf([costs, ...models.filter((one) => one.id === id).map((one) => one.costs)]);
+/** A new model with several sources is sold for what covers the most expensive one. */
+function pricesOf(request: ProviderRequest, listed: AddedModel, costsOf: (one: AddedModel) => Prices): Prices {
+  const all = request.models.filter(({ id }) => id === listed.id).map((one) => chargedAt(request, one, costsOf(one)));
+  const [first = chargedAt(request, listed, costsOf(listed)), ...others] = all;
+  return markedUp(
+    { prices: dearestOf([first, ...others]), onMessages: isModelOnMessages(request, listed) },
+    request.markup,
+  );
+}
+
+function chargedAt({ profile }: ProviderRequest, listed: AddedModel, prices: Prices): Charged {
+  return { prices, onMessages: isOnMessages(listed), asks: classesOf(profile) };
+}
+
+function isModelOnMessages({ models, sourcesThere }: ProviderRequest, { id }: AddedModel): boolean {
+  const there = [...sourcesThere.values()].filter(({ modelId }) => modelId === id);
+  return [...models.filter((one) => one.id === id), ...there].some(isOnMessages);
 }
 
 /** Returns the sources as they are, or as they are to be made, but enabled. */

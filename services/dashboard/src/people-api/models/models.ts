@@ -1,5 +1,6 @@
 import { catalogListModels, catalogSourceHealth } from '@gateway/contracts/messages';
 import {
+  figuresFromSpec,
   isRefusal,
   PAGE_LIMIT_MAX,
   type ManagementRefusal,
@@ -7,14 +8,7 @@ import {
   type PricesSpec,
   type SourceHealthView,
 } from '@gateway/contracts/operator';
-import {
-  convertFigures,
-  formatUsd,
-  parseUsd,
-  resolvePrices,
-  withHourWrites,
-  type ResolvedPrices,
-} from '@gateway/metering';
+import { formatUsd, resolvePrices, withHourWrites, type ResolvedPrices } from '@gateway/metering';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
 import type { Services } from '../../operator-api/route.js';
 import type { Handled } from '../../http/route.js';
@@ -130,8 +124,7 @@ function isInPlan({ terms }: DecidingState, model: string): boolean {
 
 /** With the prices that are missing, as calls are charged. */
 function pricesOf(spec: PricesSpec, isOnMessages: boolean): NonNullable<PageModel['prices']> {
-  const { perCall = '0', tiers = [] } = spec;
-  const figures = convertFigures({ ...spec, perCall, tiers, extras: null }, parseUsd);
+  const figures = figuresFromSpec(spec);
   const { standard } = resolvePrices(isOnMessages ? withHourWrites(figures) : figures);
   return {
     ...perMillion(standard),
