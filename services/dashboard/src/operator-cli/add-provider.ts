@@ -30,7 +30,7 @@ import {
 } from './provider-options.js';
 import { listInWords, readBundledList, readPriceList, readProvider, type ListPlace } from './read-list.js';
 import { testSource } from './test-source.js';
-import { belowCostInWords, marginInWords, pricesInWords } from './words.js';
+import { belowCostInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
 
 /** `providers add openai`: a provider with models of a list, or of its own. */
 export const ADD_PROVIDER: Program = {
@@ -302,6 +302,7 @@ function modelInWords(
       : `  price ${pricesInWords(prices)}${isModelThere ? ' (stays)' : ''}`,
     `  cost ${pricesInWords(listed.costs)} (read ${listed.date})`,
     ...(listed.computed.length === 0 ? [] : [`  not in the list and computed: ${listed.computed.join(', ')}`]),
+    ...unreadInWords(listed.unread),
     ...datesInWords(listed),
     ...(prices === null ? [] : [`  ${marginInWords(margin)}`]),
     ...(listed.note === undefined ? [] : [`  note: ${listed.note}`]),

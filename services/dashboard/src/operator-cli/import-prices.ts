@@ -13,7 +13,7 @@ import { pick } from '../price-lists/provider-document.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { markupOf } from './provider-options.js';
 import { listInWords, readPriceList } from './read-list.js';
-import { belowCostInWords, differencesInWords, marginInWords, pricesInWords } from './words.js';
+import { belowCostInWords, differencesInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
 
 const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
 
@@ -47,7 +47,8 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
     markup,
   });
   to.out(`${listInWords(dated, Date.now())}. Prices in USD, of tokens per million.\n`);
-  for (const one of sources) to.out(`source ${one.source.id}: ${sourceInWords(one)}\n`);
+  for (const one of sources)
+    to.out([`source ${one.source.id}: ${sourceInWords(one)}`, ...unreadInWords(one.unread), ''].join('\n'));
   for (const one of models) to.out(modelInWords(one));
   const below = models.flatMap(({ model, margin }) => belowCostInWords(model.id, margin));
   for (const line of below) to.error(`${line}\n`);

@@ -438,6 +438,7 @@ test('providers add prints the age of a list, and computes prices that it lacks'
     output_cost_per_token: 8e-6,
     input_cost_per_token_priority: 4e-6,
     output_cost_per_token_priority: 1.6e-5,
+    cache_read_input_audio_token_cost: 3e-7,
   };
   const file = listFile('old.json', { 'gpt-audio': gptAudio });
   utimesSync(file, new Date('2026-07-24T10:00:00Z'), new Date('2026-07-24T10:00:00Z'));
@@ -446,6 +447,7 @@ test('providers add prints the age of a list, and computes prices that it lacks'
     /^List litellm of 2026-07-24, \d+ days old, by the date of its file\. Its prices may be out of date\./,
   );
   expect(out).toContain('not in the list and computed: priority cached input 0.40');
+  expect(out).toContain('  not read: cache_read_input_audio_token_cost\n');
 });
 
 test("Google's key is read from the file that the variable names", async () => {
@@ -519,6 +521,7 @@ test.each([
     const { code, out, error } = await run(`prices ${verb} --from ${from}${file}`);
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('source src: cost input 0.50 -> 0.75, cached input none -> 0.075');
+    if (from === 'litellm') expect(out).toContain('\n  not read: input_cost_per_token_batches\n');
     expect(out).toContain('source other: not in the list, stays as it is');
     expect(out).toContain('model pub/model: price input 0.90, cached input 0.50, output 5.40 (stays)');
     expect(out).toContain('margin 16.6 %');

@@ -234,6 +234,7 @@ function addedModel(offer: Offer, offered: OfferedModel, deployment: string | nu
       endpoints: endpointsFor(profile, offered),
       costs,
       computed,
+      unread: offered.unread ?? [],
       sourceName: deployment ?? (listed === null ? offered.model : id.slice(id.lastIndexOf('/') + 1)),
     },
   ];

@@ -39,3 +39,8 @@ export function belowCostInWords(modelId: string, { below }: ModelMargin): strin
       `BELOW COST ${modelId}: ${name} is sold for ${formatUsd(price)} and costs ${formatUsd(cost)} at ${sourceId}`,
   );
 }
+
+/** Prices of a list that the catalog has no place for. */
+export function unreadInWords(unread: readonly string[]): string[] {
+  return unread.length === 0 ? [] : [`  not read: ${unread.join(', ')}`];
+}

@@ -85,6 +85,7 @@ export function bundledPrices(list: BundledList): PriceList {
       }
       return null;
     },
+    unread: () => [],
     models: ({ profile }) => listedModelsOf(list, profile),
   };
 }

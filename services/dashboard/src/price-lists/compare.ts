@@ -13,6 +13,8 @@ export interface SourceComparison {
   readonly after: Prices | null;
   readonly isListed: boolean;
   readonly isChanged: boolean;
+  /** Names of its prices in the list that no cost stands for. */
+  readonly unread: readonly string[];
 }
 
 export interface ModelComparison {
@@ -118,9 +120,10 @@ function isMeant(source: SourceView, provider: string | null): boolean {
 function compareSource(source: SourceView, list: PriceList, provider: string | null): SourceComparison {
   const { profile, providerId, upstreamModel, modelId, parameters } = source;
   const before = source.costs === null ? null : plain(source.costs);
-  const listed = isMeant(source, provider)
-    ? list.find({ profile: profile ?? providerId, upstreamModel, modelId, parameters })
-    : null;
+  const wanted = { profile: profile ?? providerId, upstreamModel, modelId, parameters };
+  const listed = isMeant(source, provider) ? list.find(wanted) : null;
   const after = listed === null ? before : mergeCosts(before, listed);
-  return { source, before, after, isListed: listed !== null, isChanged: !samePrices(before, after) };
+  const isListed = listed !== null;
+  const unread = isListed ? list.unread(wanted) : [];
+  return { source, before, after, isListed, isChanged: !samePrices(before, after), unread };
 }

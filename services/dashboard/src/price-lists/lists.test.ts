@@ -149,7 +149,7 @@ const planned = (models: readonly ReturnType<typeof listed>[]) =>
     } as never,
     providerId: 'gemini',
     there: null,
-    models: models.map((one) => ({ ...one, computed: [], sourceName: one.model })),
+    models: models.map((one) => ({ ...one, computed: [], unread: [], sourceName: one.model })),
     modelsThere: new Map(),
     sourcesThere: new Map(),
     parameters: {},
@@ -379,7 +379,85 @@ test('lists offer models with limits, kinds and costs, and a date if they have o
     contextLength: 128_000,
     maxOutputTokens: 8_192,
     costs: { inputPerMillion: '0.20', cachedInputPerMillion: '0.02', outputPerMillion: '0.80' },
+    unread: [],
   });
+});
+
+const AUDIO = {
+  litellm_provider: 'openai',
+  input_cost_per_token: 1e-6,
+  output_cost_per_token: 4e-6,
+  output_cost_per_reasoning_token: 4e-6,
+  input_cost_per_audio_token: 1e-5,
+  input_cost_per_token_flex: 5e-7,
+  output_cost_per_token_flex: 2e-6,
+  input_cost_per_audio_token_flex: 5e-6,
+  output_cost_per_image_token_flex: 3e-5,
+  input_cost_per_token_fast: 2e-6,
+  output_cost_per_token_fast: 8e-6,
+  cache_creation_input_token_cost_above_1hr_fast: 4e-6,
+  code_interpreter_cost_per_session: 0.03,
+};
+
+test("LiteLLM's: audio and images of a class, the class fast and containers are read", () => {
+  const list = readLitellm({ audio: AUDIO });
+  expect(list.find(wanted('openai', 'audio'))).toEqual({
+    inputPerMillion: '1.00',
+    outputPerMillion: '4.00',
+    audioInputPerMillion: '10.00',
+    classes: {
+      flex: {
+        inputPerMillion: '0.50',
+        outputPerMillion: '2.00',
+        audioInputPerMillion: '5.00',
+        imageOutputPerMillion: '30.00',
+      },
+      fast: { inputPerMillion: '2.00', outputPerMillion: '8.00', cacheWrite1hPerMillion: '4.00' },
+    },
+    unitsPerThousand: { container: '30.00' },
+  });
+  expect(list.unread(wanted('openai', 'audio'))).toEqual([]);
+});
+
+test.each([
+  ['cached audio', { cache_read_input_audio_token_cost: 3e-7 }, ['cache_read_input_audio_token_cost']],
+  ['batches', { input_cost_per_token_batches: 5e-7 }, ['input_cost_per_token_batches']],
+  ['another class', { input_cost_per_token_ultrafast: 6e-6 }, ['input_cost_per_token_ultrafast']],
+  ['a class without input', { output_cost_per_token_priority: 6e-6 }, ['output_cost_per_token_priority']],
+  [
+    'audio of a tier',
+    { input_cost_per_audio_token_above_200k_tokens: 2 },
+    ['input_cost_per_audio_token_above_200k_tokens'],
+  ],
+  ['reasoning apart', { output_cost_per_reasoning_token: 8e-6 }, ['output_cost_per_reasoning_token']],
+  ['multipliers', { provider_specific_entry: { us: 1.1 } }, ['provider_specific_entry']],
+  ['an unknown price', { moon_grounding_cost_per_query: 0.01 }, ['moon_grounding_cost_per_query']],
+  ['a price of 0', { moon_grounding_cost_per_query: 0, provider_specific_entry: {}, max_tokens: 5 }, []],
+])("LiteLLM's: %s is not read, by name", (_name, more, unread) => {
+  const list = readLitellm({ audio: { ...AUDIO, ...more } });
+  expect(list.unread(wanted('openai', 'audio'))).toEqual(unread);
+  expect(list.models({ profile: 'openai', parameters: {} })[0]?.unread).toEqual(unread);
+});
+
+test("LiteLLM's: ranges next to figures, and unknown prices of ranges, are not read", () => {
+  const ranges = [{ range: [0, 9], input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, cost_per_moon: 1 }];
+  const plainEntry = { litellm_provider: 'openai', tiered_pricing: ranges };
+  const list = readLitellm({ ranges: plainEntry, both: { ...AUDIO, tiered_pricing: ranges } });
+  expect(list.unread(wanted('openai', 'ranges'))).toEqual(['tiered_pricing cost_per_moon']);
+  expect(list.unread(wanted('openai', 'both'))).toEqual(['tiered_pricing']);
+});
+
+test('models.dev: audio of a class is read; prices without a place are not, by name', () => {
+  const cost = { input: 1, output: 4 };
+  const own = { ...cost, reasoning: 4, tiers: [{ ...cost, input_audio: 2, tier: { size: 9 } }] };
+  const modes = {
+    fast: { cost: { ...cost, input_audio: 3, moon: 1 }, provider: { body: { service_tier: 'priority' } } },
+    ultra: { cost },
+    plain: {},
+  };
+  const list = readModelsDev({ openai: { models: { m: { cost: own, experimental: { modes } } } } });
+  expect(list.find(wanted('openai', 'm'))?.classes?.priority?.audioInputPerMillion).toBe('3.00');
+  expect(list.unread(wanted('openai', 'm'))).toEqual(['input_audio above 9', 'priority moon', 'mode ultra']);
 });
 
 test.each([
@@ -411,6 +489,13 @@ test('provider models read OpenRouter prices, and none where a router picks the 
           request: '0.001',
           web_search: '0.01',
           input_cache_read: '0.00000002',
+          input_cache_write_1h: '0.0000004',
+          image_output: '0.00003',
+          audio_output: '0.00002',
+          input_audio_cache: '0.0000001',
+          internal_reasoning: '0.0000008',
+          image: '0',
+          discount: 0.1,
         },
       },
       { id: 'acme/auto', pricing: { prompt: '-1', completion: '-1' } },
@@ -428,6 +513,9 @@ test('provider models read OpenRouter prices, and none where a router picks the 
         inputPerMillion: '0.20',
         cachedInputPerMillion: '0.02',
         outputPerMillion: '0.80',
+        cacheWrite1hPerMillion: '0.40',
+        audioOutputPerMillion: '20.00',
+        imageOutputPerMillion: '30.00',
         perCall: '0.001',
         unitsPerThousand: { web_search: '10.00' },
       },
@@ -437,6 +525,7 @@ test('provider models read OpenRouter prices, and none where a router picks the 
     ['text-embedding-9', 'embedding', null],
   ]);
   expect(read[0]).toMatchObject({ contextLength: 128_000, maxOutputTokens: 8_192, displayName: 'Small 1' });
+  expect(read.map(({ unread }) => unread)).toEqual([['input_audio_cache'], [], [], []]);
   expect(() => readProviderModels({ models: [] })).toThrow(WrongList);
 });
 

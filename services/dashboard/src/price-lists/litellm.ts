@@ -1,12 +1,12 @@
-import { parseUsd } from '@gateway/metering';
+import { EXTRA_CLASSES, parseUsd } from '@gateway/metering';
 import { z } from 'zod';
 import { usdOf } from './decimal.js';
 import { listNamesOf, modelNamesOf } from './list-names.js';
 import { NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
-import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
+import { plainOrNull, type Prices, type TieredPrices } from './prices.js';
 
 const list = z.record(z.string(), z.unknown());
-/** New fields appear often: what is not known is not read. */
+/** New fields appear often: prices among them are listed as unread. */
 const entry = z.looseObject({ litellm_provider: z.string(), mode: z.string().optional() });
 type Entry = z.infer<typeof entry>;
 
@@ -18,27 +18,30 @@ const THRESHOLD = /^input_cost_per_token_above_(\d{1,6})k_tokens$/;
 const THOUSAND = 1_000;
 
 /**
- * LiteLLM's `model_prices_and_context_window.json`. Regional factors and batches are not read.
+ * LiteLLM's `model_prices_and_context_window.json`. Prices that the catalog has no place for, such
+ * as those of batches, cached audio and regions, are listed as unread.
  * @throws WrongList
  */
 export function readLitellm(value: unknown): PriceList {
-  const read = list.safeParse(value);
-  const isOne = read.success && Object.values(read.data).some((one) => entry.safeParse(one).success);
+  const parsed = list.safeParse(value);
+  const isOne = parsed.success && Object.values(parsed.data).some((one) => entry.safeParse(one).success);
   if (!isOne) throw new WrongList("no list of LiteLLM's: models with their `litellm_provider` were expected");
-  const entries = new Map(Object.entries(read.data));
+  const entries = new Map(Object.entries(parsed.data));
   entries.delete(SAMPLE);
+  const read = (wanted: Wanted): ReadPrices | null => {
+    for (const key of keysOf(wanted)) {
+      const { data } = entry.safeParse(entries.get(key));
+      if (data === undefined || !isOfProvider(data, wanted)) continue;
+      const found = pricesOf(data, wanted.profile);
+      if (found.costs !== null) return found;
+    }
+    return null;
+  };
   return {
     format: 'litellm',
     date: null,
-    find(wanted) {
-      for (const key of keysOf(wanted)) {
-        const { data } = entry.safeParse(entries.get(key));
-        if (data === undefined || !isOfProvider(data, wanted)) continue;
-        const found = pricesOf(data, wanted.profile);
-        if (found !== null) return found;
-      }
-      return null;
-    },
+    find: (wanted) => read(wanted)?.costs ?? null,
+    unread: (wanted) => read(wanted)?.unread ?? [],
     models(wanted) {
       const { serves } = listNamesOf(wanted.profile);
       const found = new Map<string, Entry>();
@@ -49,9 +52,7 @@ export function readLitellm(value: unknown): PriceList {
         if (serves?.test(name) ?? true) found.set(name, data);
       }
       // A region's own price counts before the general one.
-      return [...found].flatMap(([name, data]) =>
-        offeredModel(name, data, this.find({ ...wanted, upstreamModel: name })),
-      );
+      return [...found].flatMap(([name, data]) => offeredModel(name, data, read({ ...wanted, upstreamModel: name })));
     },
   };
 }
@@ -82,7 +83,7 @@ const KINDS: Readonly<Record<string, OfferedModel['kind']>> = {
 /** Values of limits are numbers, and texts in old entries. */
 const limit = z.coerce.number().int().min(1);
 
-function offeredModel(name: string, found: Entry, costs: Prices | null): OfferedModel[] {
+function offeredModel(name: string, found: Entry, read: ReadPrices | null): OfferedModel[] {
   const kind = KINDS[found.mode ?? 'chat'];
   if (kind === undefined) return [];
   const limitOf = (...names: string[]): number | null =>
@@ -94,7 +95,8 @@ function offeredModel(name: string, found: Entry, costs: Prices | null): Offered
       kind,
       contextLength: limitOf('max_input_tokens', 'max_tokens'),
       maxOutputTokens: kind === 'embedding' ? null : limitOf('max_output_tokens', 'max_tokens'),
-      costs,
+      costs: read?.costs ?? null,
+      unread: read?.unread ?? [],
     },
   ];
 }
@@ -109,30 +111,70 @@ function prefixesOf({ profile, parameters }: Pick<Wanted, 'profile' | 'parameter
   );
 }
 
-/** Null: no price. An input that costs nothing or is not told is a price that is not known. */
-function pricesOf(found: Entry, profile: string): Prices | null {
-  const standard = tieredPrices(found, '') ?? pricesByRange(found);
-  if (standard === null) return null;
+/** Members of an entry that are prices, or change one. */
+const PRICING = /(^|_)(costs?|prices?|pricing|multiplier|uplift)(_|$)|^provider_specific_entry$/;
+
+/** An entry whose read members are remembered. */
+class Figures {
+  readonly #read = new Set<string>();
+  readonly names: readonly string[];
+
+  constructor(
+    readonly entry: Readonly<Record<string, unknown>>,
+    readonly mode: string | undefined,
+  ) {
+    this.names = Object.keys(entry);
+  }
+
+  /** @returns undefined where the entry has none */
+  value(name: string): unknown {
+    this.#read.add(name);
+    return this.entry[name];
+  }
+
+  /** USD of a million, where the entry has USD of one. */
+  million(name: string): string | null {
+    const value = this.value(name);
+    return typeof value === 'number' ? usdOf(value, MILLION_PLACES) : null;
+  }
+
+  /** Prices above 0 that were not read, without those that are the same as a price that was. */
+  unread(): string[] {
+    const reasoning = this.entry['output_cost_per_reasoning_token'];
+    const isSame = reasoning === this.entry['output_cost_per_token'];
+    return this.names.filter((name) => {
+      const value = this.entry[name];
+      const isEmpty = typeof value === 'object' ? Object.keys(value ?? {}).length === 0 : !value;
+      if (isEmpty || this.#read.has(name) || !PRICING.test(name)) return false;
+      return name !== 'output_cost_per_reasoning_token' || !isSame;
+    });
+  }
+}
+
+interface ReadPrices {
+  /** Null: no price. An input that costs nothing or is not told is a price that is not known. */
+  readonly costs: Prices | null;
+  readonly unread: readonly string[];
+}
+
+function pricesOf(found: Entry, profile: string): ReadPrices {
+  const figures = new Figures(found, found.mode);
+  const ranges = readRanges(figures);
+  const standard = tieredPrices(figures, '') ?? ranges.prices;
+  if (standard === null) return { costs: null, unread: [] };
   const classes: Prices['classes'] = {};
-  for (const name of ['priority', 'flex'] satisfies ExtraClass[]) {
-    const sold = tieredPrices(found, `_${name}`);
+  for (const name of EXTRA_CLASSES) {
+    const sold = tieredPrices(figures, `_${name}`);
     if (sold !== null) classes[name] = sold;
   }
-  const perCall = found['input_cost_per_request'];
-  const fileSearch = found['file_search_cost_per_1k_calls'];
-  return plainOrNull({
+  const perCall = figures.value('input_cost_per_request');
+  const costs = plainOrNull({
     ...standard,
     classes,
     ...(typeof perCall === 'number' ? { perCall: usdOf(perCall) ?? '0' } : {}),
-    audioInputPerMillion: million(found['input_cost_per_audio_token']),
-    audioOutputPerMillion: million(found['output_cost_per_audio_token']),
-    imageInputPerMillion: million(found['input_cost_per_image_token']),
-    imageOutputPerMillion: million(found['output_cost_per_image_token']),
-    unitsPerThousand: {
-      ...searchUnits(found['search_context_cost_per_query'], profile),
-      ...(typeof fileSearch === 'number' ? { file_search: usdOf(fileSearch) ?? '0' } : {}),
-    },
+    unitsPerThousand: units(figures, profile),
   });
+  return { costs, unread: [...figures.unread(), ...ranges.unread] };
 }
 
 /** One price for each size of the search's context, in USD per search. */
@@ -143,62 +185,84 @@ const SEARCH_UNITS: Readonly<Record<string, readonly string[]>> = {
   'azure-openai': ['web_search', 'web_search_preview'],
   'azure-deployments': ['web_search', 'web_search_preview'],
 };
+/** Profiles where a session of the code interpreter is a container of the usual size. */
+const CONTAINERS = /^(openai|azure-openai|azure-deployments)$/;
 const THOUSAND_PLACES = 3;
 
-/** The most expensive size counts: which one a request has is not known before it is served. */
-function searchUnits(value: unknown, profile: string): Record<string, string> {
-  const { data } = searchCosts.safeParse(value);
-  const usd = usdOf(Math.max(0, ...Object.values(data ?? {})), THOUSAND_PLACES);
-  if (usd === null || parseUsd(usd) === 0n) return {};
-  return Object.fromEntries((SEARCH_UNITS[profile] ?? ['web_search']).map((unit) => [unit, usd]));
+function units(figures: Figures, profile: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  // The most expensive size counts: which one a request has is not known before it is served.
+  const searches = searchCosts.safeParse(figures.value('search_context_cost_per_query')).data ?? {};
+  const search = usdOf(Math.max(0, ...Object.values(searches)), THOUSAND_PLACES);
+  if (search !== null && parseUsd(search) > 0n)
+    for (const unit of SEARCH_UNITS[profile] ?? ['web_search']) found[unit] = search;
+  const files = figures.value('file_search_cost_per_1k_calls');
+  if (typeof files === 'number') found['file_search'] = usdOf(files) ?? '0';
+  const session = CONTAINERS.test(profile) ? figures.value('code_interpreter_cost_per_session') : undefined;
+  if (typeof session === 'number') found['container'] = usdOf(session, THOUSAND_PLACES) ?? '0';
+  return found;
 }
 
 /** `after`: empty, or of a class: `_priority`. */
-function tieredPrices(found: Entry, after: string): TieredPrices | null {
-  const base = tokenPrices(found, after);
+function tieredPrices(figures: Figures, after: string): TieredPrices | null {
+  const base = tokenPrices(figures, after);
   if (base === null) return null;
-  const sizes = Object.keys(found).flatMap((name) => {
+  const sizes = figures.names.flatMap((name) => {
     if (!name.endsWith(after)) return [];
     const size = THRESHOLD.exec(name.slice(0, name.length - after.length))?.[1];
     return size === undefined ? [] : [size];
   });
   const tiers = sizes.flatMap((size) => {
-    const prices = tokenPrices(found, `_above_${size}k_tokens${after}`);
+    const prices = tokenPrices(figures, `_above_${size}k_tokens${after}`);
     return prices === null ? [] : [{ aboveInputTokens: Number(size) * THOUSAND, ...prices }];
   });
-  return { ...base, tiers: tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens) };
+  return {
+    ...base,
+    audioInputPerMillion: figures.million(`input_cost_per_audio_token${after}`),
+    audioOutputPerMillion: figures.million(`output_cost_per_audio_token${after}`),
+    imageInputPerMillion: figures.million(`input_cost_per_image_token${after}`),
+    imageOutputPerMillion: figures.million(`output_cost_per_image_token${after}`),
+    tiers: tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens),
+  };
 }
 
 /** The figures whose names end so. The suffix `_above_1hr` is a lifetime and no size. */
-function tokenPrices(found: Entry, after: string) {
-  const inputPerMillion = million(found[`input_cost_per_token${after}`]);
-  const output = million(found[`output_cost_per_token${after}`]) ?? million(found['output_cost_per_token']);
-  const outputPerMillion = output ?? (found.mode === 'embedding' ? '0.00' : null);
-  if (inputPerMillion === null || Number(inputPerMillion) === 0 || outputPerMillion === null) return null;
+function tokenPrices(figures: Figures, after: string) {
+  const inputPerMillion = figures.million(`input_cost_per_token${after}`);
+  if (inputPerMillion === null || Number(inputPerMillion) === 0) return null;
+  const output = figures.million(`output_cost_per_token${after}`) ?? figures.million('output_cost_per_token');
+  const outputPerMillion = output ?? (figures.mode === 'embedding' ? '0.00' : null);
+  if (outputPerMillion === null) return null;
   return {
     inputPerMillion,
     outputPerMillion,
-    cachedInputPerMillion: million(found[`cache_read_input_token_cost${after}`]),
-    cacheWritePerMillion: million(found[`cache_creation_input_token_cost${after}`]),
-    cacheWrite1hPerMillion: million(found[`cache_creation_input_token_cost_above_1hr${after}`]),
+    cachedInputPerMillion:
+      figures.million(`cache_read_input_token_cost${after}`) ??
+      figures.million(`input_cost_per_token_cache_hit${after}`),
+    cacheWritePerMillion: figures.million(`cache_creation_input_token_cost${after}`),
+    cacheWrite1hPerMillion: figures.million(`cache_creation_input_token_cost_above_1hr${after}`),
   };
 }
 
 /** `tiered_pricing`: figures by range of input, the only form for sizes without a name. */
-function pricesByRange(found: Entry): TieredPrices | null {
-  const ranges = found['tiered_pricing'];
-  if (!Array.isArray(ranges)) return null;
+function readRanges(found: Figures): { readonly prices: TieredPrices | null; readonly unread: readonly string[] } {
+  const none = { prices: null, unread: [] };
+  const ranges = found.entry['tiered_pricing'];
+  // Next to figures with names the ranges stay unread.
+  if (!Array.isArray(ranges) || found.entry['input_cost_per_token'] !== undefined) return none;
+  found.value('tiered_pricing');
+  const unread = new Set<string>();
   const read = ranges.flatMap((one: unknown) => {
     const { data } = z.looseObject({ range: z.tuple([z.int().min(0)], z.unknown()) }).safeParse(one);
-    const prices = data === undefined ? null : tokenPrices({ ...data, litellm_provider: found.litellm_provider }, '');
-    return data === undefined || prices === null ? [] : [{ aboveInputTokens: data.range[0], ...prices }];
+    if (data === undefined) return [];
+    const figures = new Figures(data, found.mode);
+    const prices = tokenPrices(figures, '');
+    for (const name of figures.unread()) unread.add(`tiered_pricing ${name}`);
+    return prices === null ? [] : [{ aboveInputTokens: data.range[0], ...prices }];
   });
   const base = read.find(({ aboveInputTokens }) => aboveInputTokens === 0);
-  if (base === undefined) return null;
+  if (base === undefined) return none;
   const { aboveInputTokens: _zero, ...figures } = base;
-  return { ...figures, tiers: read.filter(({ aboveInputTokens }) => aboveInputTokens > 0) };
-}
-
-function million(value: unknown): string | null {
-  return typeof value === 'number' ? usdOf(value, MILLION_PLACES) : null;
+  const tiers = read.filter(({ aboveInputTokens }) => aboveInputTokens > 0);
+  return { prices: { ...figures, tiers }, unread: [...unread] };
 }

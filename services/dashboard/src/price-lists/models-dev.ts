@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import { usdOf } from './decimal.js';
 import { listNamesOf, modelNamesOf } from './list-names.js';
-import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList } from './price-list.js';
+import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
 import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
-// Numbers are USD per million tokens. New fields appear often: what is not known is not read.
+// Numbers are USD per million tokens. New fields appear often: prices among them are listed as unread.
 const usd = z.number().min(0).nullish();
-const cost = z.object({ input: z.number().min(0), output: z.number().min(0), cache_read: usd, cache_write: usd });
+const cost = z.looseObject({ input: z.number().min(0), output: z.number().min(0), cache_read: usd, cache_write: usd });
 const tiered = cost.extend({
   input_audio: usd,
   output_audio: usd,
   input_image: usd,
+  output_image: usd,
   tiers: z.array(cost.extend({ tier: z.object({ type: z.string().optional(), size: z.int().min(1) }) })).nullish(),
   context_over_200k: cost.nullish(),
 });
@@ -40,25 +41,28 @@ const CLASS_OF_BODY: readonly (readonly [field: string, value: string, name: Ext
 
 /**
  * The `api.json` of models.dev: providers, each with its models. It has no price for cache writes
- * that live an hour, and none by use.
+ * that live an hour, and none by use. Other prices without a place in the catalog are listed as
+ * unread.
  * @throws WrongList
  */
 export function readModelsDev(value: unknown): PriceList {
-  const read = list.safeParse(value);
-  if (!read.success) throw new WrongList('no list of models.dev: providers with their `models` were expected');
-  const providers = new Map(Object.entries(read.data));
+  const parsed = list.safeParse(value);
+  if (!parsed.success) throw new WrongList('no list of models.dev: providers with their `models` were expected');
+  const providers = new Map(Object.entries(parsed.data));
+  const read = (wanted: Wanted): ReadPrices | null => {
+    for (const provider of listNamesOf(wanted.profile).modelsDev) {
+      const models = providers.get(provider)?.models ?? {};
+      const name = modelNamesOf(wanted).find((one) => Object.hasOwn(models, one));
+      const found = name === undefined ? null : pricesOf(models[name]);
+      if (found !== null) return found;
+    }
+    return null;
+  };
   return {
     format: 'models.dev',
-    date: newestDate(read.data),
-    find(wanted) {
-      for (const provider of listNamesOf(wanted.profile).modelsDev) {
-        const models = providers.get(provider)?.models ?? {};
-        const name = modelNamesOf(wanted).find((one) => Object.hasOwn(models, one));
-        const found = name === undefined ? null : pricesOf(models[name]);
-        if (found !== null) return found;
-      }
-      return null;
-    },
+    date: newestDate(parsed.data),
+    find: (wanted) => read(wanted)?.costs ?? null,
+    unread: (wanted) => read(wanted)?.unread ?? [],
     models({ profile }) {
       const { modelsDev, serves } = listNamesOf(profile);
       const all = modelsDev.flatMap((provider) => Object.entries(providers.get(provider)?.models ?? {}));
@@ -80,6 +84,7 @@ function newestDate(all: z.infer<typeof list>): string | null {
 function offeredModel(name: string, entry: unknown): OfferedModel[] {
   const { data } = model.safeParse(entry);
   if (data === undefined || data.modalities?.output?.includes('text') === false) return [];
+  const read = pricesOf(entry);
   return [
     {
       model: name,
@@ -87,32 +92,54 @@ function offeredModel(name: string, entry: unknown): OfferedModel[] {
       kind: EMBEDS.test(name) ? 'embedding' : 'chat',
       contextLength: data.limit?.context || null,
       maxOutputTokens: data.limit?.output || null,
-      costs: pricesOf(entry),
+      costs: read?.costs ?? null,
+      unread: read?.unread ?? [],
     },
   ];
 }
 
-function pricesOf(entry: unknown): Prices | null {
+interface ReadPrices {
+  readonly costs: Prices;
+  readonly unread: readonly string[];
+}
+
+function pricesOf(entry: unknown): ReadPrices | null {
   const read = model.safeParse(entry);
   if (!read.success || read.data.cost == null) return null;
   const { cost: given, experimental } = read.data;
   const standard = tieredPrices(given);
   if (standard === null) return null;
+  const unread = unreadOf(given, '');
   const classes: Prices['classes'] = {};
-  for (const one of Object.values(experimental?.modes ?? {})) {
+  for (const [named, one] of Object.entries(experimental?.modes ?? {})) {
     const { data } = mode.safeParse(one);
-    const body = data?.provider?.body ?? {};
+    if (data?.cost == null) continue;
+    const body = data.provider?.body ?? {};
     const name = CLASS_OF_BODY.find(([field, value]) => body[field] === value)?.[2];
-    const sold = data?.cost == null ? null : tieredPrices(data.cost);
-    if (name !== undefined && sold !== null) classes[name] = sold;
+    const sold = tieredPrices(data.cost);
+    if (name === undefined || sold === null) unread.push(`mode ${named}`);
+    else {
+      classes[name] = sold;
+      unread.push(...unreadOf(data.cost, `${name} `));
+    }
   }
-  return plainOrNull({
-    ...standard,
-    classes,
-    audioInputPerMillion: optional(given.input_audio),
-    audioOutputPerMillion: optional(given.output_audio),
-    imageInputPerMillion: optional(given.input_image),
-  });
+  const costs = plainOrNull({ ...standard, classes });
+  return costs === null ? null : { costs, unread };
+}
+
+/** Members of costs that are read, as those of a tier. */
+const READ: ReadonlySet<string> = new Set([...Object.keys(tiered.shape)]);
+const READ_OF_TIER: ReadonlySet<string> = new Set([...Object.keys(cost.shape), 'tier']);
+
+/** Prices above 0 that no price stands for; reasoning that costs as output is read. */
+function unreadOf({ tiers, context_over_200k: over, ...base }: z.infer<typeof tiered>, before: string): string[] {
+  const named = (prices: z.infer<typeof cost>, known: ReadonlySet<string>, after: string): string[] =>
+    Object.entries(prices).flatMap(([name, value]) => {
+      const isRead = known.has(name) || !value || (name === 'reasoning' && value === prices.output);
+      return isRead ? [] : [`${before}${name}${after}`];
+    });
+  const ofTiers = tiers ?? (over == null ? [] : [{ ...over, tier: { size: OVER_200K } }]);
+  return [...named(base, READ, ''), ...ofTiers.flatMap((one) => named(one, READ_OF_TIER, ` above ${one.tier.size}`))];
 }
 
 /** `context_over_200k` counts only where there are no tiers: beside them it may differ. */
@@ -123,7 +150,15 @@ function tieredPrices({ tiers, context_over_200k: over, ...base }: z.infer<typeo
     const figures = tokenPrices(one);
     return figures === null ? [] : [{ aboveInputTokens: one.tier.size, ...figures }];
   });
-  return read === null ? null : { ...read, tiers: found };
+  if (read === null) return null;
+  return {
+    ...read,
+    audioInputPerMillion: optional(base.input_audio),
+    audioOutputPerMillion: optional(base.output_audio),
+    imageInputPerMillion: optional(base.input_image),
+    imageOutputPerMillion: optional(base.output_image),
+    tiers: found,
+  };
 }
 
 function tokenPrices({ input, output, cache_read, cache_write }: z.infer<typeof cost>) {

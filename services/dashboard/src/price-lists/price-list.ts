@@ -25,6 +25,8 @@ export interface OfferedModel {
   readonly contextLength: number | null;
   readonly maxOutputTokens: number | null;
   readonly costs: Prices | null;
+  /** Names of its prices that the list has and the catalog has no place for. Absent: none. */
+  readonly unread?: readonly string[];
 }
 
 /** A list of what providers charge. */
@@ -34,6 +36,8 @@ export interface PriceList {
   readonly date: string | null;
   /** Null: it does not have the model, or no price of it. */
   find(wanted: Wanted): Prices | null;
+  /** Names of the model's prices above 0 that `find` leaves out; empty: it has the model as a whole. */
+  unread(wanted: Wanted): readonly string[];
   /** Returns the chat and embedding models of a profile's provider. */
   models(wanted: Pick<Wanted, 'profile' | 'parameters'>): OfferedModel[];
 }

@@ -17,6 +17,8 @@ import { plain, type Prices } from './prices.js';
 export interface AddedModel extends ListedModel {
   /** Costs that the list lacks and that were computed, such as `priority cached input 0.2`. */
   readonly computed: readonly string[];
+  /** Names of its prices in the list that no cost stands for. */
+  readonly unread: readonly string[];
   /** Distinguishes its source from others of the provider. */
   readonly sourceName: string;
 }

@@ -5,15 +5,21 @@ import { plainOrNull, type Prices } from './prices.js';
 
 /** USD for one token, request or search, as a text. OpenRouter alone has it. */
 const usd = z.union([z.string(), z.number()]).nullish();
-const pricing = z.object({
+const pricing = z.looseObject({
   prompt: usd,
   completion: usd,
   request: usd,
   web_search: usd,
   input_cache_read: usd,
   input_cache_write: usd,
+  input_cache_write_1h: usd,
   audio: usd,
+  audio_output: usd,
+  image_token: usd,
+  image_output: usd,
 });
+/** Already part of the other figures. */
+const DISCOUNT = 'discount';
 const model = z.object({
   id: z.string().min(1).max(200),
   name: z.string().nullish(),
@@ -56,6 +62,7 @@ export function readProviderModels(value: unknown): OfferedModel[] {
         contextLength: data.context_length ?? data.max_input_tokens ?? null,
         maxOutputTokens: data.top_provider?.max_completion_tokens ?? null,
         costs: data.pricing == null ? null : pricesOf(data.pricing),
+        unread: data.pricing == null ? [] : unreadOf(data.pricing),
       },
     ];
   });
@@ -74,8 +81,23 @@ function pricesOf(given: z.infer<typeof pricing>): Prices | null {
     outputPerMillion,
     cachedInputPerMillion: amount(given.input_cache_read, MILLION_PLACES),
     cacheWritePerMillion: amount(given.input_cache_write, MILLION_PLACES),
+    cacheWrite1hPerMillion: amount(given.input_cache_write_1h, MILLION_PLACES),
     audioInputPerMillion: amount(given.audio, MILLION_PLACES),
+    audioOutputPerMillion: amount(given.audio_output, MILLION_PLACES),
+    imageInputPerMillion: amount(given.image_token, MILLION_PLACES),
+    imageOutputPerMillion: amount(given.image_output, MILLION_PLACES),
     perCall: amount(given.request, 0) ?? undefined,
     unitsPerThousand: search === null || search === '0.00' ? {} : { web_search: search },
   });
+}
+
+/** Prices above 0 that no price stands for; reasoning that costs as output is read. */
+function unreadOf(given: z.infer<typeof pricing>): string[] {
+  return Object.entries(given)
+    .filter(([name, value]) => {
+      const isEmpty = typeof value === 'object' ? Object.keys(value ?? {}).length === 0 : Number(value ?? 0) === 0;
+      if (isEmpty || Object.hasOwn(pricing.shape, name) || name === DISCOUNT) return false;
+      return name !== 'internal_reasoning' || Number(value) !== Number(given.completion);
+    })
+    .map(([name]) => name);
 }
