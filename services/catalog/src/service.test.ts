@@ -4,6 +4,7 @@ import type { Bus } from '@gateway/bus';
 import {
   catalogApply,
   catalogDelete,
+  catalogProposePrices,
   catalogPutAlias,
   catalogPutModel,
   catalogPutProvider,
@@ -228,6 +229,14 @@ test('a credential in clear is refused', async () => {
   expect(await putSource('new-source', {}, 'sk-in-clear')).toEqual(refused('invalid_request', 'credential'));
 });
 
+const REPORTED = {
+  sourceId: 'audited-a',
+  modelId: 'audited/one',
+  requests: 20,
+  computedUsd: '1.00',
+  reportedUsd: '2.00',
+};
+
 test('every command writes its actor and origin into the log', async () => {
   const commands: readonly (readonly [RequestMessage<z.ZodType, z.ZodType>, object])[] = [
     [catalogPutProvider, { id: 'audited', spec: providerSpec() }],
@@ -235,6 +244,7 @@ test('every command writes its actor and origin into the log', async () => {
     [catalogPutSource, { id: 'audited-a', spec: sourceSpec({ providerId: 'audited', modelId: 'audited/one' }) }],
     [catalogPutAlias, { id: 'audited-name', spec: { modelId: 'audited/one' } }],
     [catalogDelete, { kind: 'alias', id: 'audited-name' }],
+    [catalogProposePrices, { proposal: { lists: [], changes: [], reported: [REPORTED] } }],
     [
       catalogApply,
       { objects: [{ kind: 'alias', id: 'audited-2', spec: { modelId: 'audited/one' } }], prune: false, dryRun: false },

@@ -8,6 +8,8 @@ import { serveHealth } from './health/handlers.js';
 import { serveModels } from './models/handlers.js';
 import { serveObjects } from './objects/handlers.js';
 import { serveProfiles } from './profiles/handlers.js';
+import { serveProposals } from './proposals/handlers.js';
+import { createProposalStore } from './proposals/store.js';
 import { serveProviders } from './providers/handlers.js';
 import { serveSources } from './sources/handlers.js';
 import { createCatalogBucket, isStale, publishCatalog } from './publishing/publish-catalog.js';
@@ -126,6 +128,7 @@ export async function startCatalog(
   serveObjects(served, deps);
   serveDocuments(served, deps);
   serveHealth(served, deps);
+  serveProposals(served, { proposals: createProposalStore(pool), log, nowMs: deps.nowMs });
   await bus.listening();
   return {
     async stop() {

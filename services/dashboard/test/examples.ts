@@ -24,6 +24,24 @@ export * from '../web/fixtures/src/objects.js';
 
 export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai', auth: null, hasCredential: false };
 export const ALIAS = { id: 'anthropic/model@latest', modelId: 'pub/model' };
+/** What a comparison with price lists proposes. */
+export const PROPOSAL = {
+  id: '0123456789abcdef',
+  lists: ['litellm of 2026-11-20'],
+  changes: [
+    {
+      kind: 'source' as const,
+      objectId: 'src',
+      modelId: 'pub/model',
+      before: { inputPerMillion: '0.50', outputPerMillion: '4.50' },
+      after: { inputPerMillion: '0.75', outputPerMillion: '4.50' },
+    },
+  ],
+  reported: [{ sourceId: 'src', modelId: 'pub/model', requests: 40, computedUsd: '1.00', reportedUsd: '1.50' }],
+  raisedAt: '2026-11-20T06:00:00.000Z',
+  checkedAt: '2026-11-21T06:00:00.000Z',
+  scheduledFor: '2026-11-21T06:00:00.000Z',
+};
 export const PROFILE: ProviderProfile = {
   id: 'openai',
   name: 'OpenAI',
@@ -278,6 +296,19 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     path: '/aliases/anthropic/model@latest',
     answers: { 'catalog.delete': { revision: 5, inForce: true } },
     status: 204,
+  },
+  getPriceProposal: {
+    path: '/price-proposal',
+    answers: { 'catalog.get-price-proposal': { proposal: PROPOSAL } },
+    status: 200,
+    expected: PROPOSAL,
+  },
+  putPriceProposal: {
+    path: '/price-proposal',
+    body: { lists: PROPOSAL.lists, changes: PROPOSAL.changes, reported: PROPOSAL.reported },
+    answers: { 'catalog.propose-prices': { proposal: { ...PROPOSAL, outcome: 'raised' } } },
+    status: 200,
+    expected: { ...PROPOSAL, outcome: 'raised' },
   },
   listSources: {
     path: '/sources?modelId=pub/model',

@@ -131,6 +131,12 @@ const operator = {
   },
 };
 const refused = { refused: { code: 'not_found', message: 'not here', param: null } };
+/** With what customers do not see. */
+const COSTLY_RECORD = {
+  ...RECORD,
+  costUsd: '0.77',
+  attempts: [{ sourceId: 'src', outcome: 'completed', status: 200, possiblyPaid: true, reportedCostUsd: '0.77' }],
+};
 const file = exportPage(`${JSON.stringify({ ...RECORD, recordedAt: AT, costUsd: '0.77' })}\n`, REQUEST_ID);
 
 /** By id of route. */
@@ -282,14 +288,14 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
   listUsageRecords: {
     path: '/accounts/{account}/usage-records?keyId=key_1&modelId=pub/model&outcome=settled',
-    answers: { 'billing.usage-records': { records: [{ ...RECORD, costUsd: '0.77' }], ...last }, ...names },
+    answers: { 'billing.usage-records': { records: [COSTLY_RECORD], ...last }, ...names },
     status: 200,
     schema: pageUsageRecords,
   },
   getUsageRecord: {
     path: `/accounts/{account}/usage-records/${REQUEST_ID}`,
     answers: {
-      'billing.usage-record': { record: { ...RECORD, costUsd: '0.77' }, transactions: [TRANSACTION] },
+      'billing.usage-record': { record: COSTLY_RECORD, transactions: [TRANSACTION] },
       ...names,
     },
     status: 200,

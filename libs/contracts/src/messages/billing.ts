@@ -195,6 +195,8 @@ export const billingUsageRecords = request({
     model: modelId.optional(),
     outcome: usageEvent.shape.outcome.optional(),
     requestId: requestId.optional(),
+    /** True: only records with an attempt whose cost the provider reported. */
+    reportsCost: z.boolean().optional(),
     ...page,
   }),
   answer: z.union([z.object({ records: z.array(usageRecordView), nextCursor }), managementRefusal]),

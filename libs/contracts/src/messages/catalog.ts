@@ -15,6 +15,9 @@ import {
   modelSpec,
   modelView,
   PAGE_LIMIT_MAX,
+  priceProposalPut,
+  priceProposalSaved,
+  priceProposalView,
   pricingRules,
   providerProfile,
   providerSpec,
@@ -343,6 +346,24 @@ export const catalogListAliases = request({
   subject: 'catalog.list-aliases',
   body: z.object(page),
   answer: z.union([z.object({ aliases: z.array(aliasView), nextCursor }), managementRefusal]),
+});
+
+/** Keeps the result of a comparison with price lists; another content than before is an alert. */
+export const catalogProposePrices = request({
+  ...management,
+  name: 'catalog.propose-prices',
+  subject: 'catalog.propose-prices',
+  body: z.object({ proposal: priceProposalPut, author: commandAuthor }),
+  answer: z.union([z.object({ proposal: priceProposalSaved }), managementRefusal]),
+});
+
+/** Refused with `not_found` until a comparison is stored. */
+export const catalogGetPriceProposal = request({
+  ...management,
+  name: 'catalog.get-price-proposal',
+  subject: 'catalog.get-price-proposal',
+  body: z.object({}),
+  answer: z.union([z.object({ proposal: priceProposalView }), managementRefusal]),
 });
 
 /**

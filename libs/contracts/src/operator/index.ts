@@ -10,6 +10,7 @@ export * from './operations.js';
 export * from './operators.js';
 export * from './plans.js';
 export { classSpecs, figuresFromSpec, USES_PER_PRICE } from './price-figures.js';
+export * from './price-proposal.js';
 export * from './profile.js';
 export { instant } from './scalars.js';
 export * as scalars from './scalars.js';

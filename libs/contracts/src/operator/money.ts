@@ -50,6 +50,8 @@ export const usageRecordView = z.object({
       outcome: z.enum(ATTEMPT_OUTCOMES),
       status: z.int().nullable(),
       possiblyPaid: z.boolean(),
+      /** What the response reported as the provider's charge. Absent: it reported nothing. */
+      reportedCostUsd: z.string().optional(),
     }),
   ),
   startedAt: time,

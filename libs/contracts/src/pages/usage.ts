@@ -35,7 +35,6 @@ export const pageUsageRecord = usageRecordView
     chargedUsd: true,
     planUsd: true,
     walletUsd: true,
-    attempts: true,
     startedAt: true,
     endedAt: true,
     class: true,
@@ -43,6 +42,7 @@ export const pageUsageRecord = usageRecordView
     kinds: true,
   })
   .extend({
+    attempts: z.array(usageRecordView.shape.attempts.element.omit({ reportedCostUsd: true })),
     keyName: z.string(),
     /** Null: a member who left. */
     memberEmail: z.string().nullable(),

@@ -21,7 +21,7 @@ export async function showUsageRecords(
   store: Pick<RecordStore, 'records'>,
   body: ReceivedOf<typeof billingUsageRecords>,
 ): Promise<AnswerBodyOf<typeof billingUsageRecords>> {
-  const { account, from, to, key, member, model, outcome, requestId, cursor, limit } = body;
+  const { account, from, to, key, member, model, outcome, requestId, reportsCost = false, cursor, limit } = body;
   const place = readUuidCursor(cursor);
   if (isRefusal(place)) return place;
   const records = await store.records({
@@ -35,6 +35,7 @@ export async function showUsageRecords(
     model: model ?? null,
     outcome: outcome ?? null,
     requestId: requestId ?? null,
+    reportsCost,
   });
   const { items, nextCursor } = pageOf(records, limit, { nameOf: ({ id }) => id, viewOf: toRecordView });
   return { records: items, nextCursor };
@@ -60,11 +61,12 @@ export function toRecordView(record: UsageRecord): UsageRecordView {
     planUsd: formatUsd(record.planNanoUsd),
     walletUsd: formatUsd(record.walletNanoUsd),
     costUsd: record.costNanoUsd === null ? null : formatUsd(record.costNanoUsd),
-    attempts: record.attempts.map(({ source, outcome, status, possiblyPaid }) => ({
+    attempts: record.attempts.map(({ source, outcome, status, possiblyPaid, reportedCostNanoUsd: reported }) => ({
       sourceId: source,
       outcome,
       status,
       possiblyPaid,
+      ...(reported === undefined ? {} : { reportedCostUsd: formatUsd(BigInt(reported)) }),
     })),
     startedAt: new Date(record.startedAt).toISOString(),
     endedAt: new Date(record.endedAt).toISOString(),

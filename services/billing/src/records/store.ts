@@ -14,6 +14,8 @@ export interface RecordsQuery extends PageQuery {
   readonly model: string | null;
   readonly outcome: UsageRecord['outcome'] | null;
   readonly requestId: string | null;
+  /** Only records with an attempt whose cost the provider reported. */
+  readonly reportsCost?: boolean;
 }
 
 export type RecordStore = ReturnType<typeof createRecordStore>;
@@ -44,7 +46,8 @@ export function createRecordStore(pool: Pool) {
  * a search that finds nothing reads no record.
  */
 async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> {
-  const { account, key, member, model, outcome, requestId, limit } = query;
+  const { account, key, member, model, outcome, requestId, limit, reportsCost = false } = query;
+  if (reportsCost) return readMatching(tx, query, REPORTED);
   const rare = key !== null || member !== null || model !== null;
   if (account === null || requestId !== null || (!rare && outcome === null)) return readMatching(tx, query, '');
   if (outcome === 'voided' || outcome === 'expired') return readMatching(tx, query, UNSETTLED[outcome]);
@@ -64,6 +67,11 @@ const UNSETTLED = {
   voided: `AND outcome_code = ${OUTCOME_CODES.voided} AND outcome_code <> ${OUTCOME_CODES.settled}`,
   expired: `AND outcome_code = ${OUTCOME_CODES.expired} AND outcome_code <> ${OUTCOME_CODES.settled}`,
 } as const;
+
+/** In the words of the index `call_records_attempts`, which has few records of other providers. */
+const REPORTED = `AND id IN (
+  SELECT id FROM call_records
+   WHERE ${WITHIN} AND attempts IS NOT NULL AND jsonb_path_exists(attempts, '$[*].reportedCostNanoUsd'))`;
 
 /** Conditions on numbers, which indexes find, in the order of the index. */
 const FILTERS = {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
+import { formatUsd } from '@gateway/metering';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
@@ -19,6 +20,7 @@ import {
 } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
+import { toRecordView } from '../records/show-records.js';
 import { createRecordStore } from '../records/store.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import { readDelivery } from './read-delivery.js';
@@ -117,6 +119,16 @@ test.each([
   const found = await createRecordStore(ledger.pool).record(event.id);
   expect(found?.record.costNanoUsd).toBe(BigInt(posted));
   expect(found?.record.attempts).toMatchObject([{ reportedCostNanoUsd, costNanoUsd: BigInt(posted) }]);
+  await settle([settled(holdFor('a'), 100)]);
+  const any = { account: null, from: null, to: null, before: null, key: null, member: null, model: null };
+  const query = { ...any, outcome: null, requestId: null, limit: 9 };
+  const records = createRecordStore(ledger.pool);
+  expect(await records.records(query)).toHaveLength(2);
+  const [reported, ...others] = await records.records({ ...query, reportsCost: true });
+  expect([reported?.id, others]).toEqual([event.id, []]);
+  expect(reported && toRecordView(reported).attempts).toMatchObject([
+    { reportedCostUsd: formatUsd(BigInt(reportedCostNanoUsd)) },
+  ]);
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 

@@ -13,6 +13,7 @@ export type ChangeAction =
   | 'delete_model'
   | 'delete_source'
   | 'delete_alias'
+  | 'propose_prices'
   | 'reseal_credentials';
 
 export interface ChangeRecord {

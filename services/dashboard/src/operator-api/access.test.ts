@@ -16,6 +16,7 @@ type Lesser = 'operator' | 'finance' | 'readonly';
 const FIELDS: Readonly<Record<string, Readonly<Record<string, readonly Lesser[] | 'compared'>>>> = {
   createAccount: { name: ['operator'], email: ['operator'], emailVerified: [], type: ['operator'] },
   putAlias: { id: ['operator'], modelId: ['operator'] },
+  putPriceProposal: { lists: ['operator'], changes: ['operator'], reported: ['operator'], scheduledFor: ['operator'] },
   putMember: { email: ['operator'], emailVerified: 'compared', role: 'compared', monthlySpendCapUsd: 'compared' },
   putWebhook: { url: ['operator'], enabled: ['operator'] },
 };
@@ -27,7 +28,7 @@ const CHANGES: Readonly<Record<Lesser, readonly string[]>> = {
     ...['releaseSlot', 'putProvider', 'deleteProvider', 'putModel', 'deleteModel', 'putSource', 'deleteSource'],
     ...['testSource', 'apply', 'createAccount', 'suspendAccount', 'reinstateAccount', 'closeAccount', 'putMember'],
     ...['deleteMember', 'revokeKey', 'suspendKey', 'reinstateKey', 'putWebhook', 'deleteWebhook'],
-    ...['rotateWebhookSecret', 'putAlias', 'deleteAlias'],
+    ...['rotateWebhookSecret', 'putAlias', 'deleteAlias', 'putPriceProposal'],
   ],
   finance: [
     ...['putModel', 'putPlan', 'deletePlan', 'apply', 'putLimits', 'putSubscription', 'deleteSubscription'],

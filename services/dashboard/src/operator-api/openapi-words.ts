@@ -55,6 +55,19 @@ const BODIES: Partial<Record<keyof typeof contracts, object>> = {
   providerPut: { name: 'Acme', format: 'openai' },
   modelPut: { displayName: 'Large 1', kind: 'chat', prices: { inputPerMillion: '3', outputPerMillion: '15' } },
   aliasPut: { modelId: 'acme/large-1' },
+  priceProposalPut: {
+    lists: ['litellm of 2026-01-31'],
+    changes: [
+      {
+        kind: 'source',
+        objectId: 'acme-eu',
+        modelId: 'acme/large-1',
+        before: { inputPerMillion: '2', outputPerMillion: '10' },
+        after: { inputPerMillion: '2.50', outputPerMillion: '12.50' },
+      },
+    ],
+    reported: [],
+  },
   sourcePut: {
     modelId: 'acme/large-1',
     providerId: 'acme',

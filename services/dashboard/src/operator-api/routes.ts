@@ -4,7 +4,14 @@ import { ALERT_ROUTES, WEBHOOK_ROUTES } from './accounts/alerts.js';
 import { APPLY_ROUTES } from './catalog/apply.js';
 import { LEDGER_ROUTES, USAGE_ROUTES } from './money/ledger.js';
 import { EXPORT_ROUTES } from './money/exports.js';
-import { ALIAS_ROUTES, MODEL_ROUTES, PROFILE_ROUTES, PROVIDER_ROUTES, SOURCE_ROUTES } from './catalog/catalog.js';
+import {
+  ALIAS_ROUTES,
+  MODEL_ROUTES,
+  PRICE_PROPOSAL_ROUTES,
+  PROFILE_ROUTES,
+  PROVIDER_ROUTES,
+  SOURCE_ROUTES,
+} from './catalog/catalog.js';
 import { KEY_ROUTES } from './accounts/keys.js';
 import { MEMBER_ROUTES } from './accounts/members.js';
 import { OPERATION_ROUTES } from './operations/operations.js';
@@ -20,6 +27,7 @@ export const ROUTE_TABLE: readonly OperatorRoute[] = [
   ...MODEL_ROUTES,
   ...ALIAS_ROUTES,
   ...SOURCE_ROUTES,
+  ...PRICE_PROPOSAL_ROUTES,
   ...PLAN_ROUTES,
   ...APPLY_ROUTES,
   ...ACCOUNT_ROUTES,

@@ -28,7 +28,14 @@ import {
   wantedModels,
   type Offer,
 } from './provider-options.js';
-import { listInWords, readBundledList, readPriceList, readProvider, type ListPlace } from './read-list.js';
+import {
+  listInWords,
+  privateListsAllowed,
+  readBundledList,
+  readPriceList,
+  readProvider,
+  type ListPlace,
+} from './read-list.js';
 import { testSource } from './test-source.js';
 import { belowCostInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
 
@@ -67,6 +74,7 @@ async function addProvider({ words, fields, file, api, env, gateway, to }: Progr
     costs: givenCosts(options.all('cost')),
     request: () => modelsRequest(profile, { parameters, baseUrl, credential: credentialOf(profile, key, env) }),
     parameters,
+    privateAllowed: privateListsAllowed(env),
   });
   const models = modelsToAdd(offer, wanted);
 
@@ -154,6 +162,7 @@ async function offerOf({
   costs,
   request,
   parameters,
+  privateAllowed,
 }: {
   profile: ProviderProfile;
   from: string;
@@ -161,6 +170,7 @@ async function offerOf({
   costs: Offer['costs'];
   request: () => ReturnType<typeof modelsRequest>;
   parameters: Readonly<Record<string, string>>;
+  privateAllowed: boolean;
 }): Promise<DatedOffer> {
   const bundled = readBundledList();
   const known = [...new Set(bundled.models.map(({ id }) => id))];
@@ -176,7 +186,7 @@ async function offerOf({
     }));
     return { ...common, models, from: url, dated: `Models of ${url}, as of now` };
   }
-  const dated = await readPriceList(from, place);
+  const dated = await readPriceList(from, place, privateAllowed);
   const models = dated.list.models({ profile: profile.id, parameters });
   const name = from === 'bundled' ? 'the bundled list' : `the list ${from}`;
   return { ...common, models, from: name, dated: listInWords(dated, Date.now()) };

@@ -12,7 +12,7 @@ import { differences, plain } from '../price-lists/prices.js';
 import { pick } from '../price-lists/provider-document.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { markupOf } from './provider-options.js';
-import { listInWords, readPriceList } from './read-list.js';
+import { listInWords, privateListsAllowed, readPriceList } from './read-list.js';
 import { belowCostInWords, differencesInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
 
 const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
@@ -32,12 +32,16 @@ export const IMPORT_PRICES: Program = {
 };
 
 async function comparePrices(context: ProgramContext, flags: readonly string[]): Promise<number> {
-  const { words, fields, file, api, to } = context;
+  const { words, fields, file, api, env, clock, to } = context;
   if (words.length > 0) throw new Unfit(`not understood: ${words.join(' ')}`);
   const values = ['from', 'list-url', 'provider', 'markup'];
   const options = readOptions(fields, { flags: ['below-cost', ...flags], values });
   const markup = markupOf(options.one('markup'));
-  const dated = await readPriceList(options.one('from'), { file, url: options.one('list-url') });
+  const dated = await readPriceList(
+    options.one('from'),
+    { file, url: options.one('list-url') },
+    privateListsAllowed(env),
+  );
   const { sources, models } = compareWithList({
     sources: await api.list<SourceView>('/sources'),
     models: await api.list<ModelView>('/models'),
@@ -46,7 +50,7 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
     provider: options.one('provider'),
     markup,
   });
-  to.out(`${listInWords(dated, Date.now())}. Prices in USD, of tokens per million.\n`);
+  to.out(`${listInWords(dated, clock.nowMs())}. Prices in USD, of tokens per million.\n`);
   for (const one of sources)
     to.out([`source ${one.source.id}: ${sourceInWords(one)}`, ...unreadInWords(one.unread), ''].join('\n'));
   for (const one of models) to.out(modelInWords(one));
@@ -88,12 +92,13 @@ function modelInWords({ model, before, after, margin, isChanged }: ModelComparis
 }
 
 /** The source as it is, with other costs. What stays its profile's is told apart by the catalog. */
-function sourceObject({ source, after }: SourceComparison): object {
+export function sourceObject({ source, after }: Pick<SourceComparison, 'source' | 'after'>): object {
   const spec = pick(source, Object.keys(sourceSpec.shape));
   return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : plain(after) } };
 }
 
-function modelObject({ model, after }: ModelComparison): object {
+/** The model as it is, with other prices. */
+export function modelObject({ model, after }: Pick<ModelComparison, 'model' | 'after'>): object {
   const spec = pick(model, Object.keys(modelSpec.shape));
   return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : plain(after) } };
 }

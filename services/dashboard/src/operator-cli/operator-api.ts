@@ -97,7 +97,10 @@ export interface OperatorApi {
   find<T>(path: string): Promise<T | null>;
   /** All pages of a list. */
   list<T>(path: string): Promise<T[]>;
+  /** The first entries of a list, at most so many. @param query with which parameters */
+  first<T>(path: string, query: Readonly<Record<string, string>>, most: number): Promise<T[]>;
   post<T>(path: string, body: object): Promise<T>;
+  put<T>(path: string, body: object): Promise<T>;
 }
 
 export function operatorApi(target: Target): OperatorApi {
@@ -108,6 +111,19 @@ export function operatorApi(target: Target): OperatorApi {
     return JSON.parse(text) as T;
   }
   const get = <T>(path: string): Promise<T> => ask<T>({ method: 'GET', path });
+  async function first<T>(path: string, query: Readonly<Record<string, string>>, most: number): Promise<T[]> {
+    const all: T[] = [];
+    let cursor: string | null = null;
+    do {
+      const parameters: Record<string, string> = { ...query, limit: String(PAGE_LIMIT) };
+      if (cursor !== null) parameters['cursor'] = cursor;
+      const asked = new URLSearchParams(parameters).toString();
+      const page: { data: T[]; next_cursor: string | null } = await get(`${path}?${asked}`);
+      all.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor !== null && all.length < most);
+    return all.slice(0, most);
+  }
   return {
     get,
     async find<T>(path: string): Promise<T | null> {
@@ -119,17 +135,12 @@ export function operatorApi(target: Target): OperatorApi {
       }
     },
     async list<T>(path: string): Promise<T[]> {
-      const all: T[] = [];
-      let cursor: string | null = null;
-      do {
-        const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-        const page: { data: T[]; next_cursor: string | null } = await get(`${path}?limit=${PAGE_LIMIT}${after}`);
-        all.push(...page.data);
-        cursor = page.next_cursor;
-        if (all.length > LIST_MAX) throw new Error(`${path} has more than ${LIST_MAX} objects`);
-      } while (cursor !== null);
+      const all = await first<T>(path, {}, LIST_MAX + 1);
+      if (all.length > LIST_MAX) throw new Error(`${path} has more than ${LIST_MAX} objects`);
       return all;
     },
+    first,
     post: (path, body) => ask({ method: 'POST', path, body: JSON.stringify(body), type: 'application/json' }),
+    put: (path, body) => ask({ method: 'PUT', path, body: JSON.stringify(body), type: 'application/json' }),
   };
 }

@@ -6,6 +6,13 @@ export interface Output {
   error(text: string): void;
 }
 
+/** The time, and waiting for a later one. */
+export interface ProgramClock {
+  /** Epoch milliseconds. */
+  nowMs(): number;
+  sleep(ms: number): Promise<void>;
+}
+
 /** What a program of the command line is given. */
 export interface ProgramContext {
   /** What stands behind the program's name. */
@@ -15,6 +22,7 @@ export interface ProgramContext {
   readonly file: string | null;
   readonly api: OperatorApi;
   readonly env: NodeJS.ProcessEnv;
+  readonly clock: ProgramClock;
   /** The gateway of a local system, for commands to paste; null: it is not known here. */
   readonly gateway: Gateway | null;
   readonly to: Output;

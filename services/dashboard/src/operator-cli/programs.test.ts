@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openSealed } from '@gateway/service-kit';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { MODEL, PROFILE, PROVIDER, SOURCE, SOURCE_TEST } from '../../test/examples.js';
+import { MODEL, PROFILE, PROPOSAL, PROVIDER, RECORD, SOURCE, SOURCE_TEST } from '../../test/examples.js';
 import { ROOT_TOKEN, SOURCE_KEYS, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import { LITELLM, MODELS_DEV } from '../../test/price-lists.js';
+import { REPORTED_REQUESTS_MIN } from '../price-lists/reported-costs.js';
+import type { ProgramClock } from './program.js';
 import { runOperatorCommand } from './run.js';
 
 const AZURE = {
@@ -78,13 +80,11 @@ beforeEach(() => {
   }));
 });
 
-async function run(line: string, env: Record<string, string> = {}) {
+async function run(line: string, env: Record<string, string> = {}, clock?: ProgramClock) {
   let [out, error] = ['', ''];
   const all = { GATEWAY_OPERATOR_URL: world.dashboard.operatorUrl, GATEWAY_OPERATOR_TOKEN: ROOT_TOKEN, ...env };
-  const code = await runOperatorCommand(line.split(' '), all, {
-    out: (text) => void (out += text),
-    error: (text) => void (error += text),
-  });
+  const to = { out: (text: string) => void (out += text), error: (text: string) => void (error += text) };
+  const code = await runOperatorCommand(line.split(' '), all, to, clock);
   return { code, out, error };
 }
 /** Documents that catalog got to put in force, without those that were only tried. */
@@ -487,6 +487,13 @@ test.each([
   ['prices compare --from bundled --apply', /no option --apply/],
   ['prices compare --from litellm --list-url http://example.com/x', /over https/],
   ['prices compare --from litellm --list-url ftp://example.com/x', /over https/],
+  ['prices compare --from litellm --list-url https://10.0.0.1/x', /is a private address/],
+  ['prices watch', /use --once, or --at HH:MM/],
+  ['prices watch --once --at 06:00', /use --once, or --at HH:MM/],
+  ['prices watch --at 24:00', /--at 24:00: a UTC time/],
+  ['prices watch --once --from litellm --list-url bundled=https://example.com/x', /of one of litellm/],
+  ['prices watch --once --file x.json', /name its format with one --from/],
+  ['prices proposal x', /not understood: x/],
 ])('%s is refused with the reason, and nothing is asked to change', async (line, reason) => {
   const { code, out, error } = await run(line);
   expect({ code, out, error }).toEqual({ code: 2, out: '', error: expect.stringMatching(reason) });
@@ -654,4 +661,156 @@ test('a test of a source that is not there, or comes too often, is refused with 
   expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('too_many_attempts') });
   const answer = await world.send('POST', '/sources/src/test');
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
+});
+
+/** What catalog got to store. */
+const proposed = () =>
+  world.asked.filter(({ name }) => name === 'catalog.propose-prices').map(({ body }) => body['proposal']);
+const answerProposals = (outcome: string) =>
+  world.scriptByName('catalog.propose-prices', (body) => {
+    const { scheduledFor = null, ...proposal } = (body as { proposal: Partial<typeof PROPOSAL> }).proposal;
+    return { proposal: { ...PROPOSAL, ...proposal, scheduledFor, outcome } };
+  });
+
+test('prices watch proposes other costs and names them, and applies nothing', async () => {
+  stored({ models: [PRICED], sources: [OURS] });
+  answerProposals('raised');
+  const { code, out, error } = await run(`prices watch --once --from litellm --file ${listFile('l.json', LITELLM)}`);
+  expect([code, out.includes('ALERT: other differences')]).toEqual([0, true]);
+  expect(out).toContain('source src (pub/model): input 0.50 -> 0.75, cached input none -> 0.075');
+  expect(error).toBe('');
+  expect(proposed()).toMatchObject([
+    {
+      changes: [{ kind: 'source', objectId: 'src', modelId: 'pub/model', after: { inputPerMillion: '0.75' } }],
+      reported: [],
+    },
+  ]);
+  expect(proposed()[0]).not.toHaveProperty('scheduledFor');
+  expect(applied()).toEqual([]);
+});
+
+test('prices watch proposes prices with a markup, and names those that stay below cost', async () => {
+  stored({ models: [{ ...PRICED, prices: { inputPerMillion: '0.70', outputPerMillion: '5' } }], sources: [OURS] });
+  answerProposals('raised');
+  const line = `prices watch --once --from litellm --file ${listFile('l.json', LITELLM)}`;
+  expect((await run(line)).error).toContain('BELOW COST pub/model: input is sold for 0.70 and costs 0.75 at src');
+  expect((await run(`${line} --markup 100`)).error).toBe('');
+  expect(proposed()[1]).toMatchObject({
+    changes: [{ kind: 'source' }, { kind: 'model', objectId: 'pub/model', after: { inputPerMillion: '1.50' } }],
+  });
+});
+
+const AT_SIX = Date.parse('2026-11-20T06:00:00Z');
+const DAY_MS = 86_400_000;
+/** A clock that is advanced by each wait, and ends the program at a time. */
+const clockUntil = (startMs: number, endMs: number): ProgramClock => {
+  let now = startMs;
+  return {
+    nowMs: () => now,
+    sleep: (ms) => {
+      now += ms;
+      return now < endMs ? Promise.resolve() : Promise.reject(new Error('the test ends'));
+    },
+  };
+};
+
+test('prices watch --at compares once a day at its time, also after a restart', async () => {
+  stored({ models: [PRICED], sources: [OURS] });
+  let served: string | null = null;
+  world.scriptByName('catalog.get-price-proposal', () =>
+    served === null
+      ? { refused: { code: 'not_found', message: 'none', param: null } }
+      : { proposal: { ...PROPOSAL, scheduledFor: served } },
+  );
+  world.scriptByName('catalog.propose-prices', (body) => {
+    served = (body as { proposal: { scheduledFor: string } }).proposal.scheduledFor;
+    return { proposal: { ...PROPOSAL, scheduledFor: served, outcome: 'unchanged' } };
+  });
+  const line = `prices watch --at 06:00 --from litellm --file ${listFile('l.json', LITELLM)}`;
+  const times = () => proposed().map((one) => (one as { scheduledFor: string }).scheduledFor);
+  // The time of the day has passed: it is caught up, once.
+  await run(line, {}, clockUntil(AT_SIX + 3_600_000, AT_SIX + DAY_MS / 2));
+  await run(line, {}, clockUntil(AT_SIX + 2 * 3_600_000, AT_SIX + DAY_MS / 2));
+  expect(times()).toEqual(['2026-11-20T06:00:00.000Z']);
+  await run(line, {}, clockUntil(AT_SIX + DAY_MS - 1, AT_SIX + 3 * DAY_MS));
+  expect(times().slice(1)).toEqual(['2026-11-21T06:00:00.000Z', '2026-11-22T06:00:00.000Z']);
+});
+
+test('prices watch --at tries a failed check again after 15 minutes', async () => {
+  stored({ models: [PRICED], sources: [OURS] });
+  world.refuseByName('catalog.get-price-proposal', 'not_found');
+  const line = 'prices watch --at 06:00 --from litellm --file';
+  const { error } = await run(`${line} ${listFile('broken.json', 'text')}`, {}, clockUntil(AT_SIX, AT_SIX + 2_000_000));
+  expect(error.match(/The check failed: the list is no JSON\. Next attempt at 2026-11-20T06:(15|30|45)/g)).toHaveLength(
+    3,
+  );
+  expect(proposed()).toEqual([]);
+});
+
+test('prices watch compares reported costs with the costs in force', async () => {
+  const pricing = {
+    classes: [],
+    tools: [],
+    freeTools: [],
+    unpricedFields: {},
+    reportedCostAt: { path: 'c', unit: 'usd' },
+  };
+  world.scriptByName('catalog.list-profiles', () => ({ profiles: [{ ...PROFILE, pricing }] }));
+  stored({ models: [PRICED], sources: [{ ...OURS, costs: { inputPerMillion: '1', outputPerMillion: '2' } }] });
+  answerProposals('raised');
+  // 1,000 in and 1,000 out cost 0.003.
+  const tokens = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1_000 };
+  const record = (reportedCostUsd: string | undefined) => ({
+    ...RECORD,
+    sourceId: 'src',
+    tokens,
+    class: 'standard',
+    units: {},
+    kinds: null,
+    attempts: [{ sourceId: 'src', outcome: 'completed', status: 200, possiblyPaid: true, reportedCostUsd }],
+  });
+  const records = (count: number, reported: string) =>
+    world.scriptByName('billing.usage-records', () => ({
+      // Neither one without a report nor one out of bounds counts.
+      records: [...Array.from({ length: count }, () => record(reported)), record(undefined), record('5')],
+      nextCursor: null,
+    }));
+  const watched = async () => {
+    await run(`prices watch --once --from litellm --file ${listFile('l.json', LITELLM)}`);
+    return (proposed().at(-1) as { reported: object[] }).reported;
+  };
+  records(REPORTED_REQUESTS_MIN, '0.0045');
+  expect(await watched()).toEqual([
+    { sourceId: 'src', modelId: 'pub/model', requests: 20, computedUsd: '0.06', reportedUsd: '0.09' },
+  ]);
+  expect(world.asked.find(({ name }) => name === 'billing.usage-records')?.body).toMatchObject({ reportsCost: true });
+  records(REPORTED_REQUESTS_MIN - 1, '0.0045');
+  expect(await watched()).toEqual([]);
+  records(REPORTED_REQUESTS_MIN, '0.003059');
+  expect(await watched()).toEqual([]);
+  records(REPORTED_REQUESTS_MIN, '0.00294');
+  expect(await watched()).toHaveLength(1);
+});
+
+test('prices proposal shows old and new figures, and writes a document that apply takes', async () => {
+  // The source was disabled after the comparison.
+  const now = { ...OURS, enabled: false };
+  stored({ models: [PRICED], sources: [now] });
+  const gone = { ...PROPOSAL.changes[0], objectId: 'gone' };
+  world.scriptByName('catalog.get-price-proposal', () => ({
+    proposal: { ...PROPOSAL, changes: [...PROPOSAL.changes, gone] },
+  }));
+  const shown = await run('prices proposal');
+  expect(shown.out).toContain('source src (pub/model): input 0.50 -> 0.75');
+  expect(shown.out).toContain('the provider charged 1.50 for 40 requests that cost 1.00');
+  expect(shown.error).toBe('source gone no longer exists: left out\n');
+  const { out } = await run('prices proposal --document');
+  expect(JSON.parse(out)).toMatchObject({ objects: [{ kind: 'source', id: 'src', spec: { enabled: false } }] });
+  expect(applied()).toEqual([]);
+  const file = listFile('proposal.json', out);
+  expect((await run(`apply -f ${file}`)).code).toBe(0);
+  expect(applied()[0]?.objects[0]?.spec).toMatchObject({
+    enabled: false,
+    costs: { inputPerMillion: '0.75', outputPerMillion: '4.50' },
+  });
 });

@@ -9,8 +9,13 @@ import {
   type ListFormat,
   type OfferedModel,
   type PriceList,
+  type Wanted,
 } from '../price-lists/price-list.js';
 import { readProviderModels } from '../price-lists/provider-models.js';
+import { PrivateAddressError, publicLookup } from '@gateway/service-kit';
+import { isPrivateHost } from '@gateway/service-kit/network-address';
+import { lookup } from 'node:dns';
+import { Agent, fetch } from 'undici';
 import { Unfit } from './program.js';
 
 const BUNDLED = new URL('../../lists/models.json', import.meta.url);
@@ -41,9 +46,14 @@ export function hasBundledModels({ id, endpoints }: Pick<ProviderProfile, 'id' |
 /**
  * A list from a file, from an address, or from where it is published. At most 64 MiB, there within
  * a minute; only over TLS, unless it comes from this machine.
+ * @param privateAllowed whether addresses may be private ones, as those of sources
  * @throws Unfit
  */
-export async function readPriceList(format: string | null, { file, url }: ListPlace): Promise<DatedList> {
+export async function readPriceList(
+  format: string | null,
+  { file, url }: ListPlace,
+  privateAllowed: boolean,
+): Promise<DatedList> {
   const known = LIST_FORMATS.find((one) => one === format);
   if (known === undefined) throw new Unfit(`--from is one of ${LIST_FORMATS.join(', ')}`);
   if (file !== null && url !== null) throw new Unfit('--file or --list-url, not both');
@@ -54,7 +64,7 @@ export async function readPriceList(format: string | null, { file, url }: ListPl
   }
   const { text, changedMs } =
     file === null
-      ? await fetchText(url ?? ADDRESSES[known])
+      ? await fetchText(url ?? ADDRESSES[known], { privateAllowed })
       : { text: textOfFile(file), changedMs: statSync(file).mtimeMs };
   try {
     return { list: known === 'litellm' ? readLitellm(parsed(text)) : readModelsDev(parsed(text)), changedMs };
@@ -92,7 +102,8 @@ export function listInWords({ list, changedMs }: DatedList, nowMs: number): stri
  * @throws Unfit
  */
 export async function readProvider(url: string, headers: Readonly<Record<string, string>>): Promise<OfferedModel[]> {
-  const { text } = await fetchText(url, headers);
+  // The operator named the provider's address.
+  const { text } = await fetchText(url, { headers, privateAllowed: true });
   try {
     return readProviderModels(parsed(text));
   } catch (error) {
@@ -122,23 +133,55 @@ function parsed(text: string): unknown {
 
 async function fetchText(
   address: string,
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, privateAllowed }: { headers?: Readonly<Record<string, string>>; privateAllowed: boolean },
 ): Promise<{ readonly text: string; readonly changedMs: number | null }> {
   const url = URL.canParse(address) ? new URL(address) : null;
   const isPlain = url?.protocol === 'http:' && LOOPBACK.test(url.hostname);
   if (url === null || !(url.protocol === 'https:' || isPlain))
     throw new Unfit(`${address}: a list is read over https, or over http from this machine`);
-  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (response.status >= 300 && response.status < 400)
-    throw new Unfit(`${address} leads to ${response.headers.get('location') ?? 'another address'}: name that one`);
-  if (!response.ok) throw new Unfit(`${address} answered ${response.status}`);
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    bytes += (part as Uint8Array).length;
-    if (bytes > BYTES_MAX) throw new Unfit(`${address} has more than ${BYTES_MAX} bytes`);
-    parts.push(part as Uint8Array);
+  const isFree = privateAllowed || isPlain;
+  if (!isFree && isPrivateHost(url.hostname)) throw privateAddress(address);
+  // The addresses that are judged are those that the socket connects to.
+  const agent = new Agent({ connect: isFree ? {} : { lookup: publicLookup(lookup) } });
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(url, { headers, redirect: 'manual', signal, dispatcher: agent });
+    if (response.status >= 300 && response.status < 400)
+      throw new Unfit(`${address} leads to ${response.headers.get('location') ?? 'another address'}: name that one`);
+    if (!response.ok) throw new Unfit(`${address} answered ${response.status}`);
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const part of response.body ?? []) {
+      bytes += (part as Uint8Array).length;
+      if (bytes > BYTES_MAX) throw new Unfit(`${address} has more than ${BYTES_MAX} bytes`);
+      parts.push(part as Uint8Array);
+    }
+    const changedMs = Date.parse(response.headers.get('last-modified') ?? '');
+    return { text: Buffer.concat(parts).toString('utf8'), changedMs: Number.isNaN(changedMs) ? null : changedMs };
+  } catch (error) {
+    throw (error as Error).cause instanceof PrivateAddressError ? privateAddress(address) : error;
+  } finally {
+    await agent.destroy();
   }
-  const changedMs = Date.parse(response.headers.get('last-modified') ?? '');
-  return { text: Buffer.concat(parts).toString('utf8'), changedMs: Number.isNaN(changedMs) ? null : changedMs };
+}
+
+function privateAddress(address: string): Unfit {
+  return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=true allows it`);
+}
+
+/** Whether lists may have private addresses: the variable of sources. */
+export function privateListsAllowed(env: NodeJS.ProcessEnv): boolean {
+  return env['GATEWAY_ALLOW_PRIVATE_SOURCES'] === 'true';
+}
+
+/** Finds a model in the first of several lists that has it. */
+export function firstOf(lists: readonly PriceList[]): PriceList {
+  const [first] = lists;
+  if (first === undefined) throw new Unfit('name a list with --from');
+  const having = (wanted: Wanted): PriceList | undefined => lists.find((list) => list.find(wanted) !== null);
+  return {
+    ...first,
+    find: (wanted) => having(wanted)?.find(wanted) ?? null,
+    unread: (wanted) => having(wanted)?.unread(wanted) ?? [],
+  };
 }

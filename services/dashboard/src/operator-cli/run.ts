@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { ADD_PROVIDER } from './add-provider.js';
 import { findOperation, typedValue, type Found, type OpenApi } from './find-operation.js';
 import { COMPARE_PRICES, IMPORT_PRICES } from './import-prices.js';
 import { LIST_PROFILES } from './list-profiles.js';
 import { operatorApi, Refused, send, targetOf, type Question, type Target } from './operator-api.js';
-import { Unfit, type Output, type Program } from './program.js';
+import { Unfit, type Output, type Program, type ProgramClock } from './program.js';
+import { SHOW_PROPOSAL } from './show-proposal.js';
 import { TEST_SOURCE } from './test-source.js';
+import { WATCH_PRICES } from './watch-prices.js';
 import { readArguments, type Arguments } from './read-arguments.js';
 
 export type { Output };
@@ -13,7 +16,16 @@ export { cheapestFirst } from '../price-lists/margins.js';
 export { hasBundledModels } from './read-list.js';
 
 /** Commands that are more than one request. */
-const PROGRAMS: readonly Program[] = [LIST_PROFILES, ADD_PROVIDER, COMPARE_PRICES, IMPORT_PRICES, TEST_SOURCE];
+const PROGRAMS: readonly Program[] = [
+  LIST_PROFILES,
+  ADD_PROVIDER,
+  COMPARE_PRICES,
+  IMPORT_PRICES,
+  WATCH_PRICES,
+  SHOW_PROPOSAL,
+  TEST_SOURCE,
+];
+const SYSTEM_CLOCK: ProgramClock = { nowMs: () => Date.now(), sleep: (ms) => setTimeout(ms) };
 
 const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - is standard input
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c
@@ -25,7 +37,12 @@ ${PROGRAMS.map(({ form }) => `operator ${form}\n`).join('')}  --url, --token-fil
  * One command against the operator API. Answers the exit code: 0 done, 1 refused or unreachable, 2
  * not understood.
  */
-export async function runOperatorCommand(line: readonly string[], env: NodeJS.ProcessEnv, to: Output): Promise<number> {
+export async function runOperatorCommand(
+  line: readonly string[],
+  env: NodeJS.ProcessEnv,
+  to: Output,
+  clock: ProgramClock = SYSTEM_CLOCK,
+): Promise<number> {
   try {
     const given = readArguments(line);
     if (given.words.length === 0) throw new Error('nothing is asked');
@@ -35,7 +52,8 @@ export async function runOperatorCommand(line: readonly string[], env: NodeJS.Pr
       const words = given.words.slice(program.name.length);
       const file = given.options.file ?? null;
       const { gateway } = target;
-      return await program.run({ words, fields: given.fields, file, api: operatorApi(target), env, gateway, to });
+      const api = operatorApi(target);
+      return await program.run({ words, fields: given.fields, file, api, env, clock, gateway, to });
     }
     const question = await questionOf(given, target);
     const response = await send(target, question, given.options['idempotency-key']);

@@ -1,5 +1,6 @@
+import type { PriceProposalView } from '@gateway/contracts/operator';
 import type { ModelMargin } from '../price-lists/compare.js';
-import { figuresByName, type Difference, type Prices } from '../price-lists/prices.js';
+import { differences, figuresByName, type Difference, type Prices } from '../price-lists/prices.js';
 import { formatUsd } from '@gateway/metering';
 
 /** Cells under each other, two blanks apart. */
@@ -19,8 +20,8 @@ export function pricesInWords(prices: Prices | null): string {
   return [...figuresByName(prices)].map(([name, usd]) => `${name} ${usd}`).join(', ');
 }
 
-export function differencesInWords(differences: readonly Difference[]): string {
-  return differences.map(({ name, before, after }) => `${name} ${before ?? 'none'} -> ${after ?? 'none'}`).join(', ');
+export function differencesInWords(all: readonly Difference[]): string {
+  return all.map(({ name, before, after }) => `${name} ${before ?? 'none'} -> ${after ?? 'none'}`).join(', ');
 }
 
 /** `16.6 %`: of the price, at the figure that leaves least. */
@@ -43,4 +44,28 @@ export function belowCostInWords(modelId: string, { below }: ModelMargin): strin
 /** Prices of a list that the catalog has no place for. */
 export function unreadInWords(unread: readonly string[]): string[] {
   return unread.length === 0 ? [] : [`  not read: ${unread.join(', ')}`];
+}
+
+/** A proposal: since when, by which lists, old and new figures, and how it is applied. */
+export function proposalInWords({ id, lists, changes, reported, raisedAt, checkedAt }: PriceProposalView): string[] {
+  const lines = [
+    `proposal ${id}, of ${raisedAt}, last compared ${checkedAt}. Prices in USD, of tokens per million.`,
+    ...lists.map((list) => `  ${list}`),
+    ...changes.map(
+      ({ kind, objectId, modelId, before, after }) =>
+        `${kind} ${objectId}${kind === 'source' ? ` (${modelId})` : ''}: ${differencesInWords(differences(before, after))}`,
+    ),
+    ...reported.map(
+      ({ sourceId, modelId, requests, computedUsd, reportedUsd }) =>
+        `source ${sourceId} (${modelId}): the provider charged ${reportedUsd} for ${requests} requests that cost ` +
+        `${computedUsd} by its costs`,
+    ),
+  ];
+  if (changes.length === 0 && reported.length === 0) return [...lines, 'No differences.'];
+  if (changes.length === 0) return [...lines, 'No list has other figures: compare the costs with an invoice.'];
+  return [
+    ...lines,
+    'Nothing is applied. `operator prices proposal --document > proposal.json` writes the document, and',
+    '`operator apply -f proposal.json` applies it.',
+  ];
 }

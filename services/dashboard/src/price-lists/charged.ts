@@ -3,6 +3,7 @@ import {
   resolvePrices,
   withHourWrites,
   type ExtraClass,
+  type PriceFigures,
   type ResolvedClass,
   type ResolvedFigures,
 } from '@gateway/metering';
@@ -17,10 +18,15 @@ export interface Charged {
   readonly asks: readonly ExtraClass[];
 }
 
-/** The prices with every missing one filled in, as edge, admission and billing use them. */
-export function resolveCharged({ prices, onMessages }: Charged): ResolvedFigures {
+/** The prices in nano-USD, in the form in which the catalog publishes them. */
+export function figuresCharged({ prices, onMessages }: Pick<Charged, 'prices' | 'onMessages'>): PriceFigures {
   const figures = figuresFromSpec(prices);
-  return resolvePrices(onMessages ? withHourWrites(figures) : figures);
+  return onMessages ? withHourWrites(figures) : figures;
+}
+
+/** The prices with every missing one filled in, as edge, admission and billing use them. */
+export function resolveCharged(charged: Pick<Charged, 'prices' | 'onMessages'>): ResolvedFigures {
+  return resolvePrices(figuresCharged(charged));
 }
 
 /** A class that the costs do not have costs as standard. */

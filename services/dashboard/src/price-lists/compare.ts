@@ -60,21 +60,36 @@ export function compareWithList(request: ComparisonRequest): Comparison {
     const own = compared.filter(({ source }) => source.modelId === model.id);
     if (!own.some(({ isListed }) => isListed)) return [];
     const onMessages = own.some(({ source }) => isOnMessages(source));
-    const costs = own.flatMap(({ source, after }) =>
-      source.enabled && after !== null
-        ? [{ sourceId: source.id, ...chargedAt(source, after, profiles) } satisfies SourceCosts]
-        : [],
-    );
+    const costs = costsOfModel(own, profiles);
     const before = model.prices === null ? null : plain(model.prices);
     const [first, ...others] = costs;
     const priced =
       markup === null || first === undefined
         ? before
         : markedUp({ prices: dearestOf([first, ...others]), onMessages }, markup);
-    const margin = marginOf(priced === null ? null : { prices: priced, onMessages, asks: [] }, costs);
+    const margin = marginOfModel(priced, own, profiles);
     return [{ model, before, after: priced, isChanged: !samePrices(before, priced), margin }];
   });
   return { sources: compared.filter(({ source }) => isMeant(source, provider)), models: touched };
+}
+
+type SourceWithCosts = Pick<SourceComparison, 'source' | 'after'>;
+
+/** The margin of a model's prices at all of its sources, with the costs that are compared. */
+export function marginOfModel(
+  prices: Prices | null,
+  own: readonly SourceWithCosts[],
+  profiles: readonly ProviderProfile[],
+): ModelMargin {
+  const onMessages = own.some(({ source }) => isOnMessages(source));
+  return marginOf(prices === null ? null : { prices, onMessages, asks: [] }, costsOfModel(own, profiles));
+}
+
+/** The costs of the sources that requests can reach. */
+function costsOfModel(own: readonly SourceWithCosts[], profiles: readonly ProviderProfile[]): SourceCosts[] {
+  return own.flatMap(({ source, after }) =>
+    source.enabled && after !== null ? [{ sourceId: source.id, ...chargedAt(source, after, profiles) }] : [],
+  );
 }
 
 /** What a source costs. */
@@ -95,7 +110,7 @@ export function marginOf(price: Charged | null, costs: readonly SourceCosts[]): 
   };
 }
 
-/** Whether a source serves the messages format, where 1-hour cache writes have a price of their own. */
+/** Whether a source serves the messages format, where 1-hour cache writes have their own price. */
 export function isOnMessages({ endpoints }: { readonly endpoints: readonly string[] }): boolean {
   return endpoints.includes('/v1/messages');
 }

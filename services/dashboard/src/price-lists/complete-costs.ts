@@ -13,7 +13,7 @@ export function completeCosts(
   { isMessages }: { readonly isMessages: boolean },
 ): { readonly costs: Prices; readonly computed: readonly string[] } {
   const costs = plain(given);
-  const resolved = resolveCharged({ prices: costs, onMessages: isMessages, asks: [] });
+  const resolved = resolveCharged({ prices: costs, onMessages: isMessages });
   const isHourSold = isMessages && costs.cacheWritePerMillion != null;
   const standard: Prices = withKinds(costs, resolved.standard, isHourSold ? ['cacheWrite1hPerMillion'] : []);
   const classes: Partial<Record<ExtraClass, TieredPrices>> = {};

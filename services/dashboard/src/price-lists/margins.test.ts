@@ -145,7 +145,7 @@ test('figuresOf() compares 1-hour writes at twice the input on the messages form
 type Kind = keyof ResolvedPrices;
 const CLASSES = ['standard', ...EXTRA_CLASSES] as const;
 
-/** Calls `visit` for every class that the price sells and the source meets, and every size and kind. */
+/** Calls `visit` for each class that is sold and met at the source, each size and kind. */
 function eachCharge(
   [price, cost, asks]: [ResolvedFigures, ResolvedFigures, readonly string[]],
   visit: (price: bigint, cost: bigint, place: string) => void,

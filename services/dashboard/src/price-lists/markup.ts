@@ -26,9 +26,9 @@ interface SizedAmounts extends Amounts {
 }
 
 /**
- * Costs with so many hundredths of a percent added, rounded up, at most the largest amount. Every resolved price is at least
- * the resolved cost with the markup: a price that would follow from the others and be lower is
- * stated.
+ * Costs with so many hundredths of a percent added, rounded up, at most the largest amount. Every
+ * resolved price is at least the resolved cost with the markup: a price that would follow from the
+ * others and be lower is stated.
  */
 export function markedUp(costs: Pick<Charged, 'prices' | 'onMessages'>, hundredths: bigint): Prices {
   const raise = (amount: bigint): bigint => {
@@ -44,8 +44,8 @@ export function markedUp(costs: Pick<Charged, 'prices' | 'onMessages'>, hundredt
     ...(raisedTexts(others, raise) as Prices),
     unitsPerThousand: Object.fromEntries(units) as Record<string, string>,
   });
-  const needed = resolveCharged({ ...costs, asks: [] });
-  const priced = resolveCharged({ ...costs, prices: raised, asks: [] });
+  const needed = resolveCharged(costs);
+  const priced = resolveCharged({ ...costs, prices: raised });
   const isCovered = (['standard', ...EXTRA_CLASSES] as const).every((name) => {
     const [need, price] = [needed[name], priced[name]];
     return need === undefined || price === undefined || covers(price, need, raise);
@@ -90,7 +90,7 @@ export function dearestOf(all: readonly [Charged, ...Charged[]]): Prices {
   });
 }
 
-/** Token prices that cover each of the costs after `raise`: all are stated, none follows from others. */
+/** Token prices that cover each of the costs after `raise`. All are stated. */
 function stated(all: readonly Charged[], raise: (amount: bigint) => bigint): Prices {
   const resolved = all.map((one) => ({ costs: resolveCharged(one), asks: one.asks }));
   const media = MEDIA_KINDS.filter(([, kind]) =>
@@ -111,7 +111,7 @@ function stated(all: readonly Charged[], raise: (amount: bigint) => bigint): Pri
   return { ...statedClass(standard, media), classes };
 }
 
-/** The highest amounts above each size; sizes beyond the bound share a tier from the first of them. */
+/** The highest amounts above each size. Sizes beyond the bound share one tier. */
 function amountsOf(
   all: readonly ResolvedClass[],
   raise: (amount: bigint) => bigint,
@@ -131,7 +131,7 @@ function amountsOf(
   return [at([0]), ...tiers.slice(0, tiersMax - 1).map((size) => at([size])), ...(last.length === 0 ? [] : [at(last)])];
 }
 
-/** A tier states no price of audio and images: that of the class covers what follows from it there. */
+/** Tiers cannot state prices of audio and images: those of the class are high enough for them. */
 function statedClass(
   [base, ...given]: readonly [SizedAmounts, ...SizedAmounts[]],
   media: readonly (typeof MEDIA_KINDS)[number][],

@@ -4,7 +4,7 @@ import { listNamesOf, modelNamesOf } from './list-names.js';
 import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
 import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
-// Numbers are USD per million tokens. New fields appear often: prices among them are listed as unread.
+// Numbers are USD per million tokens. New fields appear often: prices among them are unread.
 const usd = z.number().min(0).nullish();
 const cost = z.looseObject({ input: z.number().min(0), output: z.number().min(0), cache_read: usd, cache_write: usd });
 const tiered = cost.extend({

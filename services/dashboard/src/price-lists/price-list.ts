@@ -36,7 +36,7 @@ export interface PriceList {
   readonly date: string | null;
   /** Null: it does not have the model, or no price of it. */
   find(wanted: Wanted): Prices | null;
-  /** Names of the model's prices above 0 that `find` leaves out; empty: it has the model as a whole. */
+  /** Names of the model's prices above 0 that `find` leaves out. */
   unread(wanted: Wanted): readonly string[];
   /** Returns the chat and embedding models of a profile's provider. */
   models(wanted: Pick<Wanted, 'profile' | 'parameters'>): OfferedModel[];

@@ -3,6 +3,7 @@ import {
   catalogDelete,
   catalogGetAlias,
   catalogGetModel,
+  catalogGetPriceProposal,
   catalogGetProvider,
   catalogGetSource,
   catalogListAliases,
@@ -10,6 +11,7 @@ import {
   catalogListProfiles,
   catalogListProviders,
   catalogListSources,
+  catalogProposePrices,
   catalogPutAlias,
   catalogPutModel,
   catalogPutProvider,
@@ -30,6 +32,9 @@ import {
   modelSaved,
   modelSpec,
   modelView,
+  priceProposalPut,
+  priceProposalSaved,
+  priceProposalView,
   pageOf,
   providerProfile,
   providerPut,
@@ -229,6 +234,31 @@ export const ALIAS_ROUTES = [
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, author }) => removed(services, 'alias', params.alias, author),
+  }),
+];
+
+export const PRICE_PROPOSAL_ROUTES = [
+  defineRoute({
+    id: 'getPriceProposal',
+    method: 'GET',
+    path: '/price-proposal',
+    summary: 'How costs and prices differ from public lists and provider-reported costs, as last compared',
+    access: 'read',
+    answers: { 200: priceProposalView },
+    refusals: ['not_found'],
+    handle: async ({ services }) =>
+      answerWith(200, await services.request(catalogGetPriceProposal, {}), (answer) => answer.proposal),
+  }),
+  defineRoute({
+    id: 'putPriceProposal',
+    method: 'PUT',
+    path: '/price-proposal',
+    summary: 'Stores the result of a comparison; other differences than before raise an alert; applies nothing',
+    access: 'write',
+    body: priceProposalPut,
+    answers: { 200: priceProposalSaved },
+    handle: async ({ services, body: proposal, author }) =>
+      answerWith(200, await services.request(catalogProposePrices, { proposal, author }), (answer) => answer.proposal),
   }),
 ];
 

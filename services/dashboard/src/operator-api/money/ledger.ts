@@ -20,22 +20,29 @@ import {
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
-import { byId, byRequestId, epochOf, instant, objectId, pageOfQuery, pageQuery } from '../parameters.js';
+import { byId, byRequestId, epochOf, flag, instant, objectId, pageOfQuery, pageQuery } from '../parameters.js';
 
 export const USAGE_ROUTES = [
   defineRoute({
     id: 'listUsageRecords',
     method: 'GET',
     path: '/usage-records',
-    summary: 'Usage records, newest first, of the calls in [from, to)',
+    summary:
+      'Usage records, newest first, of the calls in [from, to); reportsCost: only those whose provider reported a cost',
     access: 'read',
-    query: pageQuery.extend({ accountId: objectId.optional(), from: instant.optional(), to: instant.optional() }),
+    query: pageQuery.extend({
+      accountId: objectId.optional(),
+      from: instant.optional(),
+      to: instant.optional(),
+      reportsCost: flag,
+    }),
     answers: { 200: pageOf(usageRecordView) },
     async handle({ services, query }) {
       const question = {
         account: query.accountId ?? null,
         from: epochOf(query.from),
         to: epochOf(query.to),
+        ...(query.reportsCost === 'true' ? { reportsCost: true } : {}),
         ...pageOfQuery(query),
       };
       return answerPage(await services.request(billingUsageRecords, question), (page) => page.records);

@@ -1,0 +1,53 @@
+import type { Bus } from '@gateway/bus';
+import { catalogGetPriceProposal, catalogProposePrices, type CommandAuthor } from '@gateway/contracts/messages';
+import { refuse, type PriceProposalPut, type PriceProposalSaved } from '@gateway/contracts/operator';
+import { counter, type Logger } from '@gateway/service-kit';
+import { CHANGES, READS } from '../objects/answer.js';
+import type { ProposalStore } from './store.js';
+
+export interface ProposalDeps {
+  readonly proposals: ProposalStore;
+  readonly log: Pick<Logger, 'warn'>;
+  readonly nowMs: () => number;
+}
+
+/** Models that the log line of an alert names. */
+const LOGGED_MODELS_MAX = 50;
+
+const alerts = counter(
+  'gateway_catalog_price_alerts_total',
+  'Comparisons with price lists and reported costs that found other differences than the one before',
+);
+
+/**
+ * Stores the result of a comparison. Other differences than before raise an alert: a log line and a
+ * metric.
+ */
+async function proposePrices(
+  { proposals, log, nowMs }: ProposalDeps,
+  { proposal, author }: { readonly proposal: PriceProposalPut; readonly author: CommandAuthor },
+): Promise<PriceProposalSaved> {
+  const saved = await proposals.save(proposal, author, nowMs());
+  if (saved.outcome === 'raised') {
+    alerts.add();
+    const models = new Set([...saved.changes, ...saved.reported].map(({ modelId }) => modelId));
+    const named = [...models].slice(0, LOGGED_MODELS_MAX);
+    log.warn({ proposal: saved.id, models: named, modelsTotal: models.size }, 'costs differ from public price lists');
+  }
+  return saved;
+}
+
+/** Serves comparisons with price lists. */
+export function serveProposals(bus: Pick<Bus, 'serve'>, deps: ProposalDeps): void {
+  bus.serve(catalogProposePrices, async (body) => ({ proposal: await proposePrices(deps, body) }), CHANGES);
+  bus.serve(
+    catalogGetPriceProposal,
+    async () => {
+      const proposal = await deps.proposals.read();
+      return proposal === null
+        ? refuse('not_found', 'costs were never compared: `operator prices watch --once` does it')
+        : { proposal };
+    },
+    READS,
+  );
+}
