@@ -166,12 +166,12 @@ async function fetchText(
 }
 
 function privateAddress(address: string): Unfit {
-  return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=true allows it`);
+  return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=on allows it`);
 }
 
 /** Whether lists may have private addresses: the variable of sources. */
 export function privateListsAllowed(env: NodeJS.ProcessEnv): boolean {
-  return env['GATEWAY_ALLOW_PRIVATE_SOURCES'] === 'true';
+  return ['on', 'true', '1'].includes(env['GATEWAY_ALLOW_PRIVATE_SOURCES']?.toLowerCase() ?? '');
 }
 
 /** Finds a model in the first of several lists that has it. */
