@@ -21,8 +21,9 @@ export interface RealCall {
   readonly endpoint: string;
 }
 
-/** Sources of one list that are looked at. */
-const SOURCES_MAX = 200;
+/** Entries of one page, and of a whole list. */
+const PAGE_LIMIT = 200;
+const SOURCES_MAX = 20_000;
 /** What is called first, where a model has several. */
 const FIRST_ENDPOINTS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
@@ -138,9 +139,19 @@ async function switchSimulatedOff(target: OperatorTarget, modelId: string): Prom
   }
 }
 
-async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
-  const page = (await ask(target, `/sources?limit=${SOURCES_MAX}${query}`)) as { data: SourceView[] };
-  return page.data;
+/** All sources, or those that a query selects. @param query begins with `&`, or is empty */
+export async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
+  const all: SourceView[] = [];
+  let after = '';
+  do {
+    const page = (await ask(target, `/sources?limit=${PAGE_LIMIT}${query}${after}`)) as {
+      readonly data: readonly SourceView[];
+      readonly next_cursor: string | null;
+    };
+    all.push(...page.data);
+    after = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  } while (after !== '' && all.length < SOURCES_MAX);
+  return all;
 }
 
 async function ask(
