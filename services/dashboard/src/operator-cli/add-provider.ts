@@ -30,11 +30,12 @@ import {
 } from './provider-options.js';
 import {
   listInWords,
-  privateListsAllowed,
+  listReading,
   readBundledList,
   readPriceList,
   readProvider,
   type ListPlace,
+  type ListReading,
 } from './read-list.js';
 import { testSource } from './test-source.js';
 import { belowCostInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
@@ -52,7 +53,8 @@ export const ADD_PROVIDER: Program = {
 /** Models that are tried until one works: an account may not have the cheapest one. */
 const TESTED_MAX = 3;
 
-async function addProvider({ words, fields, file, api, env, gateway, to }: ProgramContext): Promise<number> {
+async function addProvider(context: ProgramContext): Promise<number> {
+  const { words, fields, file, api, env, clock, gateway, to } = context;
   const options = readOptions(fields, {
     flags: ['no-key', 'apply', 'below-cost', 'no-test'],
     values: ['key-env', 'id', 'models', 'param', 'markup', 'base-url', 'from', 'list-url', 'cost'],
@@ -74,9 +76,9 @@ async function addProvider({ words, fields, file, api, env, gateway, to }: Progr
     costs: givenCosts(options.all('cost')),
     request: () => modelsRequest(profile, { parameters, baseUrl, credential: credentialOf(profile, key, env) }),
     parameters,
-    privateAllowed: privateListsAllowed(env),
+    reading: listReading(context),
   });
-  const models = modelsToAdd(offer, wanted);
+  const models = modelsToAdd({ ...offer, today: new Date(clock.nowMs()).toISOString().slice(0, 10) }, wanted);
 
   const sources = await api.list<SourceView>('/sources');
   const { providerId, there } = await freeProvider(api, { profile, id: options.one('id'), address, sources });
@@ -149,7 +151,7 @@ async function addProvider({ words, fields, file, api, env, gateway, to }: Progr
   return 0;
 }
 
-interface DatedOffer extends Offer {
+interface DatedOffer extends Omit<Offer, 'today'> {
   /** The list and its age, for the first line. */
   readonly dated: string;
 }
@@ -162,7 +164,7 @@ async function offerOf({
   costs,
   request,
   parameters,
-  privateAllowed,
+  reading,
 }: {
   profile: ProviderProfile;
   from: string;
@@ -170,9 +172,9 @@ async function offerOf({
   costs: Offer['costs'];
   request: () => ReturnType<typeof modelsRequest>;
   parameters: Readonly<Record<string, string>>;
-  privateAllowed: boolean;
+  reading: ListReading;
 }): Promise<DatedOffer> {
-  const bundled = readBundledList();
+  const bundled = readBundledList(reading.nowMs);
   const known = [...new Set(bundled.models.map(({ id }) => id))];
   const common = { profile, costs, known };
   if (from === 'provider') {
@@ -186,10 +188,10 @@ async function offerOf({
     }));
     return { ...common, models, from: url, dated: `Models of ${url}, as of now` };
   }
-  const dated = await readPriceList(from, place, privateAllowed);
+  const dated = await readPriceList(from, place, reading);
   const models = dated.list.models({ profile: profile.id, parameters });
   const name = from === 'bundled' ? 'the bundled list' : `the list ${from}`;
-  return { ...common, models, from: name, dated: listInWords(dated, Date.now()) };
+  return { ...common, models, from: name, dated: listInWords(dated, reading.nowMs) };
 }
 
 /**

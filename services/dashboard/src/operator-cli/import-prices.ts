@@ -12,7 +12,7 @@ import { differences, plain } from '../price-lists/prices.js';
 import { pick } from '../price-lists/provider-document.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { markupOf } from './provider-options.js';
-import { listInWords, privateListsAllowed, readPriceList } from './read-list.js';
+import { listInWords, listReading, readPriceList } from './read-list.js';
 import { belowCostInWords, differencesInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
 
 const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
@@ -32,16 +32,12 @@ export const IMPORT_PRICES: Program = {
 };
 
 async function comparePrices(context: ProgramContext, flags: readonly string[]): Promise<number> {
-  const { words, fields, file, api, env, clock, to } = context;
+  const { words, fields, file, api, clock, to } = context;
   if (words.length > 0) throw new Unfit(`not understood: ${words.join(' ')}`);
   const values = ['from', 'list-url', 'provider', 'markup'];
   const options = readOptions(fields, { flags: ['below-cost', ...flags], values });
   const markup = markupOf(options.one('markup'));
-  const dated = await readPriceList(
-    options.one('from'),
-    { file, url: options.one('list-url') },
-    privateListsAllowed(env),
-  );
+  const dated = await readPriceList(options.one('from'), { file, url: options.one('list-url') }, listReading(context));
   const { sources, models } = compareWithList({
     sources: await api.list<SourceView>('/sources'),
     models: await api.list<ModelView>('/models'),

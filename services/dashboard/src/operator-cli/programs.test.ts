@@ -714,6 +714,37 @@ const clockUntil = (startMs: number, endMs: number): ProgramClock => {
   };
 };
 
+test('providers add schedules costs that are known to follow, and warns of models that end', async () => {
+  const gemini = { ...PROFILE, id: 'gemini', endpoints: { '/v1/chat/completions': '/chat/completions' } };
+  world.scriptByName('catalog.list-profiles', () => ({ profiles: [gemini] }));
+  const add = (models: string, day: string) => {
+    const at = Date.parse(`${day}T12:00:00Z`);
+    return run(
+      `providers add gemini --no-key --models ${models} --markup 20 --no-test --apply`,
+      {},
+      clockUntil(at, at),
+    );
+  };
+  const { code, out } = await add('gemini-3.8-flash,gemini-2.5-pro', '2026-11-20');
+  expect(code).toBe(0);
+  expect(out).toContain('from 2027-01-01: cost input 1.50');
+  expect(out).toContain('WARNING: the provider ends this model on 2026-12-01');
+  const effectiveFrom = '2027-01-01T00:00:00.000Z';
+  const [, later] = applied();
+  expect(later?.objects).toMatchObject([
+    { kind: 'model', id: 'google/gemini-3.8-flash', spec: { prices: { inputPerMillion: '1.80', effectiveFrom } } },
+    { kind: 'source', id: 'gemini-gemini-3.8-flash', spec: { costs: { inputPerMillion: '1.50', effectiveFrom } } },
+  ]);
+  expect((await add('gemini-3.8-flash', '2027-01-01')).out).not.toContain('scheduled');
+  expect(applied()).toHaveLength(3);
+  expect(applied()[2]?.objects).toMatchObject([
+    { kind: 'provider' },
+    { kind: 'model', spec: { prices: { inputPerMillion: '1.80' } } },
+    { kind: 'source', spec: { costs: { inputPerMillion: '1.50' } } },
+  ]);
+  expect((await add('gemini-2.5-pro', '2026-12-01')).error).toContain('has no model gemini-2.5-pro');
+});
+
 test('prices watch --at compares once a day at its time, also after a restart', async () => {
   stored({ models: [PRICED], sources: [OURS] });
   let served: string | null = null;

@@ -131,6 +131,8 @@ export interface Offer {
   readonly costs: ReadonlyMap<string, Prices>;
   /** IDs that the catalog may have for the same models of other providers. */
   readonly known: readonly string[];
+  /** The UTC day. */
+  readonly today: string;
 }
 
 /** Names of offered models in a message. */
@@ -215,7 +217,7 @@ function endpointsFor({ endpoints }: ProviderProfile, offered: OfferedModel): En
 
 /** Empty: its costs are not known, or the catalog cannot have its name. */
 function addedModel(offer: Offer, offered: OfferedModel, deployment: string | null): AddedModel[] {
-  const { profile, from, known } = offer;
+  const { profile, from, known, today } = offer;
   const listed = 'id' in offered ? (offered as ListedModel) : null;
   const id = listed?.id ?? catalogIdOf(profile.id, offered.model, known);
   if (offered.costs === null || !scalars.modelId.safeParse(id).success) return [];
@@ -226,7 +228,7 @@ function addedModel(offer: Offer, offered: OfferedModel, deployment: string | nu
       ...(listed ?? {
         ...offered,
         source: from,
-        date: new Date().toISOString().slice(0, 10),
+        date: today,
       }),
       id,
       provider: profile.id,

@@ -16,7 +16,7 @@ import { PrivateAddressError, publicLookup } from '@gateway/service-kit';
 import { isPrivateHost } from '@gateway/service-kit/network-address';
 import { lookup } from 'node:dns';
 import { Agent, fetch } from 'undici';
-import { Unfit } from './program.js';
+import { Unfit, type ProgramContext } from './program.js';
 
 const BUNDLED = new URL('../../lists/models.json', import.meta.url);
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -28,38 +28,37 @@ const ADDRESSES: Readonly<Record<Exclude<ListFormat, 'bundled'>, string>> = {
 };
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The list that comes with this release, as it is today. */
-export function readBundledList(): BundledList {
-  return today(bundledList.parse(JSON.parse(readFileSync(BUNDLED, 'utf8'))));
+/** The list that comes with this release, as it is on the UTC day of a time. */
+export function readBundledList(nowMs: number): BundledList {
+  return listAt(nowMs, bundledList.parse(JSON.parse(readFileSync(BUNDLED, 'utf8'))));
 }
 
-function today(list: BundledList): BundledList {
-  return listOn(list, new Date().toISOString().slice(0, 10));
+function listAt(nowMs: number, list: BundledList): BundledList {
+  return listOn(list, new Date(nowMs).toISOString().slice(0, 10));
 }
 
 /** Whether the bundled list has models that a profile serves. */
 export function hasBundledModels({ id, endpoints }: Pick<ProviderProfile, 'id' | 'endpoints'>): boolean {
-  const models = listedModelsOf(readBundledList(), id);
+  const models = listedModelsOf(readBundledList(Date.now()), id);
   return models.some((model) => model.endpoints.some((endpoint) => Object.hasOwn(endpoints, endpoint)));
 }
 
 /**
  * A list from a file, from an address, or from where it is published. At most 64 MiB, there within
  * a minute; only over TLS, unless it comes from this machine.
- * @param privateAllowed whether addresses may be private ones, as those of sources
  * @throws Unfit
  */
 export async function readPriceList(
   format: string | null,
   { file, url }: ListPlace,
-  privateAllowed: boolean,
+  { privateAllowed, nowMs }: ListReading,
 ): Promise<DatedList> {
   const known = LIST_FORMATS.find((one) => one === format);
   if (known === undefined) throw new Unfit(`--from is one of ${LIST_FORMATS.join(', ')}`);
   if (file !== null && url !== null) throw new Unfit('--file or --list-url, not both');
   if (known === 'bundled') {
     if (url !== null) throw new Unfit('the bundled list comes from no address: --file reads another one');
-    const list = file === null ? bundledPrices(readBundledList()) : bundledFrom(parsed(textOfFile(file)));
+    const list = file === null ? bundledPrices(readBundledList(nowMs)) : bundledFrom(parsed(textOfFile(file)), nowMs);
     return { list, changedMs: null };
   }
   const { text, changedMs } =
@@ -73,6 +72,12 @@ export async function readPriceList(
   }
 }
 
+export interface ListReading {
+  /** Whether addresses may be private ones. */
+  readonly privateAllowed: boolean;
+  /** Epoch milliseconds: the bundled list has prices of days to come. */
+  readonly nowMs: number;
+}
 export interface ListPlace {
   readonly file: string | null;
   readonly url: string | null;
@@ -111,10 +116,10 @@ export async function readProvider(url: string, headers: Readonly<Record<string,
   }
 }
 
-function bundledFrom(value: unknown): PriceList {
+function bundledFrom(value: unknown, nowMs: number): PriceList {
   const read = bundledList.safeParse(value);
   if (!read.success) throw new Unfit('the file has not the form of the bundled list');
-  return bundledPrices(today(read.data));
+  return bundledPrices(listAt(nowMs, read.data));
 }
 
 function textOfFile(file: string): string {
@@ -169,9 +174,10 @@ function privateAddress(address: string): Unfit {
   return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=on allows it`);
 }
 
-/** Whether lists may have private addresses: the variable of sources. */
-export function privateListsAllowed(env: NodeJS.ProcessEnv): boolean {
-  return ['on', 'true', '1'].includes(env['GATEWAY_ALLOW_PRIVATE_SOURCES']?.toLowerCase() ?? '');
+/** How lists are read here: the variable of sources decides about private addresses. */
+export function listReading({ env, clock }: Pick<ProgramContext, 'env' | 'clock'>): ListReading {
+  const privateAllowed = ['on', 'true', '1'].includes(env['GATEWAY_ALLOW_PRIVATE_SOURCES']?.toLowerCase() ?? '');
+  return { privateAllowed, nowMs: clock.nowMs() };
 }
 
 /** Finds a model in the first of several lists that has it. */

@@ -14,7 +14,7 @@ import { reportedDifferences } from '../price-lists/reported-costs.js';
 import type { OperatorApi } from './operator-api.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { markupOf } from './provider-options.js';
-import { firstOf, listInWords, privateListsAllowed, readPriceList } from './read-list.js';
+import { firstOf, listInWords, listReading, readPriceList } from './read-list.js';
 import { belowCostInWords, proposalInWords } from './words.js';
 
 /** `prices watch`: compares costs with lists and provider-reported costs, and applies nothing. */
@@ -96,9 +96,9 @@ function listsOf(formats: readonly string[], urls: readonly string[]): Watch['li
 
 /** Compares once, and stores the result, which raises the alert where it is another one. */
 async function check(context: ProgramContext, watch: Watch, dueMs: number | null): Promise<void> {
-  const { api, env, file, clock, to } = context;
+  const { api, file, clock, to } = context;
   const read = await Promise.all(
-    watch.lists.map(({ format, url }) => readPriceList(format, { file, url }, privateListsAllowed(env))),
+    watch.lists.map(({ format, url }) => readPriceList(format, { file, url }, listReading(context))),
   );
   const sources = await api.list<SourceView>('/sources');
   const { data: profiles } = await api.get<{ data: ProviderProfile[] }>('/profiles');
