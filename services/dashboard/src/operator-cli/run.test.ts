@@ -46,6 +46,9 @@ test.each([
   ['keys create acc_1 --name first', 'accounts.create-key'],
   ['members delete acc_1 mem_1', 'accounts.delete-member'],
   ['models get pub/model', 'catalog.get-model'],
+  ['aliases', 'catalog.list-aliases'],
+  ['aliases list', 'catalog.list-aliases'],
+  ['aliases get anthropic/model@latest', 'catalog.get-alias'],
   ['sources health', 'catalog.source-health'],
   ['sources get src', 'catalog.get-source'],
   ['wallet acc_1', 'admission.held'],
@@ -72,6 +75,20 @@ test('fields become a body in the types of the document, also nested ones, and m
   expect(JSON.parse(made.out)).toMatchObject({ id: MODEL.id });
   await run('wallet', 'entries', 'acc_1', '--amountUsd', '-5', '--kind', 'credit', '--reason', 'r', '--reference', '7');
   expect(world.asked.at(-1)?.body).toMatchObject({ spec: { amountUsd: '-5', reference: '7' } });
+});
+
+test('aliases are put and deleted under names with slashes and colons', async () => {
+  for (const alias of ['gpt-6.1-terra', 'anthropic/model@latest', 'team:a/b/c']) {
+    const made = await run('aliases', 'put', alias, '--modelId', 'pub/model');
+    expect([made.code, made.error]).toEqual([0, '']);
+    expect(world.asked.at(-1)?.body).toMatchObject({ id: alias, spec: { modelId: 'pub/model' } });
+    expect((await run('aliases', 'delete', alias)).code).toBe(0);
+    expect(world.asked.at(-1)).toMatchObject({ name: 'catalog.delete', body: { kind: 'alias', id: alias } });
+  }
+  world.refuseByName('catalog.put-alias', 'state_conflict');
+  const refused = await run('aliases', 'put', 'pub/model', '--modelId', 'pub/model');
+  expect([refused.code, JSON.parse(refused.error)]).toMatchObject([1, { error: { code: 'state_conflict' } }]);
+  expect((await run('aliases', 'put', 'no name', '--modelId', 'pub/model')).code).toBe(1);
 });
 
 test('fields of a list become its query', async () => {
