@@ -2,6 +2,7 @@
 export type {
   AccountView,
   AlertView,
+  AliasView,
   AuditEntryView,
   AuditKind,
   KeyView,

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
   accountView,
+  aliasView,
   alertView,
   auditEntryView,
   ledgerTransactionView,
@@ -67,6 +68,7 @@ test.each(SCENARIOS.filter((scenario) => scenario !== 'visitor'))(
       [pageOf(pageMember), `${account}/members`],
       [pageOf(accountView), '/operator/v1/accounts'],
       [pageOf(modelView), '/operator/v1/models'],
+      [pageOf(aliasView), '/operator/v1/aliases'],
       [pageOf(sourceView), '/operator/v1/sources'],
       [pageOf(sourceHealthView), '/operator/v1/sources/health'],
       [pageOf(slotView), '/operator/v1/slots'],

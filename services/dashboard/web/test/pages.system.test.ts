@@ -447,6 +447,23 @@ test('operator: signs in, finds an account, credits and suspends it, sees source
   await dialog(page).getByText('203.0.113.0/24').waitFor();
 });
 
+test('operator: adds an alias, corrects its model, and deletes it', async () => {
+  const page = await open('large', '/operator/models');
+  await page.getByLabel('Alias name').fill('my alias');
+  await see(page, 'Letters, digits and');
+  await page.getByLabel('Alias name').fill('team/best@latest');
+  await page.getByLabel('Catalog ID').fill('openai/none');
+  await button(page, 'Add alias').click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Catalog ID').fill('openai/gpt-4o');
+  await button(page, 'Add alias').click();
+  const row = page.getByRole('row', { name: /team\/best@latest/ });
+  await row.getByText('openai/gpt-4o', { exact: true }).waitFor();
+  await button(page, 'Delete alias team/best@latest').click();
+  await dialog(page).getByRole('button', { name: 'Delete alias' }).click();
+  await row.waitFor({ state: 'detached' });
+});
+
 test('operator: the audit log is filtered by kind and account, and says where each entry came from', async () => {
   const page = await open('large', '/operator/audit');
   const rows = page.getByRole('table').locator('tbody tr');

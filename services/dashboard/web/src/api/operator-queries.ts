@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type {
   AccountView,
+  AliasView,
   AuditEntryView,
   AuditKind,
   KeyView,
@@ -71,6 +72,8 @@ export const useAccountKeys = (id: string) =>
   useList<KeyView>(['operator', 'account', id, 'keys'], path(`/accounts/${encodeURIComponent(id)}/keys`));
 
 export const useCatalogModels = () => useList<ModelView>(['operator', 'models'], path('/models'));
+export const ALIASES_KEY = ['operator', 'aliases'];
+export const useAliases = () => useList<AliasView>(ALIASES_KEY, path('/aliases'));
 export const useSources = () => useList<SourceView>(['operator', 'sources'], path('/sources'));
 /** Null: of every account, of every kind. */
 export const useAudit = (accountId: string | null, kind: AuditKind | null) =>

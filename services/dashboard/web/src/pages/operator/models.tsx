@@ -6,6 +6,7 @@ import { ListCard } from '../../ui/list-card.js';
 import { Mark } from '../../ui/mark.js';
 import { Page } from '../../ui/page.js';
 import { ShortId } from '../../ui/short-id.js';
+import { Aliases } from './aliases.js';
 
 /** The catalog as customers meet it, with what is switched off. */
 export function Component() {
@@ -58,6 +59,7 @@ export function Component() {
           </tr>
         )}
       />
+      <Aliases />
     </Page>
   );
 }
