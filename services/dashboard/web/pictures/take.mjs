@@ -38,6 +38,7 @@ const PAGES = [
   ['operator', '/operator'],
   ['operator-account', '/operator', openAccount, 'funded'],
   ['operator-sources', '/operator/sources'],
+  ['operator-models', '/operator/models'],
   ['operator-slots', '/operator/slots'],
   ['operator-audit', '/operator/audit'],
 ];
