@@ -19,9 +19,7 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
   ): Promise<AnswerOf<M>> => {
     try {
       const data = encodeBody(message, body, message.packed?.body);
-      const reply = await inbox.exchange(callOf(message, options), data);
-      if (!isRefusedPacked(message, reply)) return readAnswer(message, reply);
-      return readAnswer(message, await inbox.exchange(callOf(message, options), encodeBody(message, body)));
+      return readAnswer(message, await inbox.exchange(callOf(message, options), data));
     } catch (error) {
       throw counted(message, error);
     }
@@ -41,25 +39,15 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
     };
     const answered = (reply: Msg): void => {
       try {
-        if (!isByName && isRefusedPacked(message, reply)) {
-          isByName = true;
-          close();
-          send(encodeBody(message, body));
-          return;
-        }
         const answer = readAnswer(message, reply);
         guarded(() => on.answer(answer));
       } catch (error) {
         fail(error);
       }
     };
-    let isByName = message.packed === undefined;
-    const send = (data: Uint8Array): void => {
-      open = true;
-      token = inbox.send(data, { ...callOf(message, options), answered, failed: fail });
-    };
     try {
-      send(encodeBody(message, body, message.packed?.body));
+      const data = encodeBody(message, body, message.packed?.body);
+      token = inbox.send(data, { ...callOf(message, options), answered, failed: fail });
     } catch (error) {
       queueMicrotask(() => fail(error));
     }
@@ -94,14 +82,6 @@ function subjectFor(message: AnyRequest, options: RequestOptions | undefined): s
   if (options?.replica === undefined) return subjectOf(message, {});
   if (!message.perReplica) throw new BusFault('fault', `${message.name} is not served per replica`);
   return subjectOf({ subject: `${message.subject}.{replica}` }, { replica: options.replica });
-}
-
-/**
- * A server of the version before reads no lists, and has done nothing with this one: it is asked
- * again by name.
- */
-function isRefusedPacked(message: AnyRequest, reply: Msg): boolean {
-  return message.packed !== undefined && reply.headers?.get(ERROR_CODE_HEADER) === 'invalid_message';
 }
 
 /** Throws the BusFault that an error answer tells, or `invalid_message`. */

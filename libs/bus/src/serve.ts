@@ -1,4 +1,4 @@
-import { isPacked, subjectOf, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
+import { subjectOf, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { headers, type Msg, type MsgHdrs } from 'nats';
 import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { BusFault } from './bus-fault.js';
@@ -17,8 +17,7 @@ export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, '
   const answer = (message: AnyRequest, to: Msg, body: unknown): void => {
     let data: Uint8Array;
     try {
-      // As it was asked: who asks by name may read nothing else.
-      data = encodeBody(message, body, isPacked(to.data) ? message.packed?.answer : undefined);
+      data = encodeBody(message, body, message.packed?.answer);
     } catch (error) {
       fail(message, to, error);
       return;

@@ -66,7 +66,7 @@ export function decodeAnswer<M extends AnyRequest>(message: M, data: Uint8Array)
   return decodeObject(message, message.answer, data, message.packed?.answer) as Decoded<AnswerOf<M>>;
 }
 
-/** Reads and validates a body or an answer, also a packed one where `packing` is known. */
+/** Reads and validates a body or an answer: a list if the message is packed, else an object. */
 function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?: Packing): Decoded<unknown> {
   let parsed: unknown;
   try {
@@ -74,7 +74,8 @@ function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?
   } catch {
     return { ok: false, problem: `${form.name}: no JSON` };
   }
-  if (packing !== undefined && Array.isArray(parsed)) {
+  if (packing !== undefined) {
+    if (!Array.isArray(parsed)) return { ok: false, problem: `${form.name}: no list` };
     if (parsed[0] !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
     parsed = unpack(packing, parsed);
   } else {

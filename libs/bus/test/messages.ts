@@ -41,7 +41,7 @@ const listOf = (name: string) => ({
   unpack: (list: unknown) => ({ [name]: (list as unknown[])[1] }),
 });
 
-/** A question whose bodies are packed, of a version, and the same of the version before. */
+/** A request with a packed body and packed answers. */
 export const square = request({
   name: 'test.square',
   subject: 'test.square',
@@ -56,8 +56,6 @@ export const square = request({
   body: z.object({ side: z.int() }),
   answer: z.object({ area: z.int() }),
 });
-const { packed: _packed, ...byName } = square;
-export const squareByName: typeof byName = byName;
 
 export const unserved = request({
   name: 'test.unserved',

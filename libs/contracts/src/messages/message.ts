@@ -53,10 +53,7 @@ export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extend
   readonly timeoutMs: number;
   /** Also served on `<subject>.<replica>`, so that a retry can choose another replica. */
   readonly perReplica: boolean;
-  /**
-   * Both bodies are sent packed. A named one is read as well and answered by name, and one that a
-   * server of the version before refuses is sent again by name.
-   */
+  /** Body and answer are packed. Without it, both are objects. */
   readonly packed?: { readonly body: Packing; readonly answer: Packing };
 }
 
@@ -75,7 +72,7 @@ export interface StoredMessage<B extends z.ZodType> extends MessageShape {
   readonly kind: 'stored';
   readonly body: B;
   readonly stream: StreamName;
-  /** The body is sent packed; a named one is read as well. */
+  /** The body is packed. Without it, it is an object. */
   readonly packed?: { readonly body: Packing };
 }
 
