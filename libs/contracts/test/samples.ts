@@ -195,7 +195,6 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
       },
     ],
   },
-  'usage.recorded': { bodies: usageBodies },
   'usage.events': { bodies: usageBodies },
 };
 

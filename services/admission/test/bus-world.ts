@@ -7,10 +7,12 @@ import {
   billingLoad,
   billingUnchanged,
   modelEntryKey,
-  usageRecorded,
+  subjectPattern,
+  usageEvents,
+  usageSubjects,
 } from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
-import { makeUuidV7, SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { RunningServer } from '@gateway/servers';
 import type { ReadyChecks } from '@gateway/service-kit';
 import { serviceContext, silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
@@ -120,8 +122,8 @@ async function isServed(edge: Bus, replica: string): Promise<boolean> {
 /** Billing makes the stream of usage events. */
 export function ensureUsage(billing: Bus): Promise<void> {
   return billing.ensureStream({
-    stream: usageRecorded.stream,
-    subjects: Array.from({ length: SHARDS_TOTAL }, (_unused, shard) => `usage.recorded.${shard}`),
+    stream: usageEvents.stream,
+    subjects: usageSubjects(),
     discard: 'new',
     bytesMax: 64 * MEBIBYTE,
     ageMaxMs: 3_600_000,
@@ -133,21 +135,19 @@ export function ensureUsage(billing: Bus): Promise<void> {
 function collectEvents(billing: Bus, owners: Ports['owners'], events: UsageEvent[]): void {
   billing.serve(billingLoad, (question) => owners.loadBalances(question));
   billing.serve(billingUnchanged, (question) => owners.unchangedBalances(question.accounts));
-  for (let shard = 0; shard < SHARDS_TOTAL; shard += 1) {
-    billing.consume({
-      stream: usageRecorded.stream,
-      durable: `billing-${shard}`,
-      filterSubject: `usage.recorded.${shard}`,
-      batchMax: 10,
-      maxAckPending: 100,
-      ackWaitMs: 5_000,
-      handler: async (deliveries) => {
-        for (const delivery of deliveries) {
-          const decoded = billing.decode(usageRecorded, delivery.data);
-          if (decoded.ok) events.push(...decoded.body.events);
-          delivery.ack();
-        }
-      },
-    });
-  }
+  billing.consume({
+    stream: usageEvents.stream,
+    durable: 'billing',
+    filterSubject: subjectPattern(usageEvents),
+    batchMax: 10,
+    maxAckPending: 100,
+    ackWaitMs: 5_000,
+    handler: async (deliveries) => {
+      for (const delivery of deliveries) {
+        const decoded = billing.decode(usageEvents, delivery.data);
+        if (decoded.ok) events.push(...decoded.body.events);
+        delivery.ack();
+      }
+    },
+  });
 }

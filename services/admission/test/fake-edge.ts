@@ -1,11 +1,11 @@
 import type { Bus } from '@gateway/bus';
-import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   admissionBatch,
   edgeHeartbeat,
   edgeResyncRequest,
   edgeHeartbeatReply,
-  usageRecorded,
+  usageEvents,
 } from '@gateway/contracts/messages';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
 import { setAtOf } from '../src/domain/epoch.js';
@@ -114,7 +114,7 @@ export class FakeEdge {
     this.#release({ blind: false, id, hold, tag, outcome: 'ok', amountNanoUsd });
     const event = settledEvent(call, amountNanoUsd);
     while (!this.#dead) {
-      const stored = this.bus.store(usageRecorded, { shard: shardOfAccount(hold.account) }, { events: [event] });
+      const stored = this.bus.store(usageEvents, { group: 0 }, { events: [event] });
       if (
         await stored.then(
           () => true,

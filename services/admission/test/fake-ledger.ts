@@ -1,6 +1,12 @@
 import { BusFault } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
-import { billingLoad, billingBalanceSnapshots, billingUnchanged, usageRecorded } from '@gateway/contracts/messages';
+import {
+  billingLoad,
+  billingBalanceSnapshots,
+  billingUnchanged,
+  subjectPattern,
+  usageEvents,
+} from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow } from '@gateway/metering';
 import { until } from '@gateway/testkit';
@@ -25,16 +31,16 @@ export class FakeLedger {
     private readonly owners: OwnerState,
   ) {
     bus.consume({
-      stream: usageRecorded.stream,
+      stream: usageEvents.stream,
       durable: 'billing-all',
-      filterSubject: 'usage.recorded.*',
+      filterSubject: subjectPattern(usageEvents),
       batchMax: 50,
       maxAckPending: 500,
       ackWaitMs: 30_000,
       handler: async (deliveries) => {
         if (this.behind) await new Promise<void>((resolve) => this.#waiting.push(resolve));
         for (const delivery of deliveries) {
-          const decoded = bus.decode(usageRecorded, delivery.data);
+          const decoded = bus.decode(usageEvents, delivery.data);
           if (decoded.ok) this.#settle(decoded.body.events);
           this.#position = Math.max(this.#position, delivery.sequence);
           delivery.ack();
@@ -93,13 +99,13 @@ export class FakeLedger {
 
   /** All that is stored now is settled, or a fault. */
   async #catchUp(): Promise<void> {
-    const { lastSequence } = await this.bus.streamState(usageRecorded.stream);
+    const { lastSequence } = await this.bus.streamState(usageEvents.stream);
     await until('billing has caught up', () => this.#position >= lastSequence, CATCH_UP_MS).catch((error: unknown) => {
       throw new BusFault('behind', String(error));
     });
   }
 
   async #caughtUp(): Promise<boolean> {
-    return this.#position >= (await this.bus.streamState(usageRecorded.stream)).lastSequence;
+    return this.#position >= (await this.bus.streamState(usageEvents.stream)).lastSequence;
   }
 }

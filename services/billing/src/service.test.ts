@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
-import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   admissionApply,
   billingFunding,
@@ -13,7 +13,7 @@ import {
   billingUsageRecord,
   billingUsageRecords,
   billingWallet,
-  usageRecorded,
+  usageEvents,
   type ReceivedOf,
   type BalanceSnapshot,
   type UsageEvent,
@@ -58,8 +58,7 @@ let accounts = 0;
 const freshAccount = (): string => `account-${(accounts += 1)}`;
 
 async function record(...events: UsageEvent[]): Promise<void> {
-  for (const event of events)
-    await edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+  for (const event of events) await edge.store(usageEvents, { group: 0 }, { events: [event] });
 }
 
 const isClosed = (id: string): boolean => snapshots.some(({ closed }) => closed.includes(id));

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
-import { USAGE_SUBJECTS, usageEvents } from '@gateway/contracts/messages';
+import { usageEvents, usageSubjects } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
 import { createMonths } from '../dist/ledger/months.js';
 import { readLedgerState } from '../dist/ledger/store.js';
@@ -22,6 +22,7 @@ const {
   natsUrl,
   postgresUrl,
   subjects,
+  groups,
   point = null,
   nth = 1,
   ackWaitMs = 400,
@@ -96,29 +97,32 @@ const settling = {
 const announcer = createSnapshotPublisher(bus, () => ledgerEpoch);
 const locks = createShardLocks(locksPool, () => worker.lost(), silentMs);
 const hold = breakable('hold', (subject) => locks.hold(subject));
-const worker = startUsageWorker({
-  store: settling,
-  months: createMonths(settling),
-  announcer: { snapshots: breakable('standing', (accounts) => announcer.snapshots(accounts)) },
-  meter: createSettleMeter(),
-  isInfrastructureFault,
-  retryDelayMs: () => 100,
-  batchEventsMax,
-  log,
-  stopping: new AbortController().signal,
-  locks: { hold: async (subject) => subjects.includes(subject) && hold(subject), release: () => locks.release() },
-  consume: (subject, handler) =>
-    bus.consume({
-      stream: usageEvents.stream,
-      durable: `billing-${subject}-${consumers}`,
-      filterSubject: USAGE_SUBJECTS[subject],
-      batchMax: 4,
-      maxAckPending: 1_000,
-      ackWaitMs,
-      handler: (batch) =>
-        handler(batch.map((delivery) => ({ ...delivery, ack: breakable('ack', () => delivery.ack()) }))),
-    }),
-});
+const worker = startUsageWorker(
+  {
+    store: settling,
+    months: createMonths(settling),
+    announcer: { snapshots: breakable('standing', (accounts) => announcer.snapshots(accounts)) },
+    meter: createSettleMeter(),
+    isInfrastructureFault,
+    retryDelayMs: () => 100,
+    batchEventsMax,
+    log,
+    stopping: new AbortController().signal,
+    locks: { hold: async (subject) => subjects.includes(subject) && hold(subject), release: () => locks.release() },
+    consume: (subject, handler) =>
+      bus.consume({
+        stream: usageEvents.stream,
+        durable: `billing-${subject}-${consumers}`,
+        filterSubject: usageSubjects(groups)[subject],
+        batchMax: 4,
+        maxAckPending: 1_000,
+        ackWaitMs,
+        handler: (batch) =>
+          handler(batch.map((delivery) => ({ ...delivery, ack: breakable('ack', () => delivery.ack()) }))),
+      }),
+  },
+  groups,
+);
 process.on('SIGTERM', async () => {
   await worker.stop();
   await bus.drain(1_000);

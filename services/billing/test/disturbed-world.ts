@@ -2,14 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bus } from '@gateway/bus';
-import { shardOfAccount } from '@gateway/contracts/ids';
-import {
-  PACKED_SUBJECTS_FROM,
-  USAGE_SUBJECTS,
-  usageEvents,
-  usageRecorded,
-  type UsageEvent,
-} from '@gateway/contracts/messages';
+import { usageEvents } from '@gateway/contracts/messages';
 import type { Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { startTestBus, until, type TestBus, type TestDatabase } from '@gateway/testkit';
@@ -20,11 +13,13 @@ import { settleBatch } from '../src/usage/settle-batch.js';
 import { createSettleStore } from '../src/usage/settle-store.js';
 import { createUsageStream } from '../src/usage/stream.js';
 import { balancesOf } from './audit.js';
-import { messageOf, packedMessageOf } from './events.js';
+import { messageOf } from './events.js';
 import { type LedgerWorld, startLedgerWorld } from './ledger-world.js';
 
 const WORKER = fileURLToPath(new URL('breakable-worker.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../dist/usage/worker.js', import.meta.url));
+/** Subjects of the stream. */
+export const GROUPS = 4;
 /** Messages that are settled in one transaction where nothing disturbs. */
 const UNDISTURBED_MESSAGES = 10;
 const STREAM_BYTES = 512 * 1024 * 1024;
@@ -67,7 +62,7 @@ export class DisturbedWorld {
       bus.connect('edge-proxy'),
       bus.connect('billing'),
     ]);
-    await createUsageStream(billing, STREAM_BYTES, 1, 'any').ensure();
+    await createUsageStream(billing, STREAM_BYTES, 1, 'any', GROUPS).ensure();
     return new DisturbedWorld(bus, ledgers, ledger, edge, billing);
   }
 
@@ -80,42 +75,33 @@ export class DisturbedWorld {
   }
 
   /**
-   * Stores events in packed messages of at most `size`, as edges do. What the stream did not take
-   * is sent again.
+   * Stores events in messages of at most `size`, as edges do. What the stream did not take is sent
+   * again.
    */
-  async store(events: readonly unknown[], size: number): Promise<void> {
+  async store(events: readonly unknown[], size: number, group = 0): Promise<void> {
     for (let at = 0; at < events.length; at += size) {
       const some = events.slice(at, at + size);
-      const message = packedMessageOf(some);
-      this.#stored.push({ subject: PACKED_SUBJECTS_FROM, events: some.length, message });
+      const message = messageOf(some);
+      this.#stored.push({ subject: group, events: some.length, message });
       await until('the stream takes a message', () =>
-        this.edge.store(usageEvents, { group: 0 }, message).catch(() => null),
+        this.edge.store(usageEvents, { group }, message).catch(() => null),
       );
     }
   }
 
-  /** By name, with a subject for each shard of accounts, as edges did. */
-  async storeByName(events: readonly unknown[], size: number): Promise<void> {
-    const byShard = new Map<number, unknown[]>();
-    for (const event of events) byShard.set(shardOf(event), [...(byShard.get(shardOf(event)) ?? []), event]);
-    for (const [shard, ofShard] of byShard)
-      for (let at = 0; at < ofShard.length; at += size) {
-        const some = ofShard.slice(at, at + size);
-        const message = messageOf(some);
-        this.#stored.push({ subject: shard, events: some.length, message });
-        await until('the stream takes a message', () =>
-          this.edge.store(usageRecorded, { shard }, message).catch(() => null),
-        );
-      }
-  }
-
   worker({ ledger = this.ledger, ...settings }: WorkerSettings = {}): ChildProcess {
-    const all = USAGE_SUBJECTS.map((_, subject) => subject);
+    const all = Array.from({ length: GROUPS }, (_, subject) => subject);
     const child = spawn(
       process.execPath,
       [
         WORKER,
-        JSON.stringify({ subjects: all, ...settings, natsUrl: this.bus.urlFor('billing'), postgresUrl: ledger.url }),
+        JSON.stringify({
+          subjects: all,
+          groups: GROUPS,
+          ...settings,
+          natsUrl: this.bus.urlFor('billing'),
+          postgresUrl: ledger.url,
+        }),
       ],
       { stdio: ['ignore', 'ignore', 'inherit'] },
     );
@@ -127,7 +113,7 @@ export class DisturbedWorld {
   /** Until every stored message is settled without a gap. */
   async settled(ledger = this.ledger, timeoutMs = SETTLE_MS): Promise<void> {
     const progress = createProgressStore(ledger.pool);
-    const stream = createUsageStream(this.billing, STREAM_BYTES, 1, 'any');
+    const stream = createUsageStream(this.billing, STREAM_BYTES, 1, 'any', GROUPS);
     await until(
       'everything stored is settled',
       async () => {
@@ -189,10 +175,4 @@ export async function ended(child: ChildProcess): Promise<void> {
   child.kill('SIGCONT');
   child.kill('SIGKILL');
   await exit;
-}
-
-/** Of what names no account, the first. */
-function shardOf(event: unknown): number {
-  const account = (event as Partial<UsageEvent>).hold?.account;
-  return typeof account === 'string' ? shardOfAccount(account) : 0;
 }

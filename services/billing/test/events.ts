@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { packedTextOf, usageEvents, usageRecorded } from '@gateway/contracts/messages';
+import { packedTextOf, usageEvents } from '@gateway/contracts/messages';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { monthOf, weekStart } from '@gateway/metering';
 import { receivedEventOf } from '../src/usage/read-delivery.js';
@@ -119,16 +119,13 @@ export function expired(event: UsageEvent): UsageEvent {
 }
 
 export function receivedOf(...events: UsageEvent[]): ReceivedEvent[] {
-  return events.map((event) => receivedEventOf(event, event, { subject: 0, sequence: 1 }));
+  return events.map((event) => {
+    return receivedEventOf(event, JSON.parse(packedTextOf(event)), { subject: 0, sequence: 1 });
+  });
 }
 
-/** A message of the stream as the sweep writes it, and edges did: by name. */
+/** A message of the stream. A value that cannot be packed is in it as it is. */
 export function messageOf(events: readonly unknown[]): Uint8Array {
-  return Buffer.from(JSON.stringify({ events, v: usageRecorded.version }), 'utf8');
-}
-
-/** A message of the stream as edges write it; what is no event stands in it as it is. */
-export function packedMessageOf(events: readonly unknown[]): Uint8Array {
   const texts = events.map((event) => {
     try {
       return packedTextOf(event as UsageEvent);

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { type DisturbedWorld, ended } from './disturbed-world.js';
+import { type DisturbedWorld, ended, GROUPS } from './disturbed-world.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, START, voided } from './events.js';
 
 /**
@@ -33,15 +33,10 @@ export const STATEMENTS = [
 
 const REACH_MS = 120_000;
 /**
- * A worker for each shard at once, on a subject of its own: a round is mostly waiting, for its
- * start and for what its predecessor had in hand.
- */
-const WORKERS: readonly (readonly number[])[] = [[0], [1], [2], [3]];
-
-/**
- * Lets workers kill themselves at each point, `times` times at each, one after the other; between
- * two kills new events arrive, with repetitions, late and early ones and such as cannot be read.
- * Gives the number of kills.
+ * Runs a worker for each group at once, because a round is mostly waiting: for its start and for
+ * the messages of its predecessor. Lets workers kill themselves at each point, `times` times at
+ * each, one after the other; between two kills new events arrive, with repetitions, late and early
+ * ones and such as cannot be read. Returns the number of kills.
  */
 export async function killAtEach(
   world: DisturbedWorld,
@@ -51,21 +46,22 @@ export async function killAtEach(
   killed: (kills: number, of: number) => void = () => undefined,
 ): Promise<number> {
   const rounds = points.flatMap((point) => Array.from({ length: times }, () => point));
-  const workers = WORKERS.map((shards, worker) => ({
-    shards,
-    traffic: new Traffic(shards, seed + worker),
-    rounds: rounds.filter((_, index) => index % WORKERS.length === worker),
+  const workers = Array.from({ length: GROUPS }, (_, group) => ({
+    group,
+    traffic: new Traffic([group], seed + group),
+    rounds: rounds.filter((_point, index) => index % GROUPS === group),
   }));
-  for (const { traffic, rounds: ofWorker } of workers) await world.storeByName(traffic.prepared(ofWorker.length), 20);
+  for (const { group, traffic, rounds: ofWorker } of workers)
+    await world.store(traffic.prepared(ofWorker.length), 20, group);
   const first = world.worker();
   await world.settled();
   await ended(first);
   let kills = 0;
   await Promise.all(
-    workers.map(async ({ shards, traffic, rounds: ofWorker }) => {
+    workers.map(async ({ group, traffic, rounds: ofWorker }) => {
       for (const point of ofWorker) {
-        await world.storeByName(traffic.round(), 2);
-        await killedAt(world.worker({ subjects: shards, point }), point);
+        await world.store(traffic.round(), 2, group);
+        await killedAt(world.worker({ subjects: [group], point }), point);
         kills += 1;
         killed(kills, rounds.length);
       }

@@ -51,8 +51,8 @@ export interface BusClient {
   ): { close(): void };
   authorize(question: AuthorizeQuestion, to: TargetReplica): Promise<AuthorizeAnswer>;
   usage(question: AuthorizeQuestion, to: TargetReplica): Promise<UsageAnswer>;
-  /** Resolves when the stream has stored the message. */
-  storeUsage(subject: number, message: Buffer): Promise<void>;
+  /** Resolves when the stream has stored the message on the subject of this group of shards. */
+  storeUsage(group: number, message: Buffer): Promise<void>;
   /** @param place of the edge's messages in the stream: the next one for it replaces this one */
   storeHeartbeat(heartbeat: Heartbeat, place: string): Promise<void>;
   /** Which source gave an ID: resolves when the edges' shared store has it. */

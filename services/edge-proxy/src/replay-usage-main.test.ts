@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { packedTextOf, USAGE_SUBJECTS, usageEvents, type UsageEvent } from '@gateway/contracts/messages';
+import { packedTextOf, usageEvents, usageSubjects, type UsageEvent } from '@gateway/contracts/messages';
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
 import { testEvent } from '../test/test-event.js';
 import { lineOf } from './journal/unstored-line.js';
@@ -31,7 +31,7 @@ test('the log of an edge that ended without NATS: each of its events is in the s
   const stored: UsageEvent[] = [];
   await billing.ensureStream({
     stream: 'USAGE',
-    subjects: [...USAGE_SUBJECTS],
+    subjects: usageSubjects(),
     bytesMax: 16 * 1024 * 1024,
     ageMaxMs: 3_600_000,
     duplicateWindowMs: 1_000,
@@ -55,9 +55,7 @@ test('the log of an edge that ended without NATS: each of its events is in the s
     },
   });
   const events = Array.from({ length: EVENTS_TOTAL }, () => testEvent());
-  const lines = events.map((event, index) =>
-    lineOf({ shard: index % 4, json: Buffer.from(index % 2 === 0 ? JSON.stringify(event) : packedTextOf(event)) }),
-  );
+  const lines = events.map((event, index) => lineOf({ shard: index % 4, json: Buffer.from(packedTextOf(event)) }));
   const log = [
     '{"text":"stopping"}',
     ...lines.map((line) => `pod/edge-1 ${JSON.stringify({ level: 'error', ...line })}`),

@@ -8,8 +8,8 @@ import {
   aliasEntryKey,
   modelEntryKey,
   type CatalogAlias,
-  USAGE_SUBJECTS,
   usageEvents,
+  usageSubjects,
   type CatalogModel,
   type CatalogProvider,
   type CatalogSource,
@@ -85,7 +85,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   const admission = new FakeAdmission();
   const events: UsageEvent[] = [];
   const billing = await bus.connect('billing', 'b0');
-  await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: [...USAGE_SUBJECTS], discard: 'new' });
+  await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: usageSubjects(), discard: 'new' });
   const consumer = billing.consume({
     stream: 'USAGE',
     durable: 'test',

@@ -21,7 +21,7 @@ export interface SentBatch {
 /** A bus whose answers, faults and times a test decides. */
 export class FakeBusClient implements BusClient {
   readonly sent: SentBatch[] = [];
-  readonly stored: { subject: number; message: Buffer; finish: (code?: string) => void }[] = [];
+  readonly stored: { group: number; message: Buffer; finish: (code?: string) => void }[] = [];
   readonly heartbeats: Heartbeat[] = [];
   readonly places: string[] = [];
   readonly healths: HealthMessage[] = [];
@@ -50,11 +50,11 @@ export class FakeBusClient implements BusClient {
     return Promise.reject(new Error('not asked in this test'));
   }
 
-  storeUsage(subject: number, message: Buffer): Promise<void> {
+  storeUsage(group: number, message: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (code?: string): void =>
         code === undefined ? resolve() : reject(Object.assign(new Error(code), { code }));
-      this.stored.push({ subject, message, finish });
+      this.stored.push({ group, message, finish });
     });
   }
 

@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 
 /** Accounts are spread over this many Redis hash tags; each has its own epoch. */
 export const BUCKETS_TOTAL = 256;
-/** Slices of accounts in the ledger; the journal has as many subjects for events by name. */
+/** Slices of accounts in the ledger. */
 export const SHARDS_TOTAL = 4;
 /**
- * Subjects of the journal for packed events: so many groups of shards, 1, 2 or 4. More groups cut
- * messages and transactions smaller, so there is one until a single process of billing is too slow.
- * While it grows, billing has to know it before edges.
+ * Groups of shards: 1, 2 or 4. The journal has a subject for each. More groups make messages and
+ * transactions smaller, so there is one until a single process of billing is too slow. To raise it,
+ * deploy billing before edges and admission.
  */
 export const USAGE_GROUPS_TOTAL = 1;
 

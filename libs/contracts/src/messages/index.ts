@@ -128,7 +128,7 @@ import {
   accountsSignUp,
   accountsUseMailToken,
 } from './people.js';
-import { usageEvents, usageRecorded } from './usage.js';
+import { usageEvents } from './usage.js';
 
 /**
  * Every message on the bus. Permissions, schema files and the test of the bus are derived from this
@@ -143,7 +143,6 @@ export const MESSAGES: readonly AnyMessage[] = [
   admissionReleaseSlot,
   admissionHeld,
   usageEvents,
-  usageRecorded,
   edgeHeartbeat,
   edgeShortHeartbeat,
   edgeHeartbeatReply,

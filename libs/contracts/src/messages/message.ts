@@ -35,14 +35,6 @@ export interface Packing {
   unpack(list: unknown): unknown;
 }
 
-/** How a packed body, and anything else that is packed, begins. */
-const LIST_BEGIN = '['.charCodeAt(0);
-
-/** Whether these bytes are packed; else they are an object by name. */
-export function isPacked(json: Uint8Array): boolean {
-  return json[0] === LIST_BEGIN;
-}
-
 /** A question with one answer, or with as many as are needed (`answers: 'many'`). */
 export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extends MessageShape {
   readonly kind: 'request';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { packUsageEvent, packUsageEvents, unpackUsageEvent, unpackUsageEvents } from '../generated/positions.js';
 import { holdFields, pricedVersion, servedExtras, tokenUsage } from './call.js';
-import { SHARDS_TOTAL, USAGE_GROUPS_TOTAL } from '../ids/index.js';
+import { USAGE_GROUPS_TOTAL } from '../ids/index.js';
 import { stored, subjectOf } from './message.js';
 import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } from './scalars.js';
 
@@ -80,12 +80,9 @@ export type UsageEvent = z.infer<typeof usageEvent>;
 /** The text of an event in a packed message. */
 export const packedTextOf = (event: UsageEvent): string => JSON.stringify(packUsageEvent(event));
 
-/**
- * An event of a message, packed or by name, as an object that is still to be checked. Null for a
- * list that is no packed event.
- */
-export function eventByName(sent: unknown): unknown {
-  if (!Array.isArray(sent)) return sent;
+/** Unpacks an event of a message. Checks nothing: null, or an object that may be invalid. */
+export function unpackEvent(sent: unknown): unknown {
+  if (!Array.isArray(sent)) return null;
   try {
     return unpackUsageEvent(sent);
   } catch {
@@ -93,41 +90,23 @@ export function eventByName(sent: unknown): unknown {
   }
 }
 
-const ofUsage = {
-  version: 1,
-  checkedInPlace: true,
-  servedBy: ['billing'],
-  stream: 'USAGE',
-  body: z.object({ events: z.array(usageEvent).min(1).max(USAGE_EVENTS_MAX) }),
-} as const;
-
-/** Events of accounts of any shard, packed. Each can be settled without anything else. */
+/**
+ * Events of calls, from edges and from the sweep of admission. Each event can be settled without
+ * anything else. The group is that of the account's shard (`usageGroupOfShard`).
+ */
 export const usageEvents = stored({
-  ...ofUsage,
   name: 'usage.events',
   subject: 'usage.events.{group}',
-  sentBy: ['edge-proxy'],
-  packed: { body: { pack: packUsageEvents, unpack: unpackUsageEvents } },
-});
-
-/**
- * The same by name: what edges send while no billing reads packed events, and what the sweep of
- * admission sends. The subject's number is that of a group of shards (`usageGroupOfShard`) and says
- * nothing about the accounts.
- */
-export const usageRecorded = stored({
-  ...ofUsage,
-  name: 'usage.recorded',
-  subject: 'usage.recorded.{shard}',
+  version: 1,
+  checkedInPlace: true,
   sentBy: ['edge-proxy', 'admission'],
+  servedBy: ['billing'],
+  stream: 'USAGE',
+  packed: { body: { pack: packUsageEvents, unpack: unpackUsageEvents } },
+  body: z.object({ events: z.array(usageEvent).min(1).max(USAGE_EVENTS_MAX) }),
 });
 
-/**
- * The subjects of the stream, by the numbers that billing and edges give them: those of events by
- * name, then, from {@link PACKED_SUBJECTS_FROM} on, those of packed ones.
- */
-export const USAGE_SUBJECTS: readonly string[] = [
-  ...Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard })),
-  ...Array.from({ length: USAGE_GROUPS_TOTAL }, (_, group) => subjectOf(usageEvents, { group })),
-];
-export const PACKED_SUBJECTS_FROM = SHARDS_TOTAL;
+/** The subjects of the stream, by the number of their group. */
+export function usageSubjects(groups = USAGE_GROUPS_TOTAL): string[] {
+  return Array.from({ length: groups }, (_, group) => subjectOf(usageEvents, { group }));
+}

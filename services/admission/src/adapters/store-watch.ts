@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { usageRecorded } from '@gateway/contracts/messages';
+import { usageEvents } from '@gateway/contracts/messages';
 import { every, gauge } from '@gateway/service-kit';
 import { backPressureReasonOf, MEMORY_SHARE_MAX, STREAM_SHARE_MAX } from '../domain/back-pressure.js';
 import type { StoreFacts } from '../domain/back-pressure.js';
@@ -42,7 +42,7 @@ export function watchStores(
   const polls = [
     every(WATCH_MS, async () => record({ redis: await limitStore.memory() })),
     every(WATCH_MS, async () => {
-      const { bytes, firstAt } = await bus.streamState(usageRecorded.stream);
+      const { bytes, firstAt } = await bus.streamState(usageEvents.stream);
       record({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });
     }),
   ];

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
-import { shardOfAccount } from '@gateway/contracts/ids';
 import {
   alertRaised,
   billingAlerts,
@@ -12,7 +11,7 @@ import {
   billingPutWebhook,
   billingRotateWebhookSecret,
   billingWebhookDeliveries,
-  usageRecorded,
+  usageEvents,
   type RaisedAlert,
 } from '@gateway/contracts/messages';
 import type { WebhookEvent } from '@gateway/contracts/operator';
@@ -72,7 +71,7 @@ const capped = (account: string, capNanoUsd: number | null = 100, version = 1) =
     caps: [{ kind: 'key', id: `key-${account}`, capNanoUsd, version }],
   });
 const charge = (account: string, amount: number) =>
-  edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: [settled(holdFor(account), amount)] });
+  edge.store(usageEvents, { group: 0 }, { events: [settled(holdFor(account), amount)] });
 const put = async (account: string, spec: object = {}, secret = SECRET) =>
   dashboard.request(billingPutWebhook, {
     account,

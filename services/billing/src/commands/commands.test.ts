@@ -53,7 +53,9 @@ test('the events that are set aside are listed and tried again', async () => {
     code: 1,
     out: 'set_aside\n',
   });
-  expect((await run('commands/dead-letters.js', 'show', hash)).out).toContain('replayed 1 times: set_aside');
+  const shown = (await run('commands/dead-letters.js', 'show', hash)).out;
+  expect(shown).toContain('replayed 1 times: set_aside');
+  expect(shown).toContain('"amountNanoUsd":6');
   expect((await run('commands/dead-letters.js', 'replay', hash)).code).toBe(64);
 });
 

@@ -3,6 +3,7 @@
 // it through the outbox of a running billing.
 import { parseArgs } from 'node:util';
 import type { StoredDeadLetter } from '../usage/dead-letter-store.js';
+import { parseJson, readEvents } from '../usage/read-delivery.js';
 import { replayDeadLetter } from '../usage/replay-dead-letter.js';
 import { runCommand } from './run-command.js';
 
@@ -26,7 +27,7 @@ if (verb === 'list') {
   await runCommand(async ({ deadLetters }) => {
     const row = await deadLetters.find(hash);
     if (row === null) return unknown();
-    console.log(`${lineOf(row)}\n${row.event.toString('utf8')}`);
+    console.log(`${lineOf(row)}\n${textOf(row)}`);
     return 0;
   });
 } else if (verb === 'replay' && HASH.test(hash) && values.actor !== undefined) {
@@ -45,6 +46,12 @@ if (verb === 'list') {
 function unknown(): number {
   console.error('no event with this hash was set aside');
   return EXIT_UNKNOWN;
+}
+
+/** The event with the names of its fields, or the bytes as they were sent if it is unreadable. */
+function textOf({ event, shard, sequence }: StoredDeadLetter): string {
+  const { received } = readEvents([parseJson(event)], { subject: shard, sequence });
+  return received[0] === undefined ? event.toString('utf8') : JSON.stringify(received[0].event);
 }
 
 function lineOf(row: StoredDeadLetter): string {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { usageRecorded } from '@gateway/contracts/messages';
+import { usageEvents } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
@@ -45,7 +45,7 @@ test(`a ledger from a backup settles everything since, and admission is told to 
   expect(await ledgerOf(copy.pool)).not.toEqual(await ledgerOf(world.ledger.pool));
 
   const before = (await readLedgerState(copy.pool)).ledgerEpoch;
-  const stream = await world.billing.streamState(usageRecorded.stream);
+  const stream = await world.billing.streamState(usageEvents.stream);
   const outcome = await restoreLedger(createRestoreStore(copy.pool), stream, false);
   const { ledgerEpoch } = await readLedgerState(copy.pool);
   expect(outcome).toMatchObject({ kind: 'restored', ledgerEpoch, lost: 0 });

@@ -2,7 +2,7 @@
 // the ledger, before billing is started on it.
 import { parseArgs } from 'node:util';
 import { BusFault, connectBus, type Bus } from '@gateway/bus';
-import { DATABASE_BUCKET, usageRecorded } from '@gateway/contracts/messages';
+import { DATABASE_BUCKET, usageEvents } from '@gateway/contracts/messages';
 import { forgetTimelines } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { createKeptPosition } from '../usage/kept-position.js';
@@ -57,7 +57,7 @@ function connect(): Promise<Bus> {
 
 /** A bus that was lost too has no stream before billing makes it. */
 function storedMessages(bus: Bus): Promise<StoredMessages> {
-  return bus.streamState(usageRecorded.stream).catch((error: unknown) => {
+  return bus.streamState(usageEvents.stream).catch((error: unknown) => {
     if (error instanceof BusFault && error.code === 'stream_missing') return NOTHING_STORED;
     throw error;
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   billingAddWalletEntry,
   billingApplyPlans,
@@ -23,9 +23,9 @@ import {
   billingUsageRecord,
   billingUsageRecords,
   MESSAGES,
-  usageRecorded,
   type RequestMessage,
   type UsageEvent,
+  usageEvents,
 } from '@gateway/contracts/messages';
 import { STATEMENT_LINES_MAX, type WalletEntryCreate } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
@@ -134,8 +134,7 @@ describe('finance', () => {
       .transaction;
   };
   async function settle(...events: UsageEvent[]): Promise<void> {
-    for (const event of events)
-      await world.edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+    for (const event of events) await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
     for (const { id } of events)
       await until(
         'it is settled',
@@ -238,10 +237,10 @@ describe('finance', () => {
         { id: makeUuidV7(at + index) },
       ),
     );
-    await world.edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: calls.slice(0, 100) });
+    await world.edge.store(usageEvents, { group: 0 }, { events: calls.slice(0, 100) });
     await settle(...calls.slice(100, 101));
-    await world.edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: calls.slice(101, 200) });
-    await world.edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: calls.slice(200) });
+    await world.edge.store(usageEvents, { group: 0 }, { events: calls.slice(101, 200) });
+    await world.edge.store(usageEvents, { group: 0 }, { events: calls.slice(200) });
     await until('all are settled', async () => (await statement(account, '2026-10')).usage.calls === total);
     const { byKey, byMember, usage, omitted } = await statement(account, '2026-10');
     expect([byKey.length, byMember.length, omitted.keys.entries, omitted.members.entries]).toEqual([

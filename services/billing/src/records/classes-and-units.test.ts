@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   billingExportUsageRecords,
   billingUsageRecord,
   figuresOfVersion,
-  usageRecorded,
+  usageEvents,
   type PricedVersion,
   type ServedExtras,
   type UsageEvent,
@@ -48,7 +48,7 @@ function eventOf(account: string, changes: Partial<UsageEvent> = {}, usage: Wire
 }
 
 async function recordOf(event: UsageEvent) {
-  await world.edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+  await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
   const ask = () => world.dashboard.request(billingUsageRecord, { requestId: event.id });
   await until('it is settled', async () => {
     const answer = await ask();
@@ -132,7 +132,7 @@ test('a record that expired before is corrected by one with a class', async () =
 
 test('an amount that leaves the class out is set aside', async () => {
   const event = eventOf('wrong', { amountNanoUsd: 100 });
-  await world.edge.store(usageRecorded, { shard: shardOfAccount('wrong') }, { events: [event] });
+  await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
   await recordOf(settled(holdFor('wrong'), 1));
   expect(await world.dashboard.request(billingUsageRecord, { requestId: event.id })).toMatchObject({
     refused: { code: 'not_found' },

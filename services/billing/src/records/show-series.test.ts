@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   billingRefusedCall,
   billingRefusedCalls,
@@ -8,7 +8,7 @@ import {
   callsRefused,
   REFUSED_KEPT_MS,
   SERIES_GROUPS_MAX,
-  usageRecorded,
+  usageEvents,
   type BodyOf,
   type UsageEvent,
 } from '@gateway/contracts/messages';
@@ -30,8 +30,7 @@ const DAY_START = Math.floor((Date.now() - 2 * DAY) / DAY) * DAY;
 const world = duringTests(OperatorWorld.start);
 
 async function settle(...events: UsageEvent[]): Promise<void> {
-  for (const event of events)
-    await world.edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+  for (const event of events) await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
   const account = events[0]?.hold.account ?? '';
   await until(
     'they are settled',
@@ -139,7 +138,7 @@ describe('usage over time', () => {
     expect(await unbilled({ to: DAY_START + DAY, groupBy: 'key' })).toEqual({ voided: 1, expired: 1 });
     expect(await unbilled({ key: 'k3' })).toEqual({ voided: 0, expired: 1 });
     expect(await unbilled({ member: 'nobody' })).toEqual({ voided: 0, expired: 0 });
-    await world.edge.store(usageRecorded, { shard: shardOfAccount(failing) }, { events: [lost] });
+    await world.edge.store(usageEvents, { group: 0 }, { events: [lost] });
     await until('the lost one is settled late', async () => (await series(failing))[0]?.calls === 2);
     expect(await unbilled()).toEqual({ voided: 2, expired: 0 });
   });

@@ -1,4 +1,3 @@
-import type { UsageEvent } from '@gateway/contracts/messages';
 import type { LedgerTransaction } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
 import {
@@ -12,22 +11,15 @@ import { difference, type Postings, postingsOf, entriesOf, NO_POSTINGS } from '.
 import { type PreparedEvent, type PreparedEvents, deadLetterOf } from './prepare-rules.js';
 import type { DeadLetter } from './rules.js';
 
-/** Whether a hash is that of the event in one of the forms in which it may be sent. */
-export type IsHashOf = (hash: string, event: UsageEvent) => boolean;
-
 /**
  * Decides a batch over facts read once under the locks of its accounts (docs/protocol.md#r7). Rank
  * decides between records of one id: the higher wins by a correcting transaction, the lower changes
- * nothing, the same with the same content is a repetition, packed or by name, the same with other
- * content is set aside. Events of one batch meet each other as if they came one by one.
+ * nothing, the same with the same content is a repetition, the same with other content is set
+ * aside. Events of one batch meet each other as if they came one by one.
  */
-export function decideBatch(
-  { accepted, deadLetters }: PreparedEvents,
-  read: LedgerRead,
-  isHashOf: IsHashOf,
-): BatchDecision {
+export function decideBatch({ accepted, deadLetters }: PreparedEvents, read: LedgerRead): BatchDecision {
   const ledger = createBatchLedger(read);
-  const outcomes = accepted.map((event) => decideEvent(event, ledger, isHashOf));
+  const outcomes = accepted.map((event) => decideEvent(event, ledger));
   for (const event of deadLetters) {
     ledger.addDeadLetter(event);
     closeDeadLetter(event, ledger);
@@ -51,7 +43,7 @@ export function rowsOfBatch(
   return names;
 }
 
-function decideEvent(event: PreparedEvent, ledger: BatchLedger, isHashOf: IsHashOf): EventOutcome {
+function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
   const { receivedEvent, record, postings } = event;
   const before = ledger.known(record.id);
   if (before === undefined) return write(event, undefined, postings, ledger);
@@ -65,7 +57,7 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger, isHashOf: IsHash
   if (record.rank > before.rank) return write(event, before, difference(postings, postingsOf(before)), ledger);
   ledger.close(before, postingsOf(before));
   if (record.rank < before.rank) return 'outranked';
-  if (record.contentHash === before.contentHash || isHashOf(before.contentHash, receivedEvent.event)) return 'repeated';
+  if (record.contentHash === before.contentHash) return 'repeated';
   ledger.addDeadLetter(
     deadLetterOf(receivedEvent, 'other_content', `a record of rank ${before.rank} with other content is there`),
   );

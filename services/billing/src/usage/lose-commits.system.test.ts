@@ -15,7 +15,7 @@ import { recordingLog, until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { startBillingWorld } from '../../test/billing-world.js';
-import { holdFor, packedMessageOf, settled } from '../../test/events.js';
+import { holdFor, messageOf, settled } from '../../test/events.js';
 import { copyLedger } from '../../test/ledger-copy.js';
 import { restoreLedger } from '../commands/restore-ledger.js';
 import { readLedgerState } from '../ledger/store.js';
@@ -65,7 +65,7 @@ async function start(): Promise<void> {
 async function settleCalls(count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => settled(holdFor(`account-${index % 3}`), 100 + index));
   const store = (event: UsageEvent): Promise<boolean> =>
-    edge.store(usageEvents, { group: 0 }, packedMessageOf([event])).then(
+    edge.store(usageEvents, { group: 0 }, messageOf([event])).then(
       () => true,
       () => false,
     );
@@ -207,7 +207,7 @@ test('a purge of usage that billing has not settled stops loads, and the log nam
     async () => {
       for (let at = 0; at < 3; at += 1) {
         const event = settled(holdFor('account-0'), 100 + at);
-        await edge.store(usageEvents, { group: 0 }, packedMessageOf([event]));
+        await edge.store(usageEvents, { group: 0 }, messageOf([event]));
       }
       await billing.purgeStream('USAGE', before + 3);
     },

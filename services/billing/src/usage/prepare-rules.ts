@@ -32,9 +32,9 @@ export function prepareEvents(received: readonly ReceivedEvent[]): PreparedEvent
 
 /** What is kept of an event that was read but cannot become a record. */
 export function deadLetterOf(receivedEvent: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
-  const { event, contentHash, origin } = receivedEvent;
-  const { id, hold } = event;
-  return { contentHash, requestId: id, account: hold.account, origin, reason, detail, event: bytesOf(event) };
+  const { event, sent, contentHash, origin } = receivedEvent;
+  const bytes = Buffer.from(JSON.stringify(sent), 'utf8');
+  return { contentHash, requestId: event.id, account: event.hold.account, origin, reason, detail, event: bytes };
 }
 
 /** Names of rows can be refused by their maker: a month or a period that is none. */
@@ -46,10 +46,6 @@ function prepare(receivedEvent: ReceivedEvent): PreparedEvent | Problem {
     if (!(error instanceof RangeError)) throw error;
     return { reason: 'contradiction', detail: error.message };
   }
-}
-
-function bytesOf(event: UsageEvent): Buffer {
-  return Buffer.from(JSON.stringify(event), 'utf8');
 }
 
 export interface Problem {

@@ -1,14 +1,12 @@
 import { hash } from 'node:crypto';
 import {
   compileCheck,
-  eventByName,
   objectId,
-  packedTextOf,
   requestId,
+  unpackEvent,
   usageEvent,
   usageEvents,
   type UsageEvent,
-  usageRecorded,
 } from '@gateway/contracts/messages';
 import type { EventOrigin, DeadLetter, ReceivedEvent } from './rules.js';
 
@@ -35,21 +33,21 @@ export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDeliver
   return readEvents(events, origin);
 }
 
-/** The same of the events of a message, each in the form in which it was sent. Never throws. */
+/** The same of the packed events of a message. Never throws. */
 export function readEvents(events: readonly unknown[], origin: EventOrigin): ReadDelivery {
   const received: ReceivedEvent[] = [];
   const deadLetters: DeadLetter[] = [];
   for (const sent of events) {
-    const event = eventByName(sent);
+    const event = unpackEvent(sent);
     if (hasForm(event)) received.push(receivedEventOf(event as UsageEvent, sent, origin));
     else deadLetters.push(unreadable(bytesOf(sent), event, origin, problemOf(event)));
   }
   return { received, deadLetters };
 }
 
-/** An accepted event; `sent` is the same in the form in which it was sent. */
+/** An accepted event; `sent` is the packed event. */
 export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventOrigin): ReceivedEvent {
-  return { event, contentHash: contentHashOf(event, sent), origin };
+  return { event, sent, contentHash: contentHashOf(event, sent), origin };
 }
 
 /**
@@ -60,14 +58,6 @@ export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventO
  */
 function contentHashOf(event: UsageEvent, sent: unknown): string {
   return sha256(JSON.stringify(event.outcome === 'expired' ? { ...event, endedAt: null } : sent));
-}
-
-/**
- * Whether a hash, or its beginning, is that of the event in one of the forms in which it may be
- * sent. An edge that stores what another one left cannot know in which form the stream has it.
- */
-export function isHashOf(hash: string, event: UsageEvent): boolean {
-  return [JSON.stringify(event), packedTextOf(event)].some((text) => sha256(text).startsWith(hash));
 }
 
 function sha256(data: string | Buffer): string {
@@ -84,9 +74,7 @@ export function parseJson(data: Uint8Array): unknown {
 }
 
 function eventsOf(body: unknown): readonly unknown[] | null {
-  if (Array.isArray(body)) return body[0] === usageEvents.version && Array.isArray(body[1]) ? body[1] : null;
-  if (typeof body !== 'object' || body === null || !('events' in body) || !('v' in body)) return null;
-  return body.v === usageRecorded.version && Array.isArray(body.events) ? body.events : null;
+  return Array.isArray(body) && body[0] === usageEvents.version && Array.isArray(body[1]) ? body[1] : null;
 }
 
 function unreadable(bytes: Buffer, item: unknown, origin: EventOrigin, detail: string): DeadLetter {

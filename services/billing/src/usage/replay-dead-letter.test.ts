@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
-import { holdFor, messageOf, packedMessageOf, settled } from '../../test/events.js';
+import { holdFor, messageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { createDeadLetterStore, type StoredDeadLetter } from './dead-letter-store.js';
@@ -57,17 +57,7 @@ async function refusedByDatabase(): Promise<string> {
   if (receivedEvent === undefined) throw new Error('the event could not be read');
   await settleBatch(store, createMonths(store), {
     received: [],
-    deadLetters: [
-      {
-        contentHash: receivedEvent.contentHash,
-        requestId: event.id,
-        account: 'a',
-        origin: receivedEvent.origin,
-        reason: 'refused_by_database',
-        detail: 'broken',
-        event: Buffer.from(JSON.stringify(receivedEvent.event)),
-      },
-    ],
+    deadLetters: [deadLetterOf(receivedEvent, 'refused_by_database', 'broken')],
     applied: [],
   });
   return receivedEvent.contentHash;
@@ -96,18 +86,6 @@ test('what was replayed is a repetition when it comes again, and the other way r
   expect(await replayDeadLetter(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
   expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
   expect(await listed(true)).toHaveLength(1);
-});
-
-test('what was set aside because its record came in the other form is a repetition', async () => {
-  const origin = { subject: 0, sequence: 1 };
-  const { received } = readDelivery(packedMessageOf([event]), origin);
-  const [byName] = readDelivery(messageOf([event]), origin).received;
-  if (byName === undefined) throw new Error('the event could not be read');
-  const store = createSettleStore(ledger.pool);
-  const deadLetters = [deadLetterOf(byName, 'other_content', 'a record of rank 2 with other content is there')];
-  await settleBatch(store, createMonths(store), { received, deadLetters, applied: [] });
-  const replayed = await replayDeadLetter(createDeadLetterStore(ledger.pool), byName.contentHash, 'operator:ada');
-  expect(replayed).toEqual({ outcomes: ['repeated'], resolved: true });
 });
 
 test('an event that is still wrong is set aside as before', async () => {

@@ -1,7 +1,6 @@
 import { createMonths } from '../ledger/months.js';
 import type { ReplayResult, StoredDeadLetter, DeadLetterStore } from './dead-letter-store.js';
 import { parseJson, readDelivery, readEvents, type ReadDelivery } from './read-delivery.js';
-import type { ReceivedEvent } from './rules.js';
 import { settleBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
 
@@ -32,23 +31,12 @@ export async function replayDeadLetter(
   return result;
 }
 
-/**
- * A whole message that could not be read is kept as it was; an event is kept without its message.
- */
+/** Reads a message that could not be read, or an event, which is kept without its message. */
 function read(row: StoredDeadLetter): ReadDelivery {
   const origin = { subject: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
   if (whole.received.length > 0) return whole;
   const event = parseJson(row.event);
   if (event === null) return whole;
-  const { received, deadLetters } = readEvents([event], origin);
-  return { received: received.map((receivedEvent) => asSent(receivedEvent, row)), deadLetters };
-}
-
-/**
- * What was kept of a readable event is its content, not its bytes: another delivery of it is known
- * by the first hash.
- */
-function asSent(receivedEvent: ReceivedEvent, { reason, contentHash }: StoredDeadLetter): ReceivedEvent {
-  return reason === 'unreadable' ? receivedEvent : { ...receivedEvent, contentHash };
+  return readEvents([event], origin);
 }

@@ -3,6 +3,8 @@ import type { UsageEvent } from '@gateway/contracts/messages';
 /** An event in the form of the contract, with what was computed of its bytes. */
 export interface ReceivedEvent {
   readonly event: UsageEvent;
+  /** The packed event. */
+  readonly sent: unknown;
   /** SHA-256 of the event's content in hexadecimal: the same for every delivery of it. */
   readonly contentHash: string;
   /** Where the event came from, for the record of an event set aside. */

@@ -6,25 +6,12 @@ import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { balancesOf, faultsOf } from '../../test/audit.js';
-import {
-  expired,
-  holdFor,
-  messageOf,
-  packedMessageOf,
-  planHoldFor,
-  receivedOf,
-  seededRandom,
-  settled,
-  START,
-  voided,
-} from '../../test/events.js';
+import { expired, holdFor, planHoldFor, receivedOf, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { toRecordView } from '../records/show-records.js';
 import { createRecordStore } from '../records/store.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
-import { readDelivery } from './read-delivery.js';
-import type { ReceivedEvent } from './rules.js';
 import { settleBatch } from './settle-batch.js';
 import { createSettleStore } from './settle-store.js';
 
@@ -40,12 +27,8 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 function settle(events: readonly UsageEvent[], on = ledger): Promise<BatchDecision> {
-  return settleReceived(receivedOf(...events), on);
-}
-
-function settleReceived(received: readonly ReceivedEvent[], on = ledger): Promise<BatchDecision> {
   const store = createSettleStore(on.pool);
-  return settleBatch(store, createMonths(store), { received, deadLetters: [], applied: [] });
+  return settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
 }
 
 async function row(account: string, name: string): Promise<bigint | null> {
@@ -179,16 +162,6 @@ describe('deliveries of one call', () => {
     expect(await onPool(ledger.pool).query('SELECT reason, account FROM set_aside_events')).toEqual([
       { reason: 'other_content', account: 'a' },
     ]);
-  });
-
-  test.each([
-    ['packed, then by name', packedMessageOf, messageOf],
-    ['by name, then packed', messageOf, packedMessageOf],
-  ])('the same event %s, is a repetition', async (_name, first, second) => {
-    await settleReceived(readDelivery(first([paid]), { subject: 0, sequence: 1 }).received);
-    const again = readDelivery(second([paid]), { subject: 1, sequence: 2 }).received;
-    expect(await settleReceived(again)).toMatchObject({ outcomes: ['repeated'], deadLetters: [] });
-    expect((await balancesOf(ledger.pool))[`record ${paid.id}`]).toBe('settled 100');
   });
 
   test('the same, set aside twice, is kept once', async () => {

@@ -5,7 +5,6 @@ import type { BatchDecision } from './batch-ledger-rules.js';
 import { decideBatch, rowsOfBatch } from './decide-rules.js';
 import { type PreparedEvents, prepareEvents, deadLetterOf } from './prepare-rules.js';
 import type { AppliedMessage } from './progress-store.js';
-import { isHashOf } from './read-delivery.js';
 import type { DeadLetter, ReceivedEvent } from './rules.js';
 import type { SettleStore } from './settle-store.js';
 
@@ -29,7 +28,7 @@ export async function settleBatch(store: SettleStore, months: Months, batch: Usa
     accounts: new Set(events.accepted.map(({ record }) => record.account)),
     ids: idsOf(events),
     rowsOf: (known) => rowsOfBatch(events, known),
-    decide: (read) => decideBatch(events, read, isHashOf),
+    decide: (read) => decideBatch(events, read),
     applied: batch.applied,
   });
 }

@@ -1,4 +1,4 @@
-import { usageRecorded } from '@gateway/contracts/messages';
+import { usageEvents } from '@gateway/contracts/messages';
 import { counter, histogram, LINKS_MAX, type Span, startSpan } from '@gateway/service-kit';
 import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
 import type { ReceivedEvent } from './rules.js';
@@ -74,7 +74,7 @@ function startEventSpan(event: ReceivedEvent['event'], parent: string): Span {
     attributes: {
       'messaging.system': 'nats',
       'messaging.operation.type': 'process',
-      'messaging.destination.name': usageRecorded.stream,
+      'messaging.destination.name': usageEvents.stream,
       'gateway.request_id': event.id,
       'gateway.outcome': event.outcome,
       'gateway.rank': event.rank,

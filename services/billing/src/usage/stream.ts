@@ -1,9 +1,5 @@
-import {
-  billingBalanceSnapshots,
-  type BalanceSnapshot,
-  USAGE_SUBJECTS,
-  usageEvents,
-} from '@gateway/contracts/messages';
+import { billingBalanceSnapshots, type BalanceSnapshot, usageEvents, usageSubjects } from '@gateway/contracts/messages';
+import { USAGE_GROUPS_TOTAL } from '@gateway/contracts/ids';
 import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
 import { gauge } from '@gateway/service-kit';
 import type { LostCommitsDeps } from './check-ledger.js';
@@ -56,12 +52,18 @@ export interface UsageStream extends Stream, Pick<LostCommitsDeps['stream'], 'ac
  * Consumers are named by the epoch of the last restore: a restored ledger begins with the first
  * message that is stored (docs/protocol.md#r17).
  */
-export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, consumers: string): UsageStream {
+export function createUsageStream(
+  bus: Bus,
+  bytesMax: number,
+  replicas: number,
+  consumers: string,
+  groups = USAGE_GROUPS_TOTAL,
+): UsageStream {
   const { stream } = usageEvents;
 
   // These subjects and no others, and each has a consumer, so that sequences have no gaps when all
-  // is settled. Writers of packed events find out by the stream's subjects that billing reads them.
-  const subjects = [...USAGE_SUBJECTS];
+  // is settled.
+  const subjects = usageSubjects(groups);
 
   let bytesStored = 0;
   gauge('gateway_billing_stream_bytes', 'Bytes of usage events that the stream has', () => bytesStored);
@@ -103,7 +105,7 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
       bus.consume({
         stream,
         durable: durableOf(subject),
-        filterSubject: String(USAGE_SUBJECTS[subject]),
+        filterSubject: String(subjects[subject]),
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,
         ackWaitMs: ACK_WAIT_MS,

@@ -1,4 +1,4 @@
-import { USAGE_SUBJECTS } from '@gateway/contracts/messages';
+import { USAGE_GROUPS_TOTAL } from '@gateway/contracts/ids';
 import { every } from '@gateway/service-kit';
 import type { UsageDelivery } from './read-chunks.js';
 import { settleDeliveries, type SettleDeps } from './settle-deliveries.js';
@@ -23,20 +23,20 @@ export interface UsageWorker {
  * Works on every subject that this process can get, one batch of deliveries after the other within
  * a subject.
  */
-export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
+export function startUsageWorker(deps: UsageWorkerDeps, groups = USAGE_GROUPS_TOTAL): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;
 
   /** Nothing is tried while all are held: an idle process sleeps. */
   const poll = async (): Promise<number> => {
-    for (let subject = 0; subject < USAGE_SUBJECTS.length && !stopped; subject += 1) {
+    for (let subject = 0; subject < groups && !stopped; subject += 1) {
       if (consumers.has(subject) || !(await deps.locks.hold(subject)) || stopped) continue;
       consumers.set(
         subject,
         deps.consume(subject, (batch) => settleDeliveries(deps, subject, batch)),
       );
     }
-    return consumers.size === USAGE_SUBJECTS.length ? Infinity : POLL_MS;
+    return consumers.size === groups ? Infinity : POLL_MS;
   };
 
   const stopConsumers = async (): Promise<void> => {

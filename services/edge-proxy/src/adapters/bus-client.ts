@@ -7,10 +7,8 @@ import {
   edgeHeartbeat,
   edgeHealth,
   edgeShortHeartbeat,
-  PACKED_SUBJECTS_FROM,
   QUOTAS_BUCKET,
   usageEvents,
-  usageRecorded,
 } from '@gateway/contracts/messages';
 import type { TargetReplica, BusClient } from '../ports.js';
 
@@ -45,11 +43,8 @@ export function makeBusClient(bus: Bus, answerIdsMax: number = ANSWERS_BUCKET.en
       ),
     authorize: (question, to) => bus.request(admissionAuthorize, question, optionsOf(to)),
     usage: (question, to) => bus.request(admissionUsage, question, optionsOf(to)),
-    storeUsage: async (subject, message) => {
-      const options = { timeoutMs: STORE_USAGE_MS };
-      const group = subject - PACKED_SUBJECTS_FROM;
-      if (group >= 0) await bus.store(usageEvents, { group }, message, options);
-      else await bus.store(usageRecorded, { shard: subject }, message, options);
+    storeUsage: async (group, message) => {
+      await bus.store(usageEvents, { group }, message, { timeoutMs: STORE_USAGE_MS });
     },
     storeHeartbeat: async (heartbeat, place) => {
       const { edge, chunk } = heartbeat;

@@ -1,5 +1,5 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
-import { figuresOfVersion, usageRecorded, type AttemptRecord, type UsageEvent } from '@gateway/contracts/messages';
+import { figuresOfVersion, usageEvents, type AttemptRecord, type UsageEvent } from '@gateway/contracts/messages';
 import {
   boundFigures,
   rate,
@@ -132,13 +132,13 @@ function sendRelease(
 
 /** Until the stream has the event; billing's spans go on from here. */
 function startSendSpan(call: AdmittedCall): Span {
-  return startSpan(`send ${usageRecorded.stream}`, {
+  return startSpan(`send ${usageEvents.stream}`, {
     parent: call.span.traceparent,
     kind: 'producer',
     attributes: {
       'messaging.system': 'nats',
       'messaging.operation.type': 'send',
-      'messaging.destination.name': usageRecorded.stream,
+      'messaging.destination.name': usageEvents.stream,
     },
   });
 }

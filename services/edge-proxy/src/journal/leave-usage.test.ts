@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { packedTextOf } from '@gateway/contracts/messages';
 import { recordingLog } from '@gateway/testkit';
 import { testEvent } from '../../test/test-event.js';
 import { UnstoredUsage } from './leave-usage.js';
@@ -7,7 +8,7 @@ import type { UnstoredEvent } from './unstored-line.js';
 
 const EVENTS: readonly UnstoredEvent[] = [0, 3].map((shard) => ({
   shard,
-  json: Buffer.from(JSON.stringify(testEvent())),
+  json: Buffer.from(packedTextOf(testEvent())),
 }));
 
 /** A journal of two events: the stream takes them at the look with this number, if ever. */
@@ -80,7 +81,7 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
       ({ level, facts, text }) => `edge-proxy-1  | ${JSON.stringify({ level, ...facts, text })}`,
     );
     const cut = lines.at(-1)?.slice(0, -30) ?? '';
-    const newer = JSON.stringify({ unstoredUsage: 3, shard: 0, event: '{}' });
+    const newer = JSON.stringify({ unstoredUsage: 2, shard: 0, event: '{}' });
     const stored: UnstoredEvent[] = [];
     const stream = {
       unstored: 0,
@@ -96,7 +97,7 @@ test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
     expect(replayed.others).toBe(1 + lines.length - EVENTS.length);
     expect(replayed.problems).toEqual([
       `line ${lines.length + 2}: it is cut short`,
-      `line ${lines.length + 3}: its form 3 is not known here`,
+      `line ${lines.length + 3}: its form 2 is not known here`,
     ]);
   },
 );

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import {
-  eventByName,
-  PACKED_SUBJECTS_FROM,
+  unpackEvent,
   USAGE_EVENTS_MAX,
   USAGE_MESSAGE_BYTES_MAX,
   usageEvents,
-  usageRecorded,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
@@ -55,7 +53,7 @@ async function pass(ms: number): Promise<void> {
 const eventsIn = (message: Buffer | undefined): UsageEvent[] => {
   const [version, events] = JSON.parse(String(message)) as [number, unknown[]];
   expect(version).toBe(usageEvents.version);
-  return usageEvents.body.parse({ events: events.map(eventByName) }).events;
+  return usageEvents.body.parse({ events: events.map(unpackEvent) }).events;
 };
 
 test('the events of one tick of the event loop go at its end in one message, whatever their accounts', async () => {
@@ -63,7 +61,7 @@ test('the events of one tick of the event loop go at its end in one message, wha
   const events = Array.from({ length: SHARDS_TOTAL }, () => event());
   for (const [shard, one] of events.entries()) journal.append(shard, one, () => undefined);
   await nextTicks();
-  expect(busClient.stored.map(({ subject }) => subject)).toEqual([PACKED_SUBJECTS_FROM]);
+  expect(busClient.stored.map(({ group }) => group)).toEqual([0]);
   expect(eventsIn(busClient.stored[0]?.message).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
@@ -72,9 +70,7 @@ test('where shards have groups of their own, the events of one tick go in one me
   for (const shard of shards) journal.append(shard, event(), () => undefined);
   expect(busClient.stored).toHaveLength(0);
   await nextTicks();
-  expect(
-    busClient.stored.map(({ subject, message }) => [subject - PACKED_SUBJECTS_FROM, eventsIn(message).length]),
-  ).toEqual([
+  expect(busClient.stored.map(({ group, message }) => [group, eventsIn(message).length])).toEqual([
     [1, 2],
     [2, 1],
   ]);
@@ -89,9 +85,7 @@ test('what ends while a message is on its way is collected into the next message
   }
   journal.append(2, events[3] as UsageEvent, () => undefined);
   await nextTicks();
-  expect(
-    busClient.stored.map(({ subject, message }) => [subject - PACKED_SUBJECTS_FROM, eventsIn(message).length]),
-  ).toEqual([
+  expect(busClient.stored.map(({ group, message }) => [group, eventsIn(message).length])).toEqual([
     [1, 1],
     [2, 1],
   ]);
@@ -145,7 +139,7 @@ test('a failed message is tried for ever with the same bytes', async () => {
   journal.append(0, event(), () => (stored += 1));
   await nextTicks();
   for (let attempt = 0; attempt < 8; attempt += 1) {
-    busClient.stored[attempt]?.finish('timeout');
+    busClient.stored[attempt]?.finish(attempt % 2 === 0 ? 'no_responders' : 'timeout');
     await nextTicks();
     jest.advanceTimersByTime(2_000);
     await nextTicks();
@@ -156,42 +150,6 @@ test('a failed message is tried for ever with the same bytes', async () => {
   busClient.stored[8]?.finish();
   await nextTicks();
   expect([stored, journal.unstored]).toEqual([1, 0]);
-});
-
-test('while no billing reads packed events they go by name, each with its own bytes for ever', async () => {
-  const stored: string[] = [];
-  const events = [event(), event()];
-  for (const one of events) journal.append(2, one, () => stored.push(one.id));
-  await nextTicks();
-  busClient.stored[0]?.finish('no_responders');
-  await nextTicks();
-  const [packed, byName] = busClient.stored;
-  expect([packed?.subject, byName?.subject]).toEqual([PACKED_SUBJECTS_FROM + 2, 2]);
-  const { v, ...body } = JSON.parse(String(byName?.message)) as { v: number };
-  expect(v).toBe(usageRecorded.version);
-  expect(usageRecorded.body.parse(body)).toEqual({ events });
-  expect(journal.unstored).toBe(2);
-  byName?.finish('no_responders');
-  await nextTicks();
-  jest.advanceTimersByTime(2_000);
-  await nextTicks();
-  expect(busClient.stored[2]).toMatchObject({ subject: 2, message: byName?.message });
-  busClient.stored[2]?.finish();
-  await nextTicks();
-  expect(stored).toEqual(events.map(({ id }) => id));
-  expect(journal.unstored).toBe(0);
-});
-
-test('an event that the stream may have is not sent in another form', async () => {
-  journal.append(0, event(), () => undefined);
-  await nextTicks();
-  for (const [attempt, code] of ['timeout', 'no_responders'].entries()) {
-    busClient.stored[attempt]?.finish(code);
-    await nextTicks();
-    jest.advanceTimersByTime(2_000);
-    await nextTicks();
-  }
-  expect(busClient.stored.map(({ subject }) => subject)).toEqual(Array(3).fill(PACKED_SUBJECTS_FROM));
 });
 
 test('when the bus is back nobody waits for the end of a delay', async () => {

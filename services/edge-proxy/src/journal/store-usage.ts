@@ -1,13 +1,9 @@
 import { USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import {
-  isPacked,
-  eventByName,
-  PACKED_SUBJECTS_FROM,
   packedTextOf,
   USAGE_EVENTS_MAX,
   USAGE_MESSAGE_BYTES_MAX,
   usageEvents,
-  usageRecorded,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { nextDelayMs, OnDemandTimer, pause } from '@gateway/service-kit';
@@ -28,12 +24,10 @@ const UNSTORED_EVENTS_MAX = 20_000;
 const RETRY_BASE_MS = 50;
 const RETRY_MAX_MS = 2_000;
 
-/** What stands before and after the events of a message. */
-const PACKED = { start: Buffer.from(`[${usageEvents.version},[`), end: Buffer.from(']]') };
-const BY_NAME = { start: Buffer.from('{"events":['), end: Buffer.from(`],"v":${usageRecorded.version}}`) };
+/** The bytes of a packed message before, after and between its events. */
+const START = Buffer.from(`[${usageEvents.version},[`);
+const END = Buffer.from(']]');
 const COMMA = Buffer.from(',');
-/** A try with such an end has stored nothing, for sure: nobody was there, or it was not allowed. */
-const NOT_STORED = new Set(['no_responders', 'forbidden']);
 
 interface FrozenEvent extends UnstoredEvent {
   readonly at: number;
@@ -42,9 +36,7 @@ interface FrozenEvent extends UnstoredEvent {
 
 /** What goes to one subject of the stream. */
 interface Group {
-  /** Of {@link USAGE_SUBJECTS}. */
-  readonly subject: number;
-  readonly form: typeof PACKED;
+  readonly number: number;
   waiting: FrozenEvent[];
   inFlight: readonly FrozenEvent[] | null;
   /** Its next message goes at the end of this tick. */
@@ -75,7 +67,6 @@ export interface JournalParts {
 export class UsageJournal {
   readonly #parts: JournalParts;
   readonly #bytesMax: number;
-  /** Those of events by name, then as many of packed ones. */
   readonly #groups: readonly Group[];
   #events = 0;
   #bytes = 0;
@@ -93,9 +84,7 @@ export class UsageJournal {
     this.#parts = parts;
     this.#bytesMax = parts.bytesMax ?? UNSTORED_BYTES_MAX;
     const length = parts.groups ?? USAGE_GROUPS_TOTAL;
-    const groups = (from: number, form: typeof PACKED): Group[] =>
-      Array.from({ length }, (_, at) => ({ subject: from + at, form, waiting: [], inFlight: null, isDue: false }));
-    this.#groups = [...groups(0, BY_NAME), ...groups(PACKED_SUBJECTS_FROM, PACKED)];
+    this.#groups = Array.from({ length }, (_, number) => ({ number, waiting: [], inFlight: null, isDue: false }));
   }
 
   get unstored(): number {
@@ -117,17 +106,11 @@ export class UsageJournal {
 
   /** An event as it was frozen before, here or in another edge. */
   appendFrozen({ shard, json }: UnstoredEvent, stored: () => void): void {
-    this.#append({ shard, json, at: this.#parts.monotonicMs(), stored });
-  }
-
-  #append(event: FrozenEvent): void {
-    const { shard, json } = event;
-    const groups = this.#groups.length / 2;
-    const group = this.#groups[usageGroupOfShard(shard, groups) + (isPacked(json) ? groups : 0)];
+    const group = this.#groups[usageGroupOfShard(shard, this.#groups.length)];
     if (group === undefined) throw new RangeError(`there is no shard ${shard}`);
     this.#events += 1;
     this.#bytes += json.length;
-    group.waiting.push(event);
+    group.waiting.push({ shard, json, at: this.#parts.monotonicMs(), stored });
     this.#ageChecks.begin();
     this.#storeSoon(group);
   }
@@ -186,11 +169,10 @@ export class UsageJournal {
   async #storeNext(group: Group): Promise<void> {
     const batch = takeBatch(group);
     group.inFlight = batch;
-    const isStored = await this.#storeForEver(group, messageOf(group, batch));
+    await this.#storeUntilStored(group.number, messageOf(batch));
     group.inFlight = null;
     this.#forget(batch);
-    if (isStored) for (const { stored } of batch) stored();
-    else for (const event of batch) this.#append({ ...event, json: byNameOf(event.json) });
+    for (const { stored } of batch) stored();
     if (this.#events === 0) {
       this.#isLate = false;
       for (const idler of [...this.#idlers]) idler();
@@ -198,18 +180,14 @@ export class UsageJournal {
     this.#storeSoon(group);
   }
 
-  /** False: no billing reads packed events yet, and the stream has none of these, for sure. */
-  async #storeForEver({ subject, form }: Group, message: Buffer): Promise<boolean> {
-    let isNowhere = form === PACKED;
+  /** Tries again without an end: the same bytes each time. */
+  async #storeUntilStored(group: number, message: Buffer): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        await this.#parts.bus.storeUsage(subject, message);
-        return true;
+        await this.#parts.bus.storeUsage(group, message);
+        return;
       } catch (error) {
-        const code = codeOf(error);
-        this.#parts.onFailedTry(code);
-        isNowhere &&= NOT_STORED.has(code);
-        if (isNowhere) return false;
+        this.#parts.onFailedTry(codeOf(error));
         const delayMs = nextDelayMs(attempt, {
           baseMs: RETRY_BASE_MS,
           maxMs: RETRY_MAX_MS,
@@ -231,7 +209,7 @@ export class UsageJournal {
  * if any waits.
  */
 function takeBatch(group: Group): FrozenEvent[] {
-  let bytes = group.form.start.length + group.form.end.length;
+  let bytes = START.length + END.length;
   let count = 0;
   for (const event of group.waiting) {
     bytes += event.json.length + COMMA.length;
@@ -241,14 +219,12 @@ function takeBatch(group: Group): FrozenEvent[] {
   return group.waiting.splice(0, count);
 }
 
-function messageOf({ form }: Group, batch: readonly FrozenEvent[]): Buffer {
+function messageOf(batch: readonly FrozenEvent[]): Buffer {
   const pieces: Buffer[] = [];
-  for (const { json } of batch) pieces.push(pieces.length === 0 ? form.start : COMMA, json);
-  pieces.push(form.end);
+  for (const { json } of batch) pieces.push(pieces.length === 0 ? START : COMMA, json);
+  pieces.push(END);
   return Buffer.concat(pieces);
 }
-
-const byNameOf = (json: Buffer): Buffer => Buffer.from(JSON.stringify(eventByName(JSON.parse(json.toString()))));
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'fault';

@@ -1,5 +1,5 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
-import { eventByName, isPacked, usageEvent } from '@gateway/contracts/messages';
+import { unpackEvent, usageEvent } from '@gateway/contracts/messages';
 
 /** A usage event that no stream has, in the bytes in which it was frozen. */
 export interface UnstoredEvent {
@@ -8,11 +8,8 @@ export interface UnstoredEvent {
   readonly json: Buffer;
 }
 
-/**
- * Of lines with an event by name, and with a packed one. A reader leaves lines of another form to a
- * program that knows it.
- */
-const LINE_VERSION = { byName: 1, packed: 2 } as const;
+/** A reader leaves lines of another version to a program that knows it. */
+const LINE_VERSION = 1;
 
 /** The member by which a line is told from all others of a log. */
 const MARK = 'unstoredUsage';
@@ -28,8 +25,7 @@ export type ReadLine =
 /** The members of a line: what a file of unstored events and a log have in common. */
 export function lineOf({ shard, json }: UnstoredEvent): Readonly<Record<string, unknown>> {
   // As a text in the text: whoever writes the line on, does not write the event anew.
-  const version = isPacked(json) ? LINE_VERSION.packed : LINE_VERSION.byName;
-  return { [MARK]: version, shard, event: json.toString('utf8') };
+  return { [MARK]: LINE_VERSION, shard, event: json.toString('utf8') };
 }
 
 /**
@@ -47,7 +43,7 @@ export function readLine(text: string): ReadLine {
   const { [MARK]: version, shard, event } = line as Record<string, unknown>;
   // The mark may stand in the text of another line.
   if (version === undefined) return { kind: 'other' };
-  if (version !== LINE_VERSION.byName && version !== LINE_VERSION.packed) return { kind: 'unknown version', version };
+  if (version !== LINE_VERSION) return { kind: 'unknown version', version };
   const problem = problemOf(shard, event);
   if (problem !== null) return { kind: 'broken', problem };
   return { kind: 'event', event: { shard: shard as number, json: Buffer.from(event as string) } };
@@ -57,7 +53,7 @@ function problemOf(shard: unknown, event: unknown): string | null {
   if (!Number.isInteger(shard) || Number(shard) < 0 || Number(shard) >= SHARDS_TOTAL) return 'there is no such shard';
   if (typeof event !== 'string') return 'it holds no event';
   try {
-    return usageEvent.safeParse(eventByName(JSON.parse(event))).success
+    return usageEvent.safeParse(unpackEvent(JSON.parse(event))).success
       ? null
       : 'its event is not in the form of the contract';
   } catch {

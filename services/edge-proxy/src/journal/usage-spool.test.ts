@@ -1,3 +1,4 @@
+import { packedTextOf } from '@gateway/contracts/messages';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync, chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ let directory: string;
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'gateway-spool-'))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const unstored = (shard: number): UnstoredEvent => ({ shard, json: Buffer.from(JSON.stringify(testEvent())) });
+const unstored = (shard: number): UnstoredEvent => ({ shard, json: Buffer.from(packedTextOf(testEvent())) });
 const textOf = (events: readonly UnstoredEvent[]): string =>
   events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join('');
 
@@ -106,7 +107,7 @@ test('the same file twice is handed to the stream twice, in the same bytes', asy
 
 test('lines of a form that is not known stay for a program that knows it; those that are known are stored', async () => {
   const known = unstored(0);
-  const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 3 });
+  const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 2 });
   writeFileSync(join(directory, 'unstored-newer.jsonl'), `${textOf([known])}${newer}\n`);
   const { stream, log } = await start();
   expect(stream.taken).toEqual([known]);

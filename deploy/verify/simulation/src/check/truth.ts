@@ -1,5 +1,5 @@
 import type { BatchDecision } from '@gateway/billing/cores';
-import { type BatchAnswer, eventByName, type ReleaseEntry, type UsageEvent } from '@gateway/contracts/messages';
+import { type BatchAnswer, type ReleaseEntry, unpackEvent, type UsageEvent } from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
 import type { Network } from '../network/network.js';
 import type { CallAct, Fault, ProviderPlan } from '../scenario/scenario.js';
@@ -191,8 +191,8 @@ export class Truth {
   }
 }
 
-/** The events of a stored message, whatever its form. */
-export function eventsOf(message: Buffer): UsageEvent[] {
-  const body = JSON.parse(message.toString()) as { events: unknown[] } | [version: number, events: unknown[]];
-  return (Array.isArray(body) ? body[1] : body.events).map((sent) => eventByName(sent) as UsageEvent);
+/** The events of a stored message. */
+function eventsOf(message: Buffer): UsageEvent[] {
+  const [, events] = JSON.parse(message.toString()) as [version: number, events: unknown[]];
+  return events.map((sent) => unpackEvent(sent) as UsageEvent);
 }

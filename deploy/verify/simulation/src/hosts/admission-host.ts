@@ -1,5 +1,6 @@
 import { Admission, RedisClock } from '@gateway/admission/cores';
 import type { Heartbeat, OtherReplicas, Ports } from '@gateway/admission/cores';
+import { usageEvents } from '@gateway/contracts/messages';
 import { ReplicaLimitStore } from '../limit-store/replica.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
@@ -14,6 +15,8 @@ const STORE_MS = 2_000;
 const HEARTBEATS_MS = 2_000;
 export const LEASE_MS = 10_000;
 export const EXPIRY_MS = 30_000;
+
+const { packed: packing, version } = usageEvents;
 
 /** One replica of admission: its own code over a limit store, a bus and owners of this run. */
 export class AdmissionHost implements AdmissionReplica {
@@ -140,7 +143,7 @@ export class AdmissionHost implements AdmissionReplica {
       },
       journal: {
         store: async (group, events) => {
-          const data = Buffer.from(JSON.stringify({ events, v: 1 }));
+          const data = Buffer.from(JSON.stringify(packing?.body.pack({ events }, version)));
           await request(world, host, streams.host, STORE_MS, async () => streams.storeUsage(group, data));
         },
       },

@@ -8,7 +8,7 @@ import {
   startUsageWorker,
 } from '@gateway/billing/cores';
 import type { KeptPosition, SettleStore, UsageDelivery } from '@gateway/billing/cores';
-import { USAGE_SUBJECTS, type BalanceSnapshot } from '@gateway/contracts/messages';
+import { usageSubjects, type BalanceSnapshot } from '@gateway/contracts/messages';
 import { DatabaseDown, type MemoryLedger } from '../ledger/memory-ledger.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
@@ -160,7 +160,7 @@ export class BillingHost implements Hosted {
       },
       stream: {
         state: () => ask(() => streams.facts()),
-        acknowledged: () => ask(() => USAGE_SUBJECTS.map((_, subject) => streams.acknowledged(subject))),
+        acknowledged: () => ask(() => usageSubjects().map((_, subject) => streams.acknowledged(subject))),
         message: async (sequence: number, subject?: number) => {
           const found = await ask(() => streams.message(sequence, subject));
           return found === null ? null : { ...found, data: Buffer.from(found.data) };

@@ -1,10 +1,7 @@
-import { shardOfAccount } from '@gateway/contracts/ids';
-import { PACKED_SUBJECTS_FROM, type UsageEvent, usageRecorded } from '@gateway/contracts/messages';
 import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
 import { EDGE_FIELDS, ENDPOINT_TABLE, handleModelCall, joinVerbs, parseCall } from '@gateway/edge-proxy/cores';
 import type { BusClient, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
 import { SourceStage } from '../actors/source-stage.js';
-import { eventsOf } from '../check/truth.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -144,16 +141,12 @@ export class EdgeHost implements Hosted {
       countAnswers: () => Promise.reject(new Error('not asked')),
       readQuota: () => Promise.reject(new Error('not asked')),
       replaceQuota: () => Promise.reject(new Error('not asked')),
-      storeUsage: async (subject, message) => {
+      storeUsage: async (group, message) => {
         truth.frozen(message);
         await world.network.step(host, 'sends');
         const sent = Buffer.from(message);
-        const { hasOldEdge, packedFrom, startMs } = world.scenario;
-        const isOld = hasOldEdge && this.place === 1;
-        const isThere = isOld || subject < PACKED_SUBJECTS_FROM || world.time.now >= startMs + packedFrom;
-        const parts = isOld ? partsByShard(sent) : new Map([[subject, sent]]);
-        await request(world, host, isThere ? streams.host : null, STORE_USAGE_MS, async () => {
-          for (const [subject, part] of parts) streams.storeUsage(subject, part);
+        await request(world, host, streams.host, STORE_USAGE_MS, async () => {
+          streams.storeUsage(group, sent);
           truth.stored(sent);
         });
         await world.network.step(host, 'stored');
@@ -173,15 +166,4 @@ export class EdgeHost implements Hosted {
       publishHealth: () => undefined,
     };
   }
-}
-
-/** As edges stored them while each shard of accounts had a subject of its own. */
-function partsByShard(message: Buffer): Map<number, Buffer> {
-  const parts = new Map<number, UsageEvent[]>();
-  for (const event of eventsOf(message)) {
-    const shard = shardOfAccount(event.hold.account);
-    parts.set(shard, [...(parts.get(shard) ?? []), event]);
-  }
-  const v = usageRecorded.version;
-  return new Map([...parts].map(([shard, events]) => [shard, Buffer.from(JSON.stringify({ events, v }))]));
 }

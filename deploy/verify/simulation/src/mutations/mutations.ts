@@ -361,8 +361,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'an event is given up after one failed try (docs/protocol.md#r4)',
     file: 'edge-proxy/dist/journal/store-usage.js',
-    from: 'this.#parts.onFailedTry(code);',
-    to: 'return true;',
+    from: 'this.#parts.onFailedTry(codeOf(error));',
+    to: 'return;',
   },
   {
     name: 'a cut answer is charged',

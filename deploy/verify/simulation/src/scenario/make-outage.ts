@@ -40,7 +40,6 @@ export function makeOutage(seed: number): Scenario {
     acts: [...first, ...burst].sort((one, other) => one.at - other.at),
     faults: [{ kind: 'cut', host: 'postgres', at: OUTAGE_AT_MS, ms }, killed(random)],
     quietAt: OUTAGE_AT_MS + ms + AFTERWARDS_MS,
-    packedFrom: random.chance(0.5) ? 0 : Infinity,
   };
 }
 

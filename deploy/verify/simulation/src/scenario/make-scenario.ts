@@ -46,8 +46,6 @@ export function makeScenario(seed: number): Scenario {
       ...lastingFaults(new Random(seed ^ LASTING), quietAt),
     ],
     quietAt,
-    hasOldEdge: random.chance(0.3),
-    packedFrom: random.chance(0.3) ? random.below(quietAt) : 0,
   };
 }
 

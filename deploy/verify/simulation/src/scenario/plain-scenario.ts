@@ -7,8 +7,6 @@ export const PLENTY = 1_000_000_000_000;
 export const PLAIN_SCENARIO = {
   startMs: Date.parse('2026-11-18T12:00:00.000Z'),
   sharedSubjects: false,
-  hasOldEdge: false,
-  packedFrom: 0,
   skewsMs: {},
 } satisfies Partial<Scenario>;
 

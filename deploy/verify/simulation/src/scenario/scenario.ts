@@ -133,13 +133,6 @@ export interface Scenario {
   readonly faults: readonly Fault[];
   /** When the last act has happened and faults end. */
   readonly quietAt: number;
-  /**
-   * The second edge is of the version before: its events go to the subject of their account's
-   * shard.
-   */
-  readonly hasOldEdge: boolean;
-  /** When the stream gets the subjects of packed events, milliseconds from the start. */
-  readonly packedFrom: number;
   /** Replicas of admission and edges; two of each where it does not say. */
   readonly hosts?: { readonly admissions: number; readonly edges: number };
 }
