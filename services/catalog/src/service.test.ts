@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
-import type { Bus } from '@gateway/bus';
+import type { AnyRequest, Bus } from '@gateway/bus';
 import {
   catalogApply,
   catalogDelete,
@@ -13,13 +13,11 @@ import {
   modelEntryKey,
   type CatalogModel,
   type CatalogSource,
-  type RequestMessage,
 } from '@gateway/contracts/messages';
 import { dumpSchema, onPool } from '@gateway/postgres';
 import { sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
-import type { z } from 'zod';
 import { AUTHOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../test/specs.js';
 import { startCatalogWorld } from '../test/catalog-world.js';
 import { OPENAI_COMPATIBLE } from './profiles/compatible.js';
@@ -238,7 +236,7 @@ const REPORTED = {
 };
 
 test('every command writes its actor and origin into the log', async () => {
-  const commands: readonly (readonly [RequestMessage<z.ZodType, z.ZodType>, object])[] = [
+  const commands: readonly (readonly [AnyRequest, object])[] = [
     [catalogPutProvider, { id: 'audited', spec: providerSpec() }],
     [catalogPutModel, { id: 'audited/one', spec: modelSpec() }],
     [catalogPutSource, { id: 'audited-a', spec: sourceSpec({ providerId: 'audited', modelId: 'audited/one' }) }],
@@ -251,7 +249,7 @@ test('every command writes its actor and origin into the log', async () => {
     ],
   ];
   const known = MESSAGES.filter(
-    (one) => one.servedBy.includes('catalog') && 'author' in (one.body as z.ZodObject).shape,
+    (one) => one.servedBy.includes('catalog') && 'author' in (one.body as unknown as { shape: object }).shape,
   );
   expect(commands.map(([{ name }]) => name).sort()).toEqual(known.map(({ name }) => name).sort());
   for (const [message, body] of commands) {
