@@ -20,13 +20,13 @@ export interface LossSize {
  * Long calls on so many edges, of which the first hangs, and a limit store that is lost meanwhile,
  * or is not: what a recovery costs is the difference.
  */
-export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean): Scenario {
+export function makeLoss({ admissions, edges, calls }: LossSize, isLost: boolean, seed = 1): Scenario {
   const acts = Array.from({ length: edges * calls }, (_unused, index) =>
     callOf(FIRST_CALL_MS + Math.floor(index / edges) * APART_MS, index % edges),
   );
   return {
     ...PLAIN_SCENARIO,
-    seed: 1,
+    seed,
     accounts: [{ name: 'acc-alpha', walletNanoUsd: PLENTY, plan: 0, capNanoUsd: null }],
     plans: [{ concurrency: 1_000_000, windowUsdNanoUsd: PLENTY, windowRequests: PLENTY }],
     acts,
