@@ -489,7 +489,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   getKey: { path: '/keys/key_1', answers: { 'accounts.get-key': { key: KEY } }, status: 200, expected: KEY },
   rotateKey: {
     path: '/keys/key_1/rotate',
-    answers: { 'accounts.rotate-key': { key: KEY, repeated: false } },
+    answers: { 'accounts.rotate-key': { key: KEY, repeated: false, inForce: true } },
     status: 200,
   },
   revokeKey: {

@@ -276,7 +276,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
   rotateKey: {
     path: '/accounts/{account}/keys/key_1/rotate',
-    answers: { 'accounts.get-key': { key: KEY }, 'accounts.rotate-key': { key: KEY, repeated: false } },
+    answers: { 'accounts.get-key': { key: KEY }, 'accounts.rotate-key': { key: KEY, repeated: false, inForce: true } },
     status: 200,
     schema: pageKeyCreated,
   },

@@ -230,11 +230,7 @@ export const accountsRotateKey = request({
   name: 'accounts.rotate-key',
   subject: 'accounts.rotate-key',
   body: z.object({ key: objectId, ...newSecret, author: commandAuthor, command }),
-  // Absent: a service of the release before, which refuses what is not in force.
-  answer: z.union([
-    z.object({ key: keyView, repeated: z.boolean(), inForce: z.boolean().default(true) }),
-    managementRefusal,
-  ]),
+  answer: z.union([z.object({ key: keyView, repeated: z.boolean(), inForce: z.boolean() }), managementRefusal]),
 });
 
 /** Answered when admission has it; repeating it changes nothing. */

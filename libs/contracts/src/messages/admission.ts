@@ -154,8 +154,7 @@ const admittedAnswer = z.object({
   repeated: z.boolean(),
   /**
    * How many more calls like this one would have been admitted beside it, by slots and by what
-   * their worst cases take of the wallet and of caps. Absent: not known, as in a repeated answer
-   * and in those of a release before this field.
+   * their worst cases take of the wallet and of caps. Absent: not known, as in a repeated answer.
    */
   roomLeft: count.optional(),
 });
@@ -319,7 +318,7 @@ export const admissionSlots = request({
   timeoutMs: 5_000,
   body: z.object({
     account: objectId.nullable(),
-    /** Only the call of this id. A release before answers all calls. */
+    /** Only the call of this id. */
     requestId: requestId.optional(),
     cursor: cursor.nullable(),
     limit: z.int().min(1).max(PAGE_LIMIT_MAX),

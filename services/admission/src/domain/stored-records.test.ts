@@ -73,12 +73,3 @@ test('terms come back as they were stored, with and without periods', () => {
 test('accounts of one plan share one text, also when their next periods are known', () => {
   expect(new Set(Array.from({ length: 20 }, (_unused, n) => storeTerms(renewing(n)).id)).size).toBe(1);
 });
-
-test('what the release before has stored is read: the next period stands in its text', () => {
-  const terms = renewing(3);
-  const text = JSON.stringify({ ...terms, subscription: null });
-  expect(readStoredTerms(text, 'sub-3 1003 2003')).toEqual(terms);
-  expect(readStoredTerms(text, 'sub-3 1003 2003|')).toEqual(terms);
-  // Beside it may lie what a newer release had written before.
-  expect(readStoredTerms(text, 'sub-3 1003 2003|older 1 2')).toEqual(terms);
-});

@@ -39,9 +39,7 @@ export function storeTerms(terms: AccountTerms): StoredTerms {
 export function readStoredTerms(text: string, periods: string): AccountTerms {
   const terms = readTerms(text);
   const [current, following] = periods.split('|').map(periodOf);
-  // The release before leaves the next period in the text, and does not touch what lies beside it.
-  const isOwn = terms.next?.subscription.id === NEXT_PERIOD.id;
-  const next = terms.next && isOwn && following ? { ...terms.next, subscription: following } : terms.next;
+  const next = terms.next && following && { ...terms.next, subscription: following };
   return { ...terms, ...(current && { subscription: current }), ...(next && { next }) };
 }
 

@@ -70,16 +70,3 @@ test('what is not there is not written down', async () => {
   }
   expect(world.noted).toEqual([]);
 });
-
-test('a call is found behind others that an admission of the release before answers', async () => {
-  answering('releaseSlot');
-  const { slots } = EXAMPLES['releaseSlot']?.answers['admission.slots'] as { slots: object[] };
-  const other = { ...slots[0], requestId: '01936a7e-3c00-7000-8000-000000000001', accountId: 'acc_2' };
-  world.scriptByName('admission.slots', (body) => {
-    expect(body).toMatchObject({ account: null, requestId: CALL });
-    const { cursor } = body as { cursor: string | null };
-    return cursor === null ? { slots: [other], nextCursor: '1.0.' } : { slots, nextCursor: null };
-  });
-  expect((await world.send('DELETE', `/slots/${CALL}`)).status).toBe(204);
-  expect(world.noted).toMatchObject([ENDED]);
-});

@@ -34,7 +34,7 @@ test.each([
 ])(
   '%s %s: the secret is made here and shown once; its digest and masked form travel',
   async (method, path, body, name, status) => {
-    world.scriptByName(name, () => ({ key: KEY, repeated: false }));
+    world.scriptByName(name, () => ({ key: KEY, repeated: false, inForce: true }));
     const answer = await world.send(method, path, { body });
     const secret = answer.body['secret'] as string;
     expect([answer.status, hasKeyForm(secret, ['new_live_'])]).toEqual([status, true]);
@@ -43,7 +43,7 @@ test.each([
       maskedSecret: maskSecret(secret),
     });
     expect(JSON.stringify(world.asked)).not.toContain(secret);
-    world.scriptByName(name, () => ({ key: KEY, repeated: true }));
+    world.scriptByName(name, () => ({ key: KEY, repeated: true, inForce: true }));
     expect((await world.send(method, path, { body })).body['secret']).toBeNull();
   },
 );

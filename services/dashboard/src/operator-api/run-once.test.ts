@@ -38,7 +38,7 @@ beforeEach(() => {
     return { kept: true };
   });
   world.scriptByName('accounts.create-key', () => ({ key: KEY, repeated: false }));
-  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false }));
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false, inForce: true }));
   world.scriptByName('accounts.create-account', () => ({ account: ACCOUNT }));
   world.scriptByName('accounts.create-operator', () => ({ operator: OPERATOR, repeated: false }));
 });
@@ -107,7 +107,7 @@ test('what is not in force, and faults, are not kept: the repetition does it aga
     throw new BusFault('timeout', 'slow');
   });
   expect((await world.send('POST', '/keys/key_1/rotate', { headers })).status).toBe(503);
-  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: true }));
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: true, inForce: true }));
   const done = await world.send('POST', '/keys/key_1/rotate', { headers });
   expect([done.status, done.body['secret']]).toEqual([200, null]);
   expect(new Set(asked('accounts.rotate-key').map((body) => (body as { command: string }).command))).toEqual(

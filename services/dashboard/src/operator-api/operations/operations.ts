@@ -1,14 +1,8 @@
-import {
-  admissionReleaseSlot,
-  admissionSlots,
-  catalogSourceHealth,
-  type AnswerBodyOf,
-} from '@gateway/contracts/messages';
+import { admissionReleaseSlot, admissionSlots, catalogSourceHealth } from '@gateway/contracts/messages';
 import {
   auditEntryView,
   auditKind,
   isRefusal,
-  PAGE_LIMIT_MAX,
   pageOf,
   refuse,
   slotView,
@@ -23,8 +17,6 @@ import { answerGone, answerPage, defineRoute, type Services } from '../route.js'
 import { byRequestId, objectId, pageOfQuery, pageQuery } from '../parameters.js';
 
 const OBJECT_ID_CHARS_MAX = 200;
-/** Pages in which one call is looked for, where an admission of the release before answers all. */
-const CALL_PAGES_MAX = 200;
 
 export const OPERATION_ROUTES = [
   defineRoute({
@@ -90,22 +82,9 @@ export const OPERATION_ROUTES = [
   }),
 ];
 
-/** The running call of an id: only admission knows whose it is. */
+/** Returns the running call of an ID. Only admission knows its account. */
 async function findCall(services: Services, requestId: string): Promise<SlotView | ManagementRefusal> {
-  let cursor: string | null = null;
-  for (let pages = 0; pages < CALL_PAGES_MAX; pages += 1) {
-    const answer: AnswerBodyOf<typeof admissionSlots> = await services.request(admissionSlots, {
-      account: null,
-      requestId,
-      cursor,
-      limit: PAGE_LIMIT_MAX,
-    });
-    if (isRefusal(answer)) return answer;
-    // An admission of the release before answers other calls too.
-    const call = answer.slots.find((slot) => slot.requestId === requestId);
-    if (call !== undefined) return call;
-    if (answer.nextCursor === null) return refuse('not_found', 'no call with this id is running', 'requestId');
-    cursor = answer.nextCursor;
-  }
-  return refuse('dependency_unavailable', 'too many calls run to find this one');
+  const answer = await services.request(admissionSlots, { account: null, requestId, cursor: null, limit: 1 });
+  if (isRefusal(answer)) return answer;
+  return answer.slots[0] ?? refuse('not_found', 'no call with this id is running', 'requestId');
 }
