@@ -81,7 +81,7 @@ async function isAcknowledged(): Promise<void> {
   const { consumers } = await state();
   await until('all is acknowledged', async () => {
     const { lastSequence } = await billing.streamState('USAGE');
-    return (await billing.ackFloor('USAGE', `billing-4-${consumers}`)) >= lastSequence;
+    return (await billing.ackFloor('USAGE', `billing-0-${consumers}`)) >= lastSequence;
   });
 }
 

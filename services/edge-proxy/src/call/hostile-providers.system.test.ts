@@ -384,10 +384,13 @@ describe.each(FORMATS)('$path: a usage that is none', (format) => {
 
   test.each([true, false])('is charged within the hold, streamed: %s', async (streamed) => {
     const text = (usage: unknown): string => (streamed ? streamOf(format, usage) : plainWith(format, usage));
-    const played = await Promise.all(usages.map((usage) => play({ once: text(usage) }, format, streamed)));
-    // The beginning of a message has reported counts that no unreadable report takes back.
-    const evidence = streamed && format.path === '/v1/messages' ? 'reported' : 'estimated';
-    for (const { answer, event } of played) {
+    const played = await Promise.all(
+      usages.map(async (usage) => ({ usage, ...(await play({ once: text(usage) }, format, streamed)) })),
+    );
+    for (const { usage, answer, event } of played) {
+      // The beginning of a message reported the input. The output is estimated if the end has none.
+      const hasOutput = typeof usage === 'object' && !Array.isArray(usage);
+      const evidence = streamed && format.path === '/v1/messages' && hasOutput ? 'reported' : 'estimated';
       expect(answer).toMatchObject({ status: 200, isComplete: true });
       expect(event).toMatchObject({ outcome: 'settled', evidence });
       expect(event.amountNanoUsd).toBeGreaterThan(0);
