@@ -274,6 +274,18 @@ async function endlessProvider(): Promise<{ provider: RawProvider; sentBytes: ()
   return { provider, sentBytes: () => sentBytes };
 }
 
+/** Waits until a provider has sent nothing for `quietMs`. Returns the bytes that it has sent. */
+async function untilStopped(sentBytes: () => number, quietMs: number): Promise<number> {
+  let before = -1;
+  await until('the provider is stopped', async () => {
+    const isSame = sentBytes() === before;
+    before = sentBytes();
+    await new Promise((resolve) => setTimeout(resolve, quietMs));
+    return isSame;
+  });
+  return before;
+}
+
 /**
  * What lies between a provider and a client that does not read: buffers of the kernel and of two
  * connections.
@@ -303,13 +315,7 @@ test("a client that reads late is not cut by the source's limit on silence", asy
   const model = await publishOwnModel(world, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
   const socket = client(chat({ model: model.model, stream: true }));
   await until('the provider has the call', () => sentBytes() > 0);
-  let before = -1;
-  await until('the provider is stopped', async () => {
-    const same = sentBytes() === before;
-    before = sentBytes();
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    return same;
-  });
+  const before = await untilStopped(sentBytes, 250);
   socket.resume();
   await until('the stream goes on', () => sentBytes() > before + 8 * 1024 * 1024);
   socket.destroy();
@@ -325,13 +331,13 @@ async function readRest(socket: Socket): Promise<string> {
   return tail;
 }
 
-/** One event that no connection holds, then what is given. */
-function hugeEvent(after: string): Promise<RawProvider> {
-  const body = CHAT_FORMAT.delta('x'.repeat(7 * 1024 * 1024)) + after;
+/** A complete answer: one event that no connection holds, and its end. */
+function hugeEvent(): Promise<RawProvider> {
+  const body = CHAT_FORMAT.delta('x'.repeat(7 * 1024 * 1024)) + CHAT_FORMAT.done;
   return rawProvider((socket) =>
     onRequest(socket, () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
-      socket.write(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n${after === '' ? '' : '0\r\n\r\n'}`);
+      socket.write(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`);
     }),
   );
 }
@@ -343,7 +349,7 @@ async function itsTimeIsOver(): Promise<void> {
 }
 
 test('a complete answer whose end nobody reads is destroyed in the end', async () => {
-  const provider = await hugeEvent(CHAT_FORMAT.done);
+  const provider = await hugeEvent();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const socket = client(chat({ model: model.model, stream: true }), hasty);
   await until('the provider has the call', () => provider.connections() > 0);
@@ -353,13 +359,15 @@ test('a complete answer whose end nobody reads is destroyed in the end', async (
 }, 60_000);
 
 test('a cut answer whose ending nobody reads is destroyed in the end', async () => {
-  const provider = await hugeEvent('');
+  const { provider, sentBytes } = await endlessProvider();
   const model = await publishOwnModel(hasty, { url: provider.url });
   const { admission, admissionBuses } = hasty;
   const socket = await until('the call is aborted before its own time is over', async () => {
     const calls = admission.admits.length;
     const reader = client(chat({ model: model.model, stream: true }), hasty);
     await new Promise((resolve) => reader.on('readable', resolve));
+    // Else the buffers of the connection take the ending too.
+    await untilStopped(sentBytes, 100);
     const { id } = admission.admits[calls]?.entry ?? { id: '' };
     const heartbeat = await until('a heartbeat names it, or it has ended', () => {
       const last = admission.heartbeats.at(-1);
