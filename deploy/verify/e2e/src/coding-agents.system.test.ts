@@ -21,6 +21,7 @@ const MAIN = 'MAINTASK';
 const SUB = 'SUBTASK';
 const PROMPT = `${MAIN}: search, start a sub-agent, and say done.`;
 const AGENT_MS_MAX = 60_000;
+const DONE: readonly AgentStep[] = [{ text: 'Done.' }];
 
 if (!areThere) console.warn('skipped: the real coding agents. .ci/run shows how to install them.');
 
@@ -33,7 +34,14 @@ const SEARCH_USD = 0.01;
   const directory = temporaryDirectory('agents');
   let provider: ScriptedProvider;
   beforeAll(async () => {
-    provider = await startAgentProvider(nextSteps);
+    provider = await startAgentProvider(async (text) => {
+      const steps = nextSteps(text);
+      // Codex exits with its answer, whether its sub-agent has sent a request or not.
+      const isLast = text.includes(MAIN) && steps === DONE;
+      if (isLast)
+        await until('the sub-agent has sent a request', () => ofSubAgent(texts()).length > 0).catch(() => null);
+      return steps;
+    });
     const system = sharedSystem();
     const { url } = provider;
     await addProvider(system, { profile: 'openai', id: 'agents-openai', models: ['gpt-5.4-mini'], url });
@@ -107,11 +115,16 @@ const SEARCH_USD = 0.01;
     const before = provider.seen.length;
     const { code, output } = await run();
     expect([code, output]).toEqual([0, expect.stringContaining('Done.')]);
-    const sent = provider.seen.slice(before).map(({ text }) => text);
-    expect(sent.filter((text) => text.includes(SUB) && !text.includes(MAIN)).length).toBeGreaterThan(0);
+    const sent = texts().slice(before);
+    expect(ofSubAgent(sent).length).toBeGreaterThan(0);
     return sent;
   }
+
+  const texts = (): string[] => provider.seen.map(({ text }) => text);
 });
+
+const ofSubAgent = (texts: readonly string[]): string[] =>
+  texts.filter((text) => text.includes(SUB) && !text.includes(MAIN));
 
 /** Without the machine's settings; everything but loopback goes to a port that refuses. */
 function isolated(home: string): NodeJS.ProcessEnv {
@@ -134,13 +147,12 @@ async function expectCharges({ account }: TestAccount, requests: number, usd: nu
 
 /** The model's next output: it loads the search tool, searches, starts a sub-agent, is done. */
 function nextSteps(text: string): readonly AgentStep[] {
-  const done: AgentStep[] = [{ text: 'Done.' }];
-  if (text.includes('"web_search_20250305"')) return [{ search: 'gateways' }, ...done];
-  if (!text.includes(MAIN)) return done;
+  if (text.includes('"web_search_20250305"')) return [{ search: 'gateways' }, ...DONE];
+  if (!text.includes(MAIN)) return DONE;
   const body = JSON.parse(text) as { readonly messages?: unknown };
   const results = text.split(/"type":"(?:tool_result|function_call_output)"/).length - 1;
   const steps = body.messages === undefined ? codexSteps : claudeSteps;
-  return steps[results] ?? done;
+  return steps[results] ?? DONE;
 }
 
 const codexSteps: readonly (readonly AgentStep[])[] = [

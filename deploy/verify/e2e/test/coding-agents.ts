@@ -62,9 +62,11 @@ export const MESSAGES_USAGE = {
 };
 
 /** A provider for agents. @param decide the output for a request, by its body's text */
-export function startAgentProvider(decide: (text: string) => readonly AgentStep[]): Promise<ScriptedProvider> {
-  return startScriptedProvider(({ path, text }, number) => {
-    const steps = decide(text);
+export function startAgentProvider(
+  decide: (text: string) => Promise<readonly AgentStep[]> | readonly AgentStep[],
+): Promise<ScriptedProvider> {
+  return startScriptedProvider(async ({ path, text }, number) => {
+    const steps = await decide(text);
     if (path === '/v1/responses') return makeResponse(steps, number);
     return path === '/v1/messages' ? makeMessage(steps, number) : null;
   });

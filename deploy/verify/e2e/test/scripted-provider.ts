@@ -26,7 +26,7 @@ export interface ScriptedProvider {
  * @param script null: the test requests of `providers add`, answered with a short text
  */
 export async function startScriptedProvider(
-  script: (request: SeenRequest, number: number) => ScriptedAnswer | null,
+  script: (request: SeenRequest, number: number) => Promise<ScriptedAnswer | null> | ScriptedAnswer | null,
 ): Promise<ScriptedProvider> {
   const seen: SeenRequest[] = [];
   const server = createServer((request, response) => {
@@ -36,10 +36,12 @@ export async function startScriptedProvider(
       const path = (request.url ?? '').replace(/\?.*$/, '');
       const one = { path, headers: request.headers, text: Buffer.concat(chunks).toString() };
       seen.push(one);
-      const answer = script(one, seen.length) ?? testAnswer(path);
-      if (one.text.includes('"stream":true')) {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer.events.map(eventText).join(''));
-      } else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer.plain));
+      void Promise.resolve(script(one, seen.length)).then((scripted) => {
+        const { plain, events } = scripted ?? testAnswer(path);
+        const isStreamed = one.text.includes('"stream":true');
+        response.writeHead(200, { 'content-type': isStreamed ? 'text/event-stream' : 'application/json' });
+        response.end(isStreamed ? events.map(eventText).join('') : JSON.stringify(plain));
+      });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
