@@ -65,7 +65,7 @@ test('the audit is listed newest first, by account and by object, page by page',
     await expect(world.billing.ledger.admin.query(change)).rejects.toThrow('append-only');
 });
 
-test('every command writes its actor and origin into the log, and closed people lose theirs', async () => {
+test('every command logs actor and origin; closing an account erases origins', async () => {
   const [account, other, plan] = [world.fresh('account'), world.fresh('account'), world.fresh('plan')];
   const accounts = await world.billing.connect('accounts');
   const url = 'https://hooks.example.com/';

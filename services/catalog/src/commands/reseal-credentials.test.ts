@@ -37,7 +37,7 @@ function reseal(env: Record<string, string>): Promise<{ code: number; said: stri
   });
 }
 
-test('reseals and publishes credentials of the previous key, and names those it cannot open', async () => {
+test('reseals credentials of the previous key and names those that it cannot open', async () => {
   const replica = await world.start();
   await until('ready', () => replica.ready.report().ready);
   const dashboard = await world.connect('dashboard');

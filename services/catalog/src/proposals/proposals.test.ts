@@ -54,7 +54,7 @@ test('a proposal raises an alert once, until its content changes', async () => {
   ]);
 });
 
-test('other sums of a reported cost are the same alert, its other direction is another one', async () => {
+test('a reported cost alerts again only when its difference changes direction', async () => {
   const reported = (computedUsd: string, reportedUsd: string) => [
     { sourceId: 'a', modelId: 'acme/one', requests: 30, computedUsd, reportedUsd },
   ];

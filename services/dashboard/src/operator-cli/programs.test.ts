@@ -714,7 +714,7 @@ const clockUntil = (startMs: number, endMs: number): ProgramClock => {
   };
 };
 
-test('providers add schedules costs that are known to follow, and warns of models that end', async () => {
+test('providers add schedules announced costs and warns of models that end', async () => {
   const gemini = { ...PROFILE, id: 'gemini', endpoints: { '/v1/chat/completions': '/chat/completions' } };
   world.scriptByName('catalog.list-profiles', () => ({ profiles: [gemini] }));
   const add = (models: string, day: string) => {
@@ -823,7 +823,7 @@ test('prices watch compares reported costs with the costs in force', async () =>
   expect(await watched()).toHaveLength(1);
 });
 
-test('prices proposal shows old and new figures, and writes a document that apply takes', async () => {
+test('prices proposal shows old and new figures and writes a document for apply', async () => {
   // The source was disabled after the comparison.
   const now = { ...OURS, enabled: false };
   stored({ models: [PRICED], sources: [now] });

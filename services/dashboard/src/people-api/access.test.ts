@@ -49,7 +49,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   inviteMember: ['email', 'role', 'monthlySpendCapUsd'],
   putMember: ['role', 'monthlySpendCapUsd'],
 };
-/** What only operators, or nobody, can set, by field. */
+/** Fields that no role of a member can set. */
 const REFUSED: readonly (readonly [route: string, field: string, value: unknown])[] = [
   ['createKey', 'expiresAt', '2027-01-01T00:00:00.000Z'],
   ['createKey', 'accountId', 'acc_9'],

@@ -74,7 +74,7 @@ function raisedTexts(value: unknown, raise: (amount: bigint) => bigint): unknown
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, raisedTexts(inner, raise)]));
 }
 
-/** The highest figures of several sources, for requests of every size: what a price must cover. */
+/** Returns the highest figures of several sources, for requests of every size. */
 export function dearestOf(all: readonly [Charged, ...Charged[]]): Prices {
   const [first] = all;
   if (all.length === 1) return plain(first.prices);

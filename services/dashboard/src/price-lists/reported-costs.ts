@@ -9,8 +9,8 @@ export const REPORTED_REQUESTS_MIN = 20;
 export const REPORTED_PERCENT_MIN = 2n;
 
 /**
- * Compares what providers charged for requests with what the costs in force give for the same
- * usage. Only the attempt that answered has a usage, so that the others do not count.
+ * Compares the costs that providers reported for requests with the costs in force for the same
+ * usage. Only the attempt that completed has a usage; the others do not count.
  */
 export function reportedDifferences(
   sources: readonly SourceView[],

@@ -125,7 +125,7 @@ test('a class that nobody knows is billed as standard, and the operator is told'
   expect(unpricedLines()).toBe(1);
 });
 
-test('a source that takes everything records what it served without a price, and the reported cost', async () => {
+test('a source that refuses nothing records unpriced names and the reported cost', async () => {
   answer = completion({ service_tier: 'priority' }, { cost: 0.5, server_tool_use: { web_search_requests: 2 } });
   const event = await settled(forwarded, { service_tier: 'priority', inference_geo: 'us', tools: [{ type: 'x' }] });
   expect(event).toMatchObject({

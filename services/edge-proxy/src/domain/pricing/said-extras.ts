@@ -226,7 +226,7 @@ function conditionOf(text: string): Condition {
 const NANO_PER_UNIT: Readonly<Record<ReportedCostAt['unit'], number>> = { usd: 1e9, usd_ticks: 0.1 };
 
 /**
- * Reads what a response, or an event's part that has its members, says that the provider charges.
+ * Reads the cost that a response, or the part of an event with its members, reports.
  * @returns nano-USD, rounded half up; null: nothing, or no amount
  */
 function readReportedCost(answer: JsonRecord, { path, unit }: ReportedCostAt): number | null {
