@@ -15,7 +15,7 @@ export const OPERATOR_ERRORS = {
   idempotency_conflict: 409,
   /** With `Retry-After` in seconds. */
   too_many_attempts: 429,
-  /** The gateway made a mistake: the same request fails again until somebody mends it. */
+  /** An error in the gateway. Repeated requests fail until it is fixed. */
   internal_error: 500,
   not_in_force: 503,
   dependency_unavailable: 503,
@@ -23,8 +23,7 @@ export const OPERATOR_ERRORS = {
 export type OperatorErrorCode = keyof typeof OPERATOR_ERRORS;
 
 /**
- * A refusal of a management verb: a value that travels over the bus and becomes an answer of an
- * API.
+ * A refusal of a management request: a value that is sent over the bus and becomes an API response.
  */
 export const managementRefusal = z.object({
   refused: z.object({
@@ -36,22 +35,22 @@ export const managementRefusal = z.object({
 export type ManagementRefusal = z.infer<typeof managementRefusal>;
 
 /**
- * A refusal as its asker gets it. The text reaches people: it names no credential and no inner
- * detail.
+ * Creates a refusal. The text is shown to people and must not contain credentials or internal
+ * details.
  */
 export function refuse(code: OperatorErrorCode, message: string, param: string | null = null): ManagementRefusal {
   return { refused: { code, message, param } };
 }
 
-/** Tells an answer of a verb from its refusal: no answer has a field of this name. */
+/** Whether a response is a refusal. No other response has a field `refused`. */
 export function isRefusal(value: unknown): value is ManagementRefusal {
   return typeof value === 'object' && value !== null && 'refused' in value;
 }
 
 /**
- * The change is committed and will be in force, but admission did not take it in time
+ * The change is committed and will take effect, but admission did not confirm it in time
  * (docs/protocol.md#r10).
  */
 export function notInForce(): ManagementRefusal {
-  return refuse('not_in_force', 'the change is written and will be in force as soon as admission answers');
+  return refuse('not_in_force', 'the change is stored and takes effect as soon as admission responds');
 }

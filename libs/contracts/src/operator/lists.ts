@@ -2,44 +2,44 @@ import { z } from 'zod';
 import { refuse, type ManagementRefusal } from './errors.js';
 import { objectId, time } from './scalars.js';
 
-/** Objects of one page, and the most of them. */
+/** Default and maximum number of objects on one page. */
 export const PAGE_LIMIT_DEFAULT = 50;
 export const PAGE_LIMIT_MAX = 200;
 
-/** Opaque: what a list answered as `next_cursor`. */
+/** Opaque value of `next_cursor`. */
 export const cursor = z.string().min(1).max(1_000);
 
-/** A cursor that this list has not answered: of another list, or made up. */
+/** Refuses a cursor that this list did not return: of another list, or made up. */
 export function refuseCursor(): ManagementRefusal {
-  return refuse('invalid_request', 'cursor: not one that this list has answered as next_cursor', 'cursor');
+  return refuse('invalid_request', 'cursor: not a next_cursor value of this list', 'cursor');
 }
 
-/** `?cursor=&limit=` of every list. */
+/** `?cursor=&limit=` of all lists. */
 export const pageQuery = z.object({
   cursor: cursor.optional(),
   limit: z.coerce.number().pipe(z.int().min(1).max(PAGE_LIMIT_MAX)).default(PAGE_LIMIT_DEFAULT),
 });
 export type PageQuery = z.output<typeof pageQuery>;
 
-/** One page of a list; `next_cursor` null on the last one. */
+/** Creates the schema of a list page. `next_cursor` is null on the last page. */
 export function pageOf<T extends z.ZodType>(entry: T) {
   return z.object({ data: z.array(entry), next_cursor: z.string().nullable() });
 }
 
 /**
- * `change`; `access`: a sign-in, a sign-out, a file that was read, a source that was tested;
- * `refused`: refused attempts, counted by minute.
+ * Kinds of audit entries. `access`: a sign-in, a sign-out, an exported file or a source test.
+ * `refused`: refused attempts, counted per minute.
  */
 export const AUDIT_KINDS = ['change', 'access', 'refused'] as const;
 export const auditKind = z.enum(AUDIT_KINDS);
 export type AuditKind = z.infer<typeof auditKind>;
 
-/** Who did what. Holds no secrets, digests or credentials. */
+/** An entry of the audit log, without secrets, digests and credentials. */
 export const auditEntryView = z.object({
-  /** `<service>.<number>`; unique, growing within a service. */
+  /** `<service>.<number>`: unique, and increasing within a service. */
   id: z.string().max(100),
   at: time,
-  /** `operator:<name>`, or what else asked. */
+  /** `operator:<name>`, or another actor. */
   actor: z.string(),
   action: z.string(),
   accountId: objectId.nullable(),
@@ -47,8 +47,8 @@ export const auditEntryView = z.object({
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
   /**
-   * Where the request came from. `client`: an IPv4 address, or the /64 of an IPv6 address; `agent`:
-   * the user agent. Both are null once they are erased. Null as a whole: a service acted by itself,
+   * Where the request came from. `client`: an IPv4 address, or the /64 of an IPv6 address. `agent`:
+   * the user agent. Both are null after they were erased. The origin is null if a service acted
    * without a request.
    */
   origin: z.object({ client: z.string().nullable(), agent: z.string().nullable(), requestId: z.string() }).nullable(),

@@ -9,16 +9,13 @@ export const OPENAPI_VERSION = '1.0.0';
 type Json = Record<string, unknown>;
 type ErrorSchema = Operation['error'];
 
-/**
- * Statuses that a provider's answer alone can give: one row of the document stands for all of them.
- */
+/** The code with a provider's status. The document lists it once, at 5XX. */
 const UPSTREAM_ERROR = 'upstream_error';
-/** Answered to bytes that are no acceptable HTTP: no operation of their own. */
+/** Statuses of invalid HTTP requests, which belong to no operation. */
 const PARSER_STATUSES: ReadonlySet<number> = new Set([408, 431]);
 
 /**
- * The OpenAPI 3.1 document of the public API. It is generated: the schemas and the error catalogue
- * are its source.
+ * Generates the OpenAPI 3.1 document of the public API from the schemas and the error catalogue.
  */
 export function openApiDocument(): Json {
   const schemas = Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaOf(schema)]));
@@ -49,11 +46,11 @@ export function openApiDocument(): Json {
 
 const HEADERS: Json = {
   GatewayRequestId: {
-    description: "The gateway's id of the request, on every answer.",
+    description: "The gateway's ID of the request, on every response.",
     schema: { type: 'string', format: 'uuid' },
   },
   RequestId: {
-    description: "The client's x-request-id if it sent one, else the gateway's id.",
+    description: "The client's x-request-id if it sent one, else the gateway's ID.",
     schema: { type: 'string' },
   },
   RetryAfter: {
@@ -62,7 +59,7 @@ const HEADERS: Json = {
   },
   ShouldRetry: {
     description:
-      'false where a client library must not retry by itself: window_exhausted, model_limit_reached, model_not_priced.',
+      'false if a client library must not retry by itself: window_exhausted, model_limit_reached, model_not_priced.',
     schema: { type: 'string', const: 'false' },
   },
 };
@@ -76,7 +73,7 @@ function callOperation(path: Endpoint, { summary, request, answer, streams, erro
     requestBody: { required: true, content: { 'application/json': { schema: ref(request) } } },
     responses: {
       200: {
-        description: answer === null ? "An object of the provider's format" : 'The answer',
+        description: answer === null ? "An object of the provider's format" : 'The response',
         headers: idHeaders(error),
         content: streams ? { ...plain, ...stream } : plain,
       },
@@ -87,7 +84,7 @@ function callOperation(path: Endpoint, { summary, request, answer, streams, erro
 
 function listOperation({ summary, answer, codes }: List): Json {
   const ok = {
-    description: 'The answer',
+    description: 'The response',
     headers: idHeaders('ChatError'),
     content: { 'application/json': { schema: ref(answer) } },
   };
@@ -99,7 +96,7 @@ function listOperation({ summary, answer, codes }: List): Json {
   };
 }
 
-/** What a model call can be answered. */
+/** Returns the error codes of a model endpoint. */
 function callCodes(error: ErrorSchema): ErrorCode[] {
   const all = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
   return all.filter(
@@ -110,7 +107,7 @@ function callCodes(error: ErrorSchema): ErrorCode[] {
   );
 }
 
-/** One response per status, with the codes that it can have. */
+/** Creates one response per status, with its codes. */
 function errorResponses(schema: ErrorSchema, codes: readonly ErrorCode[]): Json {
   const byStatus = new Map<string, string[]>();
   for (const code of codes) {
@@ -133,14 +130,16 @@ function errorResponses(schema: ErrorSchema, codes: readonly ErrorCode[]): Json 
   return Object.fromEntries(responses) as Json;
 }
 
-/** Messages clients read the gateway's id under a third name. */
+/** Returns the ID headers. Messages clients read the gateway's ID under a third name. */
 function idHeaders(error: ErrorSchema): Json {
   const own = headerRef('GatewayRequestId');
   const ids = { 'x-gateway-request-id': own, 'x-request-id': headerRef('RequestId') };
   return error === 'MessagesError' ? { ...ids, 'request-id': own } : ids;
 }
 
-/** `/v1/messages/count_tokens` is `createMessagesCountTokens`. */
+/**
+ * Returns the operation's ID, such as `createMessagesCountTokens` for `/v1/messages/count_tokens`.
+ */
 function operationId(path: Endpoint): string {
   const words = path.slice('/v1/'.length).split(/[/_]/);
   return `create${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`;
