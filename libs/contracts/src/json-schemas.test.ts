@@ -8,13 +8,13 @@ import { MESSAGES, SERVICE_NAMES } from './messages/index.js';
 const directory = fileURLToPath(new URL('../generated', import.meta.url));
 const schemas = jsonSchemas();
 
-test('the committed JSON Schemas are those of the code (npm run schemas writes them)', () => {
+test('the committed JSON Schemas match the code (npm run schemas writes them)', () => {
   expect(readdirSync(directory).sort()).toEqual([...schemas.keys()].sort());
   for (const [name, text] of schemas)
     expect([name, readFileSync(`${directory}/${name}`, 'utf8')]).toEqual([name, text]);
 });
 
-test('every reference leads to an object of one of the documents', () => {
+test('every reference points to an object of one of the documents', () => {
   for (const [file, text] of schemas) {
     const references = [...text.matchAll(/"\$ref": "([^"#]*)#\/([^"]+)"/g)];
     expect(references.length).toBeGreaterThan(20);
@@ -42,7 +42,7 @@ interface ObjectSchema {
   readonly properties?: Readonly<Record<string, ObjectSchema>>;
   readonly required?: readonly string[];
 }
-/** Every object below a schema, itself included. */
+/** Returns all object schemas in a schema, including itself. */
 function objectsIn(schema: unknown): ObjectSchema[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const below = Object.values(schema).flatMap(objectsIn);
@@ -59,7 +59,7 @@ test('a message with an actor requires the origin next to it', () => {
   expect(authors.length).toBeGreaterThan(30);
   for (const { name, author } of authors) {
     const { origin = {} } = author.properties ?? {};
-    // Not null either: such a schema is no object but a choice.
+    // A nullable origin fails too: its schema is a choice and not an object.
     expect([name, requires(author, 'actor', 'origin'), requires(origin, 'client', 'agent', 'requestId')]).toEqual([
       name,
       true,
@@ -72,7 +72,7 @@ test('a command of the dashboard requires an author or an origin', () => {
   const verbs = /\.(add|apply|change|close|create|delete|end|ensure|invite|put|release|rotate|set|sign|use)-/;
   const commands = bodies.filter(({ name, sentBy }) => sentBy.includes('dashboard') && verbs.test(name));
   const without = commands.filter(({ objects: [body = {}] }) => !requires(body, 'author') && !requires(body, 'origin'));
-  // Signing in and out as an operator is recorded by accounts.note-access.
+  // accounts.note-access records operators' sign-ins and sign-outs.
   const noted = ['accounts.create-operator-session', 'accounts.end-operator-session'];
   const idempotency = ['accounts.end-idempotent'];
   expect(without.map(({ name }) => name).sort()).toEqual([...noted, ...idempotency].sort());

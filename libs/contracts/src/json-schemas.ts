@@ -12,9 +12,9 @@ const OPERATOR = { file: 'operator.openapi.json', pointer: '#/components/schemas
 const PAGES = { file: 'pages.openapi.json', pointer: '#/components/schemas/', schemas: exported(pages) };
 
 /**
- * The documents of everything that crosses a process boundary, by file name. An object with a name
- * stands in one of them, once, and others refer to it. They are committed under `generated/` and
- * compared in the test run, so that a changed message shows in the diff of a change.
+ * Returns the schema documents of all messages, APIs and pages, by file name. Each named object is
+ * defined in one document, and the others refer to it. The documents are committed under
+ * `generated/`, and a test compares them, so that a changed message appears in the diff.
  */
 export function jsonSchemas(): ReadonlyMap<string, string> {
   const documents: Readonly<Record<string, Json>> = {
@@ -32,8 +32,8 @@ export function jsonSchemas(): ReadonlyMap<string, string> {
 }
 
 /**
- * Whoever names a schema first has it. What is sent to operators and pages is named there, not by
- * its message.
+ * The document of each schema. The first document that exports a schema defines it, so objects sent
+ * to operators and pages are defined there and not in the messages.
  */
 const places = z.registry<{ id: string }>();
 for (const { file, pointer, schemas } of [OPERATOR, PAGES, MESSAGES]) {
@@ -41,7 +41,7 @@ for (const { file, pointer, schemas } of [OPERATOR, PAGES, MESSAGES]) {
     if (!places.has(schema)) places.add(schema, { id: `${file}${pointer}${name}` });
   }
 }
-/** The wire form of each: what a sender may write. */
+/** JSON Schemas of the input form, which senders write. */
 const { schemas: made } = z.toJSONSchema(places, { io: 'input', uri: (id) => id });
 
 function definitionsOf({ file, pointer, schemas }: typeof MESSAGES): Json {
@@ -57,8 +57,8 @@ function definitionsOf({ file, pointer, schemas }: typeof MESSAGES): Json {
 }
 
 /**
- * The body of each message by the message's name, and `<name>.answer`, after what messages are made
- * of.
+ * The exported parts of messages, then each message's body under its name and the response as
+ * `<name>.answer`.
  */
 function messageSchemas(): Named {
   const bodies = messages.MESSAGES.flatMap((message) => [

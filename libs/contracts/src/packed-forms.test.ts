@@ -5,7 +5,7 @@ import { ODD, placesOf, SAMPLES } from '../test/samples.js';
 import { compileCheck, unpackEvent, MESSAGES, packedTextOf, type Packing, type UsageEvent } from './messages/index.js';
 import { positionsSource } from './packed-forms.js';
 
-test('the committed positions are those of the schemas (npm run schemas writes them)', () => {
+test('the committed positions match the schemas (npm run schemas writes them)', () => {
   const committed = new URL('../src/generated/positions.ts', import.meta.url);
   expect(readFileSync(committed, 'utf8')).toBe(positionsSource());
 });
@@ -24,7 +24,7 @@ const CASES = MESSAGES.flatMap((message) => {
 
 const sent = (packing: Packing, body: unknown): unknown => JSON.parse(JSON.stringify(packing.pack(body, 7)));
 
-test.each(CASES)('$what is the same after it was packed', ({ packing, samples }) => {
+test.each(CASES)('$what is unchanged after packing and unpacking', ({ packing, samples }) => {
   expect(samples.length).toBeGreaterThan(0);
   for (const sample of samples) {
     const list = sent(packing, sample);
@@ -33,7 +33,7 @@ test.each(CASES)('$what is the same after it was packed', ({ packing, samples })
   }
 });
 
-test.each(CASES)('what was changed in $what is refused, or is what its list says', ({ packing, schema, samples }) => {
+test.each(CASES)('a changed list of $what is rejected or unpacks to a valid body', ({ packing, schema, samples }) => {
   const check = compileCheck(schema);
   let refused = 0;
   fc.assert(
@@ -65,7 +65,7 @@ function unpacked(packing: Packing, list: unknown): unknown {
   }
 }
 
-test('a packed event has less than half the bytes of the event with names', () => {
+test('a packed event has less than half the bytes of a named event', () => {
   const [{ events }] = SAMPLES['usage.events']?.bodies as unknown as [{ events: UsageEvent[] }];
   for (const event of events) {
     const text = packedTextOf(event);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { batchAnswer, holdFields, pricedVersion, releaseEntry, tokenUsage, usageEvent } from './messages/index.js';
 import { admissionBatch, usageEvents } from './messages/index.js';
 
-/** What has functions of its own in the generated file; other forms that contain it call them. */
+/** Forms with their own functions in the generated file, which other forms call. */
 const NAMED: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['TokenUsage', tokenUsage],
   ['PricedVersion', pricedVersion],
@@ -11,7 +11,7 @@ const NAMED: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['BatchAnswer', batchAnswer],
   ['UsageEvent', usageEvent],
 ];
-/** Whole bodies: their first position is the version. */
+/** Whole bodies. Their first position is the version. */
 const BODIES: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['AdmissionBatch', admissionBatch.body],
   ['AdmissionBatchAnswer', admissionBatch.answer],
@@ -23,12 +23,13 @@ type Packed = any;
 `;
 
 /**
- * The source of \`generated/positions.ts\`: for each packed form a function that makes a list of an
- * object, and one that makes the object of the list. A field's place in its schema is its position,
- * and so is an enum's value: both only grow at their ends. An optional field that is absent is
- * null, and left out at the end of a list. Objects of which every field is optional, and those
- * whose names are data, keep their names. Reading believes nothing: what
- * does not fit comes out as a value that the schema's check refuses.
+ * Generates the source of \`generated/positions.ts\`: for each packed form, a function that packs
+ * an object into a list and one that unpacks it.
+ *
+ * Fields and enum values are numbered by their place in the schema, so both may only be added at
+ * the end. An absent optional field is null, or omitted at the end of a list. Objects whose fields
+ * are all optional, and objects whose names are data, keep their names. Unpacking does not
+ * validate: invalid input becomes a value that the schema's check rejects.
  *
  * @throws Error for a schema that cannot be packed
  */
@@ -123,7 +124,7 @@ class Writer {
     return `({ ${read.join(', ')} })`;
   }
 
-  /** The value itself where nothing is to be done to it. */
+  /** Returns the value itself if packing does not change it. */
   #whereThere(from: string, then: string): string {
     return then === from ? from : `(${from} === null ? null : ${then})`;
   }
@@ -161,7 +162,10 @@ interface Form {
   readonly fields: readonly (readonly [string, z.ZodType])[];
 }
 
-/** The forms of a union by the value of their discriminator, which is not sent: its place is. */
+/**
+ * Returns the forms of a union with their discriminator values. The position of the form is sent
+ * instead of the value.
+ */
 function formsOf(schema: z.ZodDiscriminatedUnion): Form[] {
   return schema.options.map((option) => {
     const { [schema.def.discriminator]: tag, ...fields } = shapeOf(option as z.ZodType);

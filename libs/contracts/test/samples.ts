@@ -124,7 +124,7 @@ const heartbeat = {
   last: false,
 };
 
-/** What its handlers get of each message that is checked in place: bodies, then answers. */
+/** Valid bodies, then responses, of each message that is checked in place. */
 export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answers?: readonly object[] }>> = {
   'admission.batch': {
     bodies: [
@@ -198,7 +198,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
   'usage.events': { bodies: usageBodies },
 };
 
-/** Values that are wrong for one field or another. */
+/** Values that are invalid for some fields. */
 export const ODD = fc.oneof(
   fc.constantFrom(null, undefined, '', 0, -1, 1, 2, 3, 1.5, 600, NaN, Infinity, -0, 2 ** 53, 1e300, true, [], {}, 'x'),
   fc.constantFrom('a/b', 'a/', '-', 'é', 'settled', 'usd', '2026-13', '2026-11', 'x'.repeat(129), 'a\n', [[]], [null]),
@@ -211,7 +211,7 @@ export const ODD = fc.oneof(
   fc.array(fc.constant({}), { maxLength: 20 }),
 );
 
-/** Every place in a value of JSON: its parent and its name. */
+/** Returns every place in a JSON value: its parent and its name. */
 export function placesOf(value: unknown): { parent: Record<string, unknown>; name: string }[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => [

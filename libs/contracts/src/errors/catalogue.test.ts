@@ -6,8 +6,7 @@ import type { ErrorCode } from './catalogue.js';
 const specification = readFileSync(new URL('../../specification/model-gateway-api.md', import.meta.url), 'utf8');
 
 /**
- * The rows of a table of the specification, as cells, from the header line that starts with the
- * given text.
+ * Returns the rows of a specification table as cells. The header line starts with the given text.
  */
 function table(header: string): string[][] {
   const lines = specification.split('\n');
@@ -40,19 +39,19 @@ test.each(specified)('$code has the specified status', ({ code, statuses }) => {
     expect(entry.statuses.every((status) => status >= 500 && status < 600)).toBe(true);
     return;
   }
-  // The HTTP parser's own answers (408, 431) share the code of a bad request.
+  // The HTTP parser also sends `invalid_request`, with the statuses 408 and 431.
   const own = entry.statuses.filter((status) => !(code === 'invalid_request' && (status === 408 || status === 431)));
   expect(own.map(String)).toEqual(statuses);
 });
 
-test('the types are those of the specification', () => {
+test('the catalogue has exactly the error types of the specification', () => {
   const types = /error\.type \| string \| One of: ([^.|]+)\./.exec(specification)?.[1]?.split(', ') ?? [];
   expect(types).toHaveLength(8);
   const used = new Set(Object.values(ERROR_CATALOGUE).map((entry) => entry.chatType));
   expect([...used].sort()).toEqual([...types].sort());
 });
 
-test('the retry advice is that of the specification', () => {
+test('the catalogue has the retry advice of the specification', () => {
   const advice = table('| Retry | Codes |');
   const rows: Record<string, string> = Object.fromEntries(advice.map(([when = '', codes = '']) => [when, codes]));
   const codesWith = (retry: string) =>

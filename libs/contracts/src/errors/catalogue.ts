@@ -22,24 +22,25 @@ export type MessagesErrorType =
   | 'overloaded_error'
   | 'timeout_error';
 
-/** When a client may try again (specification, Retry guidance). */
+/** When a client may retry (specification, Retry guidance). */
 export type RetryAdvice = 'after_retry_after' | 'with_backoff' | 'after_reset' | 'no';
 
 interface Entry {
   /**
-   * The statuses that the code may have; the first is the default. `5xx` codes take the provider's.
+   * The statuses that the code may have. The first one is the default. `5xx` codes take the
+   * provider's status.
    */
   readonly statuses: readonly number[];
   readonly chatType: ChatErrorType;
   readonly messagesType: MessagesErrorType;
   readonly retry: RetryAdvice;
-  /** What the message says when nothing more is known. */
+  /** The default message. */
   readonly text: string;
-  /** The message ends with the link to billing. */
+  /** Whether the message ends with the link to billing. */
   readonly billingLink?: true;
   /**
-   * The official clients would sleep for days or overflow a timer on Retry-After: they are told not
-   * to retry.
+   * False: the response forbids a retry, because official clients would sleep for days or overflow
+   * a timer on Retry-After.
    */
   readonly shouldRetry?: false;
 }
@@ -79,8 +80,8 @@ const internal = {
 } as const;
 
 /**
- * Every code that a client can get, once (specification, Errors). A test compares it with the
- * specification's table.
+ * All error codes that clients can get, each listed once (specification, Errors). A test compares
+ * them with the specification's table.
  */
 export const ERROR_CATALOGUE = {
   invalid_request: { ...invalid, statuses: [400, 408, 431], text: 'The request is not valid.' },
@@ -200,7 +201,6 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
-/** The catalogue's entry of a code. */
 export function catalogueEntry(code: ErrorCode): Entry {
   return ERROR_CATALOGUE[code];
 }

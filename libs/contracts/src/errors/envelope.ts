@@ -2,14 +2,17 @@ import { catalogueEntry } from './catalogue.js';
 import type { GatewayError } from './gateway-error.js';
 
 /**
- * The chat envelope as JSON text. `request_id` is absent on `unsupported_endpoint` only
+ * Formats the chat envelope as JSON text. Only `unsupported_endpoint` has no `request_id`
  * (specification, Error object).
  */
 export function chatErrorBody(error: GatewayError, requestId: string): string {
   return JSON.stringify({ error: chatErrorObject(error, requestId) });
 }
 
-/** The inner object of the chat envelope: also the payload of an error event in a cut stream. */
+/**
+ * Builds the inner object of the chat envelope, which is also the payload of an error event in an
+ * interrupted stream.
+ */
 export function chatErrorObject(error: GatewayError, requestId: string): Record<string, unknown> {
   return {
     message: error.message,
@@ -21,8 +24,8 @@ export function chatErrorObject(error: GatewayError, requestId: string): Record<
 }
 
 /**
- * The messages shape as JSON text: type, error with type, message and code, request_id
- * (specification, Errors).
+ * Formats an error of the messages endpoints as JSON text: type, error with type, message and code,
+ * request_id (specification, Errors).
  */
 export function messagesErrorBody(error: GatewayError, requestId: string): string {
   return JSON.stringify({
@@ -37,7 +40,7 @@ export function messagesErrorBody(error: GatewayError, requestId: string): strin
   });
 }
 
-/** Retry-After and x-should-retry, where the error has them. */
+/** Returns Retry-After and x-should-retry if the error has them. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = {};
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);

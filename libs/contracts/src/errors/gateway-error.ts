@@ -1,12 +1,12 @@
 import { catalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
 
-/** An error answer before it gets its envelope. Everything in it may leave the gateway. */
+/** An error response without its envelope. All its fields may be sent to clients. */
 export interface GatewayError {
   readonly code: ErrorCode;
   readonly status: number;
   readonly message: string;
-  /** The request's field that is at fault. */
+  /** The request field that caused the error. */
   readonly param: string | null;
   /** Whole seconds, at least 1. */
   readonly retryAfterSeconds?: number;
@@ -20,8 +20,8 @@ export interface GatewayErrorOptions {
 }
 
 /**
- * An error of the catalogue. Without a message it says the catalogue's; the status is the
- * catalogue's first unless the code passes a provider's through.
+ * Creates an error of the catalogue. The message defaults to the catalogue's text, and the status
+ * to the code's first one. A caller that passes a provider's status through sets `status`.
  */
 export function gatewayError(code: ErrorCode, message?: string, options: GatewayErrorOptions = {}): GatewayError {
   const entry = catalogueEntry(code);

@@ -1,9 +1,8 @@
 import type { ErrorCode } from './catalogue.js';
 
 /**
- * The order in which a call can be refused: the lowest rank that applies is the answer
- * (docs/behaviour.md#order-of-refusals). Messages name a refusal by its rank; code names it by
- * `REFUSAL`.
+ * The order of refusals: if several refusals apply, the response is the one with the lowest rank
+ * (docs/behaviour.md#order-of-refusals). Messages carry the rank; code names it by `REFUSAL`.
  */
 export const REFUSAL_RANKS = [
   { rank: 1, codes: ['unsupported_endpoint'] },
@@ -33,13 +32,15 @@ export const REFUSAL_RANKS = [
 
 type Ranked = (typeof REFUSAL_RANKS)[number];
 
-/** A place in the order of refusals. */
 export type RefusalRank = Ranked['rank'];
 
-/** What a call can be refused with. */
+/** The error codes of refusals. */
 export type RefusalCode = Ranked['codes'][number];
 
-/** The rank of each code. Three codes share a rank: a key or an account that may not call. */
+/**
+ * The rank of each code. Three codes share a rank: they refuse a key or an account that may not
+ * send requests.
+ */
 export const REFUSAL = Object.fromEntries(
   REFUSAL_RANKS.flatMap(({ rank, codes }) => codes.map((code) => [code, rank])),
 ) as { readonly [R in Ranked as R['codes'][number]]: R['rank'] };

@@ -40,7 +40,7 @@ test('the order of refusals is the documented one', () => {
   expect(REFUSAL_RANKS.every(({ rank }, index) => rank === index + 1)).toBe(true);
 });
 
-test('each code has the rank under which it stands, and its rank leads back to it', () => {
+test('codeOfRank() returns each code for its rank', () => {
   for (const { rank, codes } of REFUSAL_RANKS) {
     for (const code of codes) {
       expect(REFUSAL[code]).toBe(rank);
@@ -58,7 +58,7 @@ test.each([
   'insufficient_credits',
   'member_cap_reached',
   'monthly_spend_cap_exceeded',
-] as const)('%s carries the billing link', (code) => {
+] as const)('%s includes the billing link', (code) => {
   expect(refusalError(REFUSAL[code], {}, context).message).toContain('https://billing.example/pay');
 });
 
@@ -66,11 +66,11 @@ test.each([
   ['key_inactive', 403],
   ['key_expired', 403],
   ['account_suspended', 403],
-] as const)('%s has the rank that it shares, and says itself', (state, status) => {
+] as const)('%s has the shared rank and its own code', (state, status) => {
   expect(refusalError(REFUSAL.key_inactive, { state }, context)).toMatchObject({ code: state, status });
 });
 
-test('a spend cap says limit, used, held, worst case and reset', () => {
+test('a spend cap error shows limit, used, held, worst case and reset', () => {
   const error = refusalError(
     REFUSAL.monthly_spend_cap_exceeded,
     {
@@ -89,7 +89,7 @@ test('a spend cap says limit, used, held, worst case and reset', () => {
   );
 });
 
-test('an exhausted request window counts requests and is not to be retried', () => {
+test('an exhausted request window counts requests and forbids a retry', () => {
   const error = refusalError(
     REFUSAL.window_exhausted,
     {
@@ -106,26 +106,26 @@ test('an exhausted request window counts requests and is not to be retried', () 
   expect(errorHeaders(error)).toEqual({ 'retry-after': '7', 'x-should-retry': 'false' });
 });
 
-test('an allotment names the date', () => {
+test('an exhausted allotment shows its renewal date', () => {
   expect(
     refusalError(REFUSAL.model_limit_reached, { unit: 'usd', resetsAt: Date.UTC(2027, 0, 15) }, context).message,
   ).toContain('2027-01-15');
 });
 
-test('the list of allowed models is in the message', () => {
+test('model_not_allowed_on_key lists the allowed models', () => {
   expect(
     refusalError(REFUSAL.model_not_allowed_on_key, { allowedModels: ['openai/a', 'meta/b'] }, context).message,
   ).toContain('openai/a, meta/b');
 });
 
-test('rate_limited speaks of this key and has Retry-After', () => {
+test('rate_limited says "This key" and has Retry-After', () => {
   const error = refusalError(REFUSAL.rate_limited, { limit: 60, retryAfterSeconds: 17 }, context);
   expect(error.message).toContain('This key');
   expect(error.message).toContain('The limit is 60 per minute. Resets in 17 s.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '17' });
 });
 
-test("rate_limited of a call of the playground speaks of the playground: its key is nobody's", () => {
+test('rate_limited of the playground does not mention a key', () => {
   const error = refusalError(REFUSAL.rate_limited, { limit: 10, retryAfterSeconds: 17, playground: true }, context);
   expect(error.message).toBe(
     'The playground has reached its requests per minute. The limit is 10 per minute. Resets in 17 s.',
@@ -135,17 +135,17 @@ test("rate_limited of a call of the playground speaks of the playground: its key
 test.each([
   ['gpt-x', 'The request named "gpt-x". Model ids have the form <publisher>/<model>.'],
   ['lab/one', 'The request named "lab/one".'],
-])('an unknown model %s is named', (model, sentence) => {
+])('model_not_found includes the name %s', (model, sentence) => {
   expect(refusalError(REFUSAL.model_not_found, { model }, context).message.endsWith(sentence)).toBe(true);
 });
 
-test('a full account says how many calls run', () => {
+test('concurrency_limit shows how many calls run', () => {
   const error = refusalError(REFUSAL.concurrency_limit, { limit: 3, used: 3, retryAfterSeconds: 2 }, context);
   expect(error.message).toContain('3 of 3 are running.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '2' });
 });
 
-test('near the end of a window a call waits for those that run', () => {
+test('concurrency_limit near the end of a window explains the wait', () => {
   const facts = { window: 'weekly', unit: 'usd', limit: 10_000_000_000, used: 9_800_000_000 } as const;
   const { message } = refusalError(REFUSAL.concurrency_limit, facts, context);
   expect(message).toContain('Window weekly: limit $10.00, used $9.80.');
@@ -161,19 +161,16 @@ test.each([
   ],
   ['insufficient_credits', { available: 0, held: 0, least: 3 }, "this call's least cost $0.000000003"],
   ['member_cap_reached', { limit: 1, used: 2, held: 3, worst: 4, resetsAt: 0 }, 'Resets at 1970-01-01T00:00:00.000Z.'],
-] as const)('%s explains itself', (code, facts, words) => {
+] as const)('%s shows its amounts', (code, facts, words) => {
   expect(refusalError(REFUSAL[code], facts, context).message).toContain(words);
 });
 
-test.each(['window_exhausted', 'model_limit_reached'] as const)(
-  '%s must not be retried by a client library',
-  (code) => {
-    expect(errorHeaders(refusalError(REFUSAL[code], { retryAfterSeconds: 9 }, context))).toEqual({
-      'retry-after': '9',
-      'x-should-retry': 'false',
-    });
-  },
-);
+test.each(['window_exhausted', 'model_limit_reached'] as const)('%s forbids a retry by client libraries', (code) => {
+  expect(errorHeaders(refusalError(REFUSAL[code], { retryAfterSeconds: 9 }, context))).toEqual({
+    'retry-after': '9',
+    'x-should-retry': 'false',
+  });
+});
 
 test.each([
   [
@@ -182,7 +179,7 @@ test.each([
   ],
   [{ unpriced: 'x y' }, 'No price for "x y" of a/b; an operator can set it. The request asks for it with "tools".'],
   [{}, 'No price for "tools" of a/b; an operator can set it.'],
-])('model_not_priced names what has no price: %j', (facts, text) => {
+])('model_not_priced shows what has no price: %j', (facts, text) => {
   const error = refusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'tools', ...facts }, context);
   expect(error).toMatchObject({ status: 503, param: 'tools', message: text });
 });
@@ -191,13 +188,13 @@ test('model_not_priced of a whole model has no param', () => {
   expect(refusalError(REFUSAL.model_not_priced, { model: 'a/b' }, context)).toMatchObject({ param: null });
 });
 
-test('nor must model_not_priced, and no other code says so', () => {
+test('only three codes forbid a retry by client libraries', () => {
   const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
   const told = codes.filter((code) => errorHeaders(gatewayError(code))['x-should-retry'] === 'false');
   expect(told.sort()).toEqual(['model_limit_reached', 'model_not_priced', 'window_exhausted']);
 });
 
-test('an unknown path names both base URLs and has no request id in the chat envelope', () => {
+test('unsupported_endpoint names both base URLs and its chat error has no request ID', () => {
   const error = refusalError(REFUSAL.unsupported_endpoint, {}, context);
   expect(error.message).toContain('https://gateway.example/v1');
   expect(error.message).toContain('https://gateway.example (without /v1)');
@@ -207,7 +204,7 @@ test('an unknown path names both base URLs and has no request id in the chat env
   expect(JSON.parse(messagesErrorBody(error, 'id-1'))).toMatchObject({ request_id: 'id-1' });
 });
 
-test('the chat envelope', () => {
+test('chatErrorBody() formats the chat envelope', () => {
   expect(
     JSON.parse(chatErrorBody(gatewayError('model_not_found', 'No such model.', { param: 'model' }), 'id-2')),
   ).toEqual({
@@ -221,7 +218,7 @@ test('the chat envelope', () => {
   });
 });
 
-test('the messages shape', () => {
+test('messagesErrorBody() formats an error of the messages endpoints', () => {
   expect(JSON.parse(messagesErrorBody(gatewayError('insufficient_credits', 'Too little.'), 'id-3'))).toEqual({
     type: 'error',
     error: {
@@ -234,7 +231,7 @@ test('the messages shape', () => {
   });
 });
 
-test('a provider status passes through upstream_error; an overloaded one says so on messages', () => {
+test('upstream_error keeps status 529 and is an overloaded_error on messages', () => {
   const error = gatewayError('upstream_error', undefined, { status: 529 });
   expect(error.status).toBe(529);
   expect(JSON.parse(messagesErrorBody(error, 'id'))).toMatchObject({ error: { type: 'overloaded_error' } });

@@ -7,7 +7,7 @@ import type { GatewayError } from './gateway-error.js';
 import { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
 import type { RefusalCode } from './refusal-ranks.js';
 
-/** Addresses that the texts name. */
+/** URLs that the error texts contain. */
 export interface ErrorContext {
   readonly billingLinkUrl: string;
   readonly chatBaseUrl: string;
@@ -15,7 +15,7 @@ export interface ErrorContext {
 }
 
 /**
- * The error of a refusal: the code's fixed text, then the numbers that explain it
+ * Creates the error of a refusal: the code's fixed text, then the numbers that explain it
  * (docs/behaviour.md#order-of-refusals).
  */
 export function refusalError(rank: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
@@ -30,12 +30,12 @@ export function refusalError(rank: number, facts: RefusalFacts, context: ErrorCo
 }
 
 /**
- * Nobody sees the playground's key, and other limits than its own have nothing to do with it
+ * Users do not see the playground's key. Only its own limit applies to it
  * (libs/contracts/specification/model-gateway-api.md#limits).
  */
 const PLAYGROUND_RATE_TEXT = 'The playground has reached its requests per minute.';
 
-/** Where the code's fixed text would say something else. */
+/** Returns the text for cases that the code's fixed text does not fit, else null. */
 function ownText(code: ErrorCode, { playground, field, unpriced, model }: RefusalFacts): string | null {
   if (code === 'rate_limited' && playground) return PLAYGROUND_RATE_TEXT;
   if (code !== 'model_not_priced' || field === undefined) return null;
@@ -45,12 +45,12 @@ function ownText(code: ErrorCode, { playground, field, unpriced, model }: Refusa
   return `No price for ${name}${ofModel}; an operator can set it.${askedWith}`;
 }
 
-/** A name that a client chose is quoted, unless it is an ordinary one. */
+/** Quotes a name that a client chose, unless it has only ordinary characters. */
 function plainName(name: string): string {
   return /^[\w.:/@-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** A window is close to its end (docs/behaviour.md#windows). */
+/** For a window that is almost used up (docs/behaviour.md#windows). */
 const NEAR_END_TEXT = 'The calls that run may use up the rest, so calls begin one at a time.';
 
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
@@ -61,9 +61,9 @@ const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * The code that a refusal of this rank is answered with.
- * @param rank from a message, so any number
- * @throws RangeError for a number that is no rank
+ * Returns the error code of a refusal rank.
+ * @param rank from a message, so it can be any number
+ * @throws RangeError for an unknown rank
  */
 export function codeOfRank(rank: number, facts: RefusalFacts): RefusalCode {
   if (rank === REFUSAL.key_inactive) return facts.state ?? 'key_inactive';
@@ -100,7 +100,7 @@ function explain(code: ErrorCode, facts: RefusalFacts, context: ErrorContext): s
 }
 
 /**
- * The limit counts all keys of the account together; the text speaks of the key
+ * The limit counts all keys of the account together, but the text speaks of the key
  * (libs/contracts/specification/model-gateway-api.md#limits).
  */
 function rateSentences({ limit, retryAfterSeconds }: RefusalFacts): string[] {
@@ -109,7 +109,7 @@ function rateSentences({ limit, retryAfterSeconds }: RefusalFacts): string[] {
   return sentences;
 }
 
-/** A name without a publisher is the usual cause. */
+/** Names the requested model. A missing publisher is the usual cause of an unknown name. */
 function namedModel(model: string): string {
   const named = `The request named ${JSON.stringify(model)}.`;
   return model.includes('/') ? named : `${named} Model ids have the form <publisher>/<model>.`;

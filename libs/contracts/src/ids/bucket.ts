@@ -1,22 +1,22 @@
 import { crc32 } from 'node:zlib';
 
-/** Accounts are spread over this many Redis hash tags; each has its own epoch. */
+/** Number of Redis hash tags that accounts are spread over. Each bucket has its own epoch. */
 export const BUCKETS_TOTAL = 256;
 /** Slices of accounts in the ledger. */
 export const SHARDS_TOTAL = 4;
 /**
- * Groups of shards: 1, 2 or 4. The journal has a subject for each. More groups make messages and
- * transactions smaller, so there is one until a single process of billing is too slow. To raise it,
- * deploy billing before edges and admission.
+ * Groups of shards: 1, 2 or 4. The journal has one subject per group. More groups make messages and
+ * transactions smaller, so keep one until a single billing process is too slow. Before you raise
+ * it, deploy billing, then edges and admission.
  */
 export const USAGE_GROUPS_TOTAL = 1;
 
-/** CRC32 of the account id's bytes, modulo {@link BUCKETS_TOTAL}. */
+/** Returns the CRC32 of the account ID's bytes modulo {@link BUCKETS_TOTAL}. */
 export function bucketOfAccount(account: string): number {
   return crc32(account) % BUCKETS_TOTAL;
 }
 
-/** 64 neighbouring buckets make a shard. */
+/** Returns the shard of a bucket: a shard has 64 consecutive buckets. */
 export function shardOfBucket(bucket: number): number {
   return Math.floor(bucket / (BUCKETS_TOTAL / SHARDS_TOTAL));
 }
@@ -26,8 +26,8 @@ export function shardOfAccount(account: string): number {
 }
 
 /**
- * The subject on which events of this shard are stored. No reader depends on it: any subject may
- * hold any account.
+ * Returns the group whose subject stores the events of a shard. Readers accept any account on any
+ * subject.
  */
 export function usageGroupOfShard(shard: number, groups = USAGE_GROUPS_TOTAL): number {
   return Math.floor(shard / (SHARDS_TOTAL / groups));

@@ -14,7 +14,7 @@ import {
   UUID_PATTERN,
 } from './index.js';
 
-test('a made secret has the key form and is masked beyond recovery', () => {
+test('a new secret has the key form and its mask hides the secret', () => {
   const secret = makeSecret('mgw_live_');
   expect(secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
   expect(hasKeyForm(secret, ['mgw_live_'])).toBe(true);
@@ -22,11 +22,11 @@ test('a made secret has the key form and is masked beyond recovery', () => {
   expect(makeSecret('mgw_live_')).not.toBe(secret);
 });
 
-test('the last eight characters are the CRC-32 of the forty before them (pinned: keys in use depend on it)', () => {
+test('the last eight characters are the CRC-32 of the forty before them (pinned)', () => {
   expect(secretFrom('mgw_live_', '0123456789'.repeat(4))).toBe(`mgw_live_${'0123456789'.repeat(4)}a6463c49`);
 });
 
-test('a key with any character changed, or two neighbours swapped, has not the form', () => {
+test('a key with a changed character or two swapped neighbours has an invalid form', () => {
   const secret = makeSecret('mgw_live_');
   for (let at = 'mgw_live_'.length; at < secret.length; at += 1) {
     const other = secret[at] === '0' ? '1' : '0';
@@ -49,7 +49,7 @@ test.each([
   [` mgw_live_${hex}`, false],
   [`mgw_live_${hex}\n`, false],
   ['', false],
-])('%j: key form %p', (text, expected) => {
+])('hasKeyForm(%j) returns %p', (text, expected) => {
   expect(hasKeyForm(text, ['mgw_live_', 'old_live_'])).toBe(expected);
 });
 
@@ -59,7 +59,7 @@ test('the digest depends on secret and pepper', () => {
   expect(digestOfSecret('s', 'pepper')).not.toBe(digestOfSecret('t', 'pepper'));
 });
 
-test('ids are UUIDv7 of the given time and never repeat', () => {
+test('IDs are UUIDv7 of the given time and never repeat', () => {
   const now = Date.UTC(2026, 10, 20, 12);
   const ids = Array.from({ length: 2_000 }, () => makeUuidV7(now));
   for (const id of ids) {
@@ -69,7 +69,7 @@ test('ids are UUIDv7 of the given time and never repeat', () => {
   expect(new Set(ids).size).toBe(2_000);
 });
 
-test('buckets and shards are the CRC32 of the account id (pinned: stored state depends on them)', () => {
+test('buckets and shards are the CRC32 of the account ID (pinned)', () => {
   expect(bucketOfAccount('acc_1')).toBe(213);
   expect(bucketOfAccount('')).toBe(0);
   expect([0, 63, 64, 255].map(shardOfBucket)).toEqual([0, 0, 1, 3]);
@@ -80,6 +80,6 @@ test.each([
   [1, [0, 0, 0, 0]],
   [2, [0, 0, 1, 1]],
   [4, [0, 1, 2, 3]],
-])('%i groups of shards have the first subjects of the journal', (groups, subjects) => {
+])('%i groups of shards use the first subjects of the journal', (groups, subjects) => {
   expect([0, 1, 2, 3].map((shard) => usageGroupOfShard(shard, groups))).toEqual(subjects);
 });

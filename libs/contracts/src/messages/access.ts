@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { request } from './message.js';
 import { count, epochMs, objectId } from './scalars.js';
 
-/** Characters of a user agent that are kept. */
+/** Number of characters that are kept of a user agent. */
 export const AGENT_CHARS_MAX = 200;
-/** Entries in one message. */
+/** Maximum number of entries in one message. */
 export const ACCESS_ENTRIES_MAX = 400;
 
 /**
  * Where a request comes from: an IPv4 address, or the /64 of an IPv6 address. Attempts are counted
- * by it.
+ * per client.
  */
 export const client = z.string().min(1).max(64);
 
-/** Where a request came from, as the audit log keeps it. `agent`: what the client calls itself. */
+/** The origin of a request in the audit log. `agent` is the client's user agent. */
 export const requestOrigin = z.object({
   client,
   agent: z.string().min(1).max(AGENT_CHARS_MAX).nullable(),
@@ -21,47 +21,45 @@ export const requestOrigin = z.object({
 });
 export type RequestOrigin = z.infer<typeof requestOrigin>;
 
-/**
- * Who sends a command and where the request came from: a field of every command, written into its
- * audit entry.
- */
+/** Author and origin of a command. Every command has this field, and its audit entry records it. */
 export const commandAuthor = z.object({
-  /** `operator:<name>`, `user:<id>`; `stranger`: not known. */
+  /** `operator:<name>`, `user:<id>`, or `stranger` for an unauthenticated client. */
   actor: z.string().min(1).max(200),
   origin: requestOrigin,
 });
 export type CommandAuthor = z.infer<typeof commandAuthor>;
 
-/** Author of an audit entry. `origin` is null where a service acts by itself, without a request. */
+/** Author of an audit entry. `origin` is null if a service acts without a request. */
 export interface EntryAuthor {
   readonly actor: string;
   readonly origin: RequestOrigin | null;
 }
 
-/** Too many attempts from this client, on this address, or of this account. */
+/** Too many attempts by this client, on this address, or by this account. */
 export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeconds: z.int().min(1).max(86_400) });
 
-/** Uses of a right that change nothing, as the audit log names them. */
+/** Audit actions of permission uses that change nothing. */
 export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export', 'test_source'] as const;
-/** Changes of what lies in no database, which no service writes down with the change itself. */
+/**
+ * Audit actions of changes outside the databases. No service records them together with the change.
+ */
 export const NOTED_CHANGES = ['end_call'] as const;
-/** Attempts that were refused. They are counted, by minute. */
+/** Audit actions of refused attempts. They are counted per minute. */
 export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
 export type NotedChange = (typeof NOTED_CHANGES)[number];
 export type RefusedAction = (typeof REFUSED_ACTIONS)[number];
 
 const about = {
-  /** Of counted attempts: the author of the first. */
+  /** The author. For counted attempts: the author of the first one. */
   ...commandAuthor.shape,
   account: objectId.nullable(),
   objectId: z.string().min(1).max(200),
 };
 
 /**
- * Writes into the audit log what no service writes with a change of its own: uses of a right,
- * refused attempts, and calls that are about to be ended. Each entry is written once: none is
- * repeated.
+ * Adds audit entries that no service writes together with a change: permission uses, refused
+ * attempts and calls that an operator ends. The sender never repeats an entry.
  */
 export const accountsNoteAccess = request({
   name: 'accounts.note-access',

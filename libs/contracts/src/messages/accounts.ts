@@ -22,8 +22,8 @@ import { accountRecord, keyRecord, memberRecord, UNCHANGED_ACCOUNTS_MAX, UNCHANG
 import { commandId, count, digest, digests, epochMs, objectId } from './scalars.js';
 
 /**
- * Account, key and member of the key, read in one snapshot (docs/protocol.md#r11). `key` null: no
- * such key.
+ * Loads an account, a key and the key's member from one snapshot (docs/protocol.md#r11). `key` is
+ * null if the key does not exist.
  */
 export const accountsLoad = request({
   name: 'accounts.load',
@@ -41,9 +41,9 @@ export const accountsLoad = request({
 const versionOf = z.object({ id: objectId, version: count });
 
 /**
- * Which of the accounts have the versions that are said: of themselves, and of each key and member
- * that is named, at one instant (docs/protocol.md#r12). A key or a member of another account has
- * none.
+ * Returns the accounts whose versions still match at one instant: the account's version and the
+ * version of each listed key and member (docs/protocol.md#r12). A key or member of another account
+ * never matches.
  */
 export const accountsUnchanged = request({
   name: 'accounts.unchanged',
@@ -71,8 +71,8 @@ export const accountsUnchanged = request({
 });
 
 /**
- * Which key a presented secret belongs to: a route, never a decision. Rotated-away digests are
- * found no more.
+ * Finds the key of a presented secret. The result only locates the key and does not authorize it.
+ * Digests of rotated secrets are not found.
  */
 export const accountsFind = request({
   name: 'accounts.find',
@@ -91,8 +91,8 @@ const management = managementBy('accounts');
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**
- * The same command again answers what it made the first time and makes nothing: a sender that
- * repeats a request cannot double it. Absent: each request makes something.
+ * Makes the command idempotent: a repeated command returns the first result and creates nothing, so
+ * a retry cannot create an object twice. Absent: each request creates an object.
  */
 const command = commandId.optional();
 
@@ -121,8 +121,8 @@ export const accountsListAccounts = request({
 });
 
 /**
- * Answered when admission has it. Suspending also ends the account's running calls, with the next
- * heartbeat of their edges.
+ * Responds after admission has applied the change. A suspension also ends the account's running
+ * calls with the next heartbeat of their edges.
  */
 export const accountsSetAccountState = request({
   ...management,
@@ -133,9 +133,9 @@ export const accountsSetAccountState = request({
 });
 
 /**
- * Ends an account for ever: subscription, keys and running calls end, names and addresses are
- * erased, the ledger stays. Refused with `state_conflict` while its wallet is not zero. Answered
- * when admission has it; closing again changes nothing.
+ * Closes an account permanently: ends its subscription, keys and running calls, and erases names
+ * and addresses. The ledger is kept. Refused with `state_conflict` if the wallet is not zero.
+ * Responds after admission has applied the change. Closing a closed account changes nothing.
  */
 export const accountsCloseAccount = request({
   ...management,
@@ -155,8 +155,8 @@ export const accountsCreateMember = request({
 });
 
 /**
- * Adds a member who is mailed; somebody without a password gets a link to set one. Invitations of
- * one account are limited.
+ * Adds a member and sends an invitation email. A person without a password gets a link to set one.
+ * Invitations are limited per account.
  */
 export const accountsInviteMember = request({
   ...management,
@@ -175,13 +175,13 @@ export const accountsListMembers = request({
 });
 
 /**
- * Permissions that fields of a member need: `keys` for a higher role and a verified address, which
- * let the member make keys; `money` for the cap.
+ * Permissions that changes of a member need. `keys`: for a higher role or a verified address,
+ * because both allow the member to create keys. `money`: for the cap.
  */
 export const MEMBER_RIGHTS = ['keys', 'money'] as const;
 export type MemberRight = (typeof MEMBER_RIGHTS)[number];
 
-/** Answered when admission has the member's cap. */
+/** Responds after admission has applied the member's cap. */
 export const accountsPutMember = request({
   ...management,
   name: 'accounts.put-member',
@@ -191,13 +191,15 @@ export const accountsPutMember = request({
     member: objectId,
     spec: memberPut,
     author: commandAuthor,
-    /** Permissions that the sender does not have; a change that needs one is refused. */
+    /** Permissions that the sender does not have. A change that needs one of them is refused. */
     lacks: z.array(z.enum(MEMBER_RIGHTS)).optional(),
   }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
 
-/** Refused with `in_use` while the member has active or suspended keys; the owner stays. */
+/**
+ * Refused with `in_use` if the member has active or suspended keys. The owner cannot be deleted.
+ */
 export const accountsDeleteMember = request({
   ...management,
   name: 'accounts.delete-member',
@@ -207,11 +209,11 @@ export const accountsDeleteMember = request({
 });
 
 /**
- * The service that made the secret sends digest and masked form: the bus never carries a secret.
+ * Digest and masked form of a new secret. The service that creates a secret keeps it off the bus.
  */
 const newSecret = { digest, maskedSecret: z.string().max(100) };
 
-/** `repeated`: the command made this key before, with a secret that nobody has any more. */
+/** `repeated`: this command created the key before. Its secret is no longer available. */
 export const accountsCreateKey = request({
   ...management,
   name: 'accounts.create-key',
@@ -221,9 +223,9 @@ export const accountsCreateKey = request({
 });
 
 /**
- * Answered when admission has the new digest: from then on the old secret is refused everywhere.
- * `inForce: false`: it had not after 5 s. The new secret is the key's all the same, so it is
- * answered and not refused: nobody could ask for it again.
+ * Responds after admission has the new digest. From then on the old secret is refused everywhere.
+ * `inForce` is false if admission has not confirmed within 5 s. The key has the new secret in both
+ * cases, so the response returns it: it cannot be read again.
  */
 export const accountsRotateKey = request({
   ...management,
@@ -233,7 +235,7 @@ export const accountsRotateKey = request({
   answer: z.union([z.object({ key: keyView, repeated: z.boolean(), inForce: z.boolean() }), managementRefusal]),
 });
 
-/** Answered when admission has it; repeating it changes nothing. */
+/** Responds after admission has applied the change. Repeating it changes nothing. */
 export const accountsSetKeyState = request({
   ...management,
   name: 'accounts.set-key-state',
@@ -242,7 +244,7 @@ export const accountsSetKeyState = request({
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
 });
 
-/** Without the playground key; of one member, or of all. Newest last. */
+/** Lists the keys of one member or of all, oldest first, without playground keys. */
 export const accountsListKeys = request({
   ...management,
   name: 'accounts.list-keys',
@@ -259,12 +261,12 @@ export const accountsGetKey = request({
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
 });
 
-/** Ids of which names are asked at once. */
+/** Maximum number of IDs in one names request. */
 export const NAMES_MAX = 200;
 
 /**
- * The names of keys and the addresses of members of one account, as far as they are its own; also
- * of those that are gone.
+ * Returns the names of keys and the addresses of members of one account, including deleted ones.
+ * IDs of other accounts are omitted.
  */
 export const accountsNames = request({
   ...management,
@@ -281,7 +283,7 @@ export const accountsNames = request({
         id: objectId,
         name: z.string(),
         kind: z.enum(['api', 'playground']),
-        /** Whose key it is. */
+        /** The member who owns the key. */
         member: objectId,
         email: z.string(),
       }),
@@ -291,9 +293,9 @@ export const accountsNames = request({
 });
 
 /**
- * A member's internal key for the playground: made when it is new, given this digest when it has
- * another. Not listed, not counted. Answered when admission has it. Version 1 knew no member: a
- * replica that still speaks it would make the call the owner's.
+ * Creates a member's internal playground key, or replaces its digest. The key is neither listed nor
+ * counted. Responds after admission has applied the change. Version 1 did not have `member`: a
+ * replica with that version would assign the call to the owner.
  */
 export const accountsEnsurePlaygroundKey = request({
   ...management,
@@ -311,7 +313,7 @@ export const accountsAudit = request({
   body: z.object({
     account: objectId.nullable(),
     object: z.string().max(200).nullable(),
-    /** Absent or null: of every kind. */
+    /** Absent or null: all kinds. */
     kind: auditKind.nullable().optional(),
     ...page,
   }),
@@ -319,8 +321,8 @@ export const accountsAudit = request({
 });
 
 /**
- * Of the digests of a presented token: asked for every request, so that a deleted operator is
- * refused at once.
+ * Finds the operator of a presented token by its digests. The dashboard sends this for every
+ * request, so a deleted operator is refused immediately.
  */
 export const accountsFindOperator = request({
   ...management,
@@ -360,9 +362,9 @@ export const IDEMPOTENCY_HOURS = 24;
 const idempotencyKey = z.string().min(1).max(255);
 
 /**
- * Begins a request with an idempotency key. `done`: it was answered before, and this is the answer.
- * `begun`: to be done (or done again: its sender died before the answer) with this command.
- * `conflict`: the key came with another request.
+ * Begins a request with an idempotency key. `done`: the request was completed before, and this is
+ * its response. `begun`: execute it with this command, also if an earlier sender died before its
+ * response. `conflict`: the key was used with a different request.
  */
 export const accountsBeginIdempotent = request({
   ...management,
@@ -377,7 +379,7 @@ export const accountsBeginIdempotent = request({
   ]),
 });
 
-/** Keeps the answer (without secrets) of a request with an idempotency key. */
+/** Stores the response of a request with an idempotency key, without secrets. */
 export const accountsEndIdempotent = request({
   ...management,
   name: 'accounts.end-idempotent',
@@ -393,10 +395,10 @@ export const accountsEndIdempotent = request({
   answer: z.object({ kept: z.literal(true) }),
 });
 
-/** Keys in one message about last use. */
+/** Maximum number of keys in one last-use message. */
 export const KEY_USES_MAX = 1_000;
 
-/** When keys were last used by an admitted call, told from time to time; a later time wins. */
+/** Times at which keys were last used by an admitted call. Sent periodically; a later time wins. */
 export const keysUsed = published({
   name: 'keys.used',
   subject: 'keys.used',

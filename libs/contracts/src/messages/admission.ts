@@ -36,7 +36,10 @@ import {
 } from './scalars.js';
 import { balanceSnapshot } from './balance-snapshot.js';
 
-/** Entries of each kind in one batch; a fuller event-loop turn is sent as several messages. */
+/**
+ * Maximum number of entries of each kind in one batch. A larger event-loop tick is sent as several
+ * messages.
+ */
 export const BATCH_ENTRIES_MAX = 256;
 
 const openEntry = z.object({ id: requestId, digests, traceparent });
@@ -45,29 +48,32 @@ const admitEntry = z.object({
   id: requestId,
   digests,
   endpoint,
-  /** The model as the client named it; null only beside a `bodyRefusal`. */
+  /** The model name that the client sent. Null only with a `bodyRefusal`. */
   model: z.string().max(512).nullable(),
   bounds: callBounds.nullable(),
-  /** What the edge found: the rank of a body that is too large or not acceptable. */
+  /** The refusal rank if the edge found the body too large or invalid. */
   bodyRefusal: z.union([z.literal(REFUSAL.request_entity_too_large), z.literal(REFUSAL.invalid_request)]).nullable(),
-  /** An *open* answered what comes up to `rate_limited`; the minute is not counted again. */
+  /**
+   * Whether an *open* entry has already checked the refusals up to `rate_limited`. The request is
+   * then not counted again.
+   */
   opened: z.boolean(),
   traceparent,
   /**
-   * The different readings of the request among its sources. Absent: all read it as a call of the
-   * standard class without anything by the piece.
+   * The different readings of the request among its sources. Absent: all sources read it as a
+   * request of the standard class without units.
    */
   asks: z.array(askedExtras).min(1).max(ASKS_MAX).optional(),
-  /** No source can price the request, because of this field. */
+  /** The request field because of which no source can price the request. */
   unpricedField: z.string().max(64).optional(),
-  /** With `unpricedField`: the class, unit, type of tool or value that has no price. */
+  /** With `unpricedField`: the class, unit, tool type or value without a price. */
   unpricedName: z.string().max(64).optional(),
 });
 export type AdmitEntry = z.infer<typeof admitEntry>;
 
 /**
- * The end of a call. A blind release (`hold` null) voids an admission whose answer never came or
- * came too late.
+ * The end of a call. A blind release (without `hold`) voids an admission whose response was lost or
+ * late.
  */
 export const releaseEntry = z.discriminatedUnion('blind', [
   z.object({
@@ -83,7 +89,8 @@ export const releaseEntry = z.discriminatedUnion('blind', [
 export type ReleaseEntry = z.infer<typeof releaseEntry>;
 
 /**
- * Numbers that explain a refusal; its rank decides which there are. Amounts have the limit's unit.
+ * Numbers that explain a refusal. Its rank decides which of them are set. Amounts have the limit's
+ * unit.
  */
 export const refusalFacts = z.object({
   limit: nanoUsd.optional(),
@@ -98,15 +105,13 @@ export const refusalFacts = z.object({
   retryAfterSeconds: count.optional(),
   allowedModels: z.array(z.string()).optional(),
   model: z.string().optional(),
-  /** With `model_not_priced`: what the request asks for with it has no price. */
+  /** With `model_not_priced`: the request field that asks for something without a price. */
   field: z.string().optional(),
-  /** With `field`: the class, unit, type of tool or value that has no price. */
+  /** With `field`: the class, unit, tool type or value without a price. */
   unpriced: z.string().optional(),
-  /** Which of the three codes that share a rank; absent with every other rank. */
+  /** The code that applies, if three codes share the rank. Absent for other ranks. */
   state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
-  /**
-   * With `rate_limited` only: the minute is the playground's own, not that of the account's keys.
-   */
+  /** With `rate_limited` only: the limit is the playground's and not the account's. */
   playground: z.literal(true).optional(),
 });
 export type RefusalFacts = z.infer<typeof refusalFacts>;
@@ -127,8 +132,8 @@ const faultAnswer = z.object({
   id: requestId,
   code: admissionFaultCode,
   /**
-   * The decision was begun and its answer lost: the call may hold something, and is to be released
-   * blind.
+   * Whether the decision may have made a hold before its response was lost. The edge must then send
+   * a blind release.
    */
   mayHold: z.boolean().optional(),
 });
@@ -145,16 +150,16 @@ const admittedAnswer = z.object({
   account: objectId,
   bucket,
   token: bucketEpoch,
-  /** Null for endpoints that are not billed: no slot, no hold, no heartbeat, no release. */
+  /** Null for endpoints that are not billed: they have no slot, hold, heartbeat or release. */
   hold: holdFields.nullable(),
   price: pricedVersion.nullable(),
-  /** Enabled sources that serve the endpoint, as the deciding catalog revision has them. */
+  /** Enabled sources that serve the endpoint, in the catalog revision that the decision used. */
   sources: z.array(objectId).min(1).max(64),
-  /** A stored answer for a repeated id. */
+  /** Whether this is the stored response of a repeated ID. */
   repeated: z.boolean(),
   /**
-   * How many more calls like this one would have been admitted beside it, by slots and by what
-   * their worst cases take of the wallet and of caps. Absent: not known, as in a repeated answer.
+   * How many more calls like this one would be admitted concurrently, by slots and by the worst
+   * case against wallet and caps. Absent: unknown, as in a repeated response.
    */
   roomLeft: count.optional(),
 });
@@ -191,10 +196,10 @@ export const admissionBatch = request({
   }),
   answer: z.object({
     replica: objectId,
-    /** Redis time with the test clock's offset; the edge corrects its clock by it. */
+    /** Redis time plus the test clock's offset. The edge corrects its clock by it. */
     now: epochMs,
     answers: z.array(batchAnswer),
-    /** Ids whose release is done with, whatever it did. */
+    /** IDs whose release is processed, with or without an effect. */
     released: z.array(requestId),
   }),
 });
@@ -205,7 +210,7 @@ const unauthorized = z.discriminatedUnion('kind', [
 ]);
 
 /**
- * For the model list: whether the key and its account may call, and what decides which models are
+ * Authorizes a model list: whether the key and its account may send requests, and which models are
  * shown.
  */
 export const admissionAuthorize = request({
@@ -224,7 +229,7 @@ export const admissionAuthorize = request({
       account: objectId,
       key: objectId,
       allowedModels: z.array(modelId).nullable(),
-      /** Models of the active plan: null all, empty none (also without a plan). */
+      /** Models of the active plan. Null: all; empty: none, also without a plan. */
       planModels: z.array(modelId).nullable(),
       walletAboveZero: z.boolean(),
     }),
@@ -233,8 +238,8 @@ export const admissionAuthorize = request({
 });
 
 /**
- * For the usage endpoint, and by a playground key for the dashboard: whether the key and its
- * account may call, and the settled numbers of the state that decides.
+ * Authorizes a usage request and returns the settled usage from the limit store. The edge sends it
+ * for the usage endpoint, and the dashboard sends it with a playground key.
  */
 export const admissionUsage = request({
   name: 'admission.usage',
@@ -262,12 +267,13 @@ export const admissionUsage = request({
           label: z.string(),
           resetsAt: epochMs,
           /**
-           * Of a session: false while none is open, and `resetsAt` is that of one that began now.
+           * For a session window: false if no session is open. `resetsAt` is then the reset time of
+           * a session that begins now.
            */
           begun: z.boolean().optional(),
         }),
       ),
-      /** Of the running subscription period. */
+      /** Allotments of the running subscription period. */
       allotments: z
         .array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd, used: nanoUsd }))
         .max(256)
@@ -281,7 +287,7 @@ export const admissionUsage = request({
   ]),
 });
 
-/** A change that is answered when admission has it (docs/protocol.md#r10). */
+/** Sends a change to admission and waits until admission has applied it (docs/protocol.md#r10). */
 export const admissionApply = request({
   name: 'admission.apply',
   subject: 'admission.apply',
@@ -292,7 +298,7 @@ export const admissionApply = request({
   answers: 'one',
   timeoutMs: 1_000,
   body: z.object({
-    /** From billing, with the epoch of their ledger. */
+    /** From billing, with the ledger epoch. */
     standing: z.object({ incarnation: objectId, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
     /** From accounts. */
     accounts: z.array(accountRecord).max(100).optional(),
@@ -310,7 +316,7 @@ const operations = {
   answers: 'one',
 } as const;
 
-/** The holds of calls that have not ended, in the order of buckets and due times. */
+/** Lists the holds of calls that have not ended, by bucket and due time. */
 export const admissionSlots = request({
   ...operations,
   name: 'admission.slots',
@@ -318,7 +324,7 @@ export const admissionSlots = request({
   timeoutMs: 5_000,
   body: z.object({
     account: objectId.nullable(),
-    /** Only the call of this id. */
+    /** Returns only the call with this ID. */
     requestId: requestId.optional(),
     cursor: cursor.nullable(),
     limit: z.int().min(1).max(PAGE_LIMIT_MAX),
@@ -327,9 +333,9 @@ export const admissionSlots = request({
 });
 
 /**
- * Takes a call's slot back now, for good: the slot is free when this is answered, and the call's
- * edge is told with its next heartbeat to end it. Its money stays held until its record comes (or
- * it expires). Repeating changes nothing.
+ * Releases a call's slot permanently. The slot is free when admission responds, and the next
+ * heartbeat reply makes the edge end the call. The amount stays held until the usage record arrives
+ * or the hold expires. Repeating it changes nothing.
  */
 export const admissionReleaseSlot = request({
   ...operations,
@@ -341,8 +347,8 @@ export const admissionReleaseSlot = request({
 });
 
 /**
- * What running calls hold of an account, as the limit store has it; an account that it has not
- * loaded holds nothing.
+ * Returns the amount and slots that running calls hold of an account, from the limit store. An
+ * account that is not loaded holds nothing.
  */
 export const admissionHeld = request({
   ...operations,

@@ -15,7 +15,7 @@ import { managementBy } from './management.js';
 import { request } from './message.js';
 import { commandId, count, epochMs, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
 
-/** An alert as services tell it: amounts in nano-USD, or calls for a window of requests. */
+/** An alert in messages: amounts in nano-USD, or requests for a window of requests. */
 export const raisedAlert = z.object({
   id: objectId,
   account: objectId,
@@ -30,7 +30,8 @@ export const raisedAlert = z.object({
 export type RaisedAlert = z.infer<typeof raisedAlert>;
 
 /**
- * Asks accounts, which knows the addresses, to mail an alert. The same alert again mails nothing.
+ * Requests an alert email from accounts, which knows the addresses. A repeated alert sends no
+ * email.
  */
 export const alertRaised = request({
   name: 'alert.raised',
@@ -46,9 +47,9 @@ export const alertRaised = request({
 });
 
 /**
- * Tells billing the monthly caps of keys and members, for alerts only: admission enforces them.
- * Versions are those of the objects; the newer one wins, whatever the order of arrival. A cap of
- * null is none.
+ * Sends billing the monthly caps of keys and members, for alerts only; admission enforces caps.
+ * Versions are those of the objects, and the newer one wins in any order of arrival. A null cap
+ * means no cap.
  */
 export const billingApplyCaps = request({
   name: 'billing.apply-caps',
@@ -79,7 +80,7 @@ export const billingApplyCaps = request({
 const management = managementBy('billing');
 const page = { account: objectId, cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
-/** To GATEWAY_WEBHOOK_PUBLIC_KEY with the context `webhook:<account>`. */
+/** Sealed for GATEWAY_WEBHOOK_PUBLIC_KEY with the context `webhook:<account>`. */
 const sealedSecret = z.string().min(1).max(1_000);
 
 /** Newest first. */
@@ -91,7 +92,7 @@ export const billingAlerts = request({
   answer: z.union([z.object({ alerts: z.array(alertView), nextCursor }), managementRefusal]),
 });
 
-/** The secret is kept only when the webhook is new; an existing one keeps its own. */
+/** Stores the secret only for a new webhook. An existing webhook keeps its secret. */
 export const billingPutWebhook = request({
   ...management,
   name: 'billing.put-webhook',
@@ -111,7 +112,7 @@ export const billingGetWebhook = request({
   answer: z.union([z.object({ webhook: webhookView }), managementRefusal]),
 });
 
-/** What waits for it is dropped. */
+/** Deletes a webhook and drops its waiting deliveries. */
 export const billingDeleteWebhook = request({
   ...management,
   name: 'billing.delete-webhook',
@@ -120,9 +121,7 @@ export const billingDeleteWebhook = request({
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
-/**
- * Every attempt from then on is signed with the new secret. The same command again changes nothing.
- */
+/** Signs every later attempt with the new secret. Repeating the command changes nothing. */
 export const billingRotateWebhookSecret = request({
   ...management,
   name: 'billing.rotate-webhook-secret',

@@ -3,9 +3,9 @@ import { accountTerms } from './call.js';
 import { count, nanoUsd, objectId, requestId } from './scalars.js';
 
 /**
- * A balance or a counter of an account, named as in `libs/metering` (`wallet`, `km:…`, `mm:…`,
- * `w:…`, `al:…`), with the version at which it last changed. `value` is null if the balance has
- * never been written, as that of a wallet without an entry.
+ * A balance or a counter of an account, with the version of its last change. Names are those of
+ * `libs/metering` (`wallet`, `km:…`, `mm:…`, `w:…`, `al:…`). `value` is null if the balance was
+ * never written, such as the wallet before its first entry.
  */
 export const versionedBalance = z.object({
   name: z.string().min(1).max(300),
@@ -15,8 +15,8 @@ export const versionedBalance = z.object({
 export type VersionedBalance = z.infer<typeof versionedBalance>;
 
 /**
- * Billing sends admission the changed balances of one account, its terms if they changed, and the
- * ids of calls whose record is written.
+ * Balances of one account that billing sends to admission, with the terms if they changed and the
+ * IDs of calls whose usage record is written.
  */
 export const balanceSnapshot = z.object({
   account: objectId,

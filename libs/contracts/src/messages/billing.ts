@@ -32,8 +32,8 @@ import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import { usageEvent } from './usage.js';
 
 /**
- * What billing tells admission after each commit (docs/protocol.md#r8). Admission is one state: one
- * replica applies it.
+ * Sends admission the balances that a commit changed (docs/protocol.md#r8). One replica of
+ * admission applies them to the shared limit store.
  */
 export const billingBalanceSnapshots = published({
   name: 'billing.standing',
@@ -47,9 +47,9 @@ export const billingBalanceSnapshots = published({
 });
 
 /**
- * The account's wallet, terms and running windows, the rows asked for by name (never written: value
- * 0, version 0; the wallet null), and which of the ids have their record, in one snapshot
- * (docs/protocol.md#r9 and docs/protocol.md#r11).
+ * Loads from one snapshot the account's wallet, terms, running windows and named balances, and the
+ * IDs that have a usage record (docs/protocol.md#r9 and docs/protocol.md#r11). A balance that was
+ * never written has value 0 and version 0; such a wallet is null.
  */
 export const billingLoad = request({
   name: 'billing.load',
@@ -65,8 +65,8 @@ export const billingLoad = request({
     names: z.array(z.string().min(1).max(300)).max(100),
     ids: z.array(requestId).max(1_000),
     /**
-     * After a loss of the limit store: answered only when all that was stored before is settled;
-     * else fault `behind`.
+     * True after a loss of the limit store. Billing then responds only if everything stored before
+     * is settled, else with the fault `behind`.
      */
     afterLoss: z.boolean(),
   }),
@@ -76,19 +76,17 @@ export const billingLoad = request({
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
     /**
-     * The account's version in the snapshot: whatever has a lower one, or this, was settled before
-     * it.
+     * The account's version in the snapshot. All changes up to this version are in the snapshot.
      */
     version: count.optional(),
   }),
 });
 
 /**
- * Which of the accounts are as is said, in one snapshot in which everything is settled that was
- * stored before the question; else fault `behind` (docs/protocol.md#r12). An account is, when its
- * terms and each balance that is named have that version (0: never written), and when it has no
- * balance of a session or a week that runs or comes but those. A balance of anything else that is
- * not named says nothing.
+ * Returns the accounts that are unchanged, from one snapshot in which everything stored before the
+ * request is settled; else the fault `behind` (docs/protocol.md#r12). An account is unchanged if
+ * its terms and each listed balance have the given version (0: never written), and all its balances
+ * of current and later sessions and weeks are listed. Other balances may be missing from the list.
  */
 export const billingUnchanged = request({
   name: 'billing.unchanged',
@@ -113,12 +111,12 @@ export const billingUnchanged = request({
   }),
   answer: z.object({
     incarnation: objectId,
-    /** Those that are, each with its version in the snapshot. */
+    /** The unchanged accounts, each with its version in the snapshot. */
     accounts: z.array(z.object({ account: objectId, version: count })).max(UNCHANGED_ACCOUNTS_MAX),
   }),
 });
 
-/** Funding facts for the key rules. */
+/** Returns whether an account has funds and how many keys it may have, for the key rules. */
 export const billingFunding = request({
   name: 'billing.funding',
   subject: 'billing.funding',
@@ -136,7 +134,7 @@ export const billingFunding = request({
     defaultKeyCapNanoUsd: nanoUsdPositive.nullable(),
     /**
      * Whether the ledger has the account: it has or had money, a plan, limits, a webhook or usage.
-     * Absent from a billing of the version before.
+     * Absent: billing of the previous version.
      */
     inLedger: z.boolean().optional(),
   }),
@@ -147,8 +145,8 @@ const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_M
 const nextCursor = z.string().nullable();
 
 /**
- * Answered when admission has it; `not_in_force` after 5 s. The same reference again answers the
- * first entry.
+ * Responds after admission has applied the entry, or with `not_in_force` after 5 s. A repeated
+ * reference returns the first entry.
  */
 export const billingAddWalletEntry = request({
   ...management,
@@ -158,7 +156,7 @@ export const billingAddWalletEntry = request({
   answer: z.union([walletEntryCreated, managementRefusal]),
 });
 
-/** The settled balance; what running calls hold is known to admission only. */
+/** Returns the settled balance. Only admission knows the amounts that running calls hold. */
 export const billingWallet = request({
   ...management,
   name: 'billing.wallet',
@@ -178,10 +176,7 @@ export const billingUsageRecord = request({
   ]),
 });
 
-/**
- * Newest first, by the time of the call: [from, to). Filters that are absent let everything
- * through.
- */
+/** Lists records of calls in [from, to), newest first. An absent filter matches all records. */
 export const billingUsageRecords = request({
   ...management,
   name: 'billing.usage-records',
@@ -207,7 +202,7 @@ export const billingLedger = request({
   ...management,
   name: 'billing.ledger',
   subject: 'billing.ledger',
-  /** `withoutCalls`: only what no call caused. */
+  /** `withoutCalls`: only transactions that no call caused. */
   body: z.object({ account: objectId, month: month.nullable(), withoutCalls: z.boolean().optional(), ...page }),
   answer: z.union([z.object({ transactions: z.array(ledgerTransactionView), nextCursor }), managementRefusal]),
 });
@@ -220,7 +215,7 @@ export const billingLedgerTransaction = request({
   answer: z.union([z.object({ transaction: ledgerTransactionView }), managementRefusal]),
 });
 
-/** Sums of all entries that were posted before `asOf` (null: until now). */
+/** Sums all entries posted before `asOf` (null: until now). */
 export const billingTrialBalance = request({
   ...management,
   name: 'billing.trial-balance',
@@ -240,8 +235,8 @@ export const billingStatement = request({
 });
 
 /**
- * What each key, member or model of an account used in a month, by id; of one key or member alone
- * if stated.
+ * Returns the monthly usage of each key, member or model of an account, by ID, or of one key or
+ * member if it is set.
  */
 export const billingStatementLines = request({
   ...management,
@@ -259,14 +254,14 @@ export const billingStatementLines = request({
   answer: z.union([z.object({ lines: z.array(statementLineView), nextCursor }), managementRefusal]),
 });
 
-/** One page of a file. The texts of all pages, one after the other, are the file. */
+/** One page of an export file. The file is the concatenation of the texts of all pages. */
 const exportPage = z.object({
   text: z.string(),
-  /** Of the text in UTF-8, hexadecimal. */
+  /** SHA-256 of the text in UTF-8, hexadecimal. */
   sha256: digest,
-  /** Without the head of a CSV. */
+  /** Number of lines without the CSV header. */
   lines: count,
-  /** The id of the last line: what follows it is asked for with it. Null: no line. */
+  /** The ID of the last line, with which the next page is requested. Null: no line. */
   lastId: z.string().nullable(),
   more: z.boolean(),
 });
@@ -276,13 +271,13 @@ const exported = {
   to: epochMs.nullable(),
   format: exportFormat,
 };
-/** `<transaction>.<ordinal>`; the database counts ordinals up to 32,767. */
+/** `<transaction>.<ordinal>`. Ordinals in the database are at most 32,767. */
 export const entryId = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9][0-9]{0,3}$/);
 
 /**
- * Usage records as a file, in the order of their ids: of calls in [from, to), after the record
+ * Exports usage records of calls in [from, to) as a file, by record ID, beginning after the record
  * `after`.
  */
 export const billingExportUsageRecords = request({
@@ -294,7 +289,7 @@ export const billingExportUsageRecords = request({
   answer: z.union([exportPage, managementRefusal]),
 });
 
-/** Ledger entries as a file, in the order of their transactions' ids. */
+/** Exports ledger entries as a file, by transaction ID. */
 export const billingExportLedgerEntries = request({
   ...management,
   name: 'billing.export-ledger-entries',
@@ -305,9 +300,9 @@ export const billingExportLedgerEntries = request({
 });
 
 /**
- * Ends the account's subscription and takes no credit and no subscription for it any more. Refused
- * with `state_conflict` while the wallet is not zero. Answered when admission has the terms; again
- * changes nothing.
+ * Ends the account's subscription and refuses further credit and subscriptions. Refused with
+ * `state_conflict` if the wallet is not zero. Responds after admission has applied the terms.
+ * Repeating it changes nothing.
  */
 export const billingCloseAccount = request({
   ...management,
@@ -318,7 +313,7 @@ export const billingCloseAccount = request({
   answer: z.union([z.object({ closed: z.literal(true) }), managementRefusal]),
 });
 
-/** People in one message. */
+/** Maximum number of people in one message. */
 export const ERASED_PEOPLE_MAX = 100;
 
 /**
@@ -335,7 +330,7 @@ export const billingEraseOrigins = request({
 });
 
 /**
- * Replaces the account's overrides as a whole. Answered when admission has the new terms, as with
+ * Replaces all overrides of an account. Responds after admission has applied the terms, as for
  * wallet entries.
  */
 export const billingPutLimits = request({
@@ -346,7 +341,7 @@ export const billingPutLimits = request({
   answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
 });
 
-/** A change makes a new version; an equal spec makes none. Running subscriptions keep theirs. */
+/** Creates a new version if the spec changed. Running subscriptions keep their version. */
 export const billingPutPlan = request({
   ...management,
   name: 'billing.put-plan',
@@ -375,8 +370,8 @@ export const billingListPlans = request({
 });
 
 /**
- * Refused with `in_use` while a subscription period that has not ended is on it. Versions stay for
- * ever.
+ * Refused with `in_use` if a current or future subscription period uses the plan. Versions are kept
+ * indefinitely.
  */
 export const billingDeletePlan = request({
   ...management,
@@ -386,7 +381,7 @@ export const billingDeletePlan = request({
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
-/** All plans in one transaction or none, as with catalog.apply. */
+/** Applies all plans in one transaction or none, like catalog.apply. */
 export const billingApplyPlans = request({
   ...management,
   name: 'billing.apply-plans',
@@ -402,8 +397,8 @@ export const billingApplyPlans = request({
 });
 
 /**
- * Replaces the account's subscription: a period that begins now or earlier takes the place of the
- * running one, a later one follows it. Answered when admission has the terms.
+ * Replaces the account's subscription. A period that begins now or earlier replaces the running
+ * one, and a later period follows it. Responds after admission has applied the terms.
  */
 export const billingPutSubscription = request({
   ...management,
@@ -424,7 +419,9 @@ export const billingGetSubscription = request({
   answer: z.union([z.object({ subscription: subscriptionView }), managementRefusal]),
 });
 
-/** Ends the running period and those to come, now. Answered when admission has the terms. */
+/**
+ * Ends the running period and cancels later ones. Responds after admission has applied the terms.
+ */
 export const billingDeleteSubscription = request({
   ...management,
   name: 'billing.delete-subscription',

@@ -4,23 +4,25 @@ import { priceClass, priceUnit } from '../operator/profile.js';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
 
 /**
- * What the edge can tell of a call's size without a tokenizer; admission makes worst and least cost
- * of it.
+ * The size of a request, which the edge measures without a tokenizer. Admission computes worst case
+ * and least cost from it.
  */
 export const callBounds = z.object({
   promptBytes: count,
   arrayElements: count,
-  /** Of all kinds. */
+  /** Attachments of all kinds. */
   attachments: count,
   /**
-   * prompts × max(n, best_of) × the largest token limit of the endpoint that is set, else 8,192; 0
-   * for embeddings.
+   * prompts × max(n, best_of) × the largest token limit that the endpoint has (8,192 if none is
+   * set); 0 for embeddings.
    */
   outputTokensMax: count,
-  /** Attachments that are not images, with their decoded bytes; absent: all are images. */
+  /**
+   * Attachments other than images, with their decoded bytes. Absent: all attachments are images.
+   */
   files: z
     .object({
-      /** Also what is not in the request itself, and what is not known. */
+      /** Includes documents by URL or file ID, and attachments of unknown type. */
       documents: count,
       documentBytes: count,
       audios: count,
@@ -40,7 +42,7 @@ const tierFigures = {
   outputPerMillion: nanoUsdPositive,
 };
 
-/** Nano-USD per 1,000,000 tokens of the kind; null: as `resolvePrices` of metering. */
+/** Nano-USD per 1,000,000 tokens of the kind. Null: see `resolvePrices` of metering. */
 const kindFigures = z.object({
   audioInput: nanoUsdPositive.nullable(),
   audioOutput: nanoUsdPositive.nullable(),
@@ -51,12 +53,12 @@ const kindFigures = z.object({
 const classFigures = z.object({
   ...tierFigures,
   tiers: z.array(z.object({ aboveInputTokens: count, ...tierFigures })).max(8),
-  /** Absent: all of them are null. */
+  /** Absent: all prices are null. */
   kinds: kindFigures.optional(),
 });
 
 /**
- * What a version prices beside tokens of the standard class
+ * Prices of a version in addition to those of standard-class tokens
  * (docs/behaviour.md#classes-and-units).
  */
 export const priceExtras = z.object({
@@ -65,31 +67,31 @@ export const priceExtras = z.object({
     flex: classFigures.optional(),
     fast: classFigures.optional(),
   }),
-  /** Nano-USD for one use. */
+  /** Nano-USD per use. */
   units: z.record(priceUnit, nanoUsdPositive),
-  /** Of the standard class. */
+  /** Prices of the standard class. */
   kinds: kindFigures,
 });
 export type WirePriceExtras = z.infer<typeof priceExtras>;
 
-/** Prices in nano-USD per 1,000,000 tokens; null: as `resolvePrices` of metering. */
+/** Prices in nano-USD per 1,000,000 tokens. Null: see `resolvePrices` of metering. */
 export const priceFigures = z.object({
   ...tierFigures,
   perCall: nanoUsdPositive,
   tiers: z.array(z.object({ aboveInputTokens: count, ...tierFigures })).max(8),
-  /** Absent: one class, nothing by the piece. */
+  /** Absent: only the standard class is sold, without units. */
   extras: priceExtras.optional(),
 });
 export type WirePriceFigures = z.infer<typeof priceFigures>;
 
 /**
- * A price version or a cost version with its figures: events carry it, so that each can be rated
+ * A price or cost version with its figures. Events include it, so that each event can be rated
  * alone.
  */
 export const pricedVersion = z.object({ version: objectId, figures: priceFigures });
 export type PricedVersion = z.infer<typeof pricedVersion>;
 
-/** Tokens that are no text: parts of the input that no cache had, and of the output. */
+/** Tokens that are not text: parts of the uncached input, and of the output. */
 export const tokenKinds = z.object({ audioInput: count, imageInput: count, audioOutput: count, imageOutput: count });
 
 const tokenCounts = {
@@ -102,27 +104,29 @@ const tokenCounts = {
   kinds: tokenKinds.optional(),
 };
 
-/** `input` counts all input tokens, the cached and cache-writing ones among them. */
+/** Usage of a call. `input` counts all input tokens, including cached and cache-writing ones. */
 export const tokenUsage = z.object({
   ...tokenCounts,
-  /** Their sums are the counts of the whole. Absent: one sampling. */
+  /** The samplings of the response. Their sums are the counts above. Absent: one sampling. */
   samplings: z.array(z.object(tokenCounts)).min(2).max(SAMPLINGS_MAX).optional(),
 });
 export type WireTokenUsage = z.infer<typeof tokenUsage>;
 
-/** Uses of one tool in one call: a larger number is nobody's, and nobody pays for it. */
+/**
+ * Maximum uses of one tool in one call. A larger reported number is an error and is not charged.
+ */
 export const UNIT_USES_MAX = 10_000;
 const unitUses = z.record(priceUnit, z.int().min(0).max(UNIT_USES_MAX));
 
-/** In which class a call was served, and what it used by the piece. */
+/** The class in which a call was served, and the units that it used. */
 export const servedExtras = z.object({ class: priceClass, units: unitUses });
 export type ServedExtras = z.infer<typeof servedExtras>;
 
-/** Different readings of one request among the sources of its model. */
+/** Maximum number of different readings of one request among the sources of its model. */
 export const ASKS_MAX = 8;
 /**
- * How a source reads what a request asks for: its class, the most uses of each unit, and the
- * request's field that asks for more than the standard class.
+ * A source's reading of a request: the class, the most uses of each unit, and the request field
+ * that asks for more than the standard class.
  */
 export const askedExtras = z.object({ class: priceClass, units: unitUses, field: z.string().max(64) });
 export type AskedExtras = z.infer<typeof askedExtras>;
@@ -144,8 +148,8 @@ export const periods = z.object({
 });
 
 /**
- * What admission set aside for a call. It travels with the call (answer, heartbeats, release, usage
- * event), so that a limit store that was lost can be filled again without asking anybody else.
+ * The hold of a call as decided at admission. The admission response, heartbeats, release and usage
+ * event include it, so that a lost limit store can be restored without other services.
  */
 export const holdFields = z.object({
   account: objectId,
@@ -154,14 +158,17 @@ export const holdFields = z.object({
   model: modelId,
   priceVersion: objectId,
   worstNanoUsd: nanoUsdPositive,
-  /** What the plan pays at most before the wallet does; 0 for wallet-funded calls. */
+  /** The most that the plan pays before the wallet does; 0 for wallet-funded calls. */
   planMaxNanoUsd: nanoUsdPositive,
-  /** Wallet-funded: null, no bound, and the worst case is held. Plan-funded: the wallet's hold. */
+  /**
+   * The wallet's hold of a plan-funded call. Null for a wallet-funded call, whose hold is the worst
+   * case.
+   */
   walletMaxNanoUsd: nanoUsdPositive.nullable(),
   periods,
-  /** Plan-funded: the windows that the call counts in. */
+  /** For plan-funded calls: the windows that the call counts in. */
   windows: z.array(z.object({ type: windowType, unit: windowUnit })).max(6),
-  /** Plan-funded: the unit of the model's allotment, when the plan has one. */
+  /** For plan-funded calls: the unit of the model's allotment, if the plan has one. */
   allotment: windowUnit.nullable(),
   /** Redis time of the admission. */
   admittedAt: epochMs,
@@ -174,23 +181,23 @@ const periodTerms = {
   plan: z.object({ id: objectId, name: z.string(), tier: z.string() }).nullable(),
   requestsPerMinute: count,
   concurrency: count,
-  /** Models that the plan pays for; null: all. Without a plan: an empty list. */
+  /** Models that the plan pays for. Null: all models. Without a plan: an empty list. */
   models: z.array(modelId).nullable(),
   windows: z.array(z.object({ type: windowType, unit: windowUnit, limit: nanoUsd, label: z.string() })).max(6),
   allotments: z.array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd })).max(256),
 };
 
 /**
- * The terms under which an account is admitted; billing composes them of plan, subscription and
- * overrides. They say what holds before, in and after the periods that they name, so that admission
- * goes from one to the next by its own time.
+ * The limits under which an account is admitted. Billing composes them from plan, subscription and
+ * overrides. They cover the times before, in and after the listed periods, so that admission moves
+ * to the next period by its own clock.
  */
 export const accountTerms = z.object({
   ...periodTerms,
   subscription: subscriptionPeriod.nullable(),
-  /** The terms of the period that follows: they hold from its start on. */
+  /** The terms of the next period, which apply from its start. */
   next: z.object({ ...periodTerms, subscription: subscriptionPeriod }).optional(),
-  /** What holds while no period runs; absent: what the last period had. */
+  /** The limits while no period runs. Absent: those of the last period. */
   withoutPlan: z.object({ requestsPerMinute: count, concurrency: count }).optional(),
 });
 export type AccountTerms = z.infer<typeof accountTerms>;

@@ -40,16 +40,16 @@ import { count, endpoint, epochMs, modelId, objectId, TOTAL_EXTRAS } from './sca
 import { ATTEMPT_OUTCOMES } from './usage.js';
 
 /**
- * A price or cost version with the time from which it counts. `figures` null: unpriced from then
- * on.
+ * A price or cost version with the time from which it applies. Null `figures`: unpriced from that
+ * time.
  */
 export const datedVersion = z.object({ version: objectId, effectiveFrom: epochMs, figures: priceFigures.nullable() });
 export type DatedVersion = z.infer<typeof datedVersion>;
 
 /**
- * Entries of the KV bucket `catalog`: what the edge and admission see. Keys: `provider.<id>`,
- * `source.<id>`, `model.<base64url of the id>`, `alias.<base64url of the name>`; the head is the
- * bus's.
+ * Entries of the KV bucket `catalog`, which the edge and admission mirror. Keys: `provider.<id>`,
+ * `source.<id>`, `model.<base64url of the id>`, `alias.<base64url of the name>`. The bus library
+ * writes the head entry.
  */
 export const catalogProvider = z.object({
   v: z.literal(1),
@@ -57,8 +57,8 @@ export const catalogProvider = z.object({
   name: z.string(),
   format: z.enum(['openai', 'anthropic']),
   /**
-   * For its sources without one of their own, sealed for {@link providerCredentialPlace}; absent:
-   * it has none.
+   * The credential for sources without their own one, sealed for {@link providerCredentialPlace}.
+   * Absent: the provider has no credential.
    */
   sealedCredential: z.string().optional(),
 });
@@ -75,15 +75,12 @@ export const catalogModel = z.object({
   maxOutputTokens: z.int().nullable(),
   bytesPerToken: z.number(),
   createdAt: epochMs,
-  /** By `effectiveFrom`, ascending: the one in force and those to come. */
+  /** The version in force and later ones, by ascending `effectiveFrom`. */
   prices: z.array(datedVersion).max(64),
 });
 export type CatalogModel = z.infer<typeof catalogModel>;
 
-/**
- * Names, in lower case, of headers that belong to a connection or to the body: a source sets none
- * of them.
- */
+/** Lower-case names of headers that belong to a connection or a body. Sources cannot set them. */
 export const CONNECTION_HEADERS: readonly string[] = [
   'connection',
   'content-length',
@@ -107,25 +104,25 @@ export const catalogSource = z.object({
   paths: z.partialRecord(endpoint, z.string()),
   auth: sourceAuth,
   /**
-   * Sealed for this source's id; null: the source has that of its provider, of its surroundings, or
-   * needs none.
+   * Sealed for this source's ID. Null: the source uses its provider's credential, one from its
+   * environment, or none.
    */
   sealedCredential: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
-  /** Client headers that go on, in lower case. Absent: none. */
+  /** Names of client headers that are forwarded, in lower case. Absent: none. */
   forwardHeaders: z.array(z.string()).optional(),
   betas: z.union([z.literal('pass'), z.array(z.string())]),
-  /** With `pass`: those that begin so are kept back. Absent: none. */
+  /** With `pass`: prefixes of betas that are not forwarded. Absent: none. */
   betasRefused: z.array(z.string()).optional(),
   priority: z.int(),
   weight: z.int(),
   enabled: z.boolean(),
   streamUsage: z.boolean(),
   cancelStopsBilling: z.boolean(),
-  /** What `total_tokens` have more than input and output; absent: `reasoning`. */
+  /** The count that `total_tokens` has beyond input and output. Absent: `reasoning`. */
   totalExtra: z.enum(TOTAL_EXTRAS).optional(),
   /**
-   * On messages endpoints `input_tokens` have what came from the cache too; absent: they do not.
+   * Whether `input_tokens` of the messages endpoints include cached tokens. Absent: they do not.
    */
   cachedInInput: z.boolean().optional(),
   limits: z.object({
@@ -134,37 +131,41 @@ export const catalogSource = z.object({
     silenceTimeoutMs: z.int().nullable(),
   }),
   costs: z.array(datedVersion).max(64),
-  /** From here on as the source's profile has it; absent in entries of the version before. */
+  /** This field and those below are the profile's. Absent in entries of the previous version. */
   profile: z.string().optional(),
-  /** The path of streamed calls where it is another than that of `paths`. */
+  /** Paths of streamed requests that differ from `paths`. */
   streamedPaths: z.partialRecord(endpoint, z.string()).optional(),
   body: bodyRules.optional(),
-  /** Absent: everything that a request asks for goes on at the price of the standard class. */
+  /** Absent: every request is forwarded at the price of the standard class. */
   pricing: pricingRules.optional(),
   /**
-   * Everything goes on at the price of the standard class, and `pricing` only says what of it the
-   * record names. Absent: what has no price is refused.
+   * Forwards all requests at the price of the standard class; `pricing` only selects the names for
+   * the usage record. Absent: requests without a price are refused.
    */
   unpriced: z.literal('forward').optional(),
-  /** The most that attachments can be. Absent: the defaults. */
+  /** Maximum sizes of attachments. Absent: the defaults. */
   attachments: attachmentSizes.optional(),
   errors: z.array(errorRule).optional(),
   unlimitedMaxTokens: z.array(z.int()).optional(),
-  /** Whether it keeps responses that later requests name; absent: it does. */
+  /** Whether the source stores responses that later requests can reference. Absent: it does. */
   keepsState: z.boolean().optional(),
-  /** It gets IDs that the account did not get from it; absent: such requests are refused. */
+  /**
+   * Forwards IDs that the account did not get from this source. Absent: such requests are refused.
+   */
   foreignIds: z.literal('forward').optional(),
-  /** Absent: nothing bounds what it is sent. */
+  /** Absent: the source has no quota. */
   quota: sourceQuota.optional(),
 });
 export type CatalogSource = z.infer<typeof catalogSource>;
 
-/** What the credential of a provider is sealed for: no source can have it as its id. */
+/**
+ * Returns the context that a provider's credential is sealed for. Source IDs cannot have this form.
+ */
 export function providerCredentialPlace(provider: string): string {
   return `provider:${provider}`;
 }
 
-/** The bucket's key of a model. */
+/** Returns the bucket key of a model. */
 export function modelEntryKey(model: string): string {
   return `model.${Buffer.from(model).toString('base64url')}`;
 }
@@ -177,40 +178,43 @@ export function aliasEntryKey(alias: string): string {
   return `alias.${Buffer.from(alias).toString('base64url')}`;
 }
 
-/** Profiles of providers: they travel in one answer. */
+/** Maximum number of profiles, because all are sent in one message. */
 export const PROFILES_MAX = 64;
 
-/** The sources of one model. */
+/** Maximum number of sources per model. */
 export const SOURCES_PER_MODEL_MAX = 8;
 
-/** Who may write and read a bucket of the key-value store. */
+/** The services that write and read a bucket of the key-value store. */
 export interface BucketOwners {
   readonly writtenBy: readonly ServiceName[];
   readonly readBy: readonly ServiceName[];
   /**
-   * Its entries are written and looked up one by one. Absent: it is published whole, and mirrored.
+   * Entries are written and looked up one by one. Absent: the bucket is published as a whole and
+   * mirrored.
    */
   readonly lookedUp?: true;
 }
 
 /**
- * IDs of stored responses, their items and containers: one entry per ID, by a hash of account and
- * ID, with the source that gave it. How many it takes is configured; a full bucket rejects new
- * entries and never drops one early.
+ * IDs of stored responses, their items and containers: one entry per ID, with the source that
+ * returned it. The key is a hash of account and ID. The capacity is configured. A full bucket
+ * rejects new entries and never drops one early.
  */
 export const ANSWERS_BUCKET = {
   name: 'answers',
-  /** How long an ID is remembered: as long as providers keep responses. */
+  /** Retention of an ID: the time for which providers keep responses. */
   ageMaxMs: 30 * 86_400_000,
-  /** On disk, of the longest entry: a subject of 40 characters, a source ID of 64, and overhead. */
+  /**
+   * Maximum bytes on disk of an entry: a subject of 40 characters, a source ID of 64, and overhead.
+   */
   entryBytesMax: 160,
-  /** Unless configured: 600,000 responses of five IDs, about 20,000 a day. */
+  /** Default capacity: 600,000 responses of five IDs, about 20,000 per day. */
   entriesDefault: 3_000_000,
 } as const;
 
 /**
- * What is known of the database outside of it, so that a primary that was replaced is refused: by
- * each service that has a schema there.
+ * The database timeline, stored outside the database by each service with a schema there. Services
+ * use it to reject an old primary.
  */
 export const DATABASE_BUCKET = { name: 'database', ageMaxMs: 0, bytesMax: 1024 * 1024 } as const;
 const DATABASE_SERVICES = ['billing', 'accounts', 'catalog'] as const;
@@ -226,13 +230,13 @@ export const BUCKETS: Readonly<Record<string, BucketOwners>> = {
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**
- * `inForce`: every edge and admission that is running has said that it decides by this revision.
- * False: some had not after the time that the verb waits; they follow by themselves.
+ * `inForce`: every running edge and admission has confirmed that it uses this revision. False: some
+ * had not confirmed before the timeout; they follow without another command.
  */
 const outcome = { change: z.enum(['created', 'changed', 'unchanged']), revision: count, inForce: z.boolean() };
 const management = managementBy('catalog');
 
-/** The credential travels sealed. */
+/** Creates or replaces a provider. The credential is sealed. */
 export const catalogPutProvider = request({
   ...management,
   name: 'catalog.put-provider',
@@ -249,7 +253,7 @@ export const catalogPutModel = request({
   answer: z.union([z.object({ ...outcome, model: modelView }), managementRefusal]),
 });
 
-/** The credential travels sealed. */
+/** Creates or replaces a source. The credential is sealed. */
 export const catalogPutSource = request({
   ...management,
   name: 'catalog.put-source',
@@ -307,7 +311,7 @@ export const catalogListProviders = request({
   answer: z.union([z.object({ providers: z.array(providerView), nextCursor }), managementRefusal]),
 });
 
-/** What is known of each kind of provider; the same for as long as a release runs. */
+/** Lists the provider profiles. They change only with a release. */
 export const catalogListProfiles = request({
   ...management,
   name: 'catalog.list-profiles',
@@ -324,7 +328,7 @@ export const catalogListModels = request({
   answer: z.union([
     z.object({
       models: z.array(modelView),
-      /** Those of them that a source, enabled or not, serves on the messages format. */
+      /** The models of the page that a source, enabled or not, serves on the messages format. */
       onMessages: z.array(modelId).optional(),
       nextCursor,
     }),
@@ -348,7 +352,10 @@ export const catalogListAliases = request({
   answer: z.union([z.object({ aliases: z.array(aliasView), nextCursor }), managementRefusal]),
 });
 
-/** Keeps the result of a comparison with price lists; another content than before is an alert. */
+/**
+ * Stores the result of a comparison with price lists. A content that differs from the previous one
+ * raises an alert.
+ */
 export const catalogProposePrices = request({
   ...management,
   name: 'catalog.propose-prices',
@@ -367,8 +374,8 @@ export const catalogGetPriceProposal = request({
 });
 
 /**
- * Refused with `in_use` while a source refers to a provider or model, or an alias to a model. Price
- * and cost versions are never deleted.
+ * Refused with `in_use` while a source refers to the provider or model, or an alias to the model.
+ * Price and cost versions are never deleted.
  */
 export const catalogDelete = request({
   ...management,
@@ -383,8 +390,8 @@ export const catalogDelete = request({
 });
 
 /**
- * All objects in one transaction or none. `prune` also deletes every object of the catalog that is
- * not named. A dry run does the same and takes it back.
+ * Applies all objects in one transaction or none. `prune` also deletes every object of the catalog
+ * that is not listed. A dry run does the same and rolls back.
  */
 export const catalogApply = request({
   ...management,
@@ -412,8 +419,8 @@ export const catalogAudit = request({
 });
 
 /**
- * What the edges last said of the sources; edges that have been silent for half a minute are left
- * out.
+ * Lists the health of sources as edges last reported it, without edges that have been silent for
+ * half a minute.
  */
 export const catalogSourceHealth = request({
   ...management,
@@ -424,15 +431,12 @@ export const catalogSourceHealth = request({
 });
 
 /**
- * How often a mirror is told at least; a replica that was silent for three of them is taken for
- * gone.
+ * Interval at which a replica reports its revision. A replica that has been silent for three
+ * intervals counts as stopped.
  */
 export const CATALOG_MIRRORED_EVERY_MS = 2_000;
 
-/**
- * By which revision of the catalog a replica decides: at once when it changes, else every two
- * seconds.
- */
+/** The catalog revision that a replica uses. It is sent after each change and every two seconds. */
 export const catalogMirrored = published({
   name: 'catalog.mirrored',
   subject: 'catalog.mirrored',
@@ -444,19 +448,19 @@ export const catalogMirrored = published({
     /** `<service>.<replica>`, unique per process. */
     replica: z.string().min(1).max(200),
     revision: count,
-    /** The replica stops: it is not waited for any more. */
+    /** The replica stops, so the catalog no longer waits for it. */
     last: z.boolean(),
   }),
 });
 
-/** Sources in one message of an edge about their health. */
+/** Maximum number of sources in one health message. */
 export const SOURCE_HEALTH_MAX = 500;
-/** How often an edge tells the health of its sources at least. */
+/** Interval at which an edge reports the health of its sources. */
 export const SOURCE_HEALTH_EVERY_MS = 5_000;
 
 /**
- * What an edge remembers of its sources: of those that it has tried. The catalog shows it to
- * operators, and other edges order their sources by it.
+ * The health of the sources that an edge has tried. The catalog shows it to operators, and other
+ * edges use it to order their sources.
  */
 export const edgeHealth = published({
   name: 'edge.health',
@@ -472,26 +476,36 @@ export const edgeHealth = published({
         z.object({
           source: objectId,
           failures: count,
-          /** Epoch milliseconds; 0: does not. */
+          /** End of the cooldown, epoch milliseconds; 0: none. */
           coolUntil: epochMs,
           openUntil: epochMs,
           lastOutcome: z.enum(ATTEMPT_OUTCOMES).nullable(),
           lastStatus: z.int().nullable(),
           lastAt: epochMs.nullable(),
-          /** From here on absent in messages of the version before: unknown. */
-          /** A call tries it after an open breaker's time: no other edge shall at the same time. */
+          /** The fields below are absent in messages of the previous version. */
+          /**
+           * A call tests the source after its breaker was open. No other edge tests it at the same
+           * time.
+           */
           probing: z.boolean().optional(),
-          /** Since its last attempt here the edge has completed a call at another source. */
+          /**
+           * Since its last attempt at this source, the edge has completed a call at another source.
+           */
           answeredElsewhere: z.boolean().optional(),
-          /** Of the last minutes. */
+          /** Attempts of the last minutes. */
           attempts: count.optional(),
-          /** Of these, those that the source failed. */
+          /** Attempts that failed because of the source. */
           errors: count.optional(),
-          /** Milliseconds to the head of its answers, a moving average; null: it gave none. */
+          /**
+           * Moving average of the milliseconds to the response head. Null: there was no response.
+           */
           firstByteMs: count.nullable().optional(),
-          /** Of the attempts, those for which the edge held no share of the quotas. */
+          /** Attempts for which the edge held no share of the quotas. */
           overQuota: count.optional(),
-          /** Of all edges, as this one last read it; null: no quota is set, or it is not in use. */
+          /**
+           * Quota use of all edges as this edge last read it. Null: the source has no quota or is
+           * unused.
+           */
           quota: quotaUse.nullable().optional(),
         }),
       )

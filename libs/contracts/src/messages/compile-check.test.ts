@@ -14,7 +14,7 @@ const CASES = MESSAGES.filter(({ checkedInPlace }) => checkedInPlace === true).f
   ];
 });
 
-test.each(CASES)('$what is accepted and refused as its schema does', ({ schema, samples }) => {
+test.each(CASES)('compileCheck() agrees with the schema of $what', ({ schema, samples }) => {
   const check = compileCheck(schema);
   expect(samples.map((sample) => [check(sample), schema.safeParse(sample).error])).toEqual(
     samples.map(() => [true, undefined]),
@@ -38,7 +38,7 @@ test.each(CASES)('$what is accepted and refused as its schema does', ({ schema, 
   expect(refused).toBeGreaterThan(150);
 });
 
-/** A schema's own checks fail where a text cannot be made of a list's length. */
+/** Returns false if the schema throws: its checks throw if `length` cannot be converted to text. */
 function isAccepted(schema: z.ZodType, value: unknown): boolean {
   try {
     return schema.safeParse(value).success;
@@ -47,11 +47,11 @@ function isAccepted(schema: z.ZodType, value: unknown): boolean {
   }
 }
 
-test('what a message in place accepts is what its schema would hand on', () => {
+test('a message checked in place equals the output of its schema', () => {
   for (const { schema, samples } of CASES) for (const sample of samples) expect(schema.parse(sample)).toEqual(sample);
 });
 
-test('what is no object at all is refused', () => {
+test('compileCheck() rejects values that are not objects', () => {
   for (const { schema, samples } of CASES) {
     const check = compileCheck(schema);
     for (const value of [null, undefined, 1, 'event', [], {}, [samples[0]]]) expect(check(value)).toBe(false);
@@ -59,15 +59,15 @@ test('what is no object at all is refused', () => {
 });
 
 test.each([
-  ['a number that is not whole', z.number()],
-  ['a rule of texts', z.object({ at: z.iso.datetime() })],
-  ['a rule of objects', z.strictObject({ a: z.string() })],
-  ['a field that is filled in', z.object({ a: z.int().default(1) })],
-])('a schema with %s is refused at once', (_what, schema) => {
+  ['a number that may be fractional', z.number()],
+  ['a text format', z.object({ at: z.iso.datetime() })],
+  ['an object without unknown fields', z.strictObject({ a: z.string() })],
+  ['a field with a default', z.object({ a: z.int().default(1) })],
+])('compileCheck() throws for a schema with %s', (_what, schema) => {
   expect(() => compileCheck(schema)).toThrow(/no check for/);
 });
 
-test('names that are data are checked, and so are their values', () => {
+test('compileCheck() checks the names and values of a record', () => {
   const check = compileCheck(z.record(z.string().regex(/^[a-z]+$/), z.int().min(0)));
   for (const value of [{}, { a: 0, b: 1 }]) expect(check(value)).toBe(true);
   for (const value of [{ A: 1 }, { a: -1 }, { a: undefined }, [], null, JSON.parse('{"__proto__":1}')])

@@ -1,17 +1,15 @@
 import { z } from 'zod';
 
-/** Whether a value of JSON has a form. Builds nothing. */
+/** Whether a JSON value is valid. Allocates nothing. */
 export type Check = (value: unknown) => boolean;
 
 /**
- * A check that says yes to what `schema` accepts and no to what it refuses, for forms that are met
- * thousands of times a second: a validation that copies what it accepts makes a tenth of all the
- * garbage of a call, and a third of a batch's. It is made of the schema itself, by way of its JSON
- * Schema, and knows the rules that messages use. Fields that the schema does not name are let
- * through.
+ * Compiles a check that accepts the same values as `schema`, for messages that arrive thousands of
+ * times per second. A validation that copies accounts for a tenth of the garbage of a call and a
+ * third of that of a batch. The check is compiled from the JSON Schema of `schema` and supports the
+ * rules that messages use. It accepts unknown fields.
  *
- * @throws Error at once for a schema with a rule that is not known here, also for one that fills in
- * what is absent
+ * @throws Error for a schema with an unsupported rule or a default
  */
 export function compileCheck(schema: z.ZodType): Check {
   return compile(z.toJSONSchema(schema, { io: 'input' }) as Rules);
@@ -26,7 +24,7 @@ interface Rules {
   readonly oneOf?: readonly Rules[];
 }
 
-/** Rules that say nothing about the form, or that belong to another one. */
+/** Rules that need no check: annotations, and the type, which `compile` reads first. */
 const SAYS_NOTHING = new Set(['$schema', 'type']);
 
 function compile(rules: Rules): Check {
@@ -85,7 +83,7 @@ function objectCheck(rules: Rules): Check {
   };
 }
 
-/** An object whose names are data, all with values of one form. */
+/** Checks an object whose names are data and whose values have one form. */
 function recordCheck(rules: Rules): Check {
   only(rules, ['propertyNames', 'additionalProperties']);
   const isName = compile(rules['propertyNames'] as Rules);
@@ -127,14 +125,14 @@ function either(checks: readonly Check[]): Check {
   return (value) => checks.some((check) => check(value));
 }
 
-/** Forms that are told apart by one field, which has another constant in each. */
+/** Checks a union by the field that has another constant in each form. */
 function byDiscriminator(forms: readonly Rules[]): Check {
   const names = Object.keys((forms[0]?.['properties'] ?? {}) as object);
   const name = names.find(
     (candidate) => new Set(forms.map((form) => constantOf(form, candidate))).size === forms.length,
   );
   if (name === undefined || forms.some((form) => constantOf(form, name) === undefined)) {
-    throw new Error('no check for forms that no field tells apart');
+    throw new Error('no check for a union without a discriminator');
   }
   const checks = new Map(forms.map((form) => [constantOf(form, name), compile(form)]));
   return (value) => {

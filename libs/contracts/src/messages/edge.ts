@@ -6,17 +6,18 @@ import { managementBy } from './management.js';
 import { published, request, stored } from './message.js';
 import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } from './scalars.js';
 
-/** Running calls that one heartbeat message lists, and that it names. */
+/** Maximum number of running calls, and of call IDs, in one heartbeat message. */
 export const HEARTBEAT_CALLS_MAX = 500;
 /**
- * Bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in chunks.
+ * Maximum bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in
+ * chunks.
  */
 export const HEARTBEAT_BYTES_MAX = 768 * 1024;
 
 const bucketEpochs = z.array(z.object({ bucket, token: bucketEpoch })).max(256);
 export type BucketEpochs = z.infer<typeof bucketEpochs>;
 
-/** A run of Redis, by its id and the time of its newest epoch (docs/protocol.md#r12). */
+/** A run of Redis: its ID and the time of its newest epoch (docs/protocol.md#r12). */
 const redisRun = z.object({ id: z.string().max(64), setAt: epochMs });
 export type RedisRun = z.infer<typeof redisRun>;
 
@@ -25,16 +26,16 @@ export type HeartbeatCall = z.infer<typeof heartbeatCall>;
 
 const heartbeatBody = z.object({
   edge: objectId,
-  /** The growing number of the heartbeat, the same in all its chunks. */
+  /** The increasing number of the heartbeat. All its chunks have the same one. */
   n: count,
   chunk: count,
   chunks: z.int().min(1),
   /**
-   * The last epoch of each bucket that the edge received. In a short heartbeat: of the buckets that
-   * have another one than in the last full heartbeat.
+   * The last epoch of each bucket that the edge received. A short heartbeat has only the epochs
+   * that changed since the last full one.
    */
   tokens: bucketEpochs,
-  /** The latest run of Redis that the edge knows; absent: none, or it is of an older release. */
+  /** The latest run of Redis that the edge knows. Absent: it knows none. */
   run: redisRun.optional(),
   calls: z.array(heartbeatCall).max(HEARTBEAT_CALLS_MAX),
   releases: z.array(releaseEntry).max(HEARTBEAT_CALLS_MAX),
@@ -51,7 +52,7 @@ const heartbeat = {
 } as const;
 
 /**
- * An edge lists its running calls with all that holds them, every 30 seconds and on request
+ * Lists an edge's running calls with their holds, every 30 seconds and on request
  * (docs/protocol.md#r5). The stream keeps the last message of each edge and chunk.
  */
 export const edgeHeartbeat = stored({
@@ -70,10 +71,10 @@ const heartbeatNames = z.object({
 export type HeartbeatNames = z.infer<typeof heartbeatNames>;
 
 /**
- * Between two full heartbeats an edge names every two seconds, also when it is idle, the running
- * calls that it has listed since the last full one; only new ones stand in `calls`. Messages with
- * names have a place that the next heartbeat takes; each with calls has its own until the next full
- * one.
+ * Lists the IDs of an edge's running calls every two seconds between full heartbeats, also while it
+ * is idle. `calls` has only the calls that no heartbeat has listed yet. The next heartbeat
+ * overwrites messages with IDs; each message with calls has its own subject until the next full
+ * heartbeat.
  */
 export const edgeShortHeartbeat = stored({
   ...heartbeat,
@@ -82,7 +83,7 @@ export const edgeShortHeartbeat = stored({
   body: heartbeatBody.extend({ names: z.array(heartbeatNames).max(HEARTBEAT_CALLS_MAX) }),
 });
 
-/** Admission answers a heartbeat. */
+/** Responds to a heartbeat. */
 export const edgeHeartbeatReply = published({
   name: 'edge.verdict',
   subject: 'edge.verdict.{edge}',
@@ -95,20 +96,23 @@ export const edgeHeartbeatReply = published({
     n: count,
     chunk: count,
     tokens: bucketEpochs,
-    /** Running calls that shall be ended (account suspended, slot taken back by an operator). */
+    /**
+     * Running calls that the edge must end: the account was suspended, or an operator released the
+     * slot.
+     */
     abort: z.array(requestId),
     /** Releases of the heartbeat that are done. */
     released: z.array(requestId),
     now: epochMs,
-    /** A named call has lost its hold: the edge shall send a full heartbeat now. */
+    /** A listed call has lost its hold. The edge must send a full heartbeat now. */
     full: z.literal(true).optional(),
   }),
 });
 
 /**
- * Admission asks all edges for a heartbeat at once while it restores buckets. Other replicas hear
- * of the new epochs too: one that is connected to a superseded Redis gives it up. Without epochs it
- * says one thing of a replica: that it stops, or which run of Redis it uses or is led to.
+ * Requests heartbeats of all edges while admission restores buckets. Other replicas learn the new
+ * epochs from it, and a replica connected to a superseded Redis disconnects. Without epochs, the
+ * message reports that a replica stops, or the run of Redis that it uses or should use.
  */
 export const edgeResyncRequest = published({
   name: 'edge.report',
@@ -119,22 +123,22 @@ export const edgeResyncRequest = published({
   reaches: 'all',
   body: z.object({
     tokens: bucketEpochs,
-    /** The replica that stops now. Edges send it no more requests by name. */
+    /** The replica that is stopping. Edges send it no more requests by name. */
     left: objectId.optional(),
     /**
-     * The run of Redis that the replica uses, or is led to. One that uses a later run answers with
-     * that.
+     * The run of Redis that the replica uses or should use. A replica with a later run replies with
+     * that run.
      */
     run: redisRun.extend({ isUsed: z.boolean() }).optional(),
   }),
 });
 
-/** One test of a source takes so long at most; what was not tried by then is answered so. */
+/** Timeout of one source test. Calls that were not tried by then are reported as such. */
 export const SOURCE_TEST_MS_MAX = 45_000;
 
 /**
- * An edge calls each endpoint of a source once, as a call of a client would, for nobody: without
- * admission, charge and record.
+ * Tests a source: the edge sends one request to each endpoint, like a client's, but without
+ * admission, charge and usage record.
  */
 export const edgeTestSource = request({
   ...managementBy('edge-proxy'),

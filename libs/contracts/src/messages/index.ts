@@ -131,8 +131,7 @@ import {
 import { usageEvents } from './usage.js';
 
 /**
- * Every message on the bus. Permissions, schema files and the test of the bus are derived from this
- * table.
+ * All messages on the bus. Permissions, schema files and the bus test are derived from this table.
  */
 export const MESSAGES: readonly AnyMessage[] = [
   admissionBatch,

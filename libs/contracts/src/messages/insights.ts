@@ -4,35 +4,36 @@ import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 
-/** Longest time that one series covers: [from, to). */
+/** Maximum length of a series: [from, to). */
 export const SERIES_MS_MAX = 400 * 24 * 3_600_000;
-/** By hour, a series covers less: more points than these are read by nobody. */
+/** Maximum length of an hourly series, because longer ones have too many points to read. */
 export const SERIES_HOURLY_MS_MAX = 35 * 24 * 3_600_000;
 /**
- * Groups that a series names; the ones that were charged least are joined as {@link OTHER_GROUP}.
+ * Maximum number of groups in a series. The groups with the smallest charges are combined as {@link
+ * OTHER_GROUP}.
  */
 export const SERIES_GROUPS_MAX = 20;
 /**
- * Rows of one series: what one message of the bus carries. Long series name fewer groups to stay
- * below it.
+ * Maximum number of rows in a series, so that it fits into one bus message. Long series list fewer
+ * groups.
  */
 export const SERIES_ROWS_MAX = 4_000;
-/** The group of all calls that belong to none of the groups with a row of their own. */
+/** The group of all calls whose group has no row. */
 export const OTHER_GROUP = 'other';
 
 const management = managementBy('billing');
 
 export const unbilledCalls = z.object({
-  /** They failed, or were given up before there was anything to pay for. */
+  /** Calls that failed, or that the client aborted before there was anything to charge. */
   voided: count,
-  /** The edge that served them ended without a record. */
+  /** Calls whose edge stopped without a usage record. */
   expired: count,
 });
 
 /**
- * What an account's settled calls used, by the day or hour (UTC) in which they were admitted, as
- * far as the ledger is settled. Times without a call have no row. Rows are in the order of their
- * starts, within one the largest charge first. Bounds are moved outwards to whole hours.
+ * Returns the settled usage of an account per UTC day or hour of admission. A time without calls
+ * has no row. Rows are sorted by start, then by charge with the largest first. Bounds are extended
+ * to whole hours.
  */
 export const billingUsageSeries = request({
   ...management,
@@ -53,19 +54,19 @@ export const billingUsageSeries = request({
       rows: z
         .array(
           z.object({
-            /** Of the day or hour. */
+            /** Start of the day or hour. */
             start: epochMs,
-            /** Null when nothing is grouped. */
+            /** Null without `groupBy`. */
             group: z.string().nullable(),
             calls: count,
-            /** All input tokens, those that were read from or written to a cache among them. */
+            /** All input tokens, including those read from or written to a cache. */
             inputTokens: count,
             cachedInputTokens: count,
             cacheWriteTokens: count,
-            /** Written for an hour. */
+            /** Cache writes kept for one hour. */
             cacheWrite1hTokens: count,
             outputTokens: count,
-            /** `plan` and `wallet` add up to `charged`. */
+            /** Equal to `plan` plus `wallet`. */
             chargedNanoUsd: nanoUsd,
             planNanoUsd: nanoUsd,
             walletNanoUsd: nanoUsd,
@@ -73,8 +74,8 @@ export const billingUsageSeries = request({
         )
         .max(SERIES_ROWS_MAX),
       /**
-       * Calls of the whole span that nobody paid for and no row counts. Billing of before this does
-       * not say it.
+       * Calls of the whole span that are not billed; no row counts them. Absent: billing of the
+       * previous version.
        */
       unbilled: unbilledCalls.optional(),
     }),
@@ -83,7 +84,7 @@ export const billingUsageSeries = request({
 });
 
 /**
- * What keys were charged for in a calendar month, as their caps count it. A key without a charge
+ * Returns the charges of keys in a calendar month, as their caps count them. A key without a charge
  * has no row.
  */
 export const billingKeyMonths = request({
@@ -94,13 +95,13 @@ export const billingKeyMonths = request({
   answer: z.object({ rows: z.array(z.object({ key: objectId, chargedNanoUsd: nanoUsdPositive })) }),
 });
 
-/** Rows in one message. */
+/** Maximum number of rows in one message. */
 export const REFUSED_ROWS_MAX = 500;
-/** Ids that a row names: the newest ones. */
+/** Maximum number of IDs in a row: the newest ones. */
 export const REFUSED_IDS_MAX = 5;
-/** How long refused calls are kept. */
+/** Retention of refused calls. */
 export const REFUSED_KEPT_MS = 35 * 24 * 3_600_000;
-/** Rows of one answer: what one message of the bus carries. */
+/** Maximum number of rows in one response, so that it fits into one bus message. */
 export const REFUSED_SHOWN_MAX = 2_000;
 
 /** A code of the error catalogue. */
@@ -108,8 +109,9 @@ const refusalCode = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 const lastIds = z.array(requestId).max(REFUSED_IDS_MAX);
 
 /**
- * Calls that a replica of admission refused in a minute and has not told of yet: counts are added
- * to what is kept. It is sent every few seconds and may be lost; nothing is decided by it.
+ * Reports calls that a replica of admission refused in one minute since its last report. Billing
+ * adds the counts to the stored ones. Sent every few seconds and may be lost, because no decision
+ * depends on it.
  */
 export const callsRefused = published({
   name: 'calls.refused',
@@ -119,7 +121,7 @@ export const callsRefused = published({
   servedBy: ['billing'],
   reaches: 'one',
   body: z.object({
-    /** The replica that refused them. */
+    /** The replica that refused the calls. */
     from: z.string().min(1).max(64),
     /** Start of the minute. */
     minute: epochMs,
@@ -130,7 +132,7 @@ export const callsRefused = published({
           key: objectId.optional(),
           code: refusalCode,
           count: z.int().min(1),
-          /** The newest last. */
+          /** Newest last. */
           lastIds,
         }),
       )
@@ -144,11 +146,11 @@ const refusedRow = z.object({
   code: refusalCode,
   key: objectId.nullable(),
   count,
-  /** The newest last. */
+  /** Newest last. */
   lastIds,
 });
 
-/** Refused calls of the minutes in [from, to), newest first, as far back as they are kept. */
+/** Lists the refused calls of the minutes in [from, to), newest first, within their retention. */
 export const billingRefusedCalls = request({
   ...management,
   name: 'billing.refused-calls',
@@ -157,16 +159,16 @@ export const billingRefusedCalls = request({
   answer: z.union([
     z.object({
       rows: z.array(refusedRow).max(REFUSED_SHOWN_MAX),
-      /** There are older rows; ask with a lower `to` for them. */
+      /** Whether older rows exist. Request them with a lower `to`. */
       more: z.boolean(),
-      /** Of all rows in [from, to), the largest first. */
+      /** Counts of all rows in [from, to), largest first. */
       totals: z.array(z.object({ code: refusalCode, count })),
     }),
     managementRefusal,
   ]),
 });
 
-/** The refused call of an id, when it is one of the last ids that its minute kept. */
+/** Finds a refused call by its ID, if it is one of the last IDs stored for its minute. */
 export const billingRefusedCall = request({
   ...management,
   name: 'billing.refused-call',

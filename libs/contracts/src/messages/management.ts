@@ -1,7 +1,7 @@
 import type { ServiceName } from './message.js';
 
 /**
- * What the requests have in common that the dashboard sends for people and operators to the service
+ * Common fields of the requests that the dashboard sends for people and operators to the service
  * that owns the object.
  */
 export const managementBy = <S extends ServiceName>(service: S) =>

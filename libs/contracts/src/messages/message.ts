@@ -1,78 +1,76 @@
 import type { z } from 'zod';
 
-/**
- * The processes that have a bus user of their own. Permissions are derived from the message table.
- */
+/** The processes with their own bus user. Permissions are derived from the message table. */
 export const SERVICE_NAMES = ['edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard'] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
-/** The JetStream streams; each is made and trimmed by its owner. */
+/** The JetStream streams. Each one is created and trimmed by its owner. */
 export type StreamName = 'USAGE' | 'BEATS';
 
 interface MessageShape {
   /** Unique name, used in metrics, spans and schema files. */
   readonly name: string;
-  /** NATS subject; `{word}` stands for one token that the sender fills in. */
+  /** NATS subject. The sender replaces `{word}` by one token. */
   readonly subject: string;
-  /** Travels as `v` in each body; a receiver refuses versions that it does not know. */
+  /** Sent as `v` in each body. Receivers reject unknown versions. */
   readonly version: number;
   readonly sentBy: readonly ServiceName[];
   readonly servedBy: readonly ServiceName[];
   /**
-   * Part of every call: its handlers check it by {@link compileCheck} and hand it on as it came,
-   * with fields that nobody knows, instead of a copy. Its schemas fill nothing in and have no rules
-   * of their own.
+   * Set for messages of every call. Handlers check them by {@link compileCheck} and pass the body
+   * on without a copy, including unknown fields. Their schemas have no defaults and no custom
+   * rules.
    */
   readonly checkedInPlace?: true;
 }
 
 /**
- * A body as a list instead of an object: its version first, then its fields without their names
- * (`generated/positions.ts`). Neither function checks anything; `unpack` may throw.
+ * Packs a body into a list: its version first, then its fields without names
+ * (`generated/positions.ts`). Neither function validates, and `unpack` may throw.
  */
 export interface Packing {
   pack(body: unknown, version: number): unknown;
   unpack(list: unknown): unknown;
 }
 
-/** A question with one answer, or with as many as are needed (`answers: 'many'`). */
+/** A request with one response, or with as many as are needed (`answers: 'many'`). */
 export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extends MessageShape {
   readonly kind: 'request';
   readonly body: Q;
   readonly answer: A;
   readonly answers: 'one' | 'many';
-  /** How long the asker waits, in milliseconds, unless it states another time. */
+  /** Default timeout of the requester, in milliseconds. */
   readonly timeoutMs: number;
-  /** Also served on `<subject>.<replica>`, so that a retry can choose another replica. */
+  /** Also served on `<subject>.<replica>`, so that a retry can use another replica. */
   readonly perReplica: boolean;
-  /** Body and answer are packed. Without it, both are objects. */
+  /** Set if request and response are packed. Absent: both are objects. */
   readonly packed?: { readonly body: Packing; readonly answer: Packing };
 }
 
-/** A message without an answer and without storage. */
+/** A message without a response and without storage. */
 export interface PublishedMessage<B extends z.ZodType> extends MessageShape {
   readonly kind: 'published';
   readonly body: B;
   /**
-   * `one`: one replica of the receiving service gets it (queue group); `all`: each replica does.
+   * `one`: one replica of the receiving service gets it (queue group). `all`: each replica gets it.
    */
   readonly reaches: 'one' | 'all';
 }
 
-/** A message kept by a stream; the sender waits for the stream's acknowledgement. */
+/** A message that a stream stores. The sender waits for the stream's acknowledgement. */
 export interface StoredMessage<B extends z.ZodType> extends MessageShape {
   readonly kind: 'stored';
   readonly body: B;
   readonly stream: StreamName;
-  /** The body is packed. Without it, it is an object. */
+  /** Set if the body is packed. Absent: it is an object. */
   readonly packed?: { readonly body: Packing };
 }
 
 export type AnyMessage = RequestMessage<z.ZodType, z.ZodType> | PublishedMessage<z.ZodType> | StoredMessage<z.ZodType>;
 
-/** What a sender writes (`v` is added by the bus). */
+/** The body that a sender writes. The bus adds `v`. */
 export type BodyOf<M extends { body: z.ZodType }> = z.input<M['body']>;
-/** What a handler is given after validation. */
+/** The body that a handler gets after validation. */
 export type ReceivedOf<M extends { body: z.ZodType }> = z.output<M['body']>;
 export type AnswerOf<M extends { answer: z.ZodType }> = z.output<M['answer']>;
 export type AnswerBodyOf<M extends { answer: z.ZodType }> = z.input<M['answer']>;
@@ -91,10 +89,7 @@ export function stored<B extends z.ZodType>(message: Omit<StoredMessage<B>, 'kin
   return { kind: 'stored', ...message };
 }
 
-/**
- * The subject with its `{word}`s filled in. Throws when a word is missing or is no plain subject
- * token.
- */
+/** Fills in the words of a subject. Throws if a word is missing or is not a plain subject token. */
 export function subjectOf(
   message: { readonly subject: string },
   words: Readonly<Record<string, string | number>>,
@@ -107,7 +102,7 @@ export function subjectOf(
   });
 }
 
-/** The subject as a subscription: every `{word}` matches one token. */
+/** Returns the subject as a subscription, in which every `{word}` matches one token. */
 export function subjectPattern(
   message: { readonly subject: string },
   words: Readonly<Record<string, string | undefined>> = {},

@@ -13,8 +13,7 @@ const sessions = {
 } as const;
 
 /**
- * Whose session: a named operator's, or that of the holder of the deployment's token with this
- * digest under the pepper.
+ * The owner of a session: a named operator, or a holder of the deployment's token with this digest.
  */
 const holder = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('named'), operator: objectId }),
@@ -22,8 +21,8 @@ const holder = z.discriminatedUnion('kind', [
 ]);
 
 /**
- * Begins an operator's session on the pages, after the token was found right. `created` false: the
- * operator is gone meanwhile.
+ * Starts an operator's session on the pages after the token was verified. `created` is false if the
+ * operator has been deleted in the meantime.
  */
 export const accountsCreateOperatorSession = request({
   ...sessions,
@@ -34,9 +33,9 @@ export const accountsCreateOperatorSession = request({
 });
 
 /**
- * Who has the session of one of the digests. Asked for every request, so that a sign-out, a deleted
- * operator and a new token of the deployment hold at once. `rootDigests`: of the deployment's
- * tokens that are accepted now, under each pepper.
+ * Finds the owner of a session by digests. The dashboard sends this for every request, so that a
+ * sign-out, a deleted operator and a new deployment token take effect immediately. `rootDigests`:
+ * digests of the accepted deployment tokens under each pepper.
  */
 export const accountsFindOperatorSession = request({
   ...sessions,
@@ -46,7 +45,7 @@ export const accountsFindOperatorSession = request({
   answer: z.object({ holder: z.union([z.literal('root'), operatorView]).nullable() }),
 });
 
-/** Ends this session; one that has ended is ended. */
+/** Ends this session. Ending it again changes nothing. */
 export const accountsEndOperatorSession = request({
   ...sessions,
   name: 'accounts.end-operator-session',

@@ -15,29 +15,31 @@ const people = {
   timeoutMs: 5_000,
 } as const;
 
-/** PHC string of a password's hash. The password itself never leaves the dashboard. */
+/** PHC string of a password hash. The password itself never leaves the dashboard. */
 export const passwordHash = z
   .string()
   .max(300)
   .regex(/^\$scrypt\$[A-Za-z0-9$=,+/]+$/);
-/** SHA-256 of a mail's token (256 random bits), hexadecimal. The token is only in the mail. */
+/** SHA-256 of an email token (256 random bits), hexadecimal. Only the email has the token. */
 const tokenDigest = digest;
 
-/** What a token of a mail can be used for. */
+/** The purposes of an email token. */
 export const MAIL_TOKEN_KINDS = ['verify', 'reset', 'invitation'] as const;
 export const mailTokenKind = z.enum(MAIL_TOKEN_KINDS);
 export type MailTokenKind = z.infer<typeof mailTokenKind>;
 
 /** Unknown, used or too old. */
 const tokenInvalid = z.object({ kind: z.literal('token_invalid') });
-/** Done, or nothing to do: an answer that does not tell whether an address is known. */
+/**
+ * Accepted, with or without an effect. The response does not reveal whether an address is known.
+ */
 const accepted = z.object({ kind: z.literal('accepted') });
 
 /**
- * Takes a sign-up; what becomes of it goes to the address by mail. A new address becomes a person
- * with a personal account, and is mailed the link that verifies it and sets the first password; a
- * known one is mailed that it is known. That happens after the answer, so neither the answer nor
- * its time tells which it was.
+ * Accepts a sign-up and emails the result to the address. A new address gets a user with a personal
+ * account, and a link that verifies the address and sets the first password. A known address gets
+ * an email that it is known. Both happen after the response, so neither the response nor its
+ * duration reveals which case it was.
  */
 export const accountsSignUp = request({
   ...people,
@@ -48,9 +50,9 @@ export const accountsSignUp = request({
 });
 
 /**
- * Counts an attempt on an address and hands out the hash that the password is to be compared with.
- * `user` null: nobody who could sign in, such as somebody who has not verified the address; the
- * caller must take as long.
+ * Counts a sign-in attempt on an address and returns the password hash to compare with. `user` is
+ * null if no user can sign in with the address, for example because it is not verified. The caller
+ * must then spend the same time.
  */
 export const accountsBeginSignIn = request({
   ...people,
@@ -63,7 +65,7 @@ export const accountsBeginSignIn = request({
   ]),
 });
 
-/** A person's session as every request with it needs it. Accounts without closed ones. */
+/** A user's session with the fields that every request needs. Closed accounts are omitted. */
 export const peopleSession = z.object({
   user: z.object({ id: objectId, email: z.string(), emailVerified: z.boolean() }),
   accounts: z.array(sessionAccount),
@@ -71,9 +73,9 @@ export const peopleSession = z.object({
 export type PeopleSession = z.infer<typeof peopleSession>;
 
 /**
- * Begins a session after the password was found right. `comparedHash` must still be the person's: a
- * password that was changed meanwhile opens nothing. `newHash`: the same password under today's
- * cost.
+ * Starts a session after the password was verified. `comparedHash` must still be the user's hash,
+ * so a password that changed in the meantime starts no session. `newHash`: the same password with
+ * the current cost.
  */
 export const accountsCreateSession = request({
   ...people,
@@ -90,8 +92,8 @@ export const accountsCreateSession = request({
 });
 
 /**
- * The session that has one of the digests and has not ended. Asked for every request, so that a
- * sign-out holds at once.
+ * Finds a running session by digests. The dashboard sends this for every request, so that a
+ * sign-out takes effect immediately.
  */
 export const accountsFindSession = request({
   ...people,
@@ -102,7 +104,7 @@ export const accountsFindSession = request({
   answer: z.object({ session: peopleSession.nullable() }),
 });
 
-/** Ends this session, or all sessions of its person. */
+/** Ends this session, or all sessions of its user. */
 export const accountsEndSession = request({
   ...people,
   name: 'accounts.end-session',
@@ -111,7 +113,7 @@ export const accountsEndSession = request({
   answer: z.object({ ended: z.literal(true) }),
 });
 
-/** Mails another link to verify the address, if its person is there and it is not verified. */
+/** Emails another verification link if the address has a user and is not verified. */
 export const accountsResendVerification = request({
   ...people,
   name: 'accounts.resend-verification',
@@ -120,7 +122,7 @@ export const accountsResendVerification = request({
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
-/** Mails a link to set a new password to the person of the address, if there is one. */
+/** Emails a password reset link if the address has a user. */
 export const accountsRequestReset = request({
   ...people,
   name: 'accounts.request-reset',
@@ -130,8 +132,8 @@ export const accountsRequestReset = request({
 });
 
 /**
- * Whether a token can be used, before a password is hashed for it. Counted as an attempt of the
- * client when it cannot.
+ * Checks an email token before a password is hashed for it. An invalid token counts as an attempt
+ * of the client.
  */
 export const accountsFindMailToken = request({
   ...people,
@@ -142,9 +144,9 @@ export const accountsFindMailToken = request({
 });
 
 /**
- * Uses a token, once: sets the password, verifies the address that it was mailed to, and ends all
- * sessions of the person. `verify` and `invitation` are for a person who has no password yet.
- * `session`: the digest of a session that begins with it.
+ * Uses an email token once: sets the password, verifies the address that the token was sent to, and
+ * ends all sessions of the user. `verify` and `invitation` require a user without a password.
+ * `session`: the digest of a session to start.
  */
 export const accountsUseMailToken = request({
   ...people,
@@ -165,8 +167,8 @@ export const accountsUseMailToken = request({
 });
 
 /**
- * Sets another password, if `comparedHash` is still the person's, and ends all sessions but that of
- * the digests.
+ * Changes the password if `comparedHash` is still the user's hash, and ends all sessions except the
+ * one of the digests.
  */
 export const accountsChangePassword = request({
   ...people,
@@ -177,8 +179,8 @@ export const accountsChangePassword = request({
 });
 
 /**
- * Whether this member may make a key now by the key rules, and what a key would get; nothing is
- * made.
+ * Whether this member may create a key now by the key rules, and which cap the key would get.
+ * Creates nothing.
  */
 export const accountsKeyCreation = request({
   ...people,

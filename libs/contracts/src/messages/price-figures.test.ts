@@ -10,7 +10,7 @@ const PRICES = {
 };
 const FIGURES = { ...PRICES, perCall: 4, tiers: [{ aboveInputTokens: 5, ...PRICES }] };
 
-test('figures of a message keep every digit, and null', () => {
+test('figuresFromWire() keeps all digits and null', () => {
   const expected = {
     inputPerMillion: 1n,
     cachedInputPerMillion: null,
@@ -26,7 +26,7 @@ test('figures of a message keep every digit, and null', () => {
   });
 });
 
-test('a version is converted once, and again when its figures are others', () => {
+test('figuresOfVersion() converts a version once, and again when its figures change', () => {
   const tier = { ...PRICES, aboveInputTokens: 5 };
   const extras = {
     classes: { flex: { ...PRICES, tiers: [] } },

@@ -3,18 +3,18 @@ import type { PricedVersion, WirePriceFigures } from './call.js';
 
 type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers' | 'extras'>;
 
-/** Price or cost figures of a message, for arithmetic. */
+/** Converts price or cost figures of a message to bigints. */
 export function figuresFromWire(wire: WirePriceFigures): PriceFigures {
   return convertFigures(wire, BigInt);
 }
 
-/** Versions whose figures are remembered in the form in which they are rated. */
+/** Maximum number of versions whose converted figures are cached. */
 const VERSIONS_MAX = 1_000;
 const remembered = new Map<string, { readonly wire: WirePriceFigures; readonly figures: PriceFigures }>();
 
 /**
- * The figures of a version, for arithmetic. Most calls carry the same few versions. Figures are
- * compared, not believed: a version is only the name of its place.
+ * Returns the figures of a version as bigints. The cache helps because most calls use the same few
+ * versions. A cached entry is used only if its figures are equal, not only its version.
  */
 export function figuresOfVersion({ version, figures: wire }: PricedVersion): PriceFigures {
   const known = remembered.get(version);

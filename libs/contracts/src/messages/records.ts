@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { count, digest, epochMs, modelId, nanoUsdPositive, objectId } from './scalars.js';
 
 /**
- * Versions grow with each change of the object; the newer one wins, whatever the order of arrival.
+ * Version of an object. It grows with each change, and the newer one wins in any order of arrival.
  */
 const version = count;
 
-/** What admission knows of an account. */
+/** An account in the limit store. */
 export const accountRecord = z.object({ account: objectId, state: z.enum(['active', 'suspended']), version });
 export type AccountRecord = z.infer<typeof accountRecord>;
 
-/** What admission knows of an API key. A rotated key has another digest under the same id. */
+/** An API key in the limit store. A rotated key has another digest and the same ID. */
 export const keyRecord = z.object({
   account: objectId,
   key: objectId,
@@ -25,7 +25,7 @@ export const keyRecord = z.object({
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
 
-/** What admission knows of a member: the monthly cap. */
+/** A member in the limit store, with the monthly cap. */
 export const memberRecord = z.object({
   account: objectId,
   member: objectId,
@@ -34,7 +34,7 @@ export const memberRecord = z.object({
 });
 export type MemberRecord = z.infer<typeof memberRecord>;
 
-/** Most accounts in one question whether they are unchanged. */
+/** Maximum number of accounts in one request for unchanged accounts. */
 export const UNCHANGED_ACCOUNTS_MAX = 1_000;
-/** Most balances, keys or members of one account in it. */
+/** Maximum number of balances, keys or members per account in it. */
 export const UNCHANGED_PARTS_MAX = 200;

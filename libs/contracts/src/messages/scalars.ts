@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { UUID_PATTERN } from '../ids/uuid-pattern.js';
 
-/**
- * Largest amount, balance or held sum on the wire: exact in a double, which is what Redis' Lua has.
- */
+/** Largest amount, balance or held sum in a message: exact in a double, which Lua in Redis uses. */
 export const WIRE_NANO_USD_MAX = 9_000_000_000_000_000;
 
 /** An amount in nano-USD (1e-9 USD) as a JSON integer; code turns it into a bigint. */
 export const nanoUsd = z.int().min(-WIRE_NANO_USD_MAX).max(WIRE_NANO_USD_MAX);
-/** An amount that cannot be negative. */
+/** A non-negative amount. */
 export const nanoUsdPositive = z.int().min(0).max(WIRE_NANO_USD_MAX);
 /** Epoch milliseconds UTC. */
 export const epochMs = z.int().min(0).max(8.64e15);
 export const count = z.int().min(0);
 
-/** The gateway's id of a client request: lease id, idempotency key and ledger key at once. */
+/**
+ * The gateway's ID of a client request. It is also the lease ID, idempotency key and ledger key.
+ */
 export const requestId = z.string().regex(UUID_PATTERN);
-/** One command that must happen once: a UUIDv7. */
+/** ID of a command that must be executed once: a UUIDv7. */
 export const commandId = z.string().regex(UUID_PATTERN);
-/** Ids of accounts, keys, members, users, providers, sources and plans: one plain token. */
+/** ID of an account, key, member, user, provider, source or plan: one plain token. */
 export const objectId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/);
 const PUBLISHER = '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}';
 const MODEL_NAME = '[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,127}';
@@ -29,12 +29,12 @@ export const modelId = z.string().regex(new RegExp(`^${PUBLISHER}[/]${MODEL_NAME
 /** HMAC-SHA-256 of a secret in hexadecimal. */
 export const digest = z.string().regex(/^[0-9a-f]{64}$/);
 /**
- * Digests of one presented secret: under the current pepper, then under the previous one if there
- * is one.
+ * Digests of one presented secret: under the current pepper, then under the previous one if it
+ * exists.
  */
 export const digests = z.array(digest).min(1).max(2);
 export const bucket = z.int().min(0).max(255);
-/** Epoch of a bucket in Redis: run id and random. */
+/** Epoch of a bucket in Redis: run ID and random characters. */
 export const bucketEpoch = z.string().min(1).max(128);
 export const month = z.string().regex(/^[0-9]{4}-(0[1-9]|1[0-2])$/);
 export const traceparent = z.string().max(64).optional();
@@ -52,8 +52,8 @@ export const endpoint = z.enum(ENDPOINTS);
 export type Endpoint = z.infer<typeof endpoint>;
 
 /**
- * What a provider's `total_tokens` count beyond input and output. `reasoning`: output as far as it
- * holds all reasoning that the answer reports, else nothing that is charged; `output`, `input`: all
- * of it is that.
+ * The tokens that a provider's `total_tokens` counts beyond input and output. `output` and `input`:
+ * all of them are output or input. `reasoning`: they are output up to the reasoning that the
+ * response reports, and the others are not charged.
  */
 export const TOTAL_EXTRAS = ['reasoning', 'output', 'input'] as const;

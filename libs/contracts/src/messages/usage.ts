@@ -5,22 +5,25 @@ import { USAGE_GROUPS_TOTAL } from '../ids/index.js';
 import { stored, subjectOf } from './message.js';
 import { endpoint, epochMs, nanoUsdPositive, objectId, requestId, traceparent } from './scalars.js';
 
-/** Events in one stored message; they also stay below {@link USAGE_MESSAGE_BYTES_MAX}. */
+/**
+ * Maximum number of events in one stored message. Messages also stay below {@link
+ * USAGE_MESSAGE_BYTES_MAX}.
+ */
 export const USAGE_EVENTS_MAX = 100;
 export const USAGE_MESSAGE_BYTES_MAX = 256 * 1024;
 
-/** Names on one event of what was served without a price, and characters of a name. */
+/** Maximum number of names in `unpriced` of an event, and maximum characters of a name. */
 export const UNPRICED_NAMES_MAX = 16;
 export const UNPRICED_NAME_LENGTH_MAX = 64;
 
-/** How one try of one source ended. */
+/** Outcomes of one attempt at one source. */
 export const ATTEMPT_OUTCOMES = [
-  'completed', // a complete answer
-  'rejected', // a final or failed-over status
-  'unreachable', // refused, DNS, TLS, connect time-out: nothing was sent
-  'timed_out', // a limit on headers, first event, silence or the deadline
-  'broken', // the connection ended before the answer did
-  'abandoned', // the client left
+  'completed', // a complete response
+  'rejected', // an error status, final or failed over
+  'unreachable', // refused, DNS, TLS, connect timeout: nothing was sent
+  'timed_out', // a timeout of headers, first event or silence, or the deadline
+  'broken', // the connection ended before the response
+  'abandoned', // the client disconnected
 ] as const;
 
 export const attemptRecord = z.object({
@@ -28,59 +31,59 @@ export const attemptRecord = z.object({
   provider: objectId,
   outcome: z.enum(ATTEMPT_OUTCOMES),
   status: z.int().min(100).max(599).nullable(),
-  /** The provider may charge for it although no complete answer came. */
+  /** The provider may charge for it although the response is incomplete. */
   possiblyPaid: z.boolean(),
   usage: tokenUsage.nullable(),
   cost: pricedVersion.nullable(),
-  /** Of `usage`. Absent: the standard class, nothing by the piece. */
+  /** Class and units of `usage`. Absent: the standard class without units. */
   served: servedExtras.optional(),
-  /** What the provider says that it charges. Absent: its response does not say it. */
+  /** The charge that the provider reported. Absent: its response has none. */
   reportedCostNanoUsd: nanoUsdPositive.optional(),
 });
 export type AttemptRecord = z.infer<typeof attemptRecord>;
 
 /**
- * The one record of a dispatched call, self-contained. Rank 2 comes from an edge (settled, voided),
- * rank 1 from the sweeper (expired); a higher rank wins (docs/protocol.md#r7).
+ * The complete and only event of a dispatched call. Edges send rank 2 (settled, voided), and the
+ * sweep sends rank 1 (expired). The higher rank wins (docs/protocol.md#r7).
  */
 export const usageEvent = z.object({
   id: requestId,
   rank: z.union([z.literal(1), z.literal(2)]),
   outcome: z.enum(['settled', 'voided', 'expired']),
-  /** Account, key, member, model, funding and periods as fixed at admission. */
+  /** Account, key, member, model, funding and periods, fixed at admission. */
   hold: holdFields,
   endpoint: endpoint.nullable(),
   streamed: z.boolean(),
   startedAt: epochMs,
   endedAt: epochMs,
-  /** First byte of the answer to the client, null if there was none. */
+  /** Time of the first byte to the client. Null: no byte was sent. */
   firstByteAt: epochMs.nullable(),
-  /** The status that the client got, null if it got none. */
+  /** The status that the client got. Null: it got none. */
   status: z.int().min(100).max(599).nullable(),
   source: objectId.nullable(),
   usage: tokenUsage.nullable(),
   evidence: z.enum(['reported', 'estimated', 'none']),
-  /** Null only on an expired call: the sweeper charges nothing and has no figures. */
+  /** Null only for an expired call: the sweep charges nothing and has no prices. */
   price: pricedVersion.nullable(),
   amountNanoUsd: nanoUsdPositive,
   attempts: z.array(attemptRecord).max(16),
   traceparent,
   /**
-   * What `amountNanoUsd` counts beside `usage`. Absent: the standard class, nothing by the piece.
+   * Class and units that `amountNanoUsd` includes in addition to `usage`. Absent: the standard
+   * class without units.
    */
   served: servedExtras.optional(),
-  /**
-   * Names of classes, units and kinds of tokens that were served and that the price has no figure
-   * for. Absent: none.
-   */
+  /** Names of classes, units and token kinds that were served without a price. Absent: none. */
   unpriced: z.array(z.string().min(1).max(UNPRICED_NAME_LENGTH_MAX)).min(1).max(UNPRICED_NAMES_MAX).optional(),
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
 
-/** The text of an event in a packed message. */
+/** Formats an event as the text that a packed message has. */
 export const packedTextOf = (event: UsageEvent): string => JSON.stringify(packUsageEvent(event));
 
-/** Unpacks an event of a message. Checks nothing: null, or an object that may be invalid. */
+/**
+ * Unpacks an event of a message without validation. Returns null or an object that may be invalid.
+ */
 export function unpackEvent(sent: unknown): unknown {
   if (!Array.isArray(sent)) return null;
   try {
@@ -91,8 +94,8 @@ export function unpackEvent(sent: unknown): unknown {
 }
 
 /**
- * Events of calls, from edges and from the sweep of admission. Each event can be settled without
- * anything else. The group is that of the account's shard (`usageGroupOfShard`).
+ * Usage events of calls, from edges and from admission's sweep. Each event can be settled without
+ * other data. The group is that of the account's shard (`usageGroupOfShard`).
  */
 export const usageEvents = stored({
   name: 'usage.events',
@@ -106,7 +109,7 @@ export const usageEvents = stored({
   body: z.object({ events: z.array(usageEvent).min(1).max(USAGE_EVENTS_MAX) }),
 });
 
-/** The subjects of the stream, by the number of their group. */
+/** Returns the subjects of the stream, by group number. */
 export function usageSubjects(groups = USAGE_GROUPS_TOTAL): string[] {
   return Array.from({ length: groups }, (_, group) => subjectOf(usageEvents, { group }));
 }

@@ -13,7 +13,7 @@ export const accountView = z.object({
   id: objectId,
   name: z.string(),
   type: z.enum(['personal', 'team']),
-  /** `closed` is final; name and address are then no longer anybody's. */
+  /** `closed` is final. Name and address are then erased. */
   state: z.enum(['active', 'suspended', 'closed']),
   ownerMemberId: objectId,
   email: z.string(),
@@ -26,9 +26,9 @@ export const keyCreate = z.object({
   name: label,
   /** Absent: the account's owner. */
   memberId: objectId.optional(),
-  /** Null or absent: the plan's default cap if it has one, else none. */
+  /** Null or absent: the plan's default cap if it has one, else no cap. */
   monthlySpendCapUsd: usdCap.nullish(),
-  /** Null, absent or empty: every model that the account may use. */
+  /** Null, absent or empty: all models that the account may use. */
   allowedModels: z.array(modelId).max(500).nullish(),
   expiresAt: instant.nullish(),
 });
@@ -45,18 +45,18 @@ export const keyView = z.object({
   allowedModels: z.array(z.string()).nullable(),
   expiresAt: time.nullable(),
   createdAt: time,
-  /** Of the last admitted call, late by at most a minute; null: never used. */
+  /** Time of the last admitted call, at most one minute late. Null: never used. */
   lastUsedAt: time.nullable(),
 });
 export type KeyView = z.infer<typeof keyView>;
 
-/** A key with its secret, which is shown once: a repeated request answers null. */
+/** A key with its secret, which is returned once. A repeated request gets null. */
 export const keyCreated = keyView.extend({ secret: z.string().nullable() });
 export type KeyCreated = z.infer<typeof keyCreated>;
 
 export const memberRole = z.enum(['owner', 'admin', 'member']);
 
-/** An account has one owner, who came with it. */
+/** A new member. The owner is created with the account. */
 export const memberCreate = z.object({
   email,
   emailVerified: z.boolean().default(false),
@@ -66,8 +66,7 @@ export const memberCreate = z.object({
 export type MemberCreate = z.output<typeof memberCreate>;
 
 /**
- * Replaces a member as a whole. The address must be the member's own: another address is another
- * member.
+ * Replaces all fields of a member. The address cannot change: another address is another member.
  */
 export const memberPut = z.object({
   email,
@@ -89,10 +88,7 @@ export const memberView = z.object({
 });
 export type MemberView = z.infer<typeof memberView>;
 
-/**
- * Limits of one account that stand in place of its plan's or the defaults; what is absent or null
- * is not overridden.
- */
+/** Limits of one account that override its plan's or the defaults. Absent or null: no override. */
 export const limitsSpec = z.object({
   requestsPerMinute: z.int().min(1).max(1_000_000).nullish(),
   concurrency: z.int().min(1).max(100_000).nullish(),

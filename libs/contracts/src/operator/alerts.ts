@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { WINDOW_TYPES, WINDOW_UNITS } from '../messages/call.js';
 import { objectId, time } from './scalars.js';
 
-/** Shares of a limit, in percent, at which an alert is raised. */
+/** Percentages of a limit at which an alert is raised. */
 export const ALERT_THRESHOLDS = [50, 75, 90, 100] as const;
 export const alertThreshold = z.literal(ALERT_THRESHOLDS);
 export type AlertThreshold = z.infer<typeof alertThreshold>;
 
 /**
- * What has a limit: a usage window of the account's plan, or the monthly cap of a key or a member.
+ * An object with a limit: a usage window of the account's plan, or the monthly cap of a key or a
+ * member.
  */
 export const alertSubject = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('window'), type: z.enum(WINDOW_TYPES), unit: z.enum(WINDOW_UNITS) }),
@@ -21,7 +22,8 @@ export type AlertSubject = z.infer<typeof alertSubject>;
 const alertAmount = z.union([z.string(), z.int()]);
 
 /**
- * Raised once for each subject, period and threshold. `limit` and `used` are those of that moment.
+ * An alert, raised once per subject, period and threshold. `limit` and `used` are the values at
+ * that time.
  */
 export const alertView = z.object({
   id: objectId,
@@ -38,7 +40,7 @@ export type AlertView = z.infer<typeof alertView>;
 
 export const WEBHOOK_URL_CHARS_MAX = 2_000;
 
-/** Where an account's events are posted to: HTTPS, and no private address. */
+/** The webhook that receives an account's events: HTTPS, and not a private address. */
 export const webhookSpec = z.object({
   url: z
     .string()
@@ -57,7 +59,7 @@ export const webhookView = z.object({
 });
 export type WebhookView = z.infer<typeof webhookView>;
 
-/** The signing secret is shown once: when it was made. */
+/** A webhook with its signing secret, which is returned once after its creation. */
 export const webhookWithSecret = webhookView.extend({ secret: z.string().nullable() });
 
 /** The body of a webhook request. `id` is the same in every attempt. */
@@ -69,14 +71,14 @@ export const webhookEvent = z.object({
 });
 export type WebhookEvent = z.infer<typeof webhookEvent>;
 
-/** Why an attempt did not deliver; `status`: the receiver answered something other than 2xx. */
+/** Reason why an attempt failed. `status`: the receiver's status was not 2xx. */
 export const WEBHOOK_FAILURES = ['status', 'timeout', 'connection', 'private_address', 'secret_unreadable'] as const;
-/** The attempts that a delivery shows; older ones are only counted. */
+/** Maximum number of attempts that a delivery shows. Older ones are only counted. */
 export const WEBHOOK_ATTEMPTS_SHOWN_MAX = 20;
 
 export const webhookAttempt = z.object({
   at: time,
-  /** Null: delivered. */
+  /** Null: the event was delivered. */
   failure: z.enum(WEBHOOK_FAILURES).nullable(),
   status: z.int().nullable(),
   durationMs: z.int().min(0),
@@ -84,8 +86,8 @@ export const webhookAttempt = z.object({
 export type WebhookAttempt = z.infer<typeof webhookAttempt>;
 
 /**
- * One event on its way to a webhook. `waiting`: it is tried on; `failed`: given up after three
- * days; `dropped`: the webhook was disabled or deleted meanwhile.
+ * Delivery of one event to a webhook. `waiting`: there will be another attempt. `failed`: no
+ * attempt succeeded in three days. `dropped`: the webhook was disabled or deleted.
  */
 export const webhookDeliveryView = z.object({
   eventId: objectId,

@@ -13,13 +13,13 @@ import {
 import { planPut, planSpec } from './plans.js';
 import { modelId, objectId } from './scalars.js';
 
-/** Objects in one document. */
+/** Maximum number of objects in one document. */
 export const APPLY_OBJECTS_MAX = 1_000;
 
 export const APPLY_KINDS = ['provider', 'model', 'source', 'alias', 'plan'] as const;
 export type ApplyKind = (typeof APPLY_KINDS)[number];
 
-/** What a file holds: each object once, in any order, as a PUT takes it. */
+/** An apply document: each object once, in any order, with the fields of its PUT. */
 export const applyDocument = z.object({
   objects: z
     .array(
@@ -44,12 +44,12 @@ export const applyDocument = z.object({
 export type ApplyDocument = z.output<typeof applyDocument>;
 
 /**
- * The credential of a source or provider, sealed for it; absent: the stored one is kept, null:
- * none.
+ * The sealed credential of a source or provider. Absent: the stored one is kept. Null: it is
+ * removed.
  */
 export const sealedCredential = z.string().max(8_192).nullable().optional();
 
-/** What travels to catalog. */
+/** An object that the dashboard sends to catalog. */
 export const catalogObject = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec, sealedCredential }),
   z.object({ kind: z.literal('model'), id: modelId, spec: modelSpec }),
@@ -58,12 +58,12 @@ export const catalogObject = z.discriminatedUnion('kind', [
 ]);
 export type CatalogObject = z.output<typeof catalogObject>;
 
-/** What travels to billing. */
+/** A plan that the dashboard sends to billing. */
 export const planObject = z.object({ id: objectId, spec: planSpec });
 
 /**
- * What one object's turn does. `before` and `after` are views, without credentials; null: not
- * there.
+ * The change of one object. `before` and `after` are views without credentials. Null: the object
+ * does not exist.
  */
 export const applyChange = z.object({
   kind: z.enum(APPLY_KINDS),
@@ -71,12 +71,12 @@ export const applyChange = z.object({
   change: z.enum(['created', 'changed', 'unchanged', 'deleted']),
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
-  /** The credential is another one. */
+  /** Whether the credential was replaced. */
   credentialChanged: z.boolean(),
 });
 export type ApplyChange = z.infer<typeof applyChange>;
 
-/** Unchanged objects are counted, not listed. */
+/** Result of an apply request. Unchanged objects are counted and not listed. */
 export const applyAnswer = z.object({
   dryRun: z.boolean(),
   changes: z.array(applyChange),

@@ -12,16 +12,16 @@ import {
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /**
- * Who serves and invoices. The format decides what sources say that do not say it themselves: how
- * the key is sent, and which `anthropic-beta` headers go on. How an answer is read depends on the
- * endpoint alone.
+ * A provider that serves models and invoices for them. The format sets the defaults of its sources:
+ * how the key is sent, and which `anthropic-beta` headers are forwarded. The response format
+ * depends on the endpoint only.
  */
 export const providerSpec = z.object({
   name: label,
   format: z.enum(['openai', 'anthropic']),
   /**
-   * How the provider's credential is sent, by sources without one of their own that do not say it
-   * themselves. Absent: as each source's profile has it.
+   * How the provider's credential is sent. It applies to sources without their own credential and
+   * `auth`. Absent: the source's profile decides.
    */
   auth: sourceAuth.nullish(),
 });
@@ -42,23 +42,26 @@ const kinds = {
   imageOutputPerMillion: usdPositive.nullish(),
 };
 
-/** Token prices of one class, by its own tiers. */
+/** Token prices of one class, with its own tiers. */
 const classPrices = z.object({
   ...tier,
   tiers: z
     .array(z.object({ aboveInputTokens: z.int().min(1), ...tier }))
     .max(2)
     .optional(),
-  /** Of tokens that are not text. */
+  /** Prices of tokens that are not text. */
   ...kinds,
 });
 
 /**
- * Prices, or a provider's costs, in USD per 1,000,000 tokens. Left out, cached and cache-writing
- * tokens cost as input, one-hour cache writes twice the input on the messages format, else as other
- * cache writes, and a class or a tier has the standard price times the ratio of its input (or
- * output) price to the standard one. What a request asks for beyond the standard class is sold only
- * if it has a price here.
+ * Prices, or a provider's costs, in USD per 1,000,000 tokens. Defaults:
+ *
+ * - Cached and cache-writing tokens cost as input.
+ * - One-hour cache writes cost twice the input on the messages format, else as other cache writes.
+ * - A class or a tier has the standard price times the ratio of its input (or output) price to the
+ *   standard one.
+ *
+ * A request that asks for more than the standard class is served only if that has a price here.
  */
 export const pricesSpec = z.object({
   ...tier,
@@ -67,13 +70,16 @@ export const pricesSpec = z.object({
     .array(z.object({ aboveInputTokens: z.int().min(1), ...tier }))
     .max(8)
     .optional(),
-  /** Prices of the classes that are sold beside the standard one. */
+  /** Prices of the other classes that are sold. */
   classes: z
     .object({ priority: classPrices.optional(), flex: classPrices.optional(), fast: classPrices.optional() })
     .optional(),
-  /** Of 1,000 uses of a tool that runs at the provider: at most 16 units, of six places each. */
+  /**
+   * Prices per 1,000 uses of a tool that runs at the provider: at most 16 units, with six decimal
+   * places each.
+   */
   unitsPerThousand: z.record(priceUnit, usdPositive).optional(),
-  /** Of tokens that are not text; left out, they cost as text. */
+  /** Prices of tokens that are not text. Absent: they cost as text. */
   ...kinds,
   /** Absent: from now on. */
   effectiveFrom: instant.optional(),
@@ -82,27 +88,27 @@ export type PricesSpec = z.infer<typeof pricesSpec>;
 
 export const modelSpec = z.object({
   displayName: label,
-  /** An inactive model is unknown to clients. */
+  /** Clients do not see an inactive model. */
   active: z.boolean().default(true),
-  /** The operator's switch: false answers `model_not_available`. */
+  /** False: requests are refused with `model_not_available`. */
   available: z.boolean().default(true),
   kind: z.enum(['chat', 'embedding']),
   contextLength: z.int().min(1).max(100_000_000).nullish(),
   maxOutputTokens: z.int().min(1).max(100_000_000).nullish(),
-  /** For the input bound of the worst case: bytes of prompt text per token. */
+  /** Bytes of prompt text per token, for the input bound of the worst case. */
   bytesPerToken: z.number().min(0.25).max(16).default(3),
-  /** Absent: unchanged; null: unpriced from now on. */
+  /** Absent: unchanged. Null: unpriced from now on. */
   prices: pricesSpec.nullish(),
 });
 export type ModelSpec = z.output<typeof modelSpec>;
 
 /** A name that clients may send instead of a catalog ID. */
 export const aliasName = z.string().regex(/^[A-Za-z0-9._:@/-]{1,128}$/);
-/** Aliases of one catalog. */
+/** Maximum number of aliases in a catalog. */
 export const ALIASES_MAX = 1_000;
 
 export const aliasSpec = z.object({
-  /** The model that the name stands for. */
+  /** The model that requests with this name use. */
   modelId,
 });
 export type AliasSpec = z.output<typeof aliasSpec>;
@@ -110,16 +116,16 @@ export type AliasSpec = z.output<typeof aliasSpec>;
 const endpointPath = z.enum(ENDPOINTS);
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/);
 const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,1024}$/);
-/** Part of an address: of a host name or of a path. */
+/** Part of a URL: of its host name or its path. */
 const parameterValues = z.record(z.string().max(32), z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/));
 const limitMs = z.int().min(1).max(600_000);
 
-/** What a source may be sent by all edges together; null: as much as there is. */
+/** The most that all edges together may send to a source. Null: unlimited. */
 export const sourceQuota = z.object({
   /** In any 60 seconds. */
   requestsPerMinute: z.int().min(1).max(10_000_000).nullable(),
   callsAtOnce: z.int().min(1).max(1_000_000).nullable(),
-  /** Of input and output, approximately. */
+  /** Input and output tokens, approximately. */
   tokensPerMinute: z.int().min(1).max(1_000_000_000_000).nullable(),
 });
 export type SourceQuota = z.infer<typeof sourceQuota>;
@@ -129,73 +135,73 @@ export const sourceSpec = z.object({
   modelId,
   providerId: objectId,
   /**
-   * What is known of its provider. Every setting that is absent or null is the profile's. Absent:
-   * nothing but the provider's format is known, so `baseUrl` and `endpoints` are needed.
+   * The profile of the source's provider. Settings that are absent or null come from it. Absent:
+   * only the provider's format is known, so `baseUrl` and `endpoints` are required.
    */
   profile: profileId.nullish(),
-  /** What the profile's address leaves open, such as a region. */
+  /** Values for the parameters of the profile's base URL, such as a region. */
   parameters: parameterValues.optional(),
   /**
-   * Without `/v1`: the address is `baseUrl` and the endpoint's path, unless `paths` says otherwise.
+   * Without `/v1`: the URL is `baseUrl` and the endpoint's path, unless `paths` has another one.
    */
   baseUrl: z
     .url({ protocol: /^https?$/ })
     .max(2_048)
     .nullish(),
   upstreamModel: lineOfText(512),
-  /** Absent: those of the profile that the model's kind has. */
+  /** Absent: the profile's endpoints for the model's kind. */
   endpoints: z.array(endpointPath).min(1).nullish(),
   paths: z.partialRecord(endpointPath, z.string().regex(/^\/[\x21-\x7e]{0,1023}$/)).optional(),
   auth: sourceAuth.nullish(),
   headers: z.record(headerName, headerValue).optional(),
-  /** Client headers that go on, instead of those of the profile. Absent: those of the profile. */
+  /** Client headers to forward. Absent: those of the profile. */
   forwardHeaders: forwardHeaders.nullish(),
   /**
-   * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price
-   * (`standard`), or those of a list. Absent: `standard` where the provider's format is
-   * `anthropic`, else none.
+   * Values of a client's `anthropic-beta` header to forward: all (`pass`), all except those that
+   * change the price (`standard`), or those of a list. Absent: `standard` if the provider's format
+   * is `anthropic`, else none.
    */
   betas: z.union([z.enum(['pass', 'standard']), z.array(lineOfText(128)).max(64)]).nullish(),
-  /** What is changed in requests, by endpoint, instead of what the profile changes there. */
+  /** Changes to requests, by endpoint, which replace the profile's for that endpoint. */
   body: bodyRules.nullish(),
-  /** Lower is tried first; equal ones by weight. */
+  /** A lower number is tried first. Equal ones are selected by weight. */
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(1).max(1_000).default(1),
   enabled: z.boolean().default(true),
-  /** Whether the provider understands `stream_options.include_usage`. */
+  /** Whether the provider supports `stream_options.include_usage`. */
   streamUsage: z.boolean().nullish(),
   /**
-   * Whether the provider stops charging when a stream is aborted. Not for models that reason
-   * unseen.
+   * Whether the provider stops charging when a stream is aborted. False for models with hidden
+   * reasoning.
    */
   cancelStopsBilling: z.boolean().nullish(),
   /**
-   * What `total_tokens` have more than input and output: output as far as it holds all reasoning
-   * that the answer reports (`reasoning`), or all of it `output`, or all of it `input`.
+   * The tokens that `total_tokens` counts beyond input and output: output up to the reasoning that
+   * the response reports (`reasoning`), only `output`, or only `input`.
    */
   totalExtra: z.enum(TOTAL_EXTRAS).nullish(),
   /**
-   * Of a request for something that has no price: this source is left out, or gets it all the same
-   * and what it charges extra is billed to nobody.
+   * For a request that has no price: whether this source is skipped, or receives it and any extra
+   * charge is not billed.
    */
   unpriced: z.enum(['refuse', 'forward']).default('refuse'),
   /**
-   * Of a request that names a response, item or container which the account did not get: it is
-   * refused, or this source gets it all the same. Absent: the profile's, which is `refuse`.
+   * For a request with the ID of a response, item or container that the account did not get:
+   * whether it is refused, or this source receives it. Absent: the profile's setting, which
+   * defaults to `refuse`.
    */
   foreignIds: z.enum(['refuse', 'forward']).nullish(),
   /**
-   * Types of tools that cost tokens only here, in addition to those of the profile: tools that the
-   * client runs. `*` at the end stands for any ending. A tool that the profile charges by use stays
-   * charged.
+   * Types of client-run tools that cost only tokens at this source, in addition to the profile's.
+   * `*` at the end matches any suffix. A tool with a per-use price in the profile keeps it.
    */
   freeTools: z
     .array(z.string().regex(/^[A-Za-z0-9_.:-]{1,64}\*?$/))
     .max(32)
     .optional(),
-  /** The most tokens of attachments, instead of those of the profile and of the model's name. */
+  /** Maximum tokens of attachments, which replace those of the profile and of the model's name. */
   attachments: attachmentSizes.nullish(),
-  /** Where responses report their cost. Absent: as the profile has it. */
+  /** Where responses report their cost. Absent: the profile decides. */
   reportedCostAt: reportedCostAt.nullish(),
   limits: z
     .object({
@@ -204,14 +210,14 @@ export const sourceSpec = z.object({
       silenceTimeoutMs: limitMs.nullish(),
     })
     .optional(),
-  /** A source that has used its quota up is tried last. Absent: it has none. */
+  /** A source with a used-up quota is tried last. Absent: no quota. */
   quota: sourceQuota.partial().optional(),
-  /** What the provider charges us; absent: unchanged, null: unknown. */
+  /** Costs that the provider charges the operator. Absent: unchanged. Null: unknown. */
   costs: pricesSpec.nullish(),
 });
 export type SourceSpec = z.output<typeof sourceSpec>;
 
-/** A price or cost version as it is stored; null figures: unpriced from `effectiveFrom` on. */
+/** A stored price or cost version. Null figures: unpriced from `effectiveFrom`. */
 export const versionView = z.object({
   version: objectId,
   effectiveFrom: time,
@@ -219,13 +225,13 @@ export const versionView = z.object({
 });
 export type VersionView = z.infer<typeof versionView>;
 
-/** Without the credential, which nothing answers. */
+/** A provider without its credential, which no response contains. */
 export const providerView = z.object({
   id: objectId,
   name: z.string(),
   format: z.enum(['openai', 'anthropic']),
   auth: sourceAuth.nullable().default(null),
-  /** Whether it has a credential for those of its sources that have none. */
+  /** Whether the provider has a credential for sources without their own one. */
   hasCredential: z.boolean().default(false),
 });
 export type ProviderView = z.infer<typeof providerView>;
@@ -242,30 +248,30 @@ export const modelView = z.object({
   contextLength: z.int().nullable(),
   maxOutputTokens: z.int().nullable(),
   bytesPerToken: z.number(),
-  /** The prices in force, in the form in which they are put; null: unpriced. */
+  /** The prices in force, in the form of a PUT. Null: unpriced. */
   prices: pricesSpec.nullable(),
   priceVersion: objectId.nullable(),
-  /** Versions that begin later, ascending. */
+  /** Later versions, ascending. */
   upcomingPrices: z.array(versionView),
 });
 export type ModelView = z.infer<typeof modelView>;
 
-/** Without the credential, which nothing answers. */
+/** A source without its credential, which no response contains. */
 export const sourceView = z.object({
   id: objectId,
   modelId,
   providerId: objectId,
   profile: z.string().nullable(),
   parameters: z.record(z.string(), z.string()),
-  /** This and the settings below: the source's own, else those of its profile. */
+  /** `baseUrl` and the settings below are the source's own values, else those of its profile. */
   baseUrl: z.string(),
   upstreamModel: z.string(),
   endpoints: z.array(z.string()),
   paths: z.record(z.string(), z.string()),
   auth: sourceAuth,
-  /** One of its own. */
+  /** Whether the source has its own credential. */
   hasCredential: z.boolean(),
-  /** Whose credential it is called with; null: none that is kept here. */
+  /** The owner of the credential that requests use. Null: no stored credential is used. */
   credentialOf: z.enum(['source', 'provider']).nullable().default(null),
   headers: z.record(z.string(), z.string()),
   forwardHeaders: z.array(z.string()),
@@ -288,7 +294,7 @@ export const sourceView = z.object({
     silenceTimeoutMs: z.int().nullable(),
   }),
   quota: sourceQuota,
-  /** What the provider charges us now, in the form in which it is put; null: unknown. */
+  /** The costs in force, in the form of a PUT. Null: unknown. */
   costs: pricesSpec.nullable(),
   costVersion: objectId.nullable(),
   upcomingCosts: z.array(versionView),
@@ -296,8 +302,8 @@ export const sourceView = z.object({
 export type SourceView = z.infer<typeof sourceView>;
 
 /**
- * A secret of a source or provider: as it is, or the name of a variable in the environment of
- * whoever reads the file.
+ * A secret of a source or provider: its text, or the name of an environment variable of the process
+ * that reads the file.
  */
 export const credentialInput = z.union([
   z.string().regex(/^[ -~]{1,4096}$/, '1 to 4096 printable ASCII characters'),
@@ -306,11 +312,11 @@ export const credentialInput = z.union([
 export type CredentialInput = z.infer<typeof credentialInput>;
 
 /**
- * What a PUT takes: the spec, and those fields of the object's own view that nobody sets. They are
- * ignored, so that what a GET answered can be put again with one field changed. Every other unknown
- * field is a misspelt one and refused.
+ * The fields of a PUT: the spec, and the read-only fields of the view. The latter are ignored, so
+ * that a client can change one field of a GET response and send it back. Other unknown fields are
+ * refused as typing errors.
  */
-/** Here and of a source: `credential` absent keeps the stored one, null removes it. */
+/** `credential` absent keeps the stored one, and null removes it, also for sources. */
 export const providerPut = providerSpec
   .extend({ credential: credentialInput.nullish() })
   .extend({ id: objectId.optional(), hasCredential: z.boolean().optional() });
@@ -326,7 +332,7 @@ export const sourcePut = sourceSpec
 export type SourcePut = z.output<typeof sourcePut>;
 
 /**
- * Whether every edge and every admission that is running decides by this change; else they will
+ * Whether all running edges and admission replicas use this change. False: they will use it
  * shortly.
  */
 const inForce = z.boolean();

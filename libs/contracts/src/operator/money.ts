@@ -6,7 +6,10 @@ import { label, lineOfText, month, objectId, time, usdMoved } from './scalars.js
 
 export const walletView = z.object({ balanceUsd: z.string().nullable(), heldUsd: z.string() });
 
-/** Negative amounts take. `reference` is unique: the same one again changes nothing. */
+/**
+ * A wallet entry. A negative amount is taken from the wallet. `reference` is unique: a repeated one
+ * changes nothing.
+ */
 export const walletEntryCreate = z.object({
   amountUsd: usdMoved,
   kind: z.enum(['credit', 'refund', 'chargeback', 'adjustment']),
@@ -17,12 +20,12 @@ export const walletEntryCreate = z.object({
 export type WalletEntryCreate = z.output<typeof walletEntryCreate>;
 
 const recordTokens = z.object({
-  /** All input; what was read from or written to a cache is part of it. */
+  /** All input tokens, including those read from or written to a cache. */
   input: z.int(),
   cachedInput: z.int(),
-  /** Written for five minutes, or for a time that is not known. */
+  /** Cache writes kept for five minutes or for an unknown time. */
   cacheWrite: z.int(),
-  /** Written for an hour. */
+  /** Cache writes kept for one hour. */
   cacheWrite1h: z.int(),
   output: z.int(),
 });
@@ -50,46 +53,47 @@ export const usageRecordView = z.object({
       outcome: z.enum(ATTEMPT_OUTCOMES),
       status: z.int().nullable(),
       possiblyPaid: z.boolean(),
-      /** What the response reported as the provider's charge. Absent: it reported nothing. */
+      /** The provider's charge as its response reported it. Absent: none reported. */
       reportedCostUsd: z.string().optional(),
     }),
   ),
   startedAt: time,
   endedAt: time,
-  /** The price class that was billed. From here on absent in answers of a release before these. */
+  /**
+   * The billed price class. This field and those below are absent in responses of earlier releases.
+   */
   class: priceClass.optional(),
   /** Uses of tools that run at the provider. */
   units: z.record(z.string(), z.int()).optional(),
-  /** Tokens that are no text; null: none, or no usage. */
+  /** Tokens that are not text. Null: none, or no usage. */
   kinds: tokenKinds.nullish(),
   /**
-   * The samplings of an answer that has several; their sums are `tokens` and `kinds`. The input of
-   * each one decided the tier of its tokens.
+   * The samplings of a response that has several. Their sums are `tokens` and `kinds`. The input of
+   * each sampling decides the tier of its tokens.
    */
   samplings: z.array(recordTokens.extend({ kinds: tokenKinds.nullable() })).optional(),
-  /** Classes, units and kinds of tokens that were served and have no price. */
+  /** Classes, units and token kinds that were served without a price. */
   unpriced: z.array(z.string()).optional(),
 });
 export type UsageRecordView = z.infer<typeof usageRecordView>;
 
-/** A line of an export of usage records: the view, with what finance asks of attempts. */
+/** A line of a usage record export: the view, with the cost fields of attempts for finance. */
 export const usageRecordLine = usageRecordView.extend({
   attempts: z.array(
     usageRecordView.shape.attempts.element.extend({
       providerId: objectId,
       costVersion: z.string().nullable(),
-      /** Null while the attempt's usage or its cost is not known. */
+      /** Null if the usage or the cost of the attempt is unknown. */
       costUsd: z.string().nullable(),
     }),
   ),
-  /** When the record was written, or replaced by one that outranks it. */
+  /** When the record was written or replaced by one of a higher rank. */
   recordedAt: time,
 });
 export type UsageRecordLine = z.infer<typeof usageRecordLine>;
 
 /**
- * A line of an export of ledger entries. The lines of a transaction follow each other and sum to
- * zero.
+ * A line of a ledger entry export. The lines of one transaction are consecutive and sum to zero.
  */
 export const ledgerEntryLine = z.object({
   /** `<transaction>.<ordinal>`. */
@@ -103,7 +107,7 @@ export const ledgerEntryLine = z.object({
   ledgerAccount: z.string(),
   amountUsd: z.string(),
   at: time,
-  /** Of wallet entries; null for usage. */
+  /** Set for wallet entries. Null for usage. */
   reference: z.string().nullable(),
   reason: z.string().nullable(),
   relatesTo: z.string().nullable(),
@@ -114,13 +118,13 @@ export type LedgerEntryLine = z.infer<typeof ledgerEntryLine>;
 export const exportFormat = z.enum(['csv', 'jsonl']);
 export type ExportFormat = z.infer<typeof exportFormat>;
 
-/** Signed amounts that sum to zero. */
+/** A ledger transaction. Its signed amounts sum to zero. */
 export const ledgerTransactionView = z.object({
   id: objectId,
   kind: z.string(),
   requestId: z.string().nullable(),
   at: time,
-  /** In lists, of money that was added or taken by hand: what was given with it. */
+  /** Set in lists for manual wallet entries. */
   reference: z.string().optional(),
   reason: z.string().optional(),
   entries: z.array(z.object({ ledgerAccount: z.string(), amountUsd: z.string() })),
@@ -130,12 +134,15 @@ export type LedgerTransactionView = z.infer<typeof ledgerTransactionView>;
 export const walletEntryCreated = z.object({
   transaction: ledgerTransactionView,
   balanceUsd: z.string(),
-  /** The reference was used before: this is the first entry, and nothing was added. */
+  /**
+   * Whether the reference was used before. The response then has the first entry, and nothing was
+   * added.
+   */
   repeated: z.boolean(),
 });
 
 /**
- * All ledger accounts of one class at one instant; wallets and plans are sums over all customers.
+ * The totals of all ledger accounts at one instant. Wallets and plans are sums over all customers.
  */
 export const trialBalanceView = z.object({
   asOf: time,
@@ -147,18 +154,24 @@ export type TrialBalanceView = z.infer<typeof trialBalanceView>;
 
 const spend = { calls: z.int(), chargedUsd: z.string(), planUsd: z.string(), walletUsd: z.string() };
 
-/** Keys, members and models that a statement shows one by one, those with the largest charges. */
+/**
+ * Maximum number of keys, members and models that a statement lists: those with the largest
+ * charges.
+ */
 export const STATEMENT_LINES_MAX = 200;
 const omitted = z.object({ entries: z.int(), ...spend });
 
-/** What statement lines are made for. */
+/** Groupings of statement lines. */
 export const statementBy = z.enum(['key', 'member', 'model']);
 export type StatementBy = z.infer<typeof statementBy>;
-/** What one key, member or model used in a month. */
+/** Monthly usage of one key, member or model. */
 export const statementLineView = z.object({ id: z.string(), ...spend });
 export type StatementLineView = z.infer<typeof statementLineView>;
 
-/** One account and calendar month (UTC), by the time of the calls; it adds up to the ledger. */
+/**
+ * Statement of one account and calendar month (UTC), by the time of the calls. It adds up to the
+ * ledger.
+ */
 export const statementView = z.object({
   accountId: objectId,
   month,
@@ -170,7 +183,9 @@ export const statementView = z.object({
   byKey: z.array(z.object({ keyId: objectId, ...spend })),
   byMember: z.array(z.object({ memberId: objectId, ...spend })),
   byModel: z.array(z.object({ modelId: z.string(), ...spend })),
-  /** How many were left out above, and their sums: with them each list adds up to `usage`. */
+  /**
+   * Number and sums of the entries that are omitted above. With them, each list adds up to `usage`.
+   */
   omitted: z.object({ keys: omitted, members: omitted, models: omitted }),
 });
 export type StatementView = z.infer<typeof statementView>;

@@ -4,56 +4,54 @@ import { ENDPOINTS } from '../messages/scalars.js';
 import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
 import { objectId, time } from './scalars.js';
 
-/** A running call as the limit store has it. */
+/** A running call in the limit store. */
 export const slotView = z.object({
   requestId: z.string(),
   accountId: objectId,
   keyId: objectId,
   memberId: objectId,
   modelId: z.string(),
-  /** The edge process that last had it in a heartbeat; null before its first. */
+  /** The edge whose heartbeat last listed the call. Null before the first heartbeat. */
   edge: z.string().nullable(),
   /**
-   * `open`: running; `expiring`: its edge is silent; its money is held until that is cleared up.
+   * `open`: the call runs. `expiring`: its edge is silent, and the amount stays held until the hold
+   * is resolved.
    */
   state: z.enum(['open', 'expiring']),
-  /** Whether it takes a slot of its account. */
+  /** Whether the call uses a concurrency slot. */
   takesSlot: z.boolean(),
-  /** What it holds of the account's wallet, decimal string of USD. */
+  /** The amount held in the account's wallet, decimal string of USD. */
   heldUsd: z.string(),
   admittedAt: time,
-  /** When the slot falls free unless its edge heartbeats again; null without a slot. */
+  /** When the slot is freed unless the edge sends a heartbeat. Null without a slot. */
   leaseUntil: time.nullable(),
   dueAt: time,
 });
 export type SlotView = z.infer<typeof slotView>;
 
-/** How attempts at a source went; an edge of the version before tells none. */
+/** Results of attempts at a source. An edge of the previous version does not report them. */
 const sourceFigures = {
   attempts: z.int().min(0).default(0),
-  /**
-   * Share of them that the source failed, 0 to 1; what clients caused is not among it. Null: there
-   * were no attempts.
-   */
+  /** Share of attempts that failed because of the source, 0 to 1. Null: no attempts. */
   errorShare: z.number().min(0).max(1).nullable().default(null),
-  /** Milliseconds to the head of an answer, a moving average; null: there was none. */
+  /** Moving average of the milliseconds to the response head. Null: no response. */
   firstByteMs: z.int().min(0).nullable().default(null),
-  /** Attempts for which the edge held no share of the source's quotas: nothing else was left. */
+  /** Attempts without a share of the source's quotas, because no other source was left. */
   overQuota: z.int().min(0).default(0),
 };
 
 const used = z.object({ used: z.int().min(0), allowed: z.int().min(1) }).nullable();
-/** How much of a source's quotas all edges use, the last minute's for rates; null: not set. */
+/** Quota use of a source by all edges. Rates are those of the last minute. Null: not set. */
 export const quotaUse = z.object({ requestsPerMinute: used, callsAtOnce: used, tokensPerMinute: used });
 export type QuotaUse = z.infer<typeof quotaUse>;
 
-/** What one edge remembers of one source, and what all edges together do. */
+/** The health of one source at one edge, and at all edges together. */
 export const sourceHealthView = z.object({
   sourceId: objectId,
   modelId: z.string(),
-  /** The edge that says so. */
+  /** The edge that reported it. */
   edge: z.string(),
-  /** `cooling`: rests after a 429; `open`: its breaker is open; both are tried last. */
+  /** `cooling`: in its cooldown after a 429. `open`: its breaker is open. Both are tried last. */
   state: z.enum(['healthy', 'cooling', 'open']),
   failuresInARow: z.int().min(0),
   restsUntil: time.nullable(),
@@ -64,17 +62,18 @@ export const sourceHealthView = z.object({
   /** Of the last 2.5 to 5 minutes, at this edge. */
   ...sourceFigures,
   /**
-   * As this edge last read it; null: no quota is set, or this edge has not used the source lately.
+   * Quota use as this edge last read it. Null: no quota is set, or this edge has not used the
+   * source recently.
    */
   quota: quotaUse.nullable().default(null),
   /**
-   * Of all edges that reported the source within half a minute; null: a catalog of the version
-   * before does not tell.
+   * Totals of all edges that reported the source within half a minute. Null: a catalog of the
+   * previous version does not send them.
    */
   together: z
     .object({
       edges: z.int().min(1),
-      /** Those at which it rests. */
+      /** Edges at which the source is in its cooldown. */
       resting: z.int().min(0),
       ...sourceFigures,
     })
@@ -83,59 +82,59 @@ export const sourceHealthView = z.object({
 });
 export type SourceHealthView = z.infer<typeof sourceHealthView>;
 
-/** What a test call of a source came to. All but `works` say what is wrong. */
+/** Findings of a source test. All except `works` are problems. */
 export const TEST_FINDINGS = [
   'works',
-  'credential', // the provider refuses it, it does not open, or no token could be had
-  'funds', // the account at the provider has none
+  'credential', // the provider refuses it, it cannot be opened, or no token could be fetched
+  'funds', // the account at the provider has no funds
   'forbidden', // a 403 without a reason
-  'region', // the provider does not serve the place that the call comes from
-  'model', // the provider does not have it, or not for this account
+  'region', // the provider does not serve the region of the request
+  'model', // the provider does not offer it, or not to this account
   'path', // a 404 without a reason
-  'quota', // the rate at the provider is reached
+  'quota', // the rate limit at the provider is reached
   'body', // the provider refuses a field
-  'overload', // the provider fails
-  'slow', // no answer in time
-  'dns', // the name of the address leads nowhere
-  'tls', // no connection that can be trusted
+  'overload', // the provider fails or is overloaded
+  'slow', // no response in time
+  'dns', // the host name cannot be resolved
+  'tls', // no trusted TLS connection
   'address', // no connection
-  'broken', // the connection ended before the answer did
-  'answer', // what answers is no provider of models, or answers what cannot be read
-  'untried', // the test had no time left, or an earlier call shows that this one would fail too
+  'broken', // the connection ended before the response
+  'answer', // the response is not a model provider's, or cannot be read
+  'untried', // the test had no time left, or an earlier request shows that this one would fail too
 ] as const;
 
-/** One call of a test. */
+/** One request of a source test. */
 export const sourceTestCall = z.object({
   endpoint: z.enum(ENDPOINTS),
   streamed: z.boolean(),
   finding: z.enum(TEST_FINDINGS),
-  /** The finding in words, and what to do. */
+  /** The finding as text, and what to do. */
   text: z.string(),
-  /** What the provider said, without credentials, addresses and ids; null: nothing. */
+  /** The provider's error text without credentials, addresses and IDs. Null: none. */
   providerText: z.string().nullable(),
-  /** The provider's status; null: it gave none. */
+  /** The provider's status. Null: no response. */
   status: z.int().nullable(),
-  /** Tokens that the answer reported. */
+  /** Tokens that the response reported. */
   usage: tokenUsage.nullable(),
-  /** What the provider charges for that; null: no usage, or the source has no costs. */
+  /** The provider's charge. Null: no usage, or the source has no costs. */
   costUsd: z.string().nullable(),
-  /** What the gateway would have charged; null: no usage, or the model has no price. */
+  /** The charge that the gateway would make. Null: no usage, or the model has no price. */
   priceUsd: z.string().nullable(),
-  /** Milliseconds to the head of the answer; null: there was none that is an answer. */
+  /** Milliseconds to the response head. Null: no valid response. */
   firstByteMs: z.int().min(0).nullable(),
-  /** Milliseconds to its end. */
+  /** Milliseconds to the end of the response. */
   totalMs: z.int().min(0),
 });
 export type SourceTestCall = z.infer<typeof sourceTestCall>;
 
-/** What an edge found by calling each endpoint of a source once. */
+/** Result of a test that sends one request to each endpoint of a source. */
 export const sourceTestView = z.object({
   sourceId: objectId,
-  /** The edge that called. */
+  /** The edge that sent the requests. */
   edge: z.string(),
-  /** Every call was answered as it should be. */
+  /** Whether every response was as expected. */
   works: z.boolean(),
-  /** Why the edge could call nothing, in words; null: it called. */
+  /** Why the edge could not send requests. Null: it sent them. */
   problem: z.string().nullable(),
   calls: z.array(sourceTestCall),
 });

@@ -2,23 +2,26 @@ import { z } from 'zod';
 import { instant, objectId, time } from './scalars.js';
 
 /**
- * What an operator may do. `admin`: everything. `operator`: everything but money (wallets, prices,
- * plans, subscriptions, limits), making and rotating keys of accounts, sending a stored credential
- * to another host, and operators. `finance`: money, and reading everything. `readonly`: reading
- * everything.
+ * Permissions of an operator. `admin`: everything. `finance`: money, and reading everything.
+ * `readonly`: reading everything. `operator`: everything except money (wallets, prices, plans,
+ * subscriptions, limits), creating and rotating keys of accounts, sending a stored credential to
+ * another host, and operators.
  */
 export const OPERATOR_ROLES = ['admin', 'operator', 'finance', 'readonly'] as const;
 export const operatorRole = z.enum(OPERATOR_ROLES);
 export type OperatorRole = z.infer<typeof operatorRole>;
 
-/** A name is unique among operators that can sign in; `root` is the deployment's own token. */
+/**
+ * A new operator. Names are unique among operators that can sign in. `root` is the deployment's own
+ * token.
+ */
 export const operatorCreate = z.object({
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$/, 'letters, digits and _ . @ -, at most 64')
     .refine((name) => name !== 'root', '"root" is the deployment\'s own operator'),
   role: operatorRole,
-  /** When the token ends by itself; null: never. */
+  /** When the token expires. Null: never. */
   expiresAt: instant.nullable().default(null),
 });
 export type OperatorCreate = z.output<typeof operatorCreate>;
@@ -33,5 +36,5 @@ export const operatorView = z.object({
 });
 export type OperatorView = z.infer<typeof operatorView>;
 
-/** The token is shown once. */
+/** A new operator with its token, which is returned once. */
 export const operatorCreated = operatorView.extend({ token: z.string().nullable() });

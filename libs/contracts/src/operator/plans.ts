@@ -12,15 +12,15 @@ const limited = <T extends z.ZodRawShape>(shape: T) =>
   ]);
 
 /**
- * Windows of one type and unit stand once in a plan. Absent label: as the specification names the
- * type.
+ * A usage window. A plan has at most one window per type and unit. Absent label: the
+ * specification's name of the type.
  */
 const planWindow = limited({ type: windowType, label: label.optional() });
 const modelAllotment = limited({ modelId });
 
 /**
- * What a plan grants. Every PUT that changes it makes a new version; subscriptions keep theirs
- * until their period ends.
+ * The limits and models of a plan. Every PUT that changes it creates a new version. Subscriptions
+ * keep their version until their period ends.
  */
 export const planSpec = z
   .object({
@@ -32,7 +32,7 @@ export const planSpec = z
     concurrency: z.int().min(1).max(100_000).default(10),
     windows: z.array(planWindow).max(6).default([]),
     modelAllotments: z.array(modelAllotment).max(200).default([]),
-    /** Copied to a key that is created without a cap. */
+    /** The cap of keys that are created without one. */
     defaultKeySpendCapUsd: usdCap.nullish(),
     maxActiveKeys: z.int().min(1).max(10_000).default(3),
   })
@@ -52,7 +52,7 @@ export type PlanSpec = z.output<typeof planSpec>;
 
 export const planView = z.object({
   id: objectId,
-  /** Grows with each change. */
+  /** Increases with each change. */
   version: z.int().min(1),
   name: z.string(),
   tier: z.string(),
@@ -76,12 +76,10 @@ export const planView = z.object({
 });
 export type PlanView = z.infer<typeof planView>;
 
-/**
- * What a PUT takes: also the fields of the view that nobody sets, as with the catalog's objects.
- */
+/** The fields of a PUT, including the read-only fields of the view, as for catalog objects. */
 export const planPut = planSpec.safeExtend(planView.pick({ id: true, version: true, createdAt: true }).partial().shape);
 
-/** One period [start, end); a new period is the renewal. */
+/** One subscription period [start, end). A renewal is a new period. */
 export const subscriptionSpec = z
   .object({ planId: objectId, periodStart: instant, periodEnd: instant, renews: z.boolean().default(false) })
   .refine(({ periodStart, periodEnd }) => Date.parse(periodEnd) > Date.parse(periodStart), {
@@ -98,7 +96,7 @@ export const subscriptionView = z.object({
   periodStart: time,
   periodEnd: time,
   renews: z.boolean(),
-  /** Whether it runs now. */
+  /** Whether the period is running. */
   active: z.boolean(),
 });
 export type SubscriptionView = z.infer<typeof subscriptionView>;

@@ -9,15 +9,18 @@ import {
 } from '@gateway/metering';
 import type { PricesSpec } from './catalog.js';
 
-/** A unit price is quoted for so many uses: three more places would be parts of a nano-USD. */
+/**
+ * Number of uses in a unit price. A price per use would need three more decimal places, which are
+ * fractions of a nano-USD.
+ */
 export const USES_PER_PRICE = 1_000n;
 
 type ClassSpec = NonNullable<NonNullable<PricesSpec['classes']>[ExtraClass]>;
 type Kinds = Record<'audioInput' | 'audioOutput' | 'imageInput' | 'imageOutput', string | null>;
 
 /**
- * Prices of a document in nano-USD, tiers by size, units by name and for one use. A unit price that
- * is no whole number of nano-USD is rounded down.
+ * Converts prices of a document to nano-USD: tiers by size, units by name and per use. A unit price
+ * that is not a whole number of nano-USD is rounded down.
  * @throws MoneyFormatError
  */
 export function figuresFromSpec(spec: PricesSpec): PriceFigures {
@@ -25,7 +28,7 @@ export function figuresFromSpec(spec: PricesSpec): PriceFigures {
   return { ...figures, extras: extrasOf(spec) };
 }
 
-/** Null: there is nothing but tokens of the standard class. */
+/** Returns null if only tokens of the standard class have prices. */
 function extrasOf(spec: PricesSpec): PriceExtras | null {
   const classes = Object.fromEntries(
     classSpecs(spec).map(([name, prices]) => {
@@ -44,7 +47,7 @@ function extrasOf(spec: PricesSpec): PriceExtras | null {
   return { ...convertExtras({ classes, units: {}, kinds }, parseUsd), units };
 }
 
-/** The classes besides the standard one that a document has prices for. */
+/** Returns the classes other than the standard one that have prices in a document. */
 export function classSpecs({ classes = {} }: PricesSpec): [ExtraClass, ClassSpec][] {
   return EXTRA_CLASSES.flatMap((name) => {
     const prices = classes[name];

@@ -3,22 +3,22 @@ import { APPLY_OBJECTS_MAX } from './apply.js';
 import { pricesSpec } from './catalog.js';
 import { instant, label, modelId, objectId, time, usdPositive } from './scalars.js';
 
-/** Characters of an ID of a source or model. */
+/** Maximum characters of a source or model ID. */
 const ID_LENGTH_MAX = 193;
 
-/** Other costs of a source, or other prices of a model. */
+/** Proposed costs of a source or prices of a model. */
 export const proposedChange = z.object({
   kind: z.enum(['source', 'model']),
-  /** Of the source or model. */
+  /** ID of the source or model. */
   objectId: z.string().min(1).max(ID_LENGTH_MAX),
   modelId,
-  /** When the lists were compared; null: none were known. */
+  /** The values when the lists were compared. Null: unknown. */
   before: pricesSpec.nullable(),
   after: pricesSpec,
 });
 export type ProposedChange = z.infer<typeof proposedChange>;
 
-/** What a provider charged for recent requests, and what its costs in force give for them. */
+/** A provider's charges for recent requests, and the charges computed from its costs in force. */
 export const reportedDifference = z.object({
   sourceId: objectId,
   modelId,
@@ -28,22 +28,22 @@ export const reportedDifference = z.object({
 });
 export type ReportedDifference = z.infer<typeof reportedDifference>;
 
-/** The result of a comparison of costs in force with public lists and provider-reported costs. */
+/** Result of comparing the costs in force with public lists and provider-reported costs. */
 export const priceProposalPut = z.object({
-  /** Names of the lists, with their days where they have one. */
+  /** Names of the lists, with their dates if known. */
   lists: z.array(label).max(8),
   changes: z.array(proposedChange).max(APPLY_OBJECTS_MAX),
   reported: z.array(reportedDifference).max(APPLY_OBJECTS_MAX),
-  /** The time of a schedule. One that was served, by whichever replica, changes nothing. */
+  /** The scheduled time. If any replica has already handled this time, nothing changes. */
   scheduledFor: instant.optional(),
 });
 export type PriceProposalPut = z.output<typeof priceProposalPut>;
 
-/** The newest proposal. Nothing applies it but an operator. */
+/** The newest proposal. Only an operator can apply it. */
 export const priceProposalView = priceProposalPut.omit({ scheduledFor: true }).extend({
-  /** Of its content: the same differences on another day have the same ID. */
+  /** Derived from the content: equal differences on another day have the same ID. */
   id: z.string(),
-  /** When it became what it is. */
+  /** When the content last changed. */
   raisedAt: time,
   checkedAt: time,
   scheduledFor: time.nullable(),
@@ -51,8 +51,9 @@ export const priceProposalView = priceProposalPut.omit({ scheduledFor: true }).e
 export type PriceProposalView = z.infer<typeof priceProposalView>;
 
 /**
- * `raised`: differs from the proposal before, which is the alert; `cleared`: there is no difference
- * any more; `unchanged`: as before; `served`: another replica served this time of the schedule.
+ * Outcomes of a proposal. `raised`: it differs from the previous one, which raises an alert.
+ * `cleared`: there are no differences any more. `unchanged`: equal to the previous one. `served`:
+ * another replica handled this time of the schedule.
  */
 export const PRICE_PROPOSAL_OUTCOMES = ['raised', 'cleared', 'unchanged', 'served'] as const;
 export const priceProposalSaved = priceProposalView.extend({ outcome: z.enum(PRICE_PROPOSAL_OUTCOMES) });

@@ -7,13 +7,13 @@ import { email, instant, label, lineOfText, usdCap, usdMoved, usdPositive } from
 const takes = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
   schema.safeParse(value).success;
 
-describe('text that people and operators send', () => {
+describe('text from users and operators', () => {
   test.each([
     ['a name', 'Ada'],
     ['blanks inside', 'Ada Lovelace'],
     ['other scripts', '阿达 🚀'],
     ['a hundred characters beyond the basic plane', '🚀'.repeat(100)],
-  ])('takes %s', (_, text) => expect(takes(label, text)).toBe(true));
+  ])('accepts %s', (_, text) => expect(takes(label, text)).toBe(true));
 
   test.each([
     ['the character that PostgreSQL cannot store', 'a\u0000b'],
@@ -24,7 +24,7 @@ describe('text that people and operators send', () => {
     ['blanks alone', '   '],
     ['nothing', ''],
     ['more than 200 characters', 'a'.repeat(201)],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(takes(label, text)).toBe(false);
     if (text.trim() !== '') expect(takes(lineOfText(200), text)).toBe(false);
   });
@@ -36,9 +36,9 @@ describe('text that people and operators send', () => {
     expect(performance.now() - startMs).toBeLessThan(1_000);
   });
 
-  test('is kept without the blanks around it', () => expect(label.parse('  Ada ')).toBe('Ada'));
+  test('loses the blanks around it', () => expect(label.parse('  Ada ')).toBe('Ada'));
 
-  test('says which field of an entry holds it', () => {
+  test('is reported with the field that has the error', () => {
     const entry = { amountUsd: '1', kind: 'credit', reason: 'paid', reference: 'invoice\u0000' };
     expect(walletEntryCreate.safeParse(entry).error?.issues[0]?.path).toEqual(['reference']);
   });
@@ -57,7 +57,7 @@ test.each([
   ['2026-04-31T00:00:00Z', false],
   ['2026-01-01T24:00:00Z', false],
   ['', false],
-])('the instant %j is taken: %s', (text, taken) => expect(takes(instant, text)).toBe(taken));
+])('instant(%j) accepts: %s', (text, taken) => expect(takes(instant, text)).toBe(taken));
 
 test.each([
   ['0', true, false, false],
@@ -76,7 +76,7 @@ test.each([
   expect([takes(usdPositive, text), takes(usdMoved, text), takes(usdCap, text)]).toEqual([price, moved, cap]);
 });
 
-test('instants are those that the calendar has', () => {
+test('instant accepts only days of the calendar', () => {
   for (let day = Date.UTC(1970, 0, 1); day < Date.UTC(2110, 0, 1); day += 86_400_000) {
     const [year = 0, month = 0, date = 0] = new Date(day).toISOString().split(/[-T]/).map(Number);
     const pad = (value: number): string => String(value).padStart(2, '0');
@@ -86,7 +86,7 @@ test('instants are those that the calendar has', () => {
   }
 });
 
-test('an empty cursor is none', () => expect(takes(pageQuery, { cursor: '' })).toBe(false));
+test('pageQuery rejects an empty cursor', () => expect(takes(pageQuery, { cursor: '' })).toBe(false));
 
 test.each([
   ['ada@example.com', true],
@@ -101,8 +101,8 @@ test.each([
   ['a@example-.com', false],
   ['a@xn--bcher-kva.example', true],
   ['a@1j---4i.example', true],
-])('the address %s is taken: %s', (text, taken) => expect(takes(email, text)).toBe(taken));
+])('email(%s) accepts: %s', (text, taken) => expect(takes(email, text)).toBe(taken));
 
-test('an address is what its pattern says, and no format that readers know in different ways', () => {
+test('the email schema has a pattern and no format', () => {
   expect(Object.keys(z.toJSONSchema(email))).not.toContain('format');
 });

@@ -1,4 +1,4 @@
-/** Views of the operator API that the pages show as they are; their schemas lie there. */
+/** Views of the operator API that the pages show unchanged. Their schemas are in `operator/`. */
 export type {
   AccountView,
   AlertView,

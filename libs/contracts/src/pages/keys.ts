@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { keyCreate, keyCreated, keyView } from '../operator/accounts.js';
 
-/** A key as the list shows it. */
+/** A key in the list. */
 export const pageKey = keyView.extend({
   memberEmail: z.string(),
-  /** Charged in this calendar month (UTC), whoever paid it. */
+  /** Charges of this calendar month (UTC), by plan and wallet. */
   monthSpendUsd: z.string(),
 });
 export type PageKey = z.infer<typeof pageKey>;
 
-/** Whether the one who asks may make a key now, by the key rules; if not, why. */
+/** Whether the signed-in user may create a key now by the key rules, and the reason if not. */
 export const keyCreation = z.object({
   allowed: z.boolean(),
   code: z.enum(['email_not_verified', 'no_funding', 'key_limit_reached', 'state_conflict']).nullable(),
   message: z.string().nullable(),
-  /** Of the whole account: active and suspended keys. */
+  /** Active and suspended keys of the whole account. */
   activeKeys: z.int(),
   maxActiveKeys: z.int(),
-  /** What a key gets whose cap is left blank; null: none. */
+  /** The cap of a key that is created without one. Null: none. */
   defaultCapUsd: z.string().nullable(),
 });
 export type KeyCreation = z.infer<typeof keyCreation>;
@@ -30,15 +30,15 @@ export const pageKeys = z.object({
 export type PageKeys = z.infer<typeof pageKeys>;
 
 /**
- * `memberId` absent: the one who asks. Cap, list and name cannot be changed later; expiry is set by
- * operators only.
+ * Absent `memberId`: the signed-in user. Cap, list and name cannot be changed later. Only operators
+ * set the expiry.
  */
 export const pageKeyCreate = keyCreate.omit({ expiresAt: true });
 export type PageKeyCreate = z.input<typeof pageKeyCreate>;
 
 /**
- * The secret is shown once. `inForce: false`: the secret is the key's own, but not every part of
- * the gateway has it yet, and the one before may still pass until then.
+ * The secret is returned once. `inForce: false`: the key has the secret, but some parts of the
+ * gateway do not know it yet, and may still accept the previous one.
  */
 export const pageKeyCreated = keyCreated.extend({ inForce: z.boolean() });
 export type PageKeyCreated = z.infer<typeof pageKeyCreated>;

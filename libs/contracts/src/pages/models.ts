@@ -5,7 +5,7 @@ const perMillion = {
   inputPerMillion: z.string(),
   cachedInputPerMillion: z.string(),
   cacheWritePerMillion: z.string(),
-  /** Written for an hour instead of five minutes. */
+  /** Cache writes kept for one hour instead of five minutes. */
   cacheWrite1hPerMillion: z.string(),
   outputPerMillion: z.string(),
 };
@@ -14,24 +14,24 @@ export const pageModel = z.object({
   id: z.string(),
   displayName: z.string(),
   kind: z.enum(['chat', 'embedding']),
-  /** Whether the account's plan includes it, or its wallet can pay it. */
+  /** Whether the account's plan includes the model, or its wallet can pay for it. */
   allowed: z.boolean(),
-  /** False: it is switched off, or no source serves it; money does not change that. */
+  /** False: the model is switched off, or no source serves it. Funds do not change that. */
   available: z.boolean(),
   /**
-   * The last try of every source of it that was tried lately failed: a call would fail as well,
-   * most likely.
+   * At all recently tried sources of the model, the last attempt failed, so a request will probably
+   * fail.
    */
   failing: z.boolean(),
   contextLength: z.int().nullable(),
   maxOutputTokens: z.int().nullable(),
-  /** Null: it has no price now and cannot be called. */
+  /** Null: the model has no price now and cannot be requested. */
   prices: z
     .object({
       ...perMillion,
-      /** USD a call. */
+      /** USD per call. */
       perCall: z.string(),
-      /** Prices of calls with more input than that, ascending. */
+      /** Prices of calls with more input tokens, ascending. */
       tiers: z.array(z.object({ aboveInputTokens: z.int(), ...perMillion })),
     })
     .nullable(),

@@ -14,14 +14,14 @@ export const overviewWindow = z.object({
   used: amount,
   /** 0 to 100, rounded down. */
   percent: z.int().min(0).max(100),
-  /** Null: it begins with the next call. */
+  /** Null: the window begins with the next call. */
   resetsAt: time.nullable(),
 });
 export type OverviewWindow = z.infer<typeof overviewWindow>;
 
 /**
- * GET /api/accounts/{id}/overview. Uses are settled numbers of the state that decides, without
- * running calls.
+ * GET /api/accounts/{id}/overview. Usage comes from the limit store and does not include running
+ * calls.
  */
 export const overviewView = z.object({
   account: accountView,
@@ -35,21 +35,21 @@ export const overviewView = z.object({
       renews: z.boolean(),
     })
     .nullable(),
-  /** Null while the state that decides cannot be read, as for a suspended account. */
+  /** Null if the limit store cannot be read, or the account is suspended. */
   limits: z.object({ requestsPerMinute: z.int(), concurrency: z.int() }).nullable(),
   windows: z.array(overviewWindow),
   allotments: z.array(z.object({ modelId: z.string(), unit: z.enum(WINDOW_UNITS), limit: amount, used: amount })),
-  /** Balance null: no entry yet. */
+  /** A null balance: the wallet has no entry yet. */
   wallet: z.object({ balanceUsd: z.string().nullable(), heldUsd: z.string() }),
-  /** What the account owes: "0", or positive while its wallet is below zero. */
+  /** The account's debt: "0", or positive if its wallet is below zero. */
   debtUsd: z.string(),
 });
 export type OverviewView = z.infer<typeof overviewView>;
 
 export const SERIES_GROUPS = ['none', 'model', 'key', 'member'] as const;
-/** Longest span of a series by day, in days. */
+/** Maximum length of a daily series, in days. */
 export const SERIES_DAYS_MAX = 400;
-/** Longest span of a series by hour, and of refusals, in days. */
+/** Maximum length of an hourly series and of refusals, in days. */
 export const HOURLY_DAYS_MAX = 35;
 
 export const usageSeriesQuery = z.object({
@@ -60,16 +60,16 @@ export const usageSeriesQuery = z.object({
 });
 export type UsageSeriesQuery = z.input<typeof usageSeriesQuery>;
 
-/** What was used in one UTC day or hour; hours and days without calls are left out. */
+/** Usage of one UTC day or hour. Hours and days without calls are omitted. */
 export const usageSeriesPoint = z.object({
   start: time,
-  /** Null with groupBy=none. Groups beyond the largest 20 are together in the group `other`. */
+  /** Null with groupBy=none. All groups after the largest 20 are combined in the group `other`. */
   group: z.object({ id: z.string(), label: z.string() }).nullable(),
   calls: z.int(),
   inputTokens: z.int(),
   cachedInputTokens: z.int(),
   cacheWriteTokens: z.int(),
-  /** Written for an hour. */
+  /** Cache writes kept for one hour. */
   cacheWrite1hTokens: z.int(),
   outputTokens: z.int(),
   chargedUsd: z.string(),
@@ -80,8 +80,8 @@ export type UsageSeriesPoint = z.infer<typeof usageSeriesPoint>;
 export const usageSeries = z.object({
   data: z.array(usageSeriesPoint),
   /**
-   * Calls of the whole span that are not billed, by outcome, and in no point; null: it cannot be
-   * said now.
+   * Calls of the whole span that are not billed, by outcome. No point includes them. Null: unknown
+   * at the moment.
    */
   unbilled: z.object({ voided: z.int(), expired: z.int() }).nullable(),
 });
@@ -94,18 +94,18 @@ export const refusalsPoint = z.object({
   start: time,
   code: z.string(),
   count: z.int(),
-  /** The minute of the last of them. */
+  /** The minute of the last refused call. */
   lastAt: time,
-  /** The last of them, at most five. */
+  /** The last refused calls, at most five. */
   lastRequestIds: z.array(z.string()),
 });
 export type RefusalsPoint = z.infer<typeof refusalsPoint>;
 export const refusals = z.object({
   /** Newest first. */
   data: z.array(refusalsPoint),
-  /** Of the whole span, the largest first. */
+  /** Counts of the whole span, largest first. */
   totals: z.array(z.object({ code: z.string(), count: z.int() })),
-  /** Older hours of the span are left out of `data`. */
+  /** Whether older hours of the span are omitted from `data`. */
   more: z.boolean(),
 });
 export type Refusals = z.infer<typeof refusals>;

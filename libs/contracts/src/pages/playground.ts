@@ -5,7 +5,8 @@ export const PLAYGROUND_MESSAGES_MAX = 200;
 export const PLAYGROUND_TEXT_CHARS_MAX = 200_000;
 
 /**
- * The edge answers with its event stream. `x-gateway-request-id` in its head leads to the cost.
+ * A playground request. The response is the edge's event stream; its `x-gateway-request-id` header
+ * is the ID for looking up the cost.
  */
 export const playgroundRequest = z.object({
   model: modelId,

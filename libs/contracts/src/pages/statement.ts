@@ -5,10 +5,10 @@ import { month } from '../operator/scalars.js';
 export const pageStatementQuery = z.object({ month });
 
 const { byKey, byMember } = statementView.shape;
-/** What people call it: the name of a key, the address of a member, also of those that are gone. */
+/** Readable name: the name of a key, or the address of a member, also if it was deleted. */
 const label = z.string();
 
-/** A statement with the names that people know. */
+/** A statement with readable names. */
 export const pageStatement = statementView.extend({
   byKey: z.array(byKey.element.extend({ label })),
   byMember: z.array(byMember.element.extend({ label })),

@@ -15,8 +15,8 @@ export const usageRecordsQuery = pageQuery.extend({
 export type UsageRecordsQuery = z.input<typeof usageRecordsQuery>;
 
 /**
- * A usage record with the names that people know. Each field is named: a new one of operators is
- * not a customer's. What the provider charged the deployment is nobody's business here.
+ * A usage record with readable names. Fields are listed one by one, so that a new field for
+ * operators does not become visible to customers. Provider costs are never shown to customers.
  */
 export const pageUsageRecord = usageRecordView
   .pick({
@@ -44,23 +44,23 @@ export const pageUsageRecord = usageRecordView
   .extend({
     attempts: z.array(usageRecordView.shape.attempts.element.omit({ reportedCostUsd: true })),
     keyName: z.string(),
-    /** Null: a member who left. */
+    /** Null: the member was deleted. */
     memberEmail: z.string().nullable(),
   });
 export type PageUsageRecord = z.infer<typeof pageUsageRecord>;
 export const pageUsageRecords = z.object({ data: z.array(pageUsageRecord), next_cursor: z.string().nullable() });
 export type PageUsageRecords = z.infer<typeof pageUsageRecords>;
 
-/** GET …/usage-records/{requestId} of a call that was made. */
+/** GET …/usage-records/{requestId} of an admitted call. */
 export const usageRecordFound = pageUsageRecord.extend({ transactions: z.array(ledgerTransactionView) });
 export type UsageRecordFound = z.infer<typeof usageRecordFound>;
-/** The same of a call that was refused: it has no record. */
+/** Response for the ID of a refused call, which has no record. */
 export const refusedCall = z.object({
   requestId: z.string(),
   refused: z.object({ code: z.string(), at: time }),
 });
 export type RefusedCall = z.infer<typeof refusedCall>;
-/** Told apart by `refused`. */
+/** The two forms differ by the field `refused`. */
 export const usageLookup = z.union([usageRecordFound, refusedCall]);
 export type UsageLookup = z.infer<typeof usageLookup>;
 
@@ -68,7 +68,7 @@ export const exportQuery = z.object({
   format: exportFormat.default('csv'),
   from: instant.optional(),
   to: instant.optional(),
-  /** Id of the last line of a part that is there. */
+  /** ID of the last line of the part that the client already has. */
   cursor: z.string().min(1).max(200).optional(),
 });
 export type ExportQuery = z.input<typeof exportQuery>;

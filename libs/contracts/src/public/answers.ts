@@ -27,7 +27,7 @@ const modelListEntry = z.object({
   pricing: tokenPricing.extend({
     /** USD. */
     per_call: z.string(),
-    /** Prices of calls with more input than that; empty when there are none. */
+    /** Prices of calls with more input tokens; empty if there are none. */
     long_context: z.array(tokenPricing.extend({ above_input_tokens: z.int() })),
   }),
 });
@@ -74,7 +74,7 @@ export const chatError = z.object({
   }),
 });
 
-/** The shape of errors on the messages endpoints (specification, Errors). */
+/** The error object of the messages endpoints (specification, Errors). */
 export const messagesError = z.object({
   type: z.literal('error'),
   error: z.object({

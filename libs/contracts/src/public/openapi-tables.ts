@@ -10,7 +10,7 @@ import {
   tokenCountRequest,
 } from './requests.js';
 
-/** The schemas of the document, by their names there. */
+/** The schemas of the document, by name. */
 export const SCHEMAS = {
   ChatCompletionRequest: chatCompletionRequest,
   CompletionRequest: completionRequest,
@@ -27,7 +27,7 @@ export const SCHEMAS = {
 } as const;
 export type SchemaName = keyof typeof SCHEMAS;
 
-/** One model-calling endpoint. */
+/** An endpoint that calls a model. */
 export interface Operation {
   readonly summary: string;
   readonly request: SchemaName;
@@ -82,15 +82,15 @@ export const CALLS: Readonly<Record<Endpoint, Operation>> = {
   },
 };
 
-/** One reading endpoint. */
+/** An endpoint that returns data of the gateway. */
 export interface List {
   readonly summary: string;
   readonly answer: SchemaName;
-  /** Null: public, no key. Otherwise the codes that it can answer. */
+  /** Error codes of the endpoint. Null: it is public and needs no key. */
   readonly codes: readonly ErrorCode[] | null;
 }
 
-/** What is refused for its key, and a key that cannot be looked up. */
+/** Codes that refuse a key, and the code of a failed key look-up. */
 const KEY_CODES: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',

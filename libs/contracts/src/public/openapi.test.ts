@@ -21,12 +21,12 @@ test('the document describes every endpoint of the specification, and no other',
 });
 
 // Covers versioning: sentence 1 the api is versioned
-test('its version is that of the specification', () => {
+test('the document has the version of the specification', () => {
   const version = /interface description's version is ([\d.]+)\./.exec(specification)?.[1];
   expect(document).toMatchObject({ openapi: '3.1.0', info: { version } });
 });
 
-test('every reference leads somewhere', () => {
+test('every reference points to an object', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => String(path));
   expect(references.length).toBeGreaterThan(20);
   for (const reference of references) {
@@ -37,7 +37,7 @@ test('every reference leads somewhere', () => {
   }
 });
 
-test('every code that an endpoint can answer stands at one of its statuses', () => {
+test('every error code of an endpoint is listed at one of its statuses', () => {
   const described = new Set(
     Object.values(paths).flatMap((methods) =>
       Object.values(methods).flatMap(({ responses }) =>
@@ -51,7 +51,7 @@ test('every code that an endpoint can answer stands at one of its statuses', () 
   expect([...described].sort()).toEqual(codes.sort());
 });
 
-test('the config endpoint needs no key, the lists cannot be refused for money', () => {
+test('the config endpoint needs no key, and the lists have no payment errors', () => {
   expect(paths['/api/gateway/config']?.['get']).toMatchObject({ security: [] });
   expect(Object.keys(paths['/v1/models']?.['get']?.responses ?? {})).toEqual(['200', '401', '403', '500']);
 });

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 
 /*
- * What the gateway checks of a request (specification, Request objects; docs/behaviour.md#fields).
- * Null in an optional field means unset. The fields that are only described here, and all others,
- * are forwarded untouched.
+ * The request fields that the gateway checks (specification, Request objects;
+ * docs/behaviour.md#fields). Null in an optional field means unset. Fields that are only described
+ * here, and all other fields, are forwarded unchanged.
  */
 
 const model = z.string().min(1).max(512);
 const objects = z.array(z.looseObject({}));
 const text = z.union([z.string(), z.array(z.unknown())]);
 const limit = z.int().min(0).nullish();
-/** Not listed for the endpoint, but known to its clients: forwarded whatever it is. */
+/**
+ * A field that the specification does not list for the endpoint but clients may send: forwarded
+ * with any value.
+ */
 const unlisted = z.unknown().optional();
 const stream = z.boolean().nullish();
 const choices = z.int().min(1).max(4).nullish();
@@ -50,7 +53,8 @@ export const messagesRequest = z.looseObject({
 });
 
 /**
- * The body of the messages request that is counted for: what is only for its answer is not sent on.
+ * The body of a token count request. Fields that only affect the response to a message are not
+ * forwarded.
  */
 export const tokenCountRequest = z.looseObject({
   model,
