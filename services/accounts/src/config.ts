@@ -1,6 +1,6 @@
 import { COMMON_FIELDS, field } from '@gateway/service-kit';
 
-/** Variables of this service, in addition to those of every service. */
+/** Variables of this service, in addition to the common ones. */
 export const ACCOUNTS_FIELDS = {
   GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
   GATEWAY_STREAM_REPLICAS: COMMON_FIELDS.GATEWAY_STREAM_REPLICAS,
@@ -8,5 +8,5 @@ export const ACCOUNTS_FIELDS = {
   GATEWAY_TEAMS_ENABLED: COMMON_FIELDS.GATEWAY_TEAMS_ENABLED,
   GATEWAY_SMTP_URL: COMMON_FIELDS.GATEWAY_SMTP_URL,
   GATEWAY_DASHBOARD_URL: COMMON_FIELDS.GATEWAY_DASHBOARD_URL,
-  GATEWAY_MAIL_FROM: field.string({ doc: 'sender of mails', default: 'Model gateway <no-reply@localhost>' }),
+  GATEWAY_MAIL_FROM: field.string({ doc: 'sender of emails', default: 'Model gateway <no-reply@localhost>' }),
 };

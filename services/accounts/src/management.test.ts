@@ -47,7 +47,7 @@ interface Page<T> {
   nextCursor: string | null;
 }
 
-/** Every page of a list, in order. */
+/** Returns all objects of a paged list, in order. */
 async function allOf<T>(ask: (cursor: string | null) => Promise<Page<T>>): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | null = null;
@@ -59,7 +59,7 @@ async function allOf<T>(ask: (cursor: string | null) => Promise<Page<T>>): Promi
   return items;
 }
 
-test('an operator is found by the token until deleted, and at once no more', async () => {
+test('an operator is found by the token until the operator is deleted', async () => {
   const { digest } = secretParts();
   const { operator, repeated } = accepted(await createOperator({ name: 'Ada.L@example', role: 'readonly', digest }));
   expect(repeated).toBe(false);
@@ -83,7 +83,7 @@ test('an operator is found by the token until deleted, and at once no more', asy
   ]);
 });
 
-test('a name belongs to one operator at a time, however it is written, and root to nobody here', async () => {
+test("an operator's name is unique ignoring case, and cannot be root", async () => {
   const first = accepted(await createOperator({ name: 'Grace' })).operator;
   expect(await createOperator({ name: 'grace' })).toEqual(refused('state_conflict', 'name'));
   expect(await createOperator({ name: 'Root' })).toEqual(refused('invalid_request', 'name'));
@@ -92,7 +92,7 @@ test('a name belongs to one operator at a time, however it is written, and root 
   expect(again.filter((answer) => 'operator' in answer)).toHaveLength(1);
 });
 
-test('a repeated command answers the operator that it made, with the token of the first time', async () => {
+test('a repeated command returns its operator with the first token', async () => {
   const command = makeUuidV7(Date.now());
   const [one, two] = [secretParts().digest, secretParts().digest];
   const first = accepted(await createOperator({ name: 'Once', digest: one, command }));
@@ -101,7 +101,7 @@ test('a repeated command answers the operator that it made, with the token of th
   expect(await findOperator(two)).toBeNull();
 });
 
-test('lists are pages that cover every object once, in the order of creation', async () => {
+test('lists return every object once, in the order of creation', async () => {
   const account = await client.makeAccount({ type: 'team' });
   for (let n = 0; n < 5; n += 1) {
     await client.makeKey(account.id, { name: `Key ${n}` });
@@ -134,7 +134,7 @@ test('lists are pages that cover every object once, in the order of creation', a
   expect(accounts.map(({ id }) => id)).toEqual(accounts.map(({ id }) => id).sort());
 });
 
-test('operators that are deleted are in no list', async () => {
+test('deleted operators are not listed', async () => {
   const made: OperatorView[] = [];
   for (let n = 0; n < 3; n += 1) made.push(accepted(await createOperator()).operator);
   await deleteOperator(made[1]?.id ?? '');
@@ -145,7 +145,7 @@ test('operators that are deleted are in no list', async () => {
   expect(listed.filter(({ id }) => made.some((operator) => operator.id === id))).toEqual([made[0], made[2]]);
 });
 
-test('a cursor of another list, and an unknown account, are refused', async () => {
+test("lists refuse another list's cursor and an unknown account", async () => {
   const account = (await client.makeAccount()).id;
   const page = { limit: 2 };
   const other = `acc_${'0'.repeat(32)}`;
@@ -163,7 +163,7 @@ test('a cursor of another list, and an unknown account, are refused', async () =
   expect(await world.dashboard.request(accountsGetKey, { key: 'key_none' })).toEqual(refused('not_found'));
 });
 
-test('the log is shown newest first, by account, by object or whole', async () => {
+test('the log is listed newest first, by account, by object or completely', async () => {
   const account = await client.makeAccount();
   const key = await client.makeKey(account.id);
   await client.rotate(key.id);
@@ -195,7 +195,7 @@ test('the log is shown newest first, by account, by object or whole', async () =
   expect((await client.audit({}, 2)).map(({ action }) => action)).toEqual(['create_account', 'revoke_key']);
 });
 
-test('the last use of a key is the latest that was told', async () => {
+test('a key shows the latest reported use', async () => {
   const account = (await client.makeAccount()).id;
   const [one, two, three] = [
     await client.makeKey(account),
@@ -211,16 +211,16 @@ test('the last use of a key is the latest that was told', async () => {
     admissionBus.publish(keysUsed, {}, { uses: uses.map(([key, at]) => ({ key, at: Date.parse(at) })) });
   const [early, late] = ['2026-01-01T10:00:00.000Z', '2026-01-01T11:00:00.250Z'];
   tell([one.id, late], [one.id, early], [two.id, early], ['key_none', late]);
-  await until('the first report is kept', async () => (await shown())[1] === early);
+  await until('the first report is stored', async () => (await shown())[1] === early);
   expect(await shown()).toEqual([late, early, null]);
   tell([one.id, early], [three.id, '2999-01-01T00:00:00.000Z'], [two.id, late]);
-  await until('the second report is kept', async () => (await shown())[1] === late);
+  await until('the second report is stored', async () => (await shown())[1] === late);
   const [first, , future] = await shown();
   expect(first).toBe(late);
   expect(Math.abs(Date.parse(future ?? '') - Date.now())).toBeLessThan(60_000);
 });
 
-test('reports about the same keys at the same time, in any order, lose nothing', async () => {
+test('concurrent reports of the same keys keep the latest use', async () => {
   const account = (await client.makeAccount()).id;
   const keys = [];
   for (let n = 0; n < 20; n += 1) keys.push((await client.makeKey(account)).id);
@@ -229,14 +229,14 @@ test('reports about the same keys at the same time, in any order, lose nothing',
     const uses = keys.map((key) => ({ key, at: start + report * 1_000 }));
     admissionBus.publish(keysUsed, {}, { uses: report % 2 ? uses : uses.reverse() });
   }
-  await until('the latest report has won', async () => {
+  await until('the latest report is stored', async () => {
     const page = { account, cursor: null, limit: 100 };
     const listed = accepted(await world.dashboard.request(accountsListKeys, page));
     return listed.keys.every(({ lastUsedAt }) => lastUsedAt === new Date(start + 15_000).toISOString());
   });
 }, 30_000);
 
-test('no digest stands in an answer, the log of changes or a log line, not even after faults', async () => {
+test('responses, audit entries and log lines contain no digest, also after faults', async () => {
   const account = await client.makeAccount();
   const parts = Array.from({ length: 6 }, () => secretParts());
   const [made, rotated, playground, operator, lost, broken] = parts as [(typeof parts)[0], ...typeof parts];
@@ -255,7 +255,7 @@ test('no digest stands in an answer, the log of changes or a log line, not even 
   await world.admission.stop();
   answers.push(await client.rotate(key.id, lost));
   await world.admission.start();
-  // PostgreSQL quotes the whole row when a constraint refuses it.
+  // PostgreSQL quotes the whole row in a constraint error.
   await world.sql.execute("ALTER TABLE api_keys ADD CONSTRAINT unlucky CHECK (name <> 'unlucky')");
   const fault = await client.putKey(account.id, { name: 'unlucky' }, broken).catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: 'fault' });
@@ -267,7 +267,7 @@ test('no digest stands in an answer, the log of changes or a log line, not even 
   for (const { digest } of parts) expect(everything).not.toContain(digest);
 }, 30_000);
 
-/** With what errors hold beside their message: a log may print it. */
+/** Returns the value with the non-enumerable fields of errors, which a log may print. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const own = Object.getOwnPropertyNames(value).map((name) => [name, plain(value[name as keyof typeof value])]);

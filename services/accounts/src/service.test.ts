@@ -26,19 +26,19 @@ beforeAll(async () => {
 
 beforeEach(() => world.fund(FUNDED));
 
-test('every request of the contract has a door', async () => {
+test('every request of the contract has a handler', async () => {
   const names = MESSAGES.filter(({ kind, servedBy }) => kind === 'request' && servedBy.includes('accounts'));
   for (const message of names) {
     if (message.kind !== 'request') continue;
     const [sender] = message.sentBy;
     const asker = sender === 'dashboard' ? world.dashboard : sender === 'billing' ? world.billing : admission;
-    // An empty body has the form of no message, but only a handler says so.
+    // No message accepts an empty body, and only a handler responds with this error.
     await expect(asker.request(message, {})).rejects.toMatchObject({ code: 'invalid_message' });
   }
   expect(names.length).toBeGreaterThan(20);
 });
 
-test('an account is created with its owner, and every id says what it is', async () => {
+test('creating an account creates its owner, with prefixed IDs', async () => {
   const account = await makeAccount({ email: 'Ada@Example.com' });
   expect(account).toEqual({
     id: expect.stringMatching(/^acc_[0-9a-f]{32}$/),
@@ -54,7 +54,7 @@ test('an account is created with its owner, and every id says what it is', async
   expect(rows).toEqual([{ role: 'owner', user_id: expect.stringMatching(/^usr_[0-9a-f]{32}$/) }]);
 });
 
-test('a known address is the same user, whoever asks at the same time, and stays verified', async () => {
+test('concurrent accounts of one address have one user, who stays verified', async () => {
   const email = 'grace@example.com';
   const all = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
@@ -71,7 +71,7 @@ test('a team account is created', async () => {
   expect(await makeAccount({ type: 'team' })).toMatchObject({ type: 'team' });
 });
 
-test('a key is created, shown without its digest, and found by it', async () => {
+test('a new key is shown without its digest and found by it', async () => {
   const account = await makeAccount();
   const parts = secretParts();
   const spec = {
@@ -100,7 +100,7 @@ test('a key is created, shown without its digest, and found by it', async () => 
   expect(await admission.request(accountsFind, { digests: ['0'.repeat(64)] })).toEqual({ found: null });
 });
 
-test('account, key and member are loaded together; what is not there is null', async () => {
+test('account, key and member are loaded together, with null for missing ones', async () => {
   const account = await makeAccount();
   const parts = secretParts();
   const key = await makeKey(account.id, { monthlySpendCapUsd: '1' }, parts);
@@ -128,7 +128,7 @@ test('account, key and member are loaded together; what is not there is null', a
   expect(await load('acc_none', key.id)).toEqual({ account: null, key: null, member: null });
 });
 
-test('accounts are unchanged when they, and all keys and members that are named, have those versions', async () => {
+test('accounts are unchanged if all listed versions match', async () => {
   const [account, other] = [await makeAccount(), await makeAccount()];
   const [key, ofOther] = [await makeKey(account.id), await makeKey(other.id)];
   const member = { id: account.ownerMemberId, version: 1 };
@@ -155,7 +155,7 @@ test('accounts are unchanged when they, and all keys and members that are named,
   expect(await unchanged({ keys: [{ id: key.id, version: version + 1 }] })).toEqual([other.id]);
 });
 
-test('the key rules: address, funds, maximum, account and member', async () => {
+test('creating a key applies the rules: address, funds, maximum, account, member', async () => {
   const account = await makeAccount();
   const unverified = await makeAccount({ emailVerified: false });
   expect(await putKey(unverified.id)).toEqual(refused('email_not_verified'));
@@ -177,7 +177,7 @@ test('the key rules: address, funds, maximum, account and member', async () => {
   expect(await putKey(account.id)).toEqual(refused('state_conflict'));
 });
 
-test('suspended keys take a place; revoked, expired and playground keys do not', async () => {
+test('suspended keys count toward the maximum; final and playground keys do not', async () => {
   const account = await makeAccount();
   const ids = [await makeKey(account.id), await makeKey(account.id), await makeKey(account.id)].map(({ id }) => id);
   const set = (change: string, id: string | undefined) =>
@@ -193,7 +193,7 @@ test('suspended keys take a place; revoked, expired and playground keys do not',
   expect(await putKey(account.id)).toEqual(refused('key_limit_reached'));
 });
 
-test('a secret is taken once, and a masked form that shows too much is refused', async () => {
+test('a duplicate secret and a masked form that shows too much are refused', async () => {
   const account = await makeAccount();
   const parts = secretParts();
   await makeKey(account.id, {}, parts);
@@ -203,14 +203,14 @@ test('a secret is taken once, and a masked form that shows too much is refused',
     expect(await putKey(account.id, {}, { ...secretParts(), maskedSecret })).toEqual(refused('invalid_request'));
 });
 
-test('when billing does not answer, no key is made and the asker is told so', async () => {
+test('a key request fails and creates nothing if billing does not respond', async () => {
   const account = await makeAccount();
   world.fund(new Error('billing is broken'));
   await expect(putKey(account.id)).rejects.toMatchObject({ code: 'dependency_unavailable' });
   expect(await world.sql.query('SELECT FROM api_keys WHERE account = $1', [account.id])).toHaveLength(0);
 });
 
-test('the role cannot rewrite history or edit what a key may do', async () => {
+test("the service role cannot rewrite history or change a key's limits", async () => {
   const { pool } = world.database;
   for (const text of [
     'DELETE FROM audit_log',
@@ -229,20 +229,20 @@ test('the role cannot rewrite history or edit what a key may do', async () => {
     await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
 });
 
-test('the migrated schema is the committed one (delete schema.golden.txt to write it anew)', async () => {
+test('the migrated schema matches schema.golden.txt (delete it to write a new one)', async () => {
   const schema = await dumpSchema(world.database.admin, 'accounts');
   if (!existsSync(GOLDEN) && process.env['CI'] === undefined) writeFileSync(GOLDEN, schema);
   expect(readFileSync(GOLDEN, 'utf8')).toBe(schema);
 });
 
-test('while PostgreSQL is away requests are answered as such, and work again afterwards', async () => {
+test('requests fail with dependency_unavailable while PostgreSQL is stopped', async () => {
   const account = await makeAccount();
   await world.postgres.restart?.({ kill: true });
   await until('an account is loaded', async () => {
     const answer = await admission
       .request(accountsLoad, { account: account.id, key: null })
       .catch((error: { code?: string }) => error.code);
-    // Also one that was not answered in time says: ask again.
+    // A request that timed out has the code `timeout`.
     if (typeof answer === 'string') expect(['dependency_unavailable', 'timeout']).toContain(answer);
     return typeof answer === 'object';
   });

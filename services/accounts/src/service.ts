@@ -40,39 +40,41 @@ import { takeSignUp } from './sign-in/sign-up.js';
 import { createAccountsStore } from './store.js';
 
 const POOL_CONNECTIONS_MAX = 10;
-/** Longer than a change takes that waits for billing or until it is in force. */
+/** Longer than a change that waits for billing or for admission. */
 const DRAIN_MS = 7_000;
 /**
- * Admission has a change at most this long after it is back, and after the death of a replica that
- * had taken it.
+ * Maximum delay until admission has a change after it has started again, or after the death of the
+ * replica that was sending it.
  */
 const OUTBOX_RETRY_MAX_MS = 1_000;
 const OUTBOX_LEASE_MS = 5_000;
-/** Longer than admission's own time-out. */
+/** Longer than admission's timeout. */
 const OUTBOX_DELIVER_MS = 2_000;
-/** Billing may be away for long; nothing waits for its confirmation. */
+/** Billing may be unavailable for long. No response waits for it. */
 const BILLING_RETRY_MAX_MS = 10_000;
 const BILLING_DELIVER_MS = 5_000;
 const BILLING_LEASE_MS = 15_000;
-/** What this process writes goes at once; what a killed one left is found so late at most. */
+/**
+ * Maximum delay of emails that a killed process left. Emails of this process are sent immediately.
+ */
 const MAIL_POLL_MS = 2_000;
-/** A mail server may be away for long too. */
+/** The mail server may be unavailable for long. */
 const MAIL_RETRY_BASE_MS = 1_000;
 const MAIL_RETRY_MAX_MS = 900_000;
-/** Longer than the time-outs of one mail. */
+/** Longer than the timeouts of one email. */
 const MAIL_DELIVER_MS = 30_000;
 const MAIL_LEASE_MS = 65_000;
-/** How often the outboxes are polled for the metrics. */
+/** Interval at which the outboxes are polled for the metrics. */
 const OUTBOX_AGE_MS = 5_000;
-/** Connections to the mail server at a time, of one replica. */
+/** Maximum concurrent connections to the mail server per replica. */
 const MAIL_KEYS_MAX = 4;
 
 export interface AccountsOptions {
-  /** How long a change waits until it is in force; IN_FORCE_MS when absent. */
+  /** Timeout of a change that waits for admission. Default: IN_FORCE_MS. */
   readonly inForceMs?: number;
 }
 
-/** Starts the whole service: the stores, the outboxes, then the handlers of all features. */
+/** Starts the service: the stores, the outboxes, then the handlers of all features. */
 export async function startAccounts(
   context: ServiceContext<typeof ACCOUNTS_FIELDS>,
   { inForceMs = IN_FORCE_MS }: AccountsOptions = {},
@@ -147,7 +149,7 @@ export async function startAccounts(
   };
 }
 
-/** The outbox of mails. A mail goes out as soon as it is committed. */
+/** Starts the email outbox. An email is sent right after its commit. */
 function startMails({ config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELDS>, pool: Pool, makeId: MakeId) {
   const url = config.GATEWAY_SMTP_URL;
   const deps = {
@@ -183,7 +185,7 @@ function startMails({ config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELD
   return outbox;
 }
 
-/** The gauges that poll the database. */
+/** Declares the gauges that poll the database. */
 function declareGauges(pool: Pool): { stop(): Promise<void> } {
   gauge(
     'gateway_accounts_pool_connections',

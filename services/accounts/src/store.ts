@@ -9,8 +9,9 @@ import { createPeopleReads, createPeopleWrites } from './people/store.js';
 import { createSessionReads, createSignInWrites } from './sign-in/store.js';
 
 /**
- * The stores of all features as one: reads, each one statement that sees one instant, and changes.
- * @param onMailQueued called after the commit of a change that has queued a mail
+ * Combines the stores of all features: reads, which are one statement and see one instant, and
+ * changes.
+ * @param onMailQueued called after the commit of a change that queued an email
  */
 export function createAccountsStore(pool: Pool, onMailQueued: () => void = () => undefined) {
   const queries = onPool(pool);
@@ -37,7 +38,7 @@ export function createAccountsStore(pool: Pool, onMailQueued: () => void = () =>
 }
 
 /**
- * Composes the queries of one change. `queued` is called for each mail that goes out after its
+ * Combines the queries of one transaction. `queued` is called for each email to send after the
  * commit.
  */
 function createAccountsTx(tx: Tx, queued: () => void) {

@@ -28,9 +28,7 @@ const FIRST = { cursor: null, limit: 1 };
 
 export type AccountsWorld = Awaited<ReturnType<typeof startAccountsWorld>>;
 
-/**
- * The servers of accounts, and somebody in billing's, in admission's and in the dashboard's place.
- */
+/** Starts the servers of accounts, with simulated billing, admission and dashboard. */
 export async function startAccountsWorld() {
   const servers = await startServiceServers({
     service: 'accounts',
@@ -64,21 +62,21 @@ export async function startAccountsWorld() {
     dashboard,
     client: operatorClient(dashboard),
     admission: await startFakeAdmission(() => servers.connect('admission')),
-    /** What all replicas logged. */
+    /** Log lines of all replicas. */
     log,
-    /** Caps that billing received, in the order of arrival; what is told again counts once. */
+    /** Caps that billing received, in the order of arrival. Repeated ones are listed once. */
     caps,
-    /** People whose origins billing was to erase. */
+    /** People whose origins billing was requested to erase. */
     erased,
-    /** What billing answers from now on; requests come over the bus. */
+    /** Sets billing's response from now on. Requests come over the bus. */
     fund(next: Funding | Error): void {
       funding = next;
     },
-    /** What billing answers to closing an account from now on. */
+    /** Sets billing's response to closing an account from now on. */
     answerClosing(answer: Closing): void {
       closing = answer;
     },
-    /** One more replica of the service. */
+    /** Starts one more replica of the service. */
     async start({ env = {}, ...options }: AccountsOptions & { readonly env?: Record<string, string> } = {}) {
       const replica = await servers.startReplica(
         ACCOUNTS_FIELDS,
@@ -86,7 +84,9 @@ export async function startAccountsWorld() {
         { GATEWAY_DASHBOARD_URL: DASHBOARD_URL, ...env },
         log,
       );
-      await until('somebody answers', () => dashboard.request(accountsListAccounts, FIRST).catch(() => false as const));
+      await until('a replica responds', () =>
+        dashboard.request(accountsListAccounts, FIRST).catch(() => false as const),
+      );
       return replica;
     },
   };

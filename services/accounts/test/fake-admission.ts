@@ -4,23 +4,26 @@ import { admissionApply, type AccountRecord, type KeyRecord, type MemberRecord }
 const DRAIN_MS = 5_000;
 
 /**
- * Somebody in admission's place who takes changes and knows the newest of each object, as admission
- * does.
+ * A simulated admission that accepts changes and keeps the newest version of each object, as
+ * admission does.
  */
 export interface FakeAdmission {
-  /** Every version of every key in the order of arrival; what is told again is not in it again. */
+  /** Every version of every key in the order of arrival, without repetitions. */
   readonly keys: readonly KeyRecord[];
   account(id: string): AccountRecord | undefined;
   key(id: string): KeyRecord | undefined;
   member(id: string): MemberRecord | undefined;
   /** The different versions of an account, a key or a member, in the order of arrival. */
   versions(id: string): readonly number[];
-  /** Leaves the bus: a change finds nobody who takes it. */
+  /** Disconnects from the bus, so that no server accepts a change. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** @param connect makes a connection with the rights of admission */
+/**
+ * Starts a simulated admission.
+ * @param connect opens a connection with admission's permissions
+ */
 export async function startFakeAdmission(connect: () => Promise<Bus>): Promise<FakeAdmission> {
   const keys: KeyRecord[] = [];
   const newest = { accounts: new Map<string, AccountRecord>(), keys: new Map<string, KeyRecord>() };

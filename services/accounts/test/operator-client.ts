@@ -20,7 +20,7 @@ import type {
 } from '@gateway/contracts/operator';
 import { expect } from '@jest/globals';
 
-/** Author of the commands of tests. */
+/** Author of test commands. */
 export const AUTHOR: CommandAuthor = {
   actor: 'operator:test',
   origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
@@ -32,7 +32,7 @@ export interface SecretParts {
   readonly maskedSecret: string;
 }
 
-/** What the dashboard sends of a secret that it made. */
+/** Returns the digest and the masked form that the dashboard sends of a new secret. */
 export function secretParts(secret = makeSecret('mgw_live_')): SecretParts {
   return { digest: digestOfSecret(secret, PEPPER), maskedSecret: maskSecret(secret) };
 }
@@ -43,13 +43,13 @@ export const refused = (code: string, param: string | null = null) => ({
   refused: expect.objectContaining({ code, param }),
 });
 
-/** What a verb answers when it does not refuse. */
+/** Returns a response that is not a refusal, else throws. */
 export function accepted<T extends object>(answer: T | ManagementRefusal): T {
   if ('refused' in answer) throw new Error(JSON.stringify(answer));
   return answer;
 }
 
-/** The dashboard's side of the most used verbs. */
+/** Creates a client that sends the most used requests of the dashboard. */
 export function operatorClient(dashboard: Bus) {
   const putKey = (account: string, spec: object = {}, parts = secretParts(), command?: string) =>
     dashboard.request(accountsCreateKey, {

@@ -17,25 +17,19 @@ import type { AttemptLimit } from '../src/base/attempt-rules.js';
 import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
 import { accepted, AUTHOR, randomEmail } from './operator-client.js';
 
-/** The hash of a password in tests. */
+/** Returns a password hash for tests. */
 export const hashOf = (name: string): string =>
   `$scrypt$ln=4,r=8,p=1$c2FsdA$${Buffer.from(name).toString('base64').replace(/=+$/, '')}`;
 
-/**
- * Where somebody comes from; by default each from their own network, so that none is limited by
- * another.
- */
+/** Returns a new client, so that tests do not share limits. */
 export const newClient = (): string => `client-${randomBytes(6).toString('hex')}`;
 
-/** A request from this client. */
+/** Returns the origin of a request by this client. */
 export const originOf = (client: string): RequestOrigin => ({ client, agent: null, requestId: 'req_test' });
 
 export const tokenIn = (text: string): string => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
 
-/**
- * Counts one attempt, then as many more as leave one: what was counted last is this one. Gives its
- * slot.
- */
+/** Counts one attempt, then sets its count so that one attempt is left. Returns the slot. */
 export async function leaveOne(
   { sql }: AccountsWorld,
   { kind, attemptsMax }: AttemptLimit,
@@ -52,7 +46,9 @@ export async function leaveOne(
   return slot;
 }
 
-/** The dashboard's side of signing up and in, and the mails that come of it. */
+/**
+ * Creates a client that sends the dashboard's sign-up and sign-in requests and reads the emails.
+ */
 export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
   const mailTo = (email: string, subject: string) =>
     until(`a mail "${subject}" to ${email}`, async () =>
@@ -72,7 +68,7 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
     begin,
     signUp,
     useToken,
-    /** Signs in as the dashboard does it. Null: address and password do not belong together. */
+    /** Signs in like the dashboard. Null: address or password is wrong. */
     async signIn(email: string, password: string, client = newClient()) {
       const begun = await begin(email, client);
       if (begun.kind === 'throttled') throw new Error('too many attempts');
@@ -83,7 +79,7 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
       return session && { digest, user: session.user, accounts: session.accounts };
     },
     session: async (digest: string) => (await dashboard.request(accountsFindSession, { digests: [digest] })).session,
-    /** An owner's invitation, which is mailed. */
+    /** Invites a member as the owner, and emails the invitation. */
     invite: async (
       account: string,
       email: string,
@@ -94,7 +90,7 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
       if ('kind' in answer) throw new Error('too many invitations');
       return answer.member;
     },
-    /** Somebody who has signed up and verified the address, with this password. */
+    /** Creates a user with a verified address and this password. */
     async verifiedPerson(password: string): Promise<string> {
       const email = randomEmail();
       await signUp(email);
@@ -106,8 +102,8 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
 export type PeopleClient = ReturnType<typeof peopleClient>;
 
 /**
- * A running accounts service that mails, and its people.
- * @param name of the directory with the mails, so that one that is left shows its test
+ * Starts an accounts service with a mailbox.
+ * @param name name of the mailbox directory, which identifies the test if it is left over
  */
 export async function startPeopleWorld(name: string) {
   const world = await startAccountsWorld();

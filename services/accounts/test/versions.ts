@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 
 /**
- * Checks the versions that the changes of an object gave it, one for each: later than the one
- * before it, and of the clock, between when it was asked for and now.
- * @param askedMs when each change was asked for
- * @param before the version of the object before them
+ * Checks the versions that changes gave an object, one per change. Each version must be later than
+ * the previous one, and between the time of the request and now.
+ * @param askedMs time of each request
+ * @param before version of the object before the changes
  */
 export function expectVersions(versions: readonly number[], askedMs: readonly number[], before = 1): void {
   expect(versions).toHaveLength(askedMs.length);

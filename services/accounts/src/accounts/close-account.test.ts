@@ -33,14 +33,14 @@ const members = async (account: string) =>
 const keys = async (account: string) =>
   accepted(await world.dashboard.request(accountsListKeys, { account, cursor: null, limit: 200 })).keys;
 
-test('a closed account is final: keys revoked, admission refuses it, and no verb brings it back', async () => {
+test('a closed account is final: keys are revoked and admission refuses it', async () => {
   const account = await client.makeAccount({ type: 'team' });
   const used = await client.makeKey(account.id);
   const suspended = await client.makeKey(account.id);
   await client.setState(suspended.id, 'suspend');
   const ensure = { account: account.id, member: account.ownerMemberId, digest: secretParts().digest, author: AUTHOR };
   const { key: playground } = accepted(await world.dashboard.request(accountsEnsurePlaygroundKey, ensure));
-  // Written by a clock that was ahead.
+  // The version was written by a clock that was ahead.
   const ahead = Date.now() + 60_000;
   await world.sql.execute('UPDATE api_keys SET version = $2 WHERE id = $1', [suspended.id, ahead]);
   const askedMs = Date.now();
@@ -82,7 +82,7 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
   expect(await client.setState(used.id, 'reinstate')).toEqual(refused('key_not_active'));
 });
 
-test('nothing that names a person is left of it, and the log keeps what happened', async () => {
+test('closing erases names and addresses and keeps the entries of the audit log', async () => {
   const email = randomEmail();
   const spec = { name: 'Ada Lovelace', email, emailVerified: true, type: 'team' as const };
   const account = accepted(await world.dashboard.request(accountsCreateAccount, { spec, author: AUTHOR })).account;
@@ -114,11 +114,11 @@ test('nothing that names a person is left of it, and the log keeps what happened
     [account.id],
   );
   expect(marked).toEqual([{ erased_fields: ['name', 'email'] }]);
-  // The address is free again, and is another person.
+  // The address can be used again, for another user.
   expect((await client.makeAccount({ email })).email).toBe(email);
 });
 
-test('who belongs to another account keeps the address there', async () => {
+test('closing keeps the address of a user who belongs to another account', async () => {
   const email = randomEmail();
   const [going, staying] = [
     await client.makeAccount({ type: 'team', email }),
@@ -132,7 +132,7 @@ test('who belongs to another account keeps the address there', async () => {
     (await world.sql.query<{ id: string }>('SELECT id FROM users WHERE email = $1', [address]))[0]?.id;
   const people = [await userOf(email), await userOf(staying.email)];
   const replacement = answer.email.replace('erased:', '');
-  await until('billing was asked to erase origins', () => world.erased.includes(replacement));
+  await until('billing erases the origins', () => world.erased.includes(replacement));
   expect(world.erased).not.toContain(people[0]);
   expect((await members(staying.id)).map((one) => one.email).sort()).toEqual([email, staying.email].sort());
   await close(staying.id);
@@ -140,7 +140,7 @@ test('who belongs to another account keeps the address there', async () => {
   expect(await world.sql.query('SELECT FROM users WHERE email = ANY ($1)', [[email, staying.email]])).toEqual([]);
 });
 
-test('closing again changes nothing and answers the same', async () => {
+test('closing a closed account changes nothing and returns the same', async () => {
   const account = await client.makeAccount();
   const first = await close(account.id);
   expect(await close(account.id)).toEqual(first);
@@ -153,7 +153,7 @@ test('closing again changes nothing and answers the same', async () => {
   expect(await client.audit({ account: other.id })).toHaveLength(2);
 });
 
-test('what billing refuses is not closed; nor is an account closed without billing', async () => {
+test('an account stays open if billing refuses or is not available', async () => {
   const account = await client.makeAccount();
   world.answerClosing({ refused: { code: 'state_conflict', message: 'the wallet holds 5.00 USD', param: null } });
   expect(await close(account.id)).toEqual(refused('state_conflict'));
@@ -163,7 +163,7 @@ test('what billing refuses is not closed; nor is an account closed without billi
   expect(await close('acc_none')).toEqual(refused('not_found'));
 });
 
-test('more keys than one message holds are told in several', async () => {
+test('the keys of a closed account are sent to admission in several messages', async () => {
   const account = await client.makeAccount();
   const total = KEYS_PER_MESSAGE_MAX + 20;
   world.fund({ ...FUNDED, activeKeysMax: total });
@@ -179,7 +179,7 @@ test('more keys than one message holds are told in several', async () => {
   expect(told.length).toBeGreaterThanOrEqual(KEYS_PER_MESSAGE_MAX);
 }, 60_000);
 
-test('the service itself can erase nothing of an account that is open', async () => {
+test('the service role cannot erase an open account', async () => {
   const account = await client.makeAccount();
   const { pool } = world.database;
   await expect(pool.query('SELECT erase_closed_account($1)', [account.id])).rejects.toThrow('is not closed');

@@ -21,14 +21,14 @@ interface Answer {
   account: AccountView;
 }
 
-/** Keys in one message to admission. */
+/** Maximum number of keys in one message to admission. */
 export const KEYS_PER_MESSAGE_MAX = 100;
 
 /**
- * Ends an account for ever. Billing comes first: it refuses while the wallet is not zero, and ends
- * the subscription. Then keys are revoked, names and addresses erased, in one transaction. A
- * process that dies in between leaves an account without funds; closing again goes on from there.
- * Answered when admission has the account's state, which ends its running calls.
+ * Closes an account permanently. First billing ends the subscription; it refuses if the wallet is
+ * not zero. Then one transaction revokes the keys and erases names and addresses. If the process
+ * dies in between, the account has no funds, and closing it again completes the work. Responds
+ * after admission has applied the account's state, which ends its running calls.
  */
 export async function closeAccount(
   { store, billing, inForce, nowMs }: CloseAccountDeps,
@@ -57,7 +57,8 @@ async function close(tx: AccountTx, { account: id, author }: CloseAccount, now: 
     before: { state: account.state },
     after: { state: next.state, keysRevoked: keys.length, auditEntriesErased: entriesErased },
   });
-  // The first message refuses everything already; the keys that it has no room for follow it.
+  // The first message already refuses all calls. It is followed by the keys that did not fit into
+  // it.
   await tx.publishChange(id, next, {
     accounts: [toAccountRecord(next)],
     keys: keys.slice(0, KEYS_PER_MESSAGE_MAX).map(toKeyRecord),

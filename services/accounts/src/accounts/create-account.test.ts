@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { AUTHOR } from '../../test/operator-client.js';
 import { createAccount } from './create-account.js';
 
-test('a team account is refused where teams are off, before anything is written', async () => {
+test('createAccount() refuses a team account before any write if teams are disabled', async () => {
   const store = { change: () => Promise.reject(new Error('the store was asked')) };
   const deps = { store, makeId: () => 'none', teamsEnabled: false };
   const spec = { name: 'A team', email: 'team@example.com', emailVerified: true, type: 'team' as const };

@@ -16,8 +16,8 @@ export interface CreateAccount {
 }
 
 /**
- * Makes an account and its owner; the user of the address, if there is one, becomes the owner of
- * one more account.
+ * Creates an account and its owner. If the address already has a user, the user becomes the owner
+ * of one more account.
  */
 export async function createAccount(
   { store, makeId, teamsEnabled }: CreateAccountDeps,

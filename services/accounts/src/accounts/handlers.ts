@@ -30,7 +30,7 @@ export interface AccountsPage {
   readonly total: number;
 }
 
-/** One page in the order of creation. */
+/** Returns one page of accounts in the order of creation. */
 export async function listAccounts(
   store: Pick<AccountStore, 'list' | 'countAccounts'>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
@@ -41,7 +41,7 @@ export async function listAccounts(
   return { accounts: items.map(toAccountView), nextCursor, total };
 }
 
-/** One account with its owner's address. */
+/** Returns one account with its owner's address. */
 export async function getAccount(
   store: Pick<AccountStore, 'account'>,
   { account: id }: { readonly account: string },
@@ -50,7 +50,7 @@ export async function getAccount(
   return found ? { account: toAccountView(found) } : refuse('not_found', 'there is no such account');
 }
 
-/** Names for ids in usage and statements; ids of other accounts have none here. */
+/** Returns the names of IDs in usage and statements. IDs of other accounts are omitted. */
 export async function findNames(
   store: Pick<AccountStore, 'names'>,
   { account, keys, members }: ReceivedOf<typeof accountsNames>,
@@ -68,7 +68,10 @@ export interface AccountRecords {
   readonly member: MemberRecord | null;
 }
 
-/** What admission needs to know of an account and a key, at one instant (docs/protocol.md#r11). */
+/**
+ * Loads the records that admission needs of an account and a key, at one instant
+ * (docs/protocol.md#r11).
+ */
 export async function loadAccount(
   store: AccountStore,
   request: { readonly account: string; readonly key: string | null },
@@ -81,7 +84,7 @@ export async function loadAccount(
   };
 }
 
-/** Serves the requests about accounts. */
+/** Registers the handlers of account requests. */
 export function serveAccounts(
   { lookup, change, awaited }: Handlers,
   deps: CreateAccountDeps & CloseAccountDeps & { readonly store: AccountStore },

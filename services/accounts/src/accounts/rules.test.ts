@@ -11,16 +11,16 @@ test.each([
   ['suspend', SUSPENDED, { state: 'suspended', version: 4 }],
   ['reinstate', ACTIVE, { state: 'active', version: 4 }],
   ['reinstate', SUSPENDED, { state: 'active', version: NOW }],
-] as const)('%s of %o', (verb, account, expected) => {
+] as const)('withAccountState() of %s returns the new state for %o', (verb, account, expected) => {
   expect(withAccountState(account, verb, NOW)).toEqual({ ...account, ...expected });
 });
 
-test.each(['suspend', 'reinstate'] as const)('%s of a closed account is refused', (verb) => {
+test.each(['suspend', 'reinstate'] as const)('withAccountState() refuses %s of a closed account', (verb) => {
   expect(withAccountState({ ...ACTIVE, state: 'closed' }, verb, NOW)).toBeNull();
 });
 
-test('a version is later than the one before it, and than what was lost before now', () => {
+test('a version is later than the previous one and not before the current time', () => {
   expect(nextVersion({ version: 4 }, NOW)).toBe(NOW);
-  // The clock has gone back.
+  // The clock was set back.
   expect(nextVersion({ version: NOW + 9 }, NOW)).toBe(NOW + 10);
 });

@@ -6,8 +6,8 @@ export const ACCOUNT_VERBS = ['suspend', 'reinstate'] as const;
 export type AccountVerb = (typeof ACCOUNT_VERBS)[number];
 
 /**
- * The account after the verb; the same object when its state is reached already; null: it is
- * closed, which is final.
+ * Returns the account after the verb, or the same object if it already has the state. Null: the
+ * account is closed, which is final.
  */
 export function withAccountState(account: Account, verb: AccountVerb, nowMs: number): Account | null {
   if (account.state === 'closed') return null;
@@ -15,7 +15,7 @@ export function withAccountState(account: Account, verb: AccountVerb, nowMs: num
   return state === account.state ? account : { ...account, state, version: nextVersion(account, nowMs) };
 }
 
-/** An account as operators see it. */
+/** Converts an account to the operator API's view. */
 export function toAccountView({ account, owner, user }: OwnedAccount): AccountView {
   return {
     id: account.id,
@@ -29,7 +29,10 @@ export function toAccountView({ account, owner, user }: OwnedAccount): AccountVi
   };
 }
 
-/** An account as admission gets it: whether calls may pass, not whether that is final. */
+/**
+ * Converts an account to admission's record: whether calls are admitted, without the difference
+ * between suspended and closed.
+ */
 export function toAccountRecord({ id, state, version }: Account): AccountRecord {
   return { account: id, state: state === 'active' ? 'active' : 'suspended', version };
 }

@@ -20,8 +20,8 @@ interface Answer {
 }
 
 /**
- * Suspends or reinstates an account. Answered when admission has it; a repeated verb changes
- * nothing and waits for the change that it finds. Keys keep their own states.
+ * Suspends or reinstates an account. Responds after admission has applied the change. A repeated
+ * verb changes nothing and waits until the earlier change is applied. Keys keep their own states.
  */
 export async function setAccountState(
   { store, inForce, nowMs }: ChangeAccountDeps,

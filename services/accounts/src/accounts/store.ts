@@ -15,11 +15,11 @@ import {
 import { BILLING_OUTBOX, type BaseReads, type Changes } from '../base/store.js';
 import type { PeopleTx } from '../people/store.js';
 
-/** The queries of a change of accounts. */
+/** The queries of an account transaction. */
 export type AccountTx = PeopleTx & ReturnType<typeof createAccountWrites>;
 export type AccountStore = BaseReads & ReturnType<typeof createAccountReads> & Changes<AccountTx>;
 
-/** Names of keys with their members, and addresses of members, of one account. */
+/** Names of keys with their members, and addresses of members, in one account. */
 export interface Names {
   readonly keys: readonly NamedKey[];
   readonly members: readonly NamedMember[];
@@ -30,20 +30,20 @@ type NamedMember = { readonly id: string; readonly email: string };
 export type AskedAccounts = ReceivedOf<typeof accountsUnchanged>['accounts'];
 
 /**
- * Reads of accounts. Lists are in the order of creation and begin after an id; null: at the first
- * object.
+ * Creates the reads of accounts. Lists are in the order of creation and begin after an ID; null:
+ * with the first object.
  */
 export function createAccountReads(queries: Tx) {
   return {
     /**
-     * An account, a key and the key's member. `key` null: the account alone. A key of another
-     * account is not found.
+     * Loads an account, a key and the key's member. A null `key` loads only the account. A key of
+     * another account is not found.
      */
     async load(account: string, key: string | null): Promise<LoadedAccount> {
       const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
       return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };
     },
-    /** Of these accounts those that have the versions that are said, at one instant. */
+    /** Returns the accounts whose versions all match at one instant. */
     async unchanged(asked: AskedAccounts): Promise<string[]> {
       const keys = asked.flatMap(({ account, keys }) => keys.map((key) => ({ account, ...key })));
       const members = asked.flatMap(({ account, members }) => members.map((member) => ({ account, ...member })));
@@ -64,7 +64,7 @@ export function createAccountReads(queries: Tx) {
     async countAccounts(): Promise<number> {
       return (await queries.one<{ n: number }>('SELECT count(*)::int AS n FROM accounts'))?.n ?? 0;
     },
-    /** Also of playground keys, and of members who left. */
+    /** Includes playground keys and deleted members. */
     async names(account: string, keys: readonly string[], members: readonly string[]): Promise<Names> {
       const [namedKeys, namedMembers] = await Promise.all([
         queries.query<NamedKey>(NAMED_KEYS, [account, keys]),
@@ -75,7 +75,7 @@ export function createAccountReads(queries: Tx) {
   };
 }
 
-/** A limit beneath each id: the plan is made once, and could else be to read whole tables. */
+/** The LIMIT in each subquery prevents a prepared plan that reads whole tables. */
 const UNCHANGED = `WITH changed AS (
     SELECT named.account FROM unnest($3::text[], $4::text[], $5::bigint[]) AS named (account, id, version)
       LEFT JOIN LATERAL (SELECT account, version FROM api_keys WHERE id = named.id LIMIT 1) AS kept ON true
@@ -94,10 +94,10 @@ const NAMED_KEYS = `SELECT k.id, k.name, k.kind, k.member, u.email FROM api_keys
 const NAMED_MEMBERS = `SELECT m.id, u.email FROM members m JOIN users u ON u.id = m.user_id
  WHERE m.account = $1 AND m.id = ANY($2)`;
 
-/** A command, where there is one, makes one object only. */
+/** A new account. A `command` creates only one. */
 export type NewAccount = Pick<Account, 'id' | 'name' | 'type'> & { readonly command: string | null };
 
-/** Accounts within one change. */
+/** Creates the writes of accounts in one transaction. */
 export function createAccountWrites(tx: Tx) {
   return {
     async insertAccount({ id, name, type, command }: NewAccount): Promise<Account> {
@@ -113,16 +113,17 @@ export function createAccountWrites(tx: Tx) {
       await tx.execute('UPDATE accounts SET state = $2, version = $3 WHERE id = $1', [id, state, version]);
     },
     /**
-     * Erases names and addresses of a closed account, in the audit log too. Returns how many of its
-     * entries were erased. Nothing else can do that.
+     * Erases names and addresses of a closed account, also in the audit log, and returns the number
+     * of erased entries. No other function can do that.
      */
     async eraseClosedAccount(id: string): Promise<number> {
       const text = 'SELECT erase_closed_account($1) AS entries';
       return Number((await written(tx.one<{ entries: bigint }>(text, [id]))).entries);
     },
     /**
-     * After {@link eraseClosedAccount}: billing erases the origins of the same people after the
-     * commit. Members who belong to other accounts have been replaced by users without entries.
+     * Queues the erasure of the same people's origins in billing, to be sent after the commit. Must
+     * follow {@link eraseClosedAccount}, which replaces members of other accounts by users without
+     * entries.
      */
     async publishErasure(id: string): Promise<void> {
       const rows = await tx.query<{ user_id: string }>('SELECT DISTINCT user_id FROM members WHERE account = $1', [id]);

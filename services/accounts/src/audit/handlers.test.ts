@@ -39,7 +39,7 @@ const note = (entries: Parameters<typeof world.dashboard.request<typeof accounts
   world.dashboard.request(accountsNoteAccess, { entries });
 const counted = { kind: 'refused', action: 'sign_in_refused', actor: 'stranger', account: null } as const;
 
-test('what was noted is listed by its kind, with where it came from', async () => {
+test('recorded entries are listed by kind with their origin', async () => {
   await note([
     { kind: 'access', action: 'operator_sign_in', actor: 'operator:ann', account: null, objectId: 'opr_1', origin },
     { kind: 'change', action: 'end_call', actor: 'operator:ann', account: 'acc_called', objectId: 'call_1', origin },
@@ -98,7 +98,7 @@ test('every command writes its actor and origin into the log', async () => {
   }
 });
 
-test('signing in, signing out, and mails that somebody asked for, say where they came from', async () => {
+test('sign-ins, sign-outs and requested emails are logged with their origin', async () => {
   const email = await people.verifiedPerson('right');
   const session = await people.signIn(email, 'right', '192.0.2.8');
   const user = session?.user.id ?? '';
@@ -123,7 +123,7 @@ test('signing in, signing out, and mails that somebody asked for, say where they
   expect(entries[0]?.origin).toEqual(origin);
 });
 
-test('refused attempts are forgotten after 90 days, and nothing else of the log', async () => {
+test('only refused attempts are deleted from the log after 90 days', async () => {
   await note([{ ...counted, objectId: 'usr_old', origin, attempts: 1, since: 0 }]);
   await note([{ ...counted, objectId: 'usr_young', origin, attempts: 1, since: 0 }]);
   const age = "UPDATE audit_log SET at = now() - interval '91 days' WHERE object_id = 'usr_old' OR kind <> 'refused'";

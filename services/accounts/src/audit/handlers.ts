@@ -13,12 +13,12 @@ export interface ListAudit {
 }
 
 /**
- * A cursor is the number of the last entry of the page before; as many digits fit into PostgreSQL's
- * bigint.
+ * A cursor is the number of the last entry on the previous page. This many digits fit into
+ * PostgreSQL's bigint.
  */
 const NUMBER = /^[1-9]\d{0,17}$/;
 
-/** One page of who did what, the newest first. */
+/** Returns one page of the audit log, newest first. */
 export async function listAudit(
   store: Pick<AuditStore, 'auditEntries'>,
   { account, object, kind = null, cursor, limit }: ListAudit,
@@ -31,8 +31,8 @@ export async function listAudit(
 }
 
 /**
- * Writes what no service writes with a change of its own, and refused attempts as their counts, all
- * or nothing.
+ * Writes audit entries that no service writes together with a change, and the counts of refused
+ * attempts, in one transaction.
  */
 export async function recordAccess(
   store: Pick<AuditStore, 'change'>,
@@ -48,7 +48,7 @@ export async function recordAccess(
   return { noted: true };
 }
 
-/** Serves the requests about the audit log. */
+/** Registers the handlers of audit requests. */
 export function serveAudit({ lookup, change }: Handlers, store: AuditStore): void {
   lookup(accountsAudit, (body) => listAudit(store, body));
   change(accountsNoteAccess, (body) => recordAccess(store, body));

@@ -5,7 +5,7 @@ import type { BaseTx, Changes } from '../base/store.js';
 
 export type AuditStore = ReturnType<typeof createAuditReads> & Changes<BaseTx>;
 
-/** Null is every entry. */
+/** Conditions of a list. Null matches all entries. */
 export interface AuditFilter {
   readonly account: string | null;
   readonly object: string | null;
@@ -28,10 +28,10 @@ interface AuditRow {
   readonly request_id: string | null;
 }
 
-/** Reads of the audit log. */
+/** Creates the reads of the audit log. */
 export function createAuditReads(queries: Tx) {
   return {
-    /** Newest first, below an entry's number. */
+    /** Returns entries below a number, newest first. */
     async auditEntries(filter: AuditFilter): Promise<{ readonly number: bigint; readonly view: AuditEntryView }[]> {
       const { text, values } = auditText(filter);
       const rows = await queries.query<AuditRow>(text, values);
@@ -41,8 +41,8 @@ export function createAuditReads(queries: Tx) {
 }
 
 /**
- * Only the conditions of the filter are in the text: each of account, object and kind has its own
- * index.
+ * Builds the query with only the conditions that are set, because account, object and kind have
+ * separate indexes.
  */
 function auditText({ account, object, kind, below, limit }: AuditFilter): { text: string; values: unknown[] } {
   const values: unknown[] = [limit];

@@ -11,7 +11,10 @@ import { ERASURE_TOPIC, type Funding } from './rules.js';
 
 export type BillingClient = ReturnType<typeof createBillingClient>;
 
-/** Billing, over the bus. Requests that are not answered throw `dependency_unavailable`. */
+/**
+ * Creates a client of billing over the bus. It throws `dependency_unavailable` if billing does not
+ * respond.
+ */
 export function createBillingClient(bus: Bus) {
   return {
     async fundingOf(account: string): Promise<Funding> {
@@ -24,12 +27,12 @@ export function createBillingClient(bus: Bus) {
         inLedger: answer.inLedger ?? (answer.walletNanoUsd !== null || answer.planActive),
       };
     },
-    /** Ends an account's subscription, unless its wallet is not zero. */
+    /** Ends an account's subscription. Billing refuses if the wallet is not zero. */
     closeAccount: (account: string, author: CommandAuthor): Promise<{ readonly closed: true } | ManagementRefusal> =>
       bus.request(billingCloseAccount, { account, author }).catch(unanswered('closing')),
     /**
-     * Sends billing an outbox row: caps of keys and members for alerts, or people whose origins to
-     * erase. Throws until billing has confirmed it.
+     * Sends an outbox row to billing: caps of keys and members for alerts, or people whose origins
+     * to erase. Throws if billing does not confirm it.
      */
     async deliver({ topic, body }: { readonly topic: string; readonly body: unknown }): Promise<void> {
       if (topic === ERASURE_TOPIC) await bus.request(billingEraseOrigins, billingEraseOrigins.body.parse(body));

@@ -7,9 +7,9 @@ export interface Throttled {
 }
 
 /**
- * Counts an attempt under each limit in turn and stops at the first that is used up, so that a
- * client that has to wait counts against nobody's address. Callers name limits in one order: those
- * of clients first, those of addresses last.
+ * Counts an attempt under each limit in turn and stops at the first exceeded one, so that a client
+ * above its limit does not count against an address. Callers list limits of clients before limits
+ * of addresses.
  */
 export async function countAttempts(
   tx: Pick<BaseTx, 'countAttempt'>,

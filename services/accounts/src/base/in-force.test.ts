@@ -21,13 +21,13 @@ import { accepted, AUTHOR, refused, secretParts } from '../../test/operator-clie
 import { expectVersions } from '../../test/versions.js';
 
 /**
- * Of replicas that find admission away: long enough for a machine under load, short enough for a
- * test.
+ * Timeout of replicas while admission is stopped: enough for a machine under load, and short enough
+ * for a test.
  */
 const WAIT_MS = 1_000;
 /**
- * After admission is back a change is tried again within a second; the rest is for a machine under
- * load.
+ * Limit for changes to be applied after admission has started. They are retried within a second,
+ * and the remaining time is for a machine under load.
  */
 const BACK_MS = 10_000;
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
   admissionBus = await world.connect('admission');
 }, 60_000);
 
-/** Answers changes sooner than the service does, while admission is away. */
+/** Restarts the service with a short timeout while admission is stopped. */
 async function impatiently(work: () => Promise<void>): Promise<void> {
   await service.stop();
   service = await world.start({ inForceMs: WAIT_MS });
@@ -64,7 +64,7 @@ const putMember = (account: string, member: string, spec: object) =>
     author: AUTHOR,
   });
 
-test('a rotated key keeps all but its secret, and admission has the new digest with the answer', async () => {
+test('a rotation replaces only the secret, and admission has it before the response', async () => {
   const account = await client.makeAccount();
   const [old, fresh] = [secretParts(), secretParts()];
   const spec = { name: 'Stays', monthlySpendCapUsd: '3', allowedModels: ['a/b'], expiresAt: '2099-01-01T00:00:00Z' };
@@ -79,7 +79,7 @@ test('a rotated key keeps all but its secret, and admission has the new digest w
   expect(await find(fresh.digest)).toEqual({ account: account.id, key: key.id, digest: fresh.digest });
 });
 
-test('what admission was told is what it loads', async () => {
+test('the records sent to admission equal the records that it loads', async () => {
   const account = await client.makeAccount();
   const key = await client.makeKey(account.id, { monthlySpendCapUsd: '3' });
   await client.rotate(key.id);
@@ -89,7 +89,7 @@ test('what admission was told is what it loads', async () => {
   expect(loaded.account).toEqual(world.admission.account(account.id));
 });
 
-test('a command rotates once, whatever happened since', async () => {
+test('a command rotates a key once, also after later changes', async () => {
   const key = await client.makeKey((await client.makeAccount()).id);
   const command = makeUuidV7(Date.now());
   const first = secretParts();
@@ -112,7 +112,7 @@ test('a command rotates once, whatever happened since', async () => {
   expect(await client.rotate(other.id, secretParts(), command)).toEqual(refused('idempotency_conflict'));
 });
 
-test('a secret that a key has, or a masked form that shows it, rotates nothing', async () => {
+test('a rotation refuses a used secret and a masked form that shows the secret', async () => {
   const account = await client.makeAccount();
   const [one, two] = [secretParts(), secretParts()];
   const key = await client.makeKey(account.id, {}, one);
@@ -164,7 +164,7 @@ test.each([
   if (changes) expect(world.admission.key(key.id)).toMatchObject({ state: after });
 });
 
-test('an account is suspended and reinstated; its keys keep their states', async () => {
+test('an account is suspended and reinstated, and its keys keep their states', async () => {
   const account = await client.makeAccount();
   const key = await client.makeKey(account.id);
   const askedMs = [Date.now()];
@@ -183,7 +183,7 @@ test('an account is suspended and reinstated; its keys keep their states', async
   expect(await setAccount('acc_none', 'suspend')).toEqual(refused('not_found'));
 });
 
-test("a member's cap is in force with the answer; the role alone tells admission nothing", async () => {
+test("a member's cap is applied before the response, and a role is not sent", async () => {
   const account = await client.makeAccount({ type: 'team' });
   const member = await client.makeMember(account.id);
   const own = { email: member.email };
@@ -207,7 +207,7 @@ test("a member's cap is in force with the answer; the role alone tells admission
 const ensurePlayground = (account: string, member: string, digest: string) =>
   world.dashboard.request(accountsEnsurePlaygroundKey, { account, member, digest, author: AUTHOR });
 
-test('a playground key is made once for each member, given another digest in place, and nobody sees or counts it', async () => {
+test('each member has one playground key that is updated in place and never listed', async () => {
   const account = await client.makeAccount({ type: 'team' });
   const member = await client.makeMember(account.id, { monthlySpendCapUsd: '4' });
   const ensure = (digest: string, of = account.id) => ensurePlayground(of, member.id, digest);
@@ -215,7 +215,7 @@ test('a playground key is made once for each member, given another digest in pla
   const made = await Promise.all(Array.from({ length: 8 }, () => ensure(one)));
   const id = accepted(made[0] as (typeof made)[0]).key;
   expect(made).toEqual(made.map(() => ({ key: id })));
-  // What admission decides by is the member's own: their cap binds, and the owner's does not.
+  // Admission uses the member's own key and cap, and not those of the owner.
   expect(await admissionBus.request(accountsLoad, { account: account.id, key: id })).toMatchObject({
     key: { kind: 'playground', member: member.id, digest: one, version: 1, capNanoUsd: null },
     member: { member: member.id, capNanoUsd: 4_000_000_000 },
@@ -242,7 +242,7 @@ test('a playground key is made once for each member, given another digest in pla
   expect(await ensure(one, other.id)).toEqual(refused('not_found'));
 });
 
-test("a member who leaves loses the playground key, which keeps nobody from leaving; the owner's stays", async () => {
+test('deleting a member revokes the playground key of the member only', async () => {
   const account = await client.makeAccount({ type: 'team' });
   const member = await client.makeMember(account.id);
   const { digest } = secretParts();
@@ -251,7 +251,7 @@ test("a member who leaves loses the playground key, which keeps nobody from leav
   const leave = () =>
     world.dashboard.request(accountsDeleteMember, { account: account.id, member: member.id, author: AUTHOR });
   expect(await leave()).toEqual({ deleted: true });
-  await until('admission has it', () => world.admission.key(key)?.state === 'revoked');
+  await until('admission has the revocation', () => world.admission.key(key)?.state === 'revoked');
   expect(await ensurePlayground(account.id, member.id, digest)).toEqual(refused('not_found'));
   expect(await admissionBus.request(accountsLoad, { account: account.id, key: ofOwner })).toMatchObject({
     key: { state: 'active' },
@@ -269,7 +269,7 @@ test("a member who leaves loses the playground key, which keeps nobody from leav
 
 // Covers r10
 test(
-  'with admission away changes are written, answered not_in_force, and in force soon after it is back',
+  'changes without admission return not_in_force and are applied after its start',
   () =>
     impatiently(async () => {
       const account = await client.makeAccount({ type: 'team' });
@@ -290,27 +290,26 @@ test(
       };
       await world.admission.stop();
       const overdue = refused('not_in_force');
-      // The new secret is the key's from now on, so whoever sent it has to hear that; nobody could
-      // be told later.
+      // The key already has the new secret. The response must return it, because it cannot be read
+      // later.
       const key = expect.objectContaining({ id: rotating.id, maskedSecret: fresh.maskedSecret });
       const rotated = { key, repeated: false, inForce: false };
       const askedMs = Date.now();
       const answers = await Promise.all(Object.values(changes).map((change) => change()));
       expect(answers).toEqual([rotated, overdue, overdue, overdue, overdue]);
-      // A repeated command finds its change made, and does not say that it is in force before it
-      // is.
+      // A repeated command finds its earlier change and must not report it as applied too early.
       const again = { ...rotated, repeated: true };
       expect(await Promise.all([changes.revoke(), changes.rotate()])).toEqual([overdue, again]);
-      // As after an hour: a delay that went on doubling would be far longer than what is allowed
+      // Sets the attempts as after an hour. A delay that kept doubling would exceed the limit
       // below.
       await world.sql.execute('UPDATE outbox SET attempts = 20');
-      await until('it is tried again', async () => {
+      await until('the change is retried', async () => {
         const tried = await world.sql.query('SELECT FROM outbox WHERE attempts > 20');
         return tried.length > 0;
       });
       await world.admission.start();
       const backMs = performance.now();
-      await until('all changes are in force', async () => (await world.sql.query('SELECT FROM outbox')).length === 0);
+      await until('all changes are applied', async () => (await world.sql.query('SELECT FROM outbox')).length === 0);
       expect(performance.now() - backMs).toBeLessThan(BACK_MS);
       expect(world.admission.key(rotating.id)).toMatchObject({ digest: fresh.digest });
       expect(world.admission.key(revoked.id)).toMatchObject({ state: 'revoked' });
@@ -338,13 +337,13 @@ test('a change waits five seconds for admission', async () => {
   }
 }, 30_000);
 
-test('a change that another replica delivers is noticed by the one that answers', async () => {
+test('a replica notices a change that another replica delivers', async () => {
   const key = await client.makeKey((await client.makeAccount()).id);
-  // In the place of a replica that takes every row first and delivers only later.
+  // Simulates a replica that takes every row first and delivers it later.
   const { pool } = world.database;
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  // Away throughout: only the other replica's delivery can end the wait.
+  // Admission stays stopped, so only the delivery of the other replica can end the wait.
   await world.admission.stop();
   const asked = client.setState(key.id, 'suspend');
   let taken = false;
@@ -353,7 +352,7 @@ test('a change that another replica delivers is noticed by the one that answers'
     log: silentLog,
     pollMs: 10,
     deliver: async ({ body }) => {
-      // Rows of the tests before may still wait for their next attempt.
+      // Rows of earlier tests may still wait for a retry.
       taken ||= JSON.stringify(body).includes(key.id);
       await held;
     },

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { changeOf, type Versioned } from './rules.js';
 
 /**
- * What a change made, and the version of which object admission must have before that is the
- * answer.
+ * The response of a change, with the object whose version admission must have before the response
+ * is sent.
  */
 export interface Changed<T> {
   readonly account: string;
@@ -15,18 +15,19 @@ export interface Changed<T> {
 }
 
 /**
- * Waits until admission has this version of an object of the account; false when it takes too long.
+ * Waits until admission has this version of an object of the account. Returns false after the
+ * timeout.
  */
 export type InForce = ReturnType<typeof createInForce>;
 
 const waits = histogram(
   'gateway_accounts_in_force_seconds',
-  'Time from the commit of a change until admission had it, or the answer could not wait any longer',
+  'Time from the commit of a change until admission applied it, or until the timeout',
   [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   { outcome: ['in_force', 'overdue'] },
 );
 
-/** Waits for the outbox `awaitDelivered` until a change is delivered, for `waitMs` at most. */
+/** Creates a wait for a change on the outbox's `awaitDelivered`, with the timeout `waitMs`. */
 export function createInForce(
   awaitDelivered: (key: string, change: string, waitMs: number) => Promise<boolean>,
   waitMs: number,
@@ -40,8 +41,8 @@ export function createInForce(
 }
 
 /**
- * The answer of a committed change once it is in force (docs/protocol.md#r10). A refusal waits for
- * nothing.
+ * Returns the response of a committed change after admission has applied it (docs/protocol.md#r10).
+ * A refusal is returned immediately.
  */
 export async function answerInForce<T>(
   inForce: InForce,
@@ -52,8 +53,8 @@ export async function answerInForce<T>(
 }
 
 /**
- * As {@link answerInForce}, for a change whose answer cannot be requested again: it is answered
- * whether or not it is in force, and says which.
+ * Like {@link answerInForce}, for a change whose response cannot be requested again. It always
+ * returns the response, and `inForce` in it is false after a timeout.
  */
 export async function answerWithInForce<T extends object>(
   inForce: InForce,
@@ -77,8 +78,8 @@ const outboxChange = z.object({
 type RecordsToApply = z.infer<typeof outboxChange>['records'];
 
 /**
- * Sends admission a change that must be in force before its command is answered. Throws until
- * admission has it.
+ * Sends admission a change that must be applied before the command's response. Throws until
+ * admission has confirmed it.
  */
 export async function deliverChange(
   apply: (records: RecordsToApply) => Promise<unknown>,

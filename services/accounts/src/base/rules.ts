@@ -1,11 +1,11 @@
 import { refuse, type ManagementRefusal, type OperatorRole } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 
-/** Objects of this service as verbs see them. Times are epoch milliseconds. */
+/** Prefixes of the IDs of this service's objects. Times in the objects are epoch milliseconds. */
 
 export type IdPrefix = 'acc' | 'usr' | 'mem' | 'key' | 'opr';
 
-/** Makes a new id of an object: time-ordered, without dashes. */
+/** Creates a new object ID: time-ordered, without dashes. */
 export type MakeId = (prefix: IdPrefix) => string;
 
 export interface User {
@@ -15,7 +15,7 @@ export interface User {
   readonly emailVerified: boolean;
 }
 
-/** A user with the hash of the password; null: none is set. */
+/** A user with the password hash. Null: no password is set. */
 export interface Person extends User {
   readonly passwordHash: string | null;
 }
@@ -35,13 +35,13 @@ export interface Member {
   readonly account: string;
   readonly user: string;
   readonly role: 'owner' | 'admin' | 'member';
-  /** Per calendar month; null: none. */
+  /** Cap per calendar month. Null: no cap. */
   readonly capNanoUsd: bigint | null;
   readonly version: number;
   readonly createdAt: number;
 }
 
-/** What is stored of a key's state; that it has expired follows from its expiry. */
+/** The stored state of a key. The state `expired` is derived from the expiry. */
 export type StoredKeyState = 'active' | 'suspended' | 'revoked';
 
 export interface ApiKey {
@@ -50,22 +50,22 @@ export interface ApiKey {
   readonly member: string;
   readonly kind: 'api' | 'playground';
   readonly name: string;
-  /** HMAC-SHA-256 of the secret; leaves this service only for admission. */
+  /** HMAC-SHA-256 of the secret. Only admission receives it. */
   readonly digest: string;
   readonly maskedSecret: string;
   readonly state: StoredKeyState;
   readonly expiresAt: number | null;
-  /** Per calendar month; null: none. */
+  /** Cap per calendar month. Null: no cap. */
   readonly capNanoUsd: bigint | null;
-  /** Never empty; null: every model that the account may use. */
+  /** Never empty. Null: all models that the account may use. */
   readonly allowedModels: readonly string[] | null;
   readonly version: number;
   readonly createdAt: number;
-  /** Time of the last admitted call that was reported; null: none was. */
+  /** Time of the last reported admitted call. Null: never used. */
   readonly lastUsedAt: number | null;
 }
 
-/** Somebody who may use the operator API. The deployment's own token is not one of them. */
+/** An operator with a token. The deployment's own token has no such object. */
 export interface Operator {
   readonly id: string;
   readonly name: string;
@@ -83,13 +83,13 @@ export interface OwnedAccount {
   readonly user: User;
 }
 
-/** A user in an account. */
+/** A member and the user. */
 export interface Membership {
   readonly member: Member;
   readonly user: User;
 }
 
-/** Outbox messages to billing that become a `billing.erase-origins`; the others carry caps. */
+/** Topic of outbox messages that are sent as `billing.erase-origins`. All others carry caps. */
 export const ERASURE_TOPIC = 'erase-origins';
 
 /** An account's funds and limits, from billing. */
@@ -98,19 +98,19 @@ export interface Funding {
   readonly planActive: boolean;
   readonly activeKeysMax: number;
   readonly defaultKeyCapNanoUsd: bigint | null;
-  /** It has or had money, a plan, limits, a webhook or usage. */
+  /** Whether the account has or had money, a plan, limits, a webhook or usage. */
   readonly inLedger: boolean;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Where the next page begins; null on the last one. */
+  /** Cursor of the next page. Null: this is the last page. */
   readonly nextCursor: string | null;
 }
 
 /**
- * The first `limit` of at most `limit + 1` objects in the order of a list. The cursor is the id of
- * the last one.
+ * Builds a page from at most `limit + 1` objects. The cursor is the ID of the last object on the
+ * page.
  */
 export function pageOf<T>(found: readonly T[], limit: number, idOf: (item: T) => string): Page<T> {
   const items = found.slice(0, limit);
@@ -120,56 +120,56 @@ export function pageOf<T>(found: readonly T[], limit: number, idOf: (item: T) =>
 
 const ID = /^([a-z]{3})_[0-9a-f]{32}$/;
 
-/** Whether a list of these objects can have given this cursor; null is the first page. */
+/** Whether the cursor has the form of this list's cursors. Null is the first page. */
 export function isCursorOf(prefix: IdPrefix, cursor: string | null): boolean {
   return cursor === null || ID.exec(cursor)?.[1] === prefix;
 }
 
-/** Nothing can be done to a closed account, or made in it, any more. */
+/** Refuses a change of a closed account. */
 export function accountClosed(): ManagementRefusal {
   return refuse('state_conflict', 'the account is closed');
 }
 
-/** The same command came for something else before. */
+/** Refuses a command that was used for another request. */
 export function commandTaken(): ManagementRefusal {
-  return refuse('idempotency_conflict', 'the command belongs to another request');
+  return refuse('idempotency_conflict', 'command reused with a different request');
 }
 
 /**
- * A monthly cap as a request states it, in nano-USD; null or absent is none. The request's schema
- * holds its form and bounds.
+ * Parses a monthly cap in nano-USD. Null or absent means no cap. The request's schema has checked
+ * format and bounds.
  */
 export function readCap(text: string | null | undefined): bigint | null {
   return text === null || text === undefined ? null : parseUsd(text);
 }
 
-/** An account, a key or a member: what has a version. */
+/** An account, a key or a member. */
 export type Versioned = Pick<Account, 'id' | 'version'>;
 
 /**
- * The version of a changed object: later than the one before it, and than those that a failover of
- * the database lost after it, which admission may know (docs/protocol.md#r17), as far as clocks
- * agree.
- * @param nowMs read when the object is locked
+ * Returns the version of a changed object. It is greater than the previous version. As far as
+ * clocks agree, it is also greater than later versions that a database failover lost and admission
+ * may have (docs/protocol.md#r17).
+ * @param nowMs read after the object was locked
  */
 export function nextVersion({ version }: { readonly version: number }, nowMs: number): number {
   return Math.max(version + 1, nowMs);
 }
 
 /**
- * The name under which a change waits in the outbox. It follows from what is stored, so that a
- * repeated command, which changes nothing, waits for the change that it finds.
+ * Returns the name of a change in the outbox. It is derived from stored fields, so that a repeated
+ * command, which changes nothing, waits for the earlier change.
  */
 export function changeOf({ id, version }: Versioned): string {
   return `${id}:${version}`;
 }
 
-/** A cap in USD for people; null: none. */
+/** Formats a cap in USD. Null: no cap. */
 export function capText(capNanoUsd: bigint | null): string | null {
   return capNanoUsd === null ? null : formatUsd(capNanoUsd);
 }
 
-/** A cap of a key or member as billing gets it. */
+/** Converts a cap of a key or member to billing's record. */
 export function toCapRecord(
   kind: 'key' | 'member',
   { id, capNanoUsd, version }: Pick<Member, 'id' | 'capNanoUsd' | 'version'>,
@@ -177,7 +177,7 @@ export function toCapRecord(
   return { kind, id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
 }
 
-/** An instant (epoch milliseconds) in ISO 8601, UTC. */
+/** Formats epoch milliseconds as ISO 8601, UTC. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }

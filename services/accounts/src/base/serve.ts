@@ -1,9 +1,6 @@
 import { requestServer, type Bus, type RequestServerOptions } from '@gateway/bus';
 
-/**
- * Registers handlers of requests. Each kind has a bound of requests of one message that run at
- * once.
- */
+/** Registers request handlers. Each kind limits the concurrent requests per message. */
 export interface Handlers {
   readonly lookup: Bus['serve'];
   readonly change: Bus['serve'];
@@ -12,20 +9,16 @@ export interface Handlers {
 }
 
 /**
- * Requests of one message at once; they share a few connections, and a longer queue would only time
- * out.
+ * Maximum concurrent requests of one message. They share a few connections, and requests in a
+ * longer queue would time out.
  */
 const LOOKUPS_AT_ONCE_MAX = 256;
 const CHANGES_AT_ONCE_MAX = 64;
-/**
- * More than of other changes: most of their time they wait for admission, which holds no
- * connection.
- */
+/** Higher than for other changes, because these mostly wait for admission without a connection. */
 const AWAITED_AT_ONCE_MAX = 256;
 
 /**
- * Handlers on the bus, which has validated what they get. `faultOf` names the faults of the
- * database.
+ * Creates handlers on the bus, which validates requests. `faultOf` maps database errors to faults.
  */
 export function createHandlers(bus: Bus, faultOf: RequestServerOptions['faultOf']): Handlers {
   const serve = (concurrencyMax: number) => requestServer(bus, { faultOf, concurrencyMax });

@@ -103,7 +103,7 @@ export function operatorFromRow(row: OperatorRow): Operator {
   return { id, name, role, createdBy: row.created_by, createdAt: row.created_at.getTime(), expiresAt };
 }
 
-/** Rows of several tables side by side, each column under the alias of its table. */
+/** A row of joined tables. Each column is prefixed with the alias of its table. */
 export type JoinedRow = Readonly<Record<string, unknown>>;
 
 const ACCOUNT = columns('a', ['id', 'name', 'type', 'state', 'version', 'created_at']);
@@ -126,7 +126,7 @@ const KEY = columns('k', [
   'last_used_at',
 ]);
 
-/** Accounts with their owners; a condition may follow. */
+/** Selects accounts with their owners. A condition may follow. */
 export const OWNED_ACCOUNT = `SELECT ${ACCOUNT}, ${MEMBER}, ${USER}
   FROM accounts a
   JOIN members m ON m.account = a.id AND m.role = 'owner'
@@ -137,7 +137,7 @@ export function ownedAccountFromRow(row: JoinedRow): OwnedAccount {
   return { account: accountFromRow(unprefixed<AccountRow>(row, 'a_')), owner: member, user };
 }
 
-/** Members with their users, also those who left; a condition may follow. */
+/** Selects members with their users, including deleted members. A condition may follow. */
 export const MEMBERSHIP = `SELECT ${MEMBER}, ${USER} FROM members m JOIN users u ON u.id = m.user_id`;
 
 export function membershipFromRow(row: JoinedRow): Membership {
@@ -147,9 +147,7 @@ export function membershipFromRow(row: JoinedRow): Membership {
   };
 }
 
-/**
- * An account ($1) with one of its keys ($2) and the member who owns that, as far as they are there.
- */
+/** Selects an account ($1) with one of its keys ($2) and the key's member, as far as they exist. */
 export const LOADED_ACCOUNT = `SELECT ${ACCOUNT}, ${KEY}, ${MEMBER}
   FROM accounts a
   LEFT JOIN api_keys k ON k.account = a.id AND k.id = $2
@@ -163,7 +161,7 @@ export interface LoadedAccount {
 }
 
 export function loadedAccountFromRow(row: JoinedRow): LoadedAccount {
-  // Rows travel as they are: to_jsonb would write times and numbers in its own way.
+  // Columns are read directly, because to_jsonb formats times and numbers differently.
   return {
     account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
     key: row['k_id'] === null ? null : keyFromRow(unprefixed<KeyRow>(row, 'k_')),
@@ -172,8 +170,8 @@ export function loadedAccountFromRow(row: JoinedRow): LoadedAccount {
 }
 
 /**
- * The session of one of the digests ($1) that is younger ($2) and was used later ($3), a row for
- * each account of its person.
+ * Selects the session of one of the digests ($1) that began after $2 and was used after $3, with
+ * one row per account of its user.
  */
 export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${USER}, ${ACCOUNT}, ${MEMBER}
   FROM (SELECT * FROM sessions
@@ -184,8 +182,8 @@ export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${U
  ORDER BY m.id LIMIT $4`;
 
 /**
- * A session with its person and the accounts where they are a member, in the order of coming; not
- * of closed ones.
+ * A session with its user and the open accounts where the user is a member, in the order of
+ * joining.
  */
 export interface FoundSession {
   readonly digest: string;
@@ -215,13 +213,15 @@ function columns(alias: string, names: readonly string[]): string {
   return names.map((name) => `${alias}.${name} AS ${alias}_${name}`).join(', ');
 }
 
-/** The columns of one table out of a joined row. The caller names the row that has this prefix. */
+/**
+ * Returns the columns of one table from a joined row. The caller names the row type of this prefix.
+ */
 function unprefixed<Row>(row: JoinedRow, prefix: string): Row {
   const own = Object.entries(row).filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) as Row;
 }
 
-/** The row that a statement must have written. */
+/** Returns the row that a statement must have written. */
 export async function written<R>(row: Promise<R | null>): Promise<R> {
   const found = await row;
   if (found === null) throw new Error('a row that must be there is missing');

@@ -23,12 +23,12 @@ import {
   type PersonRow,
 } from './sql.js';
 
-/** Outbox messages that become an `admission.apply`. */
+/** Topic of outbox messages that are sent as `admission.apply`. */
 const APPLY_TOPIC = 'apply';
 /** The outbox of caps and erasures for billing. */
 export const BILLING_OUTBOX = 'billing_outbox';
 
-/** What admission gets of a change. */
+/** The changed records that admission receives. */
 export interface ChangedRecords {
   readonly accounts?: AccountRecord[];
   readonly keys?: KeyRecord[];
@@ -39,13 +39,13 @@ type Caps = BodyOf<typeof billingApplyCaps>['caps'];
 export interface AuditEntry {
   readonly author: EntryAuthor;
   readonly action: string;
-  /** Null: the change concerns no account. */
+  /** Null: the change does not concern an account. */
   readonly account: string | null;
   readonly objectId: string;
   /** Without secrets and digests. */
   readonly before: object | null;
   readonly after: object | null;
-  /** `change` when absent. */
+  /** Default: `change`. */
   readonly kind?: AuditKind;
 }
 
@@ -55,14 +55,14 @@ interface CountRow {
 }
 
 export type BaseReads = ReturnType<typeof createBaseReads>;
-/** The queries that every change may use. Features add theirs. */
+/** The queries that all transactions have. Features add their own. */
 export type BaseTx = ReturnType<typeof createBaseWrites>;
 export interface Changes<FeatureTx> {
   /** Runs one change in one transaction. */
   change<T>(work: (tx: FeatureTx) => Promise<T>): Promise<T>;
 }
 
-/** Reads that several features need. */
+/** Creates the reads that several features use. */
 export function createBaseReads(queries: Tx) {
   return {
     async account(id: string): Promise<OwnedAccount | null> {
@@ -72,26 +72,31 @@ export function createBaseReads(queries: Tx) {
   };
 }
 
-/** Locks, audit log, attempts and outboxes within one change. Times are epoch milliseconds. */
+/**
+ * Creates locks, audit log, attempts and outboxes in one transaction. Times are epoch milliseconds.
+ */
 export function createBaseWrites(tx: Tx) {
   return {
     /**
-     * Locks the account until the end: changes of it, its members and its keys happen one after the
-     * other.
+     * Locks the account until the end of the transaction, so that changes of it, its members and
+     * its keys are serialized.
      */
     async lockAccount(id: string): Promise<Account | null> {
       const row = await tx.one<AccountRow>('SELECT * FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
       return row && accountFromRow(row);
     },
     /**
-     * Locks the user until the end: passwords, sessions and tokens of one person change one after
-     * the other.
+     * Locks the user until the end of the transaction, so that changes of the user's password,
+     * sessions and tokens are serialized.
      */
     async lockPerson(id: string): Promise<Person | null> {
       const row = await tx.one<PersonRow>('SELECT * FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
       return row && personFromRow(row);
     },
-    /** The member of this account; null as id: its owner. One who left is no member any more. */
+    /**
+     * Returns a member of the account, or its owner if `member` is null. Deleted members are not
+     * returned.
+     */
     async membership(account: string, member: string | null): Promise<Membership | null> {
       const [whose, values] = member === null ? ["m.role = 'owner'", [account]] : ['m.id = $2', [account, member]];
       const text = `${MEMBERSHIP} WHERE m.deleted_at IS NULL AND m.account = $1 AND ${whose}`;
@@ -105,12 +110,12 @@ export function createBaseWrites(tx: Tx) {
       const place = [origin?.client, origin?.agent, origin?.requestId].map((part) => part ?? null);
       await tx.execute(INSERT, [actor, action, account, objectId, ...states, kind, ...place]);
     },
-    /** Counts one more; a window that is over begins again. */
+    /** Counts one attempt. An expired window begins again. */
     async countAttempt(limit: AttemptLimit, subject: string, nowMs: number): Promise<CountedAttempts> {
       const values = [limit.kind, subject, new Date(nowMs), new Date(nowMs - limit.windowMs)];
       return countedFromRow(await written(tx.one<CountRow>(COUNT, values)));
     },
-    /** What is counted now, without one more. */
+    /** Returns the current count without counting an attempt. */
     async attemptsOf(limit: AttemptLimit, subject: string, nowMs: number): Promise<CountedAttempts> {
       const text =
         'SELECT attempts, began_at FROM attempts WHERE kind = $1 AND slot = attempt_slot($1, $2) AND began_at > $3';
@@ -118,26 +123,25 @@ export function createBaseWrites(tx: Tx) {
       const row = await tx.one<CountRow>(text, values);
       return row ? countedFromRow(row) : { attempts: 0, beganAt: nowMs };
     },
-    /** Takes one attempt back; there are never fewer than none. */
+    /** Uncounts one attempt, down to zero. */
     async takeBackAttempt(limit: AttemptLimit, subject: string): Promise<void> {
       const text = `UPDATE attempts SET attempts = greatest(0, attempts - 1)
         WHERE kind = $1 AND slot = attempt_slot($1, $2)`;
       await tx.execute(text, [limit.kind, subject]);
     },
-    /**
-     * Nobody else works on this command until the end. For objects that have no account to lock
-     * yet.
-     */
+    /** Locks a command until the end of the transaction, for objects without an account to lock. */
     async lockCommand(command: string): Promise<void> {
       await tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [command]);
     },
     /**
-     * Admission gets the records after the commit; under the account's lock, so in the order of its
-     * changes.
+     * Queues records for admission, to be sent after the commit. Requires the account's lock, so
+     * that they are sent in the order of the account's changes.
      */
     publishChange: (account: string, changed: Versioned, records: ChangedRecords): Promise<void> =>
       enqueue(tx, { topic: APPLY_TOPIC, key: account, body: { change: changeOf(changed), records } }),
-    /** Billing gets the caps after the commit; nobody waits for it. */
+    /**
+     * Queues caps for billing, to be sent after the commit. The response does not wait for them.
+     */
     publishCaps: (account: string, caps: Caps): Promise<void> =>
       enqueue(tx, { topic: 'caps', key: account, body: { account, caps } }, BILLING_OUTBOX),
   };
@@ -148,7 +152,7 @@ const INSERT = `INSERT INTO audit_log
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /**
- * Subjects whose slot is one are counted together, which is rare, and errs on the side of waiting.
+ * Subjects with the same slot are counted together. That is rare, and only makes them wait earlier.
  */
 const COUNT = `INSERT INTO attempts (kind, slot, attempts, began_at) VALUES ($1, attempt_slot($1, $2), 1, $3)
   ON CONFLICT (kind, slot) DO UPDATE

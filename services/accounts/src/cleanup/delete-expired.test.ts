@@ -27,7 +27,7 @@ const deleteOld = (inLedger: readonly string[] = []) =>
     },
     nowMs: () => Date.now(),
   });
-/** The sign-up, and with it the links that were mailed, as if they were made so much earlier. */
+/** Moves a sign-up and its emailed links into the past. */
 const age = async (email: string, ms: number) => {
   await world.sql.execute("UPDATE users SET signed_up_at = now() - $2 * interval '1 ms' WHERE email = $1", [email, ms]);
   const links = `UPDATE mail_tokens SET expires_at = expires_at - $2 * interval '1 ms'
@@ -47,7 +47,7 @@ const isThere = async (email: string) =>
   (await world.sql.query('SELECT FROM users WHERE email = $1', [email])).length === 1;
 const OLD = SIGN_UP_KEPT_MS + 60_000;
 
-test('a sign-up that nobody verified for seven days is gone with all that was made of it, and the address is free', async () => {
+test('an unverified sign-up is deleted completely after seven days', async () => {
   const [old, young] = [await signUp(OLD), await signUp(OLD - 120_000)];
   expect(await deleteOld()).toBe(1);
   expect([await isThere(old.email), await isThere(young.email)]).toEqual([false, true]);
@@ -62,7 +62,7 @@ test('a sign-up that nobody verified for seven days is gone with all that was ma
   await people.mailTo(old.email, 'Verify');
 });
 
-test('nobody is deleted under a link that was just mailed, nor who has just signed up again', async () => {
+test('a sign-up with a valid link, or a repeated one, is not deleted', async () => {
   const [resent, again] = [await signUp(OLD), await signUp(OLD)];
   await world.dashboard.request(accountsResendVerification, { email: resent.email, origin: originOf(newClient()) });
   const link = await until('another link', async () => {
@@ -70,21 +70,21 @@ test('nobody is deleted under a link that was just mailed, nor who has just sign
     return token !== resent.token && token;
   });
   await people.signUp(again.email);
-  // Its link alone does not keep it: the mail may be late.
-  await until('the sign-up is taken', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
+  // The link alone does not keep it, because the email may be delayed.
+  await until('the sign-up is processed', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
   await world.sql.execute('DELETE FROM mail_tokens WHERE user_id = $1', [again.id]);
   expect(await deleteOld()).toBe(0);
   const store = createCleanupStore(pool);
-  // Nor do they stand before others: billing is not asked about them.
+  // They are not listed before others, and billing is not queried about them.
   expect(await store.unverifiedSignUps(Date.now() - SIGN_UP_KEPT_MS, 100)).toEqual([]);
   expect(await store.deleteSignUp(resent.id)).toBe(false);
   expect(await people.useToken(link, 'verify')).toEqual({ kind: 'used', email: resent.email });
-  // When the link is over, everything is as before.
+  // The sign-up is deleted after the link has expired.
   await age(again.email, OLD);
   expect(await deleteOld()).toBe(1);
 });
 
-test('who verified, who was given something, or whose account somebody cares for, stays', async () => {
+test('verified, invited and funded users and changed accounts are not deleted', async () => {
   const verified = await signUp(0);
   await people.useToken(verified.token, 'verify');
   await age(verified.email, OLD);
@@ -101,12 +101,12 @@ test('who verified, who was given something, or whose account somebody cares for
   expect(await deleteOld([funded.account])).toBe(0);
   const kept = [verified, invited, owner, funded, suspended];
   expect(await Promise.all(kept.map(({ email }) => isThere(email)))).toEqual(kept.map(() => true));
-  // They are not asked for again.
+  // They are not returned again.
   const left = createCleanupStore(pool).unverifiedSignUps(Date.now() - SIGN_UP_KEPT_MS, 100);
   expect(await left).toEqual([]);
 });
 
-test('the service itself may delete nobody', async () => {
+test('the service role cannot delete users and audit entries', async () => {
   const young = await signUp(SIGN_UP_KEPT_MS - 60_000);
   expect(await createCleanupStore(pool).deleteSignUp(young.id)).toBe(false);
   await expect(pool.query('DELETE FROM users')).rejects.toThrow('permission denied');

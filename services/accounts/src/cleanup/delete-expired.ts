@@ -18,21 +18,18 @@ const BATCH_MAX = 1_000;
 const BATCHES_MAX = 20;
 const KEYS_KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
 /**
- * A command comes again while its key is kept; the rotation that it made happened after the key was
- * taken.
+ * A command may be repeated while its idempotency key is stored, and its rotation is later than the
+ * key.
  */
 const ROTATIONS_KEPT_MS = 2 * KEYS_KEPT_MS;
-/**
- * A sign-up whose address is not verified so long after it is deleted; the database holds to the
- * same.
- */
+/** Retention of a sign-up whose address is not verified. The database enforces the same time. */
 export const SIGN_UP_KEPT_MS = 7 * 86_400_000;
-/** Sign-ups of one run. */
+/** Maximum number of sign-ups per run. */
 const SIGN_UPS_MAX = 100;
 
 /**
- * Deletes what no request can use any more, in small statements and at most so many. Returns how
- * many rows went.
+ * Deletes expired rows in small statements with a maximum number of rows. Returns the number of
+ * deleted rows.
  */
 export async function deleteExpired({ store, nowMs }: Pick<CleanupDeps, 'store' | 'nowMs'>): Promise<number> {
   const now = nowMs();
@@ -56,9 +53,9 @@ export async function deleteExpired({ store, nowMs }: Pick<CleanupDeps, 'store' 
 }
 
 /**
- * Deletes sign-ups that nobody verified, a bounded number of them. One whose account the ledger has
- * stays: somebody gave it money, a plan or limits, be they for a time to come. Returns how many
- * went.
+ * Deletes a limited number of unverified sign-ups. A sign-up is kept if the ledger has its account:
+ * it was given money, a plan or limits, also for a later time. Returns the number of deleted
+ * sign-ups.
  */
 export async function deleteSignUps({ store, billing, nowMs }: Omit<CleanupDeps, 'log'>): Promise<number> {
   let deleted = 0;
@@ -70,11 +67,11 @@ export async function deleteSignUps({ store, billing, nowMs }: Omit<CleanupDeps,
   return deleted;
 }
 
-/** Deletes both every minute; runs never overlap. */
+/** Deletes both every minute. Runs do not overlap. */
 export function startCleanup(deps: CleanupDeps): { stop(): Promise<void> } {
   const run = async (): Promise<void> => {
     await deleteExpired(deps);
     await deleteSignUps(deps);
   };
-  return every(EVERY_MS, run, { failed: (err) => deps.log.warn({ err }, 'what is over was not deleted') });
+  return every(EVERY_MS, run, { failed: (err) => deps.log.warn({ err }, 'cleanup failed; will retry') });
 }

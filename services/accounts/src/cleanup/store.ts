@@ -1,7 +1,7 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
 import { written } from '../base/sql.js';
 
-/** What ended before these times (epoch milliseconds) is deleted. */
+/** Limits of a cleanup in epoch milliseconds. Rows that ended before them are deleted. */
 export interface ExpiredBefore {
   readonly idempotencyKeys: number;
   readonly rotations: number;
@@ -15,17 +15,16 @@ export interface ExpiredBefore {
 
 export type CleanupStore = ReturnType<typeof createCleanupStore>;
 
-/** Deletes rows that no request can use any more, and sign-ups that nobody verified. */
+/** Creates the deletions of expired rows and unverified sign-ups. */
 export function createCleanupStore(pool: Pool) {
   return {
     /**
-     * Deletes at most `limit` idempotency keys, commands of rotations, sessions, sessions of
-     * operators, tokens of mails, attempts, and refused attempts in the log, of each. Returns how
-     * many rows went.
+     * Deletes at most `limit` rows of each kind: idempotency keys, rotation commands, sessions,
+     * operator sessions, email tokens, attempts, and refused attempts in the log. Returns the
+     * number of deleted rows.
      */
     async deleteExpired(before: ExpiredBefore, limit: number): Promise<number> {
-      // In transactions for their repeats: replicas that delete the same rows may wait for each
-      // other.
+      // Transactions are retried after a deadlock between replicas that delete the same rows.
       const remove = (text: string, ...times: number[]) =>
         inTransaction(pool, (tx) => tx.execute(text, [...times.map((time) => new Date(time)), limit]));
       return (
@@ -39,22 +38,22 @@ export function createCleanupStore(pool: Pool) {
       );
     },
     /**
-     * People who signed up before this time (epoch milliseconds), never verified their address and
-     * have no link that can still be used, oldest first.
+     * Returns people who signed up before this time (epoch milliseconds), have not verified their
+     * address and have no valid link, oldest first.
      */
     unverifiedSignUps: (before: number, limit: number) =>
       onPool(pool).query<{ readonly user: string; readonly account: string }>(UNVERIFIED, [new Date(before), limit]),
     /**
-     * Deletes person and account of a sign-up. False: they stay, because something refers to them,
-     * or because the address was verified or a link mailed meanwhile. A function of the database
-     * decides that.
+     * Deletes user and account of a sign-up. Returns false if they are kept, because other rows
+     * refer to them, the address was verified, or a link was sent in the meantime. A database
+     * function decides that.
      */
     deleteSignUp: (user: string): Promise<boolean> =>
       inTransaction(pool, async (tx) => {
         const { gone } = await written(tx.one<{ gone: boolean }>('SELECT forget_sign_up($1) AS gone', [user]));
         return gone;
       }),
-    /** Keeps a sign-up for good: it is not in {@link unverifiedSignUps} again. */
+    /** Keeps a sign-up permanently. {@link unverifiedSignUps} does not return it again. */
     async keepSignUp(user: string): Promise<void> {
       await onPool(pool).execute('UPDATE users SET signed_up_at = NULL WHERE id = $1', [user]);
     },
@@ -66,7 +65,7 @@ const IDEMPOTENCY_KEYS = `DELETE FROM idempotency_keys WHERE (operator, key) IN 
      ORDER BY created_at LIMIT $2)`;
 const ROTATIONS = `DELETE FROM key_rotations WHERE command IN (
     SELECT command FROM key_rotations WHERE created_at < $1 ORDER BY created_at LIMIT $2)`;
-/** An old session that is still used has one row; idle ones are found by the index. */
+/** Uses the index for idle sessions. Old sessions that are still used are few. */
 const SESSIONS = `DELETE FROM sessions WHERE digest IN (
     SELECT digest FROM sessions WHERE seen_at < $2 OR created_at < $1 ORDER BY seen_at LIMIT $3)`;
 const OPERATOR_SESSIONS = `DELETE FROM operator_sessions WHERE digest IN (
@@ -75,9 +74,9 @@ const TOKENS = `DELETE FROM mail_tokens WHERE digest IN (
     SELECT digest FROM mail_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
 const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (
     SELECT kind, slot FROM attempts WHERE began_at < $1 ORDER BY began_at LIMIT $2)`;
-/** The function alone has the right, and knows how long they are kept. */
+/** Only this database function may delete them, and it has the retention time. */
 const REFUSED = 'SELECT forget_refused_attempts($1) AS gone';
-/** Everybody who signed up has their own account. */
+/** Every sign-up has its own account. */
 const UNVERIFIED = `SELECT u.id AS user, (SELECT min(m.account) FROM members m WHERE m.user_id = u.id) AS account
   FROM users u WHERE u.signed_up_at < $1 AND NOT u.email_verified
    AND NOT EXISTS (SELECT FROM mail_tokens t WHERE t.user_id = u.id AND t.expires_at > now())

@@ -28,7 +28,7 @@ const begin = (body: ReturnType<typeof request>) => world.dashboard.request(acco
 const end = (body: ReturnType<typeof request>, status: number, text: string) =>
   world.dashboard.request(accountsEndIdempotent, { ...body, status, body: text });
 
-test('the same request gets the same command until it is answered, and then the answer', async () => {
+test('a repeated request gets the same command, and after its end the response', async () => {
   const own = request();
   const begun = await Promise.all(Array.from({ length: 10 }, () => begin(own)));
   expect(begun).toEqual(begun.map(() => begun[0]));
@@ -39,7 +39,7 @@ test('the same request gets the same command until it is answered, and then the 
   expect(await begin(own)).toEqual({ kind: 'done', status: 201, body: '{"id":"key_1"}' });
 });
 
-test('another request under the key is a conflict; another operator has keys of their own', async () => {
+test('a different request with the same key conflicts, unless by another operator', async () => {
   const own = request();
   await begin(own);
   const other = { ...own, fingerprint: OTHER };
@@ -49,7 +49,7 @@ test('another request under the key is a conflict; another operator has keys of 
   expect(await begin({ ...other, operator: 'operator:other' })).toMatchObject({ kind: 'begun' });
 });
 
-test('after a day the key is free, and a minute before it is not', async () => {
+test('an idempotency key is free again after a day', async () => {
   const idempotency = createIdempotencyStore(pool);
   const own = request();
   const at = (now: number, fingerprint = FINGERPRINT) =>
@@ -63,7 +63,7 @@ test('after a day the key is free, and a minute before it is not', async () => {
   expect(later).not.toEqual(first);
 });
 
-test('old keys and commands of rotations are deleted in batches, and nothing else', async () => {
+test('only old idempotency keys and rotation commands are deleted, in batches', async () => {
   const account = await world.client.makeAccount();
   const key = await world.client.makeKey(account.id);
   const command = makeUuidV7(Date.now());

@@ -14,9 +14,9 @@ export type Begun =
 const KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
 
 /**
- * Holds an idempotency key of an operator for one request. The same request again gets the answer,
- * or while there is none the same command, under which nothing is made twice. After 24 hours the
- * key is free again.
+ * Reserves an operator's idempotency key for one request. A repeated request gets the response.
+ * Without a response yet, it gets the same command, which cannot create an object twice. The key is
+ * free again after 24 hours.
  */
 export async function beginIdempotent(
   { idempotency, makeCommand, nowMs }: BeginIdempotentDeps,
@@ -29,8 +29,8 @@ export async function beginIdempotent(
 }
 
 /**
- * Keeps the answer of a request that holds its key. The first answer stays; a key that is held
- * otherwise is left alone.
+ * Stores the response of the request that holds the key. The first response is kept, and a key of
+ * another request is not changed.
  */
 export async function endIdempotent(
   idempotency: Pick<IdempotencyStore, 'end'>,
@@ -40,7 +40,7 @@ export async function endIdempotent(
   return { kept: true };
 }
 
-/** Serves the requests about idempotency keys. */
+/** Registers the handlers of idempotency requests. */
 export function serveIdempotency(
   { change }: Handlers,
   deps: BeginIdempotentDeps & { readonly idempotency: IdempotencyStore },

@@ -1,6 +1,6 @@
 import { onPool, type Pool } from '@gateway/postgres';
 
-/** A request that carries an idempotency key. */
+/** A request with an idempotency key. */
 export interface IdempotentRequest {
   readonly operator: string;
   readonly idempotencyKey: string;
@@ -10,7 +10,7 @@ export interface IdempotentRequest {
 export interface KeptRequest {
   readonly fingerprint: string;
   readonly command: string;
-  /** Null: not answered yet. */
+  /** Null: no response yet. */
   readonly answer: { readonly status: number; readonly body: string } | null;
 }
 
@@ -21,12 +21,12 @@ interface KeptRow {
   readonly body: string | null;
 }
 
-/** Between two statements a key may be deleted, once in its life. */
+/** A cleanup may delete the key between two statements, but only once. */
 const ATTEMPTS_MAX = 3;
 
 export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>;
 
-/** Idempotency keys of operators, in their table. */
+/** Creates access to the table of operators' idempotency keys. */
 export function createIdempotencyStore(pool: Pool) {
   const queries = onPool(pool);
 
@@ -42,8 +42,8 @@ export function createIdempotencyStore(pool: Pool) {
 
   return {
     /**
-     * What is kept under the request's key since `keptSince` (epoch milliseconds); if nothing is,
-     * the request itself with `command`.
+     * Returns the request stored under the key since `keptSince` (epoch milliseconds). If there is
+     * none, stores this request with `command`.
      */
     async begin(request: IdempotentRequest, command: string, nowMs: number, keptSince: number): Promise<KeptRequest> {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -52,9 +52,9 @@ export function createIdempotencyStore(pool: Pool) {
           (await queries.one<KeptRow>(READ, [request.operator, request.idempotencyKey]));
         if (row) return keptFromRow(row);
       }
-      throw new Error('an idempotency key was deleted again and again');
+      throw new Error('idempotency key was deleted repeatedly');
     },
-    /** Keeps the first answer of the request that holds its key. */
+    /** Stores the first response of the request that holds its key. */
     async end(
       { operator, idempotencyKey, fingerprint }: IdempotentRequest,
       status: number,
@@ -69,7 +69,7 @@ export function createIdempotencyStore(pool: Pool) {
 
 const KEPT = 'fingerprint, command, status, body';
 
-/** Nothing comes back when the key is held by a request that is still kept. */
+/** Returns no row if a stored request holds the key. */
 const TAKE = `INSERT INTO idempotency_keys (operator, key, fingerprint, command, created_at)
   VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (operator, key) DO UPDATE

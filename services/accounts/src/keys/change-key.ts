@@ -33,9 +33,9 @@ interface Answer {
 }
 
 /**
- * Gives a key another secret; only an active one (docs/behaviour.md#keys). Answered when admission
- * has the new digest, so that no call that starts afterwards passes with the old secret; or, with
- * `inForce: false`, when it did not take it in time.
+ * Replaces the secret of an active key (docs/behaviour.md#keys). Responds after admission has the
+ * new digest, so that no later call is admitted with the old secret. After a timeout it responds
+ * with `inForce: false`.
  */
 export async function rotateKey(
   { store, inForce, nowMs }: ChangeKeyDeps,
@@ -77,8 +77,8 @@ export interface SetKeyState {
 }
 
 /**
- * Revokes, suspends or reinstates a key. Answered when admission has it; a repeated verb changes
- * nothing and waits for the change that it finds.
+ * Revokes, suspends or reinstates a key. Responds after admission has applied the change. A
+ * repeated verb changes nothing and waits until the earlier change is applied.
  */
 export async function setKeyState(
   { store, inForce, nowMs }: ChangeKeyDeps,
@@ -108,8 +108,8 @@ async function setState(
 }
 
 /**
- * The key that an operator names, with its account locked. The playground key is internal: nobody
- * names it.
+ * Returns the key that an operator named, with its account locked. Playground keys are internal and
+ * are not found.
  */
 export async function lockOwnKey(tx: Pick<KeyTx, 'lockKey'>, id: string): Promise<ApiKey | ManagementRefusal> {
   const key = await tx.lockKey(id);

@@ -24,9 +24,9 @@ export interface CreateKey {
 type Answer = { key: KeyView; repeated: boolean } | ManagementRefusal;
 
 /**
- * Makes an API key under the specification's key rules. Admission loads it when the key is first
- * used. Billing is requested before the transaction: none is open while this service waits for
- * another one. A command that made its key is answered whatever holds by now.
+ * Creates an API key under the specification's key rules. Admission loads the key at its first use.
+ * Billing is queried before the transaction, because no transaction may be open during a request to
+ * another service. A command that has already created its key returns it, regardless of the rules.
  */
 export async function createKey({ store, billing, makeId, nowMs }: CreateKeyDeps, request: CreateKey): Promise<Answer> {
   const { account: id, spec, digest, maskedSecret, author } = request;
@@ -70,8 +70,8 @@ export interface KeyCreationDeps {
 }
 
 /**
- * What the key rules would answer a member who made a key now, for pages that explain it
- * beforehand.
+ * Returns the result that the key rules would have for a member now, so that pages can explain it
+ * in advance.
  */
 export async function keyCreation(
   { store, billing, nowMs }: KeyCreationDeps,

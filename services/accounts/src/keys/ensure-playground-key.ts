@@ -17,16 +17,15 @@ interface Answer {
   key: string;
 }
 
-/** Nobody sees this secret, so nothing of it is shown. */
+/** The mask shows nothing of the secret, because no user sees it. */
 const NAME = 'Playground';
 const MASKED_SECRET = 'internal';
 
 /**
- * A member's internal key for the playground (docs/behaviour.md#playground): made when there is
- * none, given this digest in place when it has another. The key rules do not hold for it: what it
- * may spend is decided at each call, by the member's cap too. Answered when admission has the
- * digest: admission looked for it before the key was made, and what nobody has is remembered there
- * for a while.
+ * Creates a member's internal playground key (docs/behaviour.md#playground), or replaces its
+ * digest. The key rules do not apply: each call is checked against the limits, including the
+ * member's cap. Responds after admission has the digest, because admission looked for it earlier
+ * and remembers unknown digests for a while.
  */
 export async function ensurePlaygroundKey(
   deps: EnsurePlaygroundKeyDeps,
@@ -44,14 +43,14 @@ async function ensure(
   const locked = await tx.lockAccount(account);
   if (!locked) return refuse('not_found', 'there is no such account');
   if (locked.state === 'closed') return accountClosed();
-  // Under the lock: nobody gets one while leaving.
+  // Checked under the lock, so that a member who is being deleted gets no key.
   if (!(await tx.membership(account, member))) return refuse('not_found', 'the account has no such member');
   const key = await tx.playgroundKey(member);
   if (!key) return make(tx, request, makeId('key'), nowMs());
   if (key.digest === digest) return { account, object: key, answer: { key: key.id } };
   const now = nowMs();
   const next = rotated(key, { digest, maskedSecret: MASKED_SECRET }, now);
-  if (!next) throw new Error('the playground key is not active, though its member is there');
+  if (!next) throw new Error('playground key of a current member is not active');
   if (!(await tx.updateSecret(next))) return secretTaken();
   const before = toKeyView(key, now);
   const after = toKeyView(next, now);

@@ -21,13 +21,13 @@ import type { KeyStore } from './store.js';
 
 export interface ListKeys {
   readonly account: string;
-  /** Absent: of all members. */
+  /** Absent: keys of all members. */
   readonly member?: string | undefined;
   readonly cursor: string | null;
   readonly limit: number;
 }
 
-/** One page of an account's keys, the newest last, in every state; without the playground key. */
+/** Returns one page of an account's keys in all states, oldest first, without playground keys. */
 export async function listKeys(
   store: Pick<KeyStore, 'account' | 'keys'>,
   { account, member, cursor, limit }: ListKeys,
@@ -40,7 +40,7 @@ export async function listKeys(
   return { keys: items.map((key) => toKeyView(key, nowMs)), nextCursor };
 }
 
-/** One key as it is now; the playground key is not shown. */
+/** Returns the current state of one key. Playground keys are not found. */
 export async function getKey(
   store: Pick<KeyStore, 'key'>,
   { key: id }: { readonly key: string },
@@ -51,8 +51,8 @@ export async function getKey(
 }
 
 /**
- * Which key a secret belongs to now; a rotated-away one belongs to none. Its state is not judged
- * here.
+ * Returns the key that has one of the digests now. A rotated secret is not found. The key's state
+ * is not checked here.
  */
 export async function findKey(
   store: KeyStore,
@@ -69,9 +69,9 @@ export interface KeyUse {
 }
 
 /**
- * Keeps when keys were last used. Reports come late, twice and in any order: only a later time
- * wins. A time ahead of this machine's clock counts as now, or one wrong report would hide all that
- * follow.
+ * Stores the times when keys were last used. Reports may be late, repeated and in any order; only a
+ * later time wins. A time after this machine's clock counts as now, because it would otherwise hide
+ * all later reports.
  */
 export async function recordUses(
   store: Pick<KeyStore, 'recordUses'>,
@@ -85,7 +85,7 @@ export async function recordUses(
 
 const REPORTS_AT_ONCE_MAX = 16;
 
-/** Serves the requests about API keys, and takes the reports of their last uses. */
+/** Registers the handlers of key requests and of reports about last uses. */
 export function serveKeys(
   bus: Bus,
   { lookup, change, awaited }: Handlers,

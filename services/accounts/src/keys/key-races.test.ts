@@ -20,7 +20,7 @@ beforeAll(async () => {
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_none, n) => make(n));
 
-test('fifty keys asked for at once at a maximum of three, of two replicas, leave exactly three', async () => {
+test('fifty concurrent requests at two replicas create at most three keys', async () => {
   const account = await client.makeAccount();
   const answers = await Promise.all(times(50, () => client.putKey(account.id)));
   expect(answers.filter((answer) => 'key' in answer)).toHaveLength(3);
@@ -29,7 +29,7 @@ test('fifty keys asked for at once at a maximum of three, of two replicas, leave
   expect(await world.sql.query('SELECT FROM api_keys WHERE account = $1', [account.id])).toHaveLength(3);
 }, 30_000);
 
-test('twenty rotations of one key at once: versions that only grow, and only the last secret lives', async () => {
+test('twenty concurrent rotations leave one valid secret and increasing versions', async () => {
   const account = await client.makeAccount();
   const first = secretParts();
   const key = await client.makeKey(account.id, {}, first);
@@ -53,7 +53,7 @@ test('twenty rotations of one key at once: versions that only grow, and only the
   }
 }, 30_000);
 
-test('a rotation that races a revocation: whoever comes first, the key ends revoked and admission knows it', async () => {
+test('a key is revoked after a concurrent rotation, and admission knows it', async () => {
   for (let round = 0; round < 20; round += 1) {
     const key = await client.makeKey((await client.makeAccount()).id);
     const rotate = () => client.rotate(key.id);
@@ -71,7 +71,7 @@ test('a rotation that races a revocation: whoever comes first, the key ends revo
   }
 }, 60_000);
 
-test('one command sent many times at once makes one account, one member, one key and one rotation', async () => {
+test('a command sent concurrently creates one account, member, key and rotation', async () => {
   const commands = times(4, (n) => makeUuidV7(Date.now() + n));
   const spec = { name: 'Once', email: randomEmail(), emailVerified: true };
   const accounts = await Promise.all(
@@ -92,7 +92,7 @@ test('one command sent many times at once makes one account, one member, one key
   expectVersions(world.admission.versions(key), [askedMs]);
 }, 30_000);
 
-test('a secret that is sent for many keys at once belongs to one', async () => {
+test('a secret sent for many keys at once belongs to one key', async () => {
   const accounts = await Promise.all(times(6, () => client.makeAccount()));
   const keys = await Promise.all(accounts.map(({ id }) => client.makeKey(id)));
   for (let round = 0; round < 10; round += 1) {

@@ -29,28 +29,28 @@ const decide = (input: Partial<KeyInput> = {}, spec: Parameters<typeof decideNew
 const code = (answer: object) => ('refused' in answer ? (answer.refused as { code: string }).code : 'accepted');
 
 test.each<[string, Partial<KeyInput>, string]>([
-  ['all is well', {}, 'accepted'],
+  ['all conditions met', {}, 'accepted'],
   ['no such account', { account: null, membership: null }, 'not_found'],
   ['no such member', { membership: null }, 'not_found'],
   ['a suspended account', { account: FACTS.account && { ...FACTS.account, state: 'suspended' } }, 'state_conflict'],
   ['an address that is not verified', UNVERIFIED, 'email_not_verified'],
   ['neither plan nor wallet', funding({ planActive: false }), 'no_funding'],
   ['an empty wallet', funding({ planActive: false, walletNanoUsd: 0n }), 'no_funding'],
-  ['a negative wallet beside a plan', funding({ walletNanoUsd: -1n }), 'accepted'],
+  ['a negative wallet and a plan', funding({ walletNanoUsd: -1n }), 'accepted'],
   ['a positive wallet', funding({ planActive: false, walletNanoUsd: 1n }), 'accepted'],
   ['as many keys as allowed', { activeKeys: 3 }, 'key_limit_reached'],
   ['a plan without keys', { activeKeys: 0, ...funding({ activeKeysMax: 0 }) }, 'key_limit_reached'],
   [
-    'several at once: the address first',
+    'several failures: the address first',
     { ...UNVERIFIED, ...funding({ planActive: false }), activeKeys: 9 },
     'email_not_verified',
   ],
-  ['several at once: then the funds', { ...funding({ planActive: false }), activeKeys: 9 }, 'no_funding'],
-])('%s', (_name, input, expected) => {
+  ['several failures: then the funds', { ...funding({ planActive: false }), activeKeys: 9 }, 'no_funding'],
+])('a new key: %s', (_name, input, expected) => {
   expect(code(decide(input))).toBe(expected);
 });
 
-test('a blank cap takes the default of the plan, a given one stays, and a default of zero is none', () => {
+test("a key without a cap gets the plan's default, unless that is zero", () => {
   const cap = (monthlySpendCapUsd: string | null | undefined, defaultKeyCapNanoUsd: bigint | null) =>
     decide(funding({ defaultKeyCapNanoUsd }), { ...SPEC, monthlySpendCapUsd });
   expect(cap(undefined, 7n)).toMatchObject({ capNanoUsd: 7n });
@@ -60,7 +60,7 @@ test('a blank cap takes the default of the plan, a given one stays, and a defaul
   expect(cap('12.50', 7n)).toMatchObject({ capNanoUsd: 12_500_000_000n });
 });
 
-test('an empty list is every model, a repeated model counts once', () => {
+test('an empty list allows all models, and a repeated model is listed once', () => {
   expect(decide({}, { ...SPEC, allowedModels: [] })).toMatchObject({ allowedModels: null });
   expect(decide({}, { ...SPEC, allowedModels: null })).toMatchObject({ allowedModels: null });
   expect(decide({}, { ...SPEC, allowedModels: ['a/b', 'a/c', 'a/b'] })).toMatchObject({
@@ -68,7 +68,7 @@ test('an empty list is every model, a repeated model counts once', () => {
   });
 });
 
-test('an expiry lies in the future', () => {
+test('an expiry must be in the future', () => {
   expect(decide({}, { ...SPEC, expiresAt: '2026-11-20T12:00:00.001Z' })).toMatchObject({ expiresAt: NOW + 1 });
   expect(decide({}, { ...SPEC, expiresAt: '2026-11-20T12:00:00Z' })).toMatchObject({
     refused: { code: 'invalid_request', param: 'expiresAt' },

@@ -2,16 +2,16 @@ import { refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contrac
 import { accountClosed, readCap, type Account, type Funding, type Membership } from '../base/rules.js';
 
 export interface KeyInput {
-  /** Null: there is no such account. */
+  /** Null: the account does not exist. */
   readonly account: Account | null;
-  /** Who shall own the key; null: no such member. */
+  /** The future owner of the key. Null: the member does not exist. */
   readonly membership: Membership | null;
-  /** Keys of the account that take a place. */
+  /** Keys of the account that count toward its maximum. */
   readonly activeKeys: number;
   readonly funding: Funding;
 }
 
-/** What the spec decides about a key. */
+/** The fields of a new key that the spec determines. */
 export interface NewKeyTerms {
   readonly member: string;
   readonly name: string;
@@ -21,21 +21,21 @@ export interface NewKeyTerms {
 }
 
 /**
- * The specification's key rules 1 and 3 in one order; what is wrong with the request itself comes
- * first.
+ * Applies the specification's key rules 1 and 3 in a fixed order, after checking the request
+ * itself.
  */
 export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): NewKeyTerms | ManagementRefusal {
   const { account, membership, funding } = input;
   const cap = capOf(spec, funding);
   const expiresAt = spec.expiresAt === null || spec.expiresAt === undefined ? null : Date.parse(spec.expiresAt);
   if (expiresAt !== null && expiresAt <= nowMs)
-    return refuse('invalid_request', 'expiresAt must lie in the future', 'expiresAt');
+    return refuse('invalid_request', 'expiresAt must be in the future', 'expiresAt');
   if (!account) return refuse('not_found', 'there is no such account');
   if (account.state === 'closed') return accountClosed();
   if (!membership) return refuse('not_found', 'the account has no such member', 'memberId');
   if (account.state === 'suspended') return refuse('state_conflict', 'the account is suspended');
   if (!membership.user.emailVerified)
-    return refuse('email_not_verified', `the e-mail address ${membership.user.email} is not verified yet`);
+    return refuse('email_not_verified', `the email address ${membership.user.email} is not verified yet`);
   if (!funding.planActive && (funding.walletNanoUsd ?? 0n) <= 0n)
     return refuse('no_funding', 'a key needs an active plan or a positive wallet balance');
   if (input.activeKeys >= funding.activeKeysMax)
@@ -53,8 +53,8 @@ export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): N
 }
 
 /**
- * A blank cap takes the plan's default as it is now; later changes of the plan do not touch the
- * key.
+ * Returns the cap, or the plan's current default if it is absent. Later changes of the plan do not
+ * change the key.
  */
 function capOf(spec: KeyCreate, funding: Funding): bigint | null {
   const cap = readCap(spec.monthlySpendCapUsd);

@@ -32,7 +32,7 @@ test.each([
   expect(keyState({ state, expiresAt }, NOW)).toBe(expected);
 });
 
-test('the whole table of transitions: null is refused', () => {
+test('stateAfter() covers the whole table of transitions', () => {
   const table = Object.fromEntries(
     KEY_VERBS.map((verb) => [
       verb,
@@ -47,14 +47,14 @@ test('the whole table of transitions: null is refused', () => {
   });
 });
 
-test('rotation replaces the secret only and raises the version', () => {
+test('rotated() replaces only the secret and the version', () => {
   const secret = { digest: 'b'.repeat(64), maskedSecret: 'mgw_live_4567…89ab' };
   expect(rotated(KEY, secret, NOW)).toEqual({ ...KEY, ...secret, version: NOW });
   expect(rotated({ ...KEY, state: 'suspended' }, secret, NOW)).toBeNull();
   expect(rotated({ ...KEY, expiresAt: NOW }, secret, NOW)).toBeNull();
 });
 
-test('a verb that changes the state raises the version; one that finds it there changes nothing', () => {
+test('withState() raises the version only if the state changes', () => {
   expect(withState(KEY, 'suspend', NOW)).toEqual({ ...KEY, state: 'suspended', version: NOW });
   expect(withState(KEY, 'reinstate', NOW)).toBe(KEY);
   const revoked: ApiKey = { ...KEY, state: 'revoked' };

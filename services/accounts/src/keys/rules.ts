@@ -2,22 +2,22 @@ import type { KeyRecord } from '@gateway/contracts/messages';
 import { type KeyView, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { type ApiKey, capText, nextVersion, type StoredKeyState, timeText } from '../base/rules.js';
 
-/** The states of the specification's table, `expired` among them. */
+/** The states of the specification's table, including `expired`. */
 export type KeyState = StoredKeyState | 'expired';
 
-/** What can be done to a key. That its expiry passes is no verb: nobody has to do it. */
+/** The verbs on a key. Expiry needs no verb. */
 export const KEY_VERBS = ['rotate', 'revoke', 'suspend', 'reinstate'] as const;
 export type KeyVerb = (typeof KEY_VERBS)[number];
 
-/** A key's state at a time. Revoked and expired are final; a suspended key expires as well. */
+/** Returns a key's state at a time. Revoked and expired are final. A suspended key expires too. */
 export function keyState(key: Pick<ApiKey, 'state' | 'expiresAt'>, nowMs: number): KeyState {
   if (key.state === 'revoked') return 'revoked';
   return key.expiresAt !== null && key.expiresAt <= nowMs ? 'expired' : key.state;
 }
 
 /**
- * The state after a verb; null where the verb is refused (`key_not_active`). A verb whose state is
- * reached already changes nothing, so that it can be repeated.
+ * The state after a verb. Null: the verb is refused (`key_not_active`). A verb whose state is
+ * already reached changes nothing, so it can be repeated.
  */
 const TRANSITIONS: Readonly<Record<KeyVerb, Readonly<Record<KeyState, StoredKeyState | null>>>> = {
   rotate: { active: 'active', suspended: null, revoked: null, expired: null },
@@ -26,24 +26,26 @@ const TRANSITIONS: Readonly<Record<KeyVerb, Readonly<Record<KeyState, StoredKeyS
   reinstate: { active: 'active', suspended: 'active', revoked: null, expired: null },
 };
 
-/** The stored state after the verb, or null: it is refused in this state. */
+/** Returns the stored state after the verb. Null: the verb is refused in this state. */
 export function stateAfter(verb: KeyVerb, state: KeyState): StoredKeyState | null {
   return TRANSITIONS[verb][state];
 }
 
-/** The new secret of a rotation, as it is stored. */
+/** The stored fields of a new secret. */
 export interface NewSecret {
   readonly digest: string;
   readonly maskedSecret: string;
 }
 
-/** Replaces the secret; id, name, cap, list and history stay. Null: only an active key rotates. */
+/** Replaces the secret and keeps all other fields. Null: the key is not active. */
 export function rotated(key: ApiKey, secret: NewSecret, nowMs: number): ApiKey | null {
   if (stateAfter('rotate', keyState(key, nowMs)) === null) return null;
   return { ...key, ...secret, version: nextVersion(key, nowMs) };
 }
 
-/** The key after the verb; the same object when nothing changes; null when the verb is refused. */
+/**
+ * Returns the key after the verb, or the same object if nothing changes. Null: the verb is refused.
+ */
 export function withState(key: ApiKey, verb: Exclude<KeyVerb, 'rotate'>, nowMs: number): ApiKey | null {
   const state = stateAfter(verb, keyState(key, nowMs));
   if (state === null) return null;
@@ -51,27 +53,30 @@ export function withState(key: ApiKey, verb: Exclude<KeyVerb, 'rotate'>, nowMs: 
 }
 
 /**
- * A masked form shows four characters at each end; so many in a row can only come from a secret.
+ * A masked form shows four characters at each end. More hexadecimal characters in a row are part of
+ * a secret.
  */
 const SECRET_PART = /[0-9a-f]{16}/i;
 
-/** Whether a masked form may be stored and shown; null: it may. */
+/** Refuses a masked form that must not be stored. Null: it may be stored. */
 export function refuseMaskedForm(maskedSecret: string): ManagementRefusal | null {
   if (SECRET_PART.test(maskedSecret)) return refuse('invalid_request', 'the masked form shows too much of the secret');
   return maskedSecret === '' ? refuse('invalid_request', 'the masked form of the secret is missing') : null;
 }
 
-/** Every secret is random: two keys with the same one come from a client that sent it twice. */
+/**
+ * Refuses a secret that another key has. Secrets are random, so the client sent the same one twice.
+ */
 export function secretTaken(): ManagementRefusal {
   return refuse('state_conflict', 'a key with this secret exists');
 }
 
-/** The refusal of a key that nobody made, or that is internal. */
+/** Refuses a key that does not exist or is internal. */
 export function noSuchKey(): ManagementRefusal {
   return refuse('not_found', 'there is no such key');
 }
 
-/** A key as operators see it, without the digest. */
+/** Converts a key to the operator API's view, without the digest. */
 export function toKeyView(key: ApiKey, nowMs: number): KeyView {
   return {
     id: key.id,
@@ -88,7 +93,7 @@ export function toKeyView(key: ApiKey, nowMs: number): KeyView {
   };
 }
 
-/** A key as admission gets it. */
+/** Converts a key to admission's record. */
 export function toKeyRecord(key: ApiKey): KeyRecord {
   return {
     account: key.account,

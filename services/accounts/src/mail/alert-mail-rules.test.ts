@@ -15,7 +15,7 @@ const ALERT: RaisedAlert = {
 };
 const NAMES: AlertNames = { accountName: 'Ada', keyName: 'CI', cappedMember: null };
 
-test('a mail says what of which limit is used, and until when', () => {
+test('an alert email names the limit, its use and the end of its period', () => {
   expect(composeAlertMail(ALERT, NAMES)).toEqual({
     subject: '75 % of the monthly cap of the key CI used: Ada',
     text: [
@@ -36,7 +36,7 @@ test.each([
   [{ kind: 'window', type: 'session_5h', unit: 'usd' }, 'session window (5 hours)', '7.500000001 USD'],
   [{ kind: 'window', type: 'monthly', unit: 'usd' }, 'monthly window', '7.500000001 USD'],
   [{ kind: 'member_cap', memberId: 'mem_1' }, 'monthly cap of the member bob@example.com', '7.500000001 USD'],
-] as const)('%o', (subject, limit, used) => {
+] as const)('an alert email of %o names the limit', (subject, limit, used) => {
   const mail = composeAlertMail(
     { ...ALERT, subject, threshold: 100 },
     { ...NAMES, keyName: null, cappedMember: 'bob@example.com' },
@@ -46,7 +46,7 @@ test.each([
   expect(mail.text).toContain('are refused until 2026-12-01 00:00 UTC, or until the limit is raised.');
 });
 
-test('who is not known any more is named by the id', () => {
+test('an alert email shows the ID of a deleted key or member', () => {
   const names = { ...NAMES, keyName: null };
   expect(composeAlertMail(ALERT, names).subject).toContain('the key key_1');
   const subject = { kind: 'member_cap', memberId: 'mem_1' } as const;

@@ -1,12 +1,14 @@
 import type { RaisedAlert } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
 
-/** The names that a mail about an alert shows. */
+/** The names in an alert email. */
 export interface AlertNames {
   readonly accountName: string;
-  /** Of the key whose cap it is; null: no key has it, or the key does not exist. */
+  /** Name of the key with the cap. Null: the cap is not a key's, or the key does not exist. */
   readonly keyName: string | null;
-  /** Address of the member whose cap it is; null: no member has it, or the member left. */
+  /**
+   * Address of the member with the cap. Null: the cap is not a member's, or the member was deleted.
+   */
   readonly cappedMember: string | null;
 }
 
@@ -18,7 +20,7 @@ export interface MailText {
 const WINDOWS = { session_5h: 'session window (5 hours)', weekly: 'weekly window', monthly: 'monthly window' } as const;
 const FULL = 100;
 
-/** Composes the mail about an alert. */
+/** Composes an alert email. */
 export function composeAlertMail(alert: RaisedAlert, names: AlertNames): MailText {
   const limit = limitName(alert, names);
   const share = `${alert.threshold} percent`;

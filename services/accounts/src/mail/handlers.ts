@@ -3,23 +3,22 @@ import type { Handlers } from '../base/serve.js';
 import type { MailStore } from './store.js';
 
 /**
- * Takes an alert that is to be mailed: to the owner and the admins of its account, and to the
- * member whom the cap concerns, as far as their addresses are verified. The same alert again mails
- * nothing.
+ * Queues the emails of an alert: to the owner, the admins, and the member whom the cap concerns, if
+ * their addresses are verified. A repeated alert sends no email.
  */
 export async function takeAlert(
   store: Pick<MailStore, 'change'>,
   alert: ReceivedOf<typeof alertRaised>,
 ): Promise<AnswerBodyOf<typeof alertRaised>> {
   await store.change(async (tx) => {
-    // An account that does not exist here has no readers.
+    // Ignores an account that does not exist.
     if (!(await tx.lockAccount(alert.account)) || !(await tx.takeAlert(alert))) return;
     for (const member of await tx.alertReaders(alert.account, alert.subject)) await tx.queueMail(member, alert);
   });
   return { taken: true };
 }
 
-/** Serves the alerts of billing. */
+/** Registers the handler of alerts from billing. */
 export function serveAlerts({ change }: Handlers, store: MailStore): void {
   change(alertRaised, (body) => takeAlert(store, body));
 }

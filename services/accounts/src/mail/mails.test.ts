@@ -19,7 +19,7 @@ let directory: TemporaryDirectory;
 const replicas: RunningService[] = [];
 beforeEach(async () => {
   directory = temporaryDirectory('mailbox');
-  // Of those ports that no client of another test is given while it is away.
+  // Uses a port that no other test's client gets while the mailbox is stopped.
   mailbox = await startMailbox({ directory: `${directory.path}/mails`, port: await freePort() });
 });
 afterEach(async () => {
@@ -53,10 +53,11 @@ const mailsSent = async (count: number) => {
   await until(`${count} mails are there`, async () => (await mailbox.mails()).length >= count);
   return (await readers()).sort();
 };
-/** Nothing is on its way any more. */
-const quiet = () => until('no mail waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
+/** Waits until no email is queued. */
+const quiet = () =>
+  until('no email waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
 
-test('the owner and the admins of the account read of an alert, others do not', async () => {
+test('alert emails go to the owner and the verified admins of the account', async () => {
   await start();
   const account = await world.client.makeAccount({ type: 'team' });
   const admin = await world.client.makeMember(account.id, { role: 'admin' });
@@ -75,7 +76,7 @@ test('the owner and the admins of the account read of an alert, others do not', 
   expect(mail).toContain('Used:   18 calls\r\nLimit:  20 calls\r\n');
 });
 
-test('a cap is told to the member whose it is, and that of a key to the one who owns the key', async () => {
+test("alert emails of a cap also go to its member or to the key's owner", async () => {
   await start();
   const account = await world.client.makeAccount({ type: 'team' });
   const member = await world.client.makeMember(account.id, { monthlySpendCapUsd: '5' });
@@ -86,7 +87,7 @@ test('a cap is told to the member whose it is, and that of a key to the one who 
   expect(await mailsSent(4)).toEqual([account.email, account.email, member.email, member.email].sort());
 });
 
-test('an alert that is told again, to any replica, is mailed once', async () => {
+test('a repeated alert, at any replica, is emailed once', async () => {
   await Promise.all([start(), start()]);
   const account = await world.client.makeAccount();
   const alerts = Array.from({ length: 5 }, () => alertOf(account.id));
@@ -97,7 +98,7 @@ test('an alert that is told again, to any replica, is mailed once', async () => 
   expect([ids.length, new Set(ids).size]).toEqual([5, 5]);
 });
 
-test('a mail server that is away gets the mails when it is back', async () => {
+test('emails are sent after the mail server is available again', async () => {
   const { port } = new URL(mailbox.url);
   await mailbox.stop();
   await start();
@@ -109,7 +110,7 @@ test('a mail server that is away gets the mails when it is back', async () => {
   expect(JSON.stringify(world.log.lines)).not.toContain(account.email);
 });
 
-test('what the server refuses for good is dropped, and holds up nobody', async () => {
+test('a permanently rejected email is dropped and does not block others', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined).write('220 here\r\n');
     socket.on('data', (data) => socket.write(data.toString().startsWith('RCPT') ? '550 nobody\r\n' : '250 ok\r\n'));
@@ -121,14 +122,14 @@ test('what the server refuses for good is dropped, and holds up nobody', async (
   await tell(alert);
   await until('it is refused', () =>
     world.log.lines.some(
-      ({ text, facts }) => text === 'the mail server refuses a mail' && JSON.stringify(facts).includes(alert.id),
+      ({ text, facts }) => text === 'the mail server rejected an email' && JSON.stringify(facts).includes(alert.id),
     ),
   );
   await quiet();
   server.close();
 });
 
-test('without a mail server mails are written to the log', async () => {
+test('without a mail server, emails are written to the log', async () => {
   await start({});
   const account = await world.client.makeAccount();
   await tell(alertOf(account.id));
@@ -138,12 +139,12 @@ test('without a mail server mails are written to the log', async () => {
   expect(line).toMatchObject({ level: 'info', facts: { mail: { to: account.email, subject: expect.any(String) } } });
 });
 
-test('an account that is not known has nobody to be told', async () => {
+test('an alert of an unknown account is accepted without emails', async () => {
   await start();
   expect(await tell(alertOf('acc_00000000000000000000000000000000'))).toEqual({ taken: true });
 });
 
-test('billing is told the caps of keys and members, and their changes', async () => {
+test('billing receives the caps of keys and members and their changes', async () => {
   await start();
   const account = await world.client.makeAccount({ type: 'team' });
   const key = await world.client.makeKey(account.id, { monthlySpendCapUsd: '12.5' });
@@ -164,7 +165,7 @@ test('billing is told the caps of keys and members, and their changes', async ()
   askedMs.push(Date.now());
   await put(null);
   const told = () => world.caps.filter((one) => one.account === account.id).flatMap(({ caps }) => caps);
-  await until('all are told', () => told().length === 4);
+  await until('all caps are received', () => told().length === 4);
   const versions = world.admission.versions(member.id);
   expectVersions(versions, askedMs);
   expect(told()).toEqual([
@@ -175,7 +176,7 @@ test('billing is told the caps of keys and members, and their changes', async ()
   ]);
 });
 
-test('a mail is tried for a day, and never sent to somebody who has left', async () => {
+test('an email is retried for one day, and not sent to a deleted member', async () => {
   expect(GIVEN_UP_MS).toBe(86_400_000);
   const alert = alertOf('acc_1');
   const row = { body: { member: 'mem_1', alert } };

@@ -6,16 +6,18 @@ import type { MailTx } from './store.js';
 export interface NoticeFor {
   readonly notice: Notice;
   readonly user: string | null;
-  /** Of an invitation. */
+  /** Set for an invitation. */
   readonly account?: string | null;
-  /** Where a stranger requested the mail: the log has it when the mail goes to a person. */
+  /**
+   * Origin of an unauthenticated request. It is written to the log if the email has a recipient.
+   */
   readonly origin?: RequestOrigin | null;
 }
 
 /**
- * Queues a mail about signing in, unless its person had enough of this kind within the hour. No
- * answer shows which: with `user` null the same is done for nobody, so that an unknown address
- * costs the same.
+ * Queues a sign-in email, unless its user already got the maximum number of this kind within an
+ * hour. The response does not reveal it. With a null `user` the same work is done without a
+ * recipient, so that an unknown address takes the same time.
  */
 export async function queueNotice(
   tx: Pick<MailTx, 'countAttempt' | 'queueNotice'>,

@@ -9,13 +9,10 @@ export interface SendMailDeps extends SendingDeps {
   readonly store: Pick<MailStore, 'alertReader'>;
 }
 
-/** Body of a row of the outbox for mails. */
+/** Body of an alert email in the outbox. */
 const queuedMail = z.object({ member: objectId, alert: raisedAlert });
 
-/**
- * Sends one mail about an alert. Somebody who has left, or whose address is not verified any more,
- * gets none.
- */
+/** Sends one alert email, unless the member was deleted or has no verified address. */
 export async function sendMail(deps: SendMailDeps, row: { readonly body: unknown }): Promise<void> {
   const { member, alert } = queuedMail.parse(row.body);
   const reader = await deps.store.alertReader(alert.account, member, alert.subject);
@@ -30,22 +27,22 @@ export interface SendingDeps {
   readonly log: { warn(input: object, text: string): void };
 }
 
-/** A mail is given up when an attempt fails so long after it was called for. */
+/** Time after which a failed email is dropped, from the time of its request. */
 export const GIVEN_UP_MS = 86_400_000;
 
-const mails = counter('gateway_accounts_mails_total', 'Mails by what became of them', {
+const mails = counter('gateway_accounts_mails_total', 'Emails by outcome', {
   outcome: ['sent', 'refused', 'given_up', 'nobody'],
 });
 
-/** There is nobody any more who is to have the mail. */
+/** Counts an email that has no recipient any more. */
 export function nobodyToMail(): void {
   mails.of({ outcome: 'nobody' }).add();
 }
 
 /**
- * One attempt to send a mail. Throws while the mail server cannot be reached, so that it is tried
- * again later, for a day; what the server refuses for good is dropped. `names` identify the mail in
- * the log, without address and text.
+ * Tries once to send an email. Throws while the mail server is not available, so that the outbox
+ * retries it for one day. A permanently rejected email is dropped. `names` identify the email in
+ * the log without its address and text.
  */
 export async function trySending(
   { sender, nowMs, log }: SendingDeps,
@@ -56,10 +53,10 @@ export async function trySending(
   try {
     const outcome = await sender.send(mail);
     mails.of({ outcome }).add();
-    if (outcome === 'refused') log.warn(names, 'the mail server refuses a mail');
+    if (outcome === 'refused') log.warn(names, 'the mail server rejected an email');
   } catch (err) {
     if (nowMs() - calledForAt < GIVEN_UP_MS) throw err;
     mails.of({ outcome: 'given_up' }).add();
-    log.warn({ err, ...names }, 'a mail is given up');
+    log.warn({ err, ...names }, 'an email was dropped after one day of failed attempts');
   }
 }

@@ -11,15 +11,15 @@ export interface SendNoticeDeps extends SendingDeps {
   readonly dashboardUrl: string;
 }
 
-/** The actor of a request for a mail: its sender proves nothing but gives an address. */
+/** The actor of an unauthenticated request, which only contains an address. */
 const STRANGER = 'stranger';
-/** Tokens of one kind and person that can be used at a time: a mail that was sent twice has two. */
+/** Maximum number of valid tokens per kind and user. An email that was sent twice has two. */
 const TOKENS_MAX = 5;
 
 /** A row of the outbox. */
 interface NoticeRow {
   readonly body: unknown;
-  /** Those before this one. */
+  /** Earlier attempts. */
   readonly attempts: number;
 }
 
@@ -32,8 +32,8 @@ const queuedNotice = z.object({
 });
 
 /**
- * Sends one mail about signing in. Its token is made here, at the moment of mailing, and only its
- * digest is kept. An attempt that fails may have delivered its mail, so its token stays.
+ * Sends one sign-in email. Its token is created here and only its digest is stored. The token is
+ * kept after a failed attempt, because the email may have been delivered.
  */
 export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<void> {
   const { notice, user, account, origin, queuedAt } = queuedNotice.parse(row.body);
@@ -59,7 +59,7 @@ async function prepare(
   now: number,
 ): Promise<{ readonly email: string; readonly token: string | null } | null> {
   const person = await tx.lockPerson(user);
-  // An erased address is no address.
+  // Erased addresses have no @.
   if (person === null || !person.email.includes('@')) return null;
   if (notice === 'verify' && person.emailVerified) return null;
   const kind = tokenKindOf(notice, person);

@@ -11,6 +11,6 @@ test.each([
   ['smtp://relay.example:25?ignoreTLS=true', false],
   ['smtp://user:password@10.1.2.3:25', false],
   ['smtp://user:password@mail.example?requireTLS=false', false],
-])('%s is used with STARTTLS alone: %s', (url, isOpen) => {
+])('%s requires STARTTLS: %s', (url, isOpen) => {
   expect(isOpenToOthers(new URL(url))).toBe(isOpen);
 });

@@ -3,33 +3,33 @@ import { isPrivateHost, type Logger, type Secret } from '@gateway/service-kit';
 import type { MailText } from './alert-mail-rules.js';
 
 export interface Mail extends MailText {
-  /** The same for every attempt to send it. */
+  /** The same for all attempts. */
   readonly id: string;
   readonly to: string;
 }
 
 export interface MailSender {
-  /** `refused`: for good. Rejects when it may be taken later. */
+  /** Returns `refused` after a permanent rejection. Rejects if a later attempt may succeed. */
   send(mail: Mail): Promise<'sent' | 'refused'>;
 }
 
-/** From these reply codes on the server refuses a mail for good (RFC 5321, 4.2.1). */
+/** Reply codes from this one on are permanent rejections (RFC 5321, 4.2.1). */
 const PERMANENT_MIN = 500;
 const CONNECT_MS = 5_000;
 const SILENCE_MS = 8_000;
 
 /**
- * Whether others could read what goes there, the password too, from a server that offers no
- * STARTTLS, or whose offer somebody on the way hides. `requireTLS` and `ignoreTLS` in the URL
- * go before.
+ * Whether the connection must use STARTTLS because others could read the emails and the password: a
+ * public server may not offer STARTTLS, or an attacker may hide its offer. `requireTLS` and
+ * `ignoreTLS` in the URL take precedence.
  */
 export function isOpenToOthers({ protocol, href, searchParams }: URL): boolean {
   if (protocol !== 'smtp:' || searchParams.has('requireTLS') || searchParams.has('ignoreTLS')) return false;
-  // Names and addresses are written in one form only where the scheme is known to the parser.
+  // The parser normalizes host names and addresses only for known schemes.
   return !isPrivateHost(new URL(href.replace(/^smtp:/, 'http:')).hostname);
 }
 
-/** Sends mails over a server, one connection for each. */
+/** Creates a sender that uses one connection per email. */
 export function createMailSender(url: Secret, from: string): MailSender {
   const transport = createTransport({
     url: url.reveal(),
@@ -50,7 +50,8 @@ export function createMailSender(url: Secret, from: string): MailSender {
           from,
           subject,
           text,
-          // An object is taken as it is; a text would be parsed, and could name several people.
+          // An object is used unchanged. A text would be parsed and could contain several
+          // recipients.
           to: { name: '', address: to },
           messageId: `<${id}@model-gateway>`,
           headers: { 'Auto-Submitted': 'auto-generated' },
@@ -64,15 +65,18 @@ export function createMailSender(url: Secret, from: string): MailSender {
   };
 }
 
-/** What a link carries behind `#`; it opens a person's account. */
+/** The token in a link, which gives access to the user's account. */
 const LINK_TOKEN = /#token=[A-Za-z0-9_-]+/g;
 
-/** Without a server mails are written to the log, without the tokens of their links. */
+/**
+ * Creates a sender for deployments without a mail server. It writes emails to the log without the
+ * tokens of their links.
+ */
 export function createMailLog(log: Pick<Logger, 'info'>): MailSender {
   return {
     send(mail) {
       const shown = { ...mail, text: mail.text.replace(LINK_TOKEN, '#token=…') };
-      log.info({ mail: shown }, 'a mail; no mail server is set');
+      log.info({ mail: shown }, 'no mail server is set; email written to the log');
       return Promise.resolve('sent');
     },
   };
@@ -80,17 +84,17 @@ export function createMailLog(log: Pick<Logger, 'info'>): MailSender {
 
 function isPermanent(error: unknown): boolean {
   const { responseCode, code } = error as { readonly responseCode?: unknown; readonly code?: unknown };
-  // A server that refuses the sign-in may take it once the deployment is put right.
+  // Failed authentication is not permanent, because the configuration can be fixed.
   return typeof responseCode === 'number' && responseCode >= PERMANENT_MIN && code !== 'EAUTH';
 }
 
 /**
- * Errors of the library quote the server, which quotes the address: only their kinds go any
- * further.
+ * Returns an error with only the codes, because the library's errors quote the server's reply,
+ * which quotes the address.
  */
 function withoutAddress(error: unknown): Error {
   const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
   return new Error(
-    `the mail server did not take a mail: ${String(code ?? 'unknown')} ${String(responseCode ?? '')}`.trimEnd(),
+    `the mail server did not accept an email: ${String(code ?? 'unknown')} ${String(responseCode ?? '')}`.trimEnd(),
   );
 }

@@ -5,13 +5,12 @@ import type { BaseReads, BaseTx, Changes } from '../base/store.js';
 import type { AlertNames } from './alert-mail-rules.js';
 import type { Notice } from './notice-rules.js';
 
-/** The queries of a change that mails something. */
+/** The queries of a transaction that sends emails. */
 export type MailTx = BaseTx & ReturnType<typeof createMailWrites>;
 export type MailStore = BaseReads & ReturnType<typeof createMailReads> & Changes<MailTx>;
 
 /**
- * The outbox of mails: about alerts, about signing in, and sign-ups, which become one of the
- * latter.
+ * The email outbox: alert emails, sign-in emails, and sign-ups, which result in a sign-in email.
  */
 export const MAIL_OUTBOX = 'mail_outbox';
 export const NOTICE_TOPIC = 'notice';
@@ -30,9 +29,9 @@ export interface QueuedSignUp {
 
 export interface QueuedNotice {
   readonly notice: Notice;
-  /** Null: nobody is mailed, at the same cost. */
+  /** Null: no email is sent, at the same cost. */
   readonly user: string | null;
-  /** Of an invitation. */
+  /** Set for an invitation. */
   readonly account: string | null;
   readonly origin: RequestOrigin | null;
   /** Epoch milliseconds. */
@@ -47,12 +46,12 @@ export interface NewMailToken {
   readonly expiresAt: number;
 }
 
-/** Reads for mails about alerts. */
+/** Creates the reads for alert emails. */
 export function createMailReads(queries: Tx) {
   return {
     /**
-     * Where a member reads of an alert, and what it names; null: the member has left, or has no
-     * verified address.
+     * Returns a member's address and the names for an alert email. Null: the member was deleted, or
+     * has no verified address.
      */
     async alertReader(account: string, member: string, subject: AlertSubject): Promise<AlertReader | null> {
       const key = subject.kind === 'key_cap' ? subject.keyId : null;
@@ -80,8 +79,8 @@ const ALERT_READER = `SELECT u.email, a.name, k.name AS key_name, cu.email AS ca
  WHERE m.account = $1 AND m.id = $2 AND m.deleted_at IS NULL AND u.email_verified`;
 
 /**
- * Alerts, mails and their tokens within one change. Mails are sent after the commit; `queued` is
- * called for each.
+ * Creates the writes of alerts, emails and their tokens in one transaction. Emails are sent after
+ * the commit. `queued` is called for each one.
  */
 export function createMailWrites(tx: Tx, queued: () => void) {
   const queue = (topic: string, key: string, body: object): Promise<void> => {
@@ -89,14 +88,14 @@ export function createMailWrites(tx: Tx, queued: () => void) {
     return enqueue(tx, { topic, key, body: { ...body } }, MAIL_OUTBOX);
   };
   return {
-    /** False: it was taken before. */
+    /** Returns false if the alert was already accepted. */
     async takeAlert({ id, account }: RaisedAlert): Promise<boolean> {
       const text = 'INSERT INTO mailed_alerts (alert, account) VALUES ($1, $2) ON CONFLICT DO NOTHING';
       return (await tx.execute(text, [id, account])) === 1;
     },
     /**
-     * Members with verified addresses who are to read of it: owner, admins, and the one whose cap
-     * or key it is.
+     * Returns the members who get an alert email: owner, admins, and the member with the cap or the
+     * key, if their addresses are verified.
      */
     async alertReaders(account: string, subject: AlertSubject): Promise<string[]> {
       const text = `SELECT m.id FROM members m JOIN users u ON u.id = m.user_id
@@ -108,7 +107,9 @@ export function createMailWrites(tx: Tx, queued: () => void) {
       const key = subject.kind === 'key_cap' ? subject.keyId : null;
       return (await tx.query<{ id: string }>(text, [account, member, key])).map(({ id }) => id);
     },
-    /** Deletes the oldest tokens of the same kind above `keptMax`, this one counted. */
+    /**
+     * Inserts a token, and deletes the oldest ones of its kind if the user has more than `keptMax`.
+     */
     async insertMailToken(token: NewMailToken, keptMax: number): Promise<void> {
       const { digest, user, kind, createdAt, expiresAt } = token;
       const text =

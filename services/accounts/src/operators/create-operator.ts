@@ -16,12 +16,10 @@ export interface CreateOperator {
   readonly command?: string | undefined;
 }
 
-/** The operator of the deployment's own token, who is stored nowhere. */
+/** Name of the operator with the deployment's own token, who is not stored. */
 const ROOT = 'root';
 
-/**
- * Lets somebody use the operator API under a name that nobody else has; the log names people by it.
- */
+/** Creates an operator with a unique name, which the audit log shows. */
 export async function createOperator(
   { store, makeId, nowMs }: CreateOperatorDeps,
   { spec, digest, author, command }: CreateOperator,
@@ -30,7 +28,7 @@ export async function createOperator(
     return refuse('invalid_request', "the name belongs to the deployment's own operator", 'name');
   const expiresAt = spec.expiresAt === null ? null : Date.parse(spec.expiresAt);
   if (expiresAt !== null && expiresAt <= nowMs())
-    return refuse('invalid_request', 'expiresAt: must lie in the future', 'expiresAt');
+    return refuse('invalid_request', 'expiresAt: must be in the future', 'expiresAt');
   return store.change(async (tx) => {
     if (command !== undefined) {
       await tx.lockCommand(command);

@@ -21,7 +21,7 @@ import { isCursorOf, pageOf } from '../base/rules.js';
 import { toOperatorView } from './rules.js';
 import type { OperatorStore } from './store.js';
 
-/** One page of the operators who can sign in, in the order of creation. */
+/** Returns one page of operators who can sign in, in the order of creation. */
 export async function listOperators(
   store: Pick<OperatorStore, 'operators'>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
@@ -32,8 +32,8 @@ export async function listOperators(
 }
 
 /**
- * Whose a presented token is. Nothing is kept between two questions, so a deleted operator is
- * refused at once, and one whose time is over.
+ * Returns the operator of a presented token. Nothing is cached, so a deleted or expired operator is
+ * refused immediately.
  */
 export async function findOperator(
   store: Pick<OperatorStore, 'findOperator'>,
@@ -44,10 +44,7 @@ export async function findOperator(
   return { operator: operator && toOperatorView(operator) };
 }
 
-/**
- * Ends an operator's access, from the next request on. Deleting one who is deleted already changes
- * nothing.
- */
+/** Deletes an operator, whose next request is refused. Deleting it again changes nothing. */
 export async function deleteOperator(
   store: Pick<OperatorStore, 'change'>,
   { operator: id, author }: { readonly operator: string; readonly author: CommandAuthor },
@@ -63,7 +60,7 @@ export async function deleteOperator(
   });
 }
 
-/** Serves the requests about operators and their sessions. */
+/** Registers the handlers of operator and operator session requests. */
 export function serveOperators(
   { lookup, change }: Handlers,
   deps: CreateOperatorDeps & OperatorSessionDeps & { readonly store: OperatorStore },

@@ -38,7 +38,7 @@ async function signIn(holder: { kind: 'named'; operator: string } | { kind: 'roo
 const holderOf = async (digest: string, rootDigests = ['0'.repeat(64)]) =>
   (await world.dashboard.request(accountsFindOperatorSession, { digests: [digest], rootDigests })).holder;
 
-test('a session of a named operator is found until it is signed out, and no other ends with it', async () => {
+test('signing out ends one session of a named operator and no other', async () => {
   const { operator } = await makeOperator();
   const [one, other] = [
     await signIn({ kind: 'named', operator: operator.id }),
@@ -49,7 +49,7 @@ test('a session of a named operator is found until it is signed out, and no othe
   expect([await holderOf(one.digest), await holderOf(other.digest)]).toEqual([null, operator]);
 });
 
-test('deleting an operator ends every session, and begins none any more', async () => {
+test('deleting an operator ends all sessions and prevents new ones', async () => {
   const { operator } = await makeOperator();
   const { digest } = await signIn({ kind: 'named', operator: operator.id });
   await world.dashboard.request(accountsDeleteOperator, { operator: operator.id, author: AUTHOR });
@@ -57,14 +57,14 @@ test('deleting an operator ends every session, and begins none any more', async 
   expect((await signIn({ kind: 'named', operator: operator.id })).created).toBe(false);
 });
 
-test("root's sessions live as long as the token with which they began is accepted", async () => {
+test("root's sessions are valid while the token of their sign-in is accepted", async () => {
   const [old, next] = [digestOfSome(), digestOfSome()];
   const { digest } = await signIn({ kind: 'root', rootDigest: old });
   expect(await holderOf(digest, [next, old])).toBe('root');
   expect(await holderOf(digest, [next])).toBeNull();
 });
 
-test('a session ends after half an hour without use, and after eight hours however it is used', async () => {
+test('a session ends after 30 minutes without use and after 8 hours in total', async () => {
   const deps = { operatorSessions: createOperatorSessions(pool), nowMs: () => now };
   const rootDigest = digestOfSome();
   const began = Date.now();
@@ -83,7 +83,7 @@ test('a session ends after half an hour without use, and after eight hours howev
   expect(await find(used)).toBeNull();
 });
 
-test('a session that is found under the previous secret goes on under the current one', async () => {
+test('a session found under the previous secret moves to the current one', async () => {
   const { operator } = await makeOperator();
   const { digest } = await signIn({ kind: 'named', operator: operator.id });
   const current = digestOfSome();
@@ -92,14 +92,14 @@ test('a session that is found under the previous secret goes on under the curren
   expect([await holderOf(current), await holderOf(digest)]).toEqual([operator, null]);
 });
 
-test('an operator has a bounded number of sessions: the oldest ends', async () => {
+test("an operator's oldest session ends above the maximum", async () => {
   const { operator } = await makeOperator();
   const first = await signIn({ kind: 'named', operator: operator.id });
   for (let n = 0; n < 20; n += 1) await signIn({ kind: 'named', operator: operator.id });
   expect(await holderOf(first.digest)).toBeNull();
 });
 
-test('a token that has expired is refused, and its sessions with it', async () => {
+test('an expired token and its sessions are refused', async () => {
   const { operator, digest } = await makeOperator(new Date(Date.now() + HOUR_MS).toISOString());
   const session = await signIn({ kind: 'named', operator: operator.id });
   const found = await world.dashboard.request(accountsFindOperator, { digests: [digest] });

@@ -13,9 +13,9 @@ export interface OperatorSessionDeps {
   readonly nowMs: () => number;
 }
 
-/** The last use of a session is recorded as exactly as this. */
+/** Resolution of the recorded last use of a session. */
 const TOUCH_EVERY_MS = 60_000;
-/** Sessions of one operator at a time: the oldest ends. */
+/** Maximum number of sessions per operator. Above it, the oldest ends. */
 const SESSIONS_MAX = 20;
 
 export async function createOperatorSession(
@@ -28,8 +28,8 @@ export async function createOperatorSession(
 }
 
 /**
- * Nothing is kept between two questions. A session that was found by a digest under the previous
- * secret goes on under the current one.
+ * Finds an operator's session without a cache. A session found by a digest under the previous
+ * secret moves to the digest under the current one.
  */
 export async function findOperatorSession(
   { operatorSessions, nowMs }: OperatorSessionDeps,

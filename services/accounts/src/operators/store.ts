@@ -6,10 +6,10 @@ import type { BaseTx, Changes } from '../base/store.js';
 export type OperatorStore = ReturnType<typeof createOperatorReads> &
   Changes<BaseTx & ReturnType<typeof createOperatorWrites>>;
 
-/** Reads of operators who are not deleted. */
+/** Creates the reads of operators who are not deleted. */
 export function createOperatorReads(queries: Tx) {
   return {
-    /** The one who has one of the digests and has not expired. */
+    /** Returns the operator who has one of the digests and has not expired. */
     async findOperator(digests: readonly string[], nowMs: number): Promise<Operator | null> {
       const text = `SELECT * FROM operators WHERE digest = ANY($1) AND deleted_at IS NULL
           AND (expires_at IS NULL OR expires_at > $2)
@@ -17,7 +17,7 @@ export function createOperatorReads(queries: Tx) {
       const row = await queries.one<OperatorRow>(text, [digests, new Date(nowMs)], { name: 'find-operator' });
       return row && operatorFromRow(row);
     },
-    /** In the order of creation, after an id; null: from the first one. */
+    /** Lists operators in the order of creation, after an ID. Null: from the first one. */
     async operators(after: string | null, limit: number): Promise<Operator[]> {
       const text = 'SELECT * FROM operators WHERE deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2';
       return (await queries.query<OperatorRow>(text, [after ?? '', limit])).map(operatorFromRow);
@@ -25,13 +25,13 @@ export function createOperatorReads(queries: Tx) {
   };
 }
 
-/** A command, where there is one, makes one object only. */
+/** A new operator. A `command` creates only one. */
 export type NewOperator = Omit<Operator, 'createdAt'> & { readonly command: string | null; readonly digest: string };
 
-/** Operators within one change. */
+/** Creates the writes of operators in one transaction. */
 export function createOperatorWrites(tx: Tx) {
   return {
-    /** Null: another operator has the name or the digest. */
+    /** Returns null if another operator has the name or the digest. */
     async insertOperator(operator: NewOperator): Promise<Operator | null> {
       const { id, name, role, digest, createdBy, expiresAt, command } = operator;
       const text = `INSERT INTO operators (id, name, role, digest, created_by, expires_at, command)
@@ -44,13 +44,13 @@ export function createOperatorWrites(tx: Tx) {
       const row = await tx.one<OperatorRow>('SELECT * FROM operators WHERE command = $1', [command]);
       return row && operatorFromRow(row);
     },
-    /** Also one who is deleted. */
+    /** Locks an operator, also a deleted one. */
     async lockOperator(id: string): Promise<{ readonly operator: Operator; readonly deleted: boolean } | null> {
       const text = 'SELECT * FROM operators WHERE id = $1 FOR NO KEY UPDATE';
       const row = await tx.one<OperatorRow & { readonly deleted_at: Date | null }>(text, [id]);
       return row && { operator: operatorFromRow(row), deleted: row.deleted_at !== null };
     },
-    /** Deletes the operator and every session. */
+    /** Deletes the operator and all sessions. */
     async deleteOperator(id: string): Promise<void> {
       await tx.execute('UPDATE operators SET deleted_at = now() WHERE id = $1', [id]);
       await tx.execute('DELETE FROM operator_sessions WHERE operator = $1', [id]);
@@ -78,7 +78,7 @@ export interface OperatorSessionQuery {
 export interface FoundOperatorSession {
   readonly digest: string;
   readonly seenAt: number;
-  /** Null: the holder of the deployment's own token. */
+  /** Null: the deployment's own token. */
   readonly operator: Operator | null;
 }
 
@@ -88,26 +88,28 @@ type SessionRow = { readonly session_digest: string; readonly seen_at: Date } & 
 
 export type OperatorSessions = ReturnType<typeof createOperatorSessions>;
 
-/** Sessions of operators in their table. Every read is one statement, so it sees one instant. */
+/** Creates access to operators' sessions. Each read is one statement, so it sees one instant. */
 export function createOperatorSessions(pool: Pool) {
   const queries = onPool(pool);
   return {
     /**
-     * Ends the oldest ones of the holder above `keptMax`, this one counted. False: the operator is
-     * gone, or has expired.
+     * Starts a session and ends the oldest ones if the holder has more than `keptMax`. Returns
+     * false if the operator was deleted or has expired.
      */
     create: ({ digest, operator, rootDigest, nowMs }: NewOperatorSession, keptMax: number): Promise<boolean> =>
       inTransaction(pool, async (tx) => {
         const now = new Date(nowMs);
-        // A concurrent deletion of the operator is waited for, or waits and ends this session too.
+        // Serializes with a deletion of the operator. A deletion that comes later also ends this
+        // session.
         if (operator !== null && (await tx.one(LOCK_OPERATOR, [operator, now])) === null) return false;
         await tx.execute(INSERT, [digest, operator, rootDigest, now]);
         await tx.execute(SURPLUS, [operator, digest, keptMax - 1]);
         return true;
       }),
     /**
-     * The session of one of the digests that began and was used after these times, of an operator
-     * who is not deleted, or of the deployment's token with one of `rootDigests`.
+     * Finds the session of one of the digests that began and was used after these times. Its holder
+     * must be an operator who is neither deleted nor expired, or the deployment's token with one of
+     * `rootDigests`.
      */
     async find(query: OperatorSessionQuery): Promise<FoundOperatorSession | null> {
       const { digests, rootDigests, beganAfter, usedAfter, nowMs } = query;
@@ -117,9 +119,9 @@ export function createOperatorSessions(pool: Pool) {
       const operator = row.operator === null ? null : operatorFromRow(row);
       return { digest: row.session_digest, seenAt: row.seen_at.getTime(), operator };
     },
-    /** Records that the session was used, under the digest `current` from now on. */
+    /** Records a use of the session and moves it to the digest `current`. */
     async touch(digest: string, current: string, nowMs: number): Promise<void> {
-      // Another request with the same cookie may have put it under the current digest already.
+      // A concurrent request with the same cookie may have moved it already.
       const text = `UPDATE operator_sessions SET digest = $2, seen_at = $3
         WHERE digest = $1 AND (digest = $2 OR NOT EXISTS (SELECT FROM operator_sessions WHERE digest = $2))`;
       await queries.execute(text, [digest, current, new Date(nowMs)]);

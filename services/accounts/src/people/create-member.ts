@@ -20,8 +20,8 @@ export interface CreateMember {
 }
 
 /**
- * Adds a person to a team. The user of an address is the same one in all accounts. Admission loads
- * a member when a key of theirs is first used.
+ * Adds a person to a team. An address has the same user in all accounts. Admission loads the member
+ * at the first use of one of the member's keys.
  */
 export async function createMember(
   deps: CreateMemberDeps,
@@ -32,8 +32,8 @@ export async function createMember(
 }
 
 /**
- * Adds a person to a team and mails them. The account's invitations are counted; who may not be
- * added is not one.
+ * Adds a person to a team and emails them. Invitations are counted per account, without refused
+ * ones.
  */
 export async function inviteMember(
   deps: CreateMemberDeps & { readonly nowMs: () => number },
@@ -44,7 +44,7 @@ export async function inviteMember(
     const attempt = { limit: ATTEMPT_LIMITS.inviteAccount, subject: account };
     const throttled = await countAttempts(tx, [attempt], now);
     if (throttled) return throttled;
-    // Only the mail proves an address.
+    // Only the email verifies an address.
     const added = await addMember(tx, deps, { account, spec: { ...spec, emailVerified: false }, author });
     if (isRefusal(added)) {
       await tx.takeBackAttempt(attempt.limit, attempt.subject);

@@ -15,9 +15,8 @@ export interface DeleteMember {
 }
 
 /**
- * Takes a person out of a team. None of the member's keys can be used any more; that of the
- * playground, which nobody else could revoke, is revoked here. Deleting one who left already
- * changes nothing.
+ * Removes a person from a team. All the member's keys are already revoked or expired, except the
+ * playground key, which is revoked here. Deleting the member again changes nothing.
  */
 export async function deleteMember(
   { store, nowMs }: DeleteMemberDeps,
@@ -42,8 +41,8 @@ export async function deleteMember(
 }
 
 /**
- * Admission gets the change, and nobody waits for it: the secret is no person's, and the dashboard
- * uses it for members only.
+ * Revokes the playground key. The response does not wait for admission: no person has the secret,
+ * and the dashboard uses it for current members only.
  */
 async function revokePlaygroundKey(tx: PeopleTx, member: string, author: CommandAuthor, now: number): Promise<void> {
   const key = await tx.playgroundKey(member);

@@ -14,7 +14,7 @@ import { isCursorOf, pageOf } from '../base/rules.js';
 import { toMemberView } from './rules.js';
 import type { PeopleStore } from './store.js';
 
-/** One page of an account's members, the owner first, then in the order of coming. */
+/** Returns one page of an account's members in the order of joining, with the owner first. */
 export async function listMembers(
   store: Pick<PeopleStore, 'account' | 'members'>,
   { account, cursor, limit }: { readonly account: string; readonly cursor: string | null; readonly limit: number },
@@ -26,7 +26,7 @@ export async function listMembers(
   return { members: items.map(toMemberView), nextCursor };
 }
 
-/** Serves the requests about members. */
+/** Registers the handlers of member requests. */
 export function servePeople(
   { lookup, change, awaited }: Handlers,
   deps: CreateMemberDeps & PutMemberDeps & { readonly store: PeopleStore; readonly nowMs: () => number },

@@ -9,13 +9,13 @@ const people = onceUsed(() => world.people);
 const newTeam = () => world.client.makeAccount({ type: 'team' });
 const verified = async (email: string) =>
   (await world.sql.one<{ v: boolean }>('SELECT email_verified AS v FROM users WHERE email = $1', [email]))?.v;
-/** A stranger has signed up with somebody's address; nobody has opened the mail. */
+/** Signs up with an address. Its email is not opened. */
 const signUp = async (email: string) => {
   await people.signUp(email);
   return tokenIn((await people.mailTo(email, 'Verify')).text);
 };
 
-test("the owner's click arms nothing of a stranger who signed up with the address: it sets the owner's password", async () => {
+test("verifying the address of someone else's sign-up sets only the owner's password", async () => {
   const email = randomEmail();
   const token = await signUp(email);
   expect(await people.useToken(token, 'verify', 'of the owner')).toEqual({ kind: 'used', email });
@@ -23,7 +23,7 @@ test("the owner's click arms nothing of a stranger who signed up with the addres
   expect(await people.useToken(token, 'verify', 'of the stranger')).toEqual({ kind: 'token_invalid' });
 });
 
-test('who was signed up by a stranger first and is invited then gets in by the mail alone', async () => {
+test('a user signed up by someone else and invited later needs the email to sign in', async () => {
   const email = randomEmail();
   await signUp(email);
   const team = await newTeam();
@@ -32,16 +32,16 @@ test('who was signed up by a stranger first and is invited then gets in by the m
   const { text } = await people.mailTo(email, 'invited');
   expect(text).toContain('set your password');
   expect(await people.useToken(tokenIn(text), 'invitation', 'of the owner')).toEqual({ kind: 'used', email });
-  // The empty account of the sign-up is there beside the team.
+  // The user also has the empty account of the sign-up.
   const owner = await people.signIn(email, 'of the owner');
   expect(owner?.accounts.map(({ role }) => role)).toEqual(['owner', 'admin']);
 });
 
-test('a stranger who signs up with the address of somebody who was invited has nothing by it', async () => {
+test('a sign-up with an invited address gives no access', async () => {
   const email = randomEmail();
   await people.invite((await newTeam()).id, email);
   const token = tokenIn((await people.mailTo(email, 'invited')).text);
-  // The mail of the sign-up goes to whoever reads the mails of the address.
+  // Only the owner of the address gets the email of the sign-up.
   await signUp(email);
   await people.invite((await newTeam()).id, email);
   expect(await people.useToken(token, 'invitation', 'of the owner')).toEqual({ kind: 'used', email });
@@ -49,16 +49,16 @@ test('a stranger who signs up with the address of somebody who was invited has n
 });
 
 test.each([
-  ['and calls the address verified', true],
-  ['and leaves it to be verified', false],
-])('an operator makes an account for the address of a sign-up %s', async (_name, emailVerified) => {
+  ['and marks the address as verified', true],
+  ['and leaves it unverified', false],
+])('an operator creates an account for the address of a sign-up %s', async (_name, emailVerified) => {
   const email = randomEmail();
   await signUp(email);
   expect(await world.client.makeAccount({ email, emailVerified })).toMatchObject({ email, emailVerified });
   expect(await verified(email)).toBe(emailVerified);
 });
 
-test('a verified user keeps password and sessions, and is simply a member, or the owner of one more account', async () => {
+test('a verified user keeps password and sessions in further accounts', async () => {
   const email = await people.verifiedPerson('of the owner');
   const session = await people.signIn(email, 'of the owner');
   const team = await newTeam();

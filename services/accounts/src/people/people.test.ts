@@ -37,13 +37,13 @@ const remove = (account: string, member: string) =>
 const list = async (account: string) =>
   accepted(await world.dashboard.request(accountsListMembers, { account, cursor: null, limit: 200 })).members;
 
-test('one account is shown; an unknown one is not found', async () => {
+test('getAccount returns an account and refuses an unknown one', async () => {
   const account = await client.makeAccount();
   expect(await world.dashboard.request(accountsGetAccount, { account: account.id })).toEqual({ account });
   expect(await world.dashboard.request(accountsGetAccount, { account: 'acc_none' })).toEqual(refused('not_found'));
 });
 
-test('a repeated command answers the account and the member that it made', async () => {
+test('a repeated command returns its account or member', async () => {
   const command = makeUuidV7(Date.now());
   const make = (name: string) =>
     world.dashboard.request(accountsCreateAccount, {
@@ -60,7 +60,7 @@ test('a repeated command answers the account and the member that it made', async
   expect(await create(other.id, {}, memberCommand)).toEqual(refused('idempotency_conflict'));
 });
 
-test('a member of a team is the user of an address, in as many accounts as there are', async () => {
+test('an address has one user in all accounts', async () => {
   const [one, two] = [await client.makeAccount({ type: 'team' }), await client.makeAccount({ type: 'team' })];
   const email = randomEmail();
   const first = accepted(await create(one.id, { email: email.toUpperCase(), monthlySpendCapUsd: '2.5' })).member;
@@ -82,7 +82,7 @@ test('a member of a team is the user of an address, in as many accounts as there
   expect(rows).toHaveLength(1);
 });
 
-test('one address asked for many times at once becomes one member', async () => {
+test('concurrent requests for one address create one member', async () => {
   const account = await client.makeAccount({ type: 'team' });
   const email = randomEmail();
   const answers = await Promise.all(Array.from({ length: 12 }, () => create(account.id, { email })));
@@ -90,16 +90,16 @@ test('one address asked for many times at once becomes one member', async () => 
   expect(await list(account.id)).toHaveLength(2);
 });
 
-test('a personal account, and any where teams are off, has its owner only', async () => {
+test('a personal account, or any account without teams, has only its owner', async () => {
   const personal = await client.makeAccount();
   const before = await world.sql.query('SELECT FROM users');
   expect(await create(personal.id)).toEqual(refused('state_conflict'));
   expect(await create('acc_none')).toEqual(refused('not_found'));
-  // A refusal leaves nobody behind.
+  // A refused request creates no user.
   expect(await world.sql.query('SELECT FROM users')).toHaveLength(before.length);
 });
 
-test('a member is replaced; what the address verified stays, the owner stays the owner', async () => {
+test('replacing a member keeps the verified address and the owner', async () => {
   const account = await client.makeAccount({ type: 'team', emailVerified: false });
   const [owner] = await list(account.id);
   if (!owner) throw new Error('no owner');
@@ -117,7 +117,7 @@ test('a member is replaced; what the address verified stays, the owner stays the
   expect(await put(elsewhere.id, member, {})).toEqual(refused('not_found'));
 });
 
-test('a replaced member stands in the log with before and after, one that stays as it is does not', async () => {
+test('a replaced member is logged with before and after, an unchanged one is not', async () => {
   const account = await client.makeAccount({ type: 'team' });
   const member = await client.makeMember(account.id);
   await put(account.id, member, { monthlySpendCapUsd: '4' });
@@ -128,7 +128,7 @@ test('a replaced member stands in the log with before and after, one that stays 
   ]);
 });
 
-test('a member leaves when no key of theirs is in use, and can come back as another member', async () => {
+test('a member without active keys can be deleted and added again', async () => {
   const account = await client.makeAccount({ type: 'team' });
   const member = await client.makeMember(account.id);
   const key = await client.makeKey(account.id, { memberId: member.id });
@@ -148,7 +148,7 @@ test('a member leaves when no key of theirs is in use, and can come back as anot
   ]);
 });
 
-test('the owner cannot leave, nor can somebody who is not there', async () => {
+test('the owner and an unknown member cannot be deleted', async () => {
   const account = await client.makeAccount({ type: 'team' });
   expect(await remove(account.id, account.ownerMemberId)).toEqual(refused('state_conflict'));
   expect(await remove(account.id, 'mem_none')).toEqual(refused('not_found'));
@@ -156,7 +156,7 @@ test('the owner cannot leave, nor can somebody who is not there', async () => {
   expect(await remove(other.id, account.ownerMemberId)).toEqual(refused('not_found'));
 });
 
-test('a key asked for while its member leaves belongs to a member who is there', async () => {
+test("a key requested during its member's deletion belongs to a current member", async () => {
   const account = await client.makeAccount({ type: 'team' });
   world.fund({ walletNanoUsd: 1, planActive: false, activeKeysMax: 100, defaultKeyCapNanoUsd: null });
   for (let round = 0; round < 10; round += 1) {

@@ -27,7 +27,7 @@ interface Answer {
   member: MemberView;
 }
 
-/** Replaces a member. Answered when admission has the cap; repeating it changes nothing. */
+/** Replaces a member. Responds after admission has the cap. Repeating it changes nothing. */
 export async function putMember(
   { store, inForce, nowMs }: PutMemberDeps,
   request: PutMember,

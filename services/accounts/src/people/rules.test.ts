@@ -23,27 +23,27 @@ const SPEC = { email: 'Ada@example.com', emailVerified: false, role: 'member', m
 const codeOf = (answer: object | null) =>
   answer && 'refused' in answer ? (answer.refused as { code: string }).code : 'accepted';
 
-describe('a new member', () => {
+describe('refuseNewMember()', () => {
   test.each<[string, Partial<Parameters<typeof refuseNewMember>[0]>, string]>([
     ['of a team', {}, 'accepted'],
     ['of a suspended team', { account: { ...TEAM, state: 'suspended' } }, 'accepted'],
-    ['of no account', { account: null }, 'not_found'],
+    ['of an unknown account', { account: null }, 'not_found'],
     ['of a personal account', { account: { ...TEAM, type: 'personal' } }, 'state_conflict'],
-    ['where teams are off', { teamsEnabled: false }, 'state_conflict'],
-    ['who is a member already', { isMember: true }, 'state_conflict'],
-  ])('%s', (_name, input, expected) => {
+    ['of a team if teams are disabled', { teamsEnabled: false }, 'state_conflict'],
+    ['who is already a member', { isMember: true }, 'state_conflict'],
+  ])('decides about a member %s', (_name, input, expected) => {
     expect(codeOf(refuseNewMember({ account: TEAM, isMember: false, teamsEnabled: true, ...input }))).toBe(expected);
   });
 });
 
-describe('a replaced member', () => {
-  test('as it is: nothing changes', () => {
+describe('decideMemberPut()', () => {
+  test('changes nothing for equal fields', () => {
     const change = decideMemberPut(SPEC, MEMBERSHIP, NOW);
     expect(change).toEqual({ member: MEMBER, verify: false });
     expect(change).toHaveProperty('member', MEMBER);
   });
 
-  test('the cap raises the version, the role does not', () => {
+  test('raises the version for a new cap and not for a new role', () => {
     expect(decideMemberPut({ ...SPEC, monthlySpendCapUsd: '6' }, MEMBERSHIP, NOW)).toMatchObject({
       member: { ...MEMBER, capNanoUsd: 6_000_000_000n, version: NOW },
     });
@@ -60,7 +60,7 @@ describe('a replaced member', () => {
     ['a verified address', { emailVerified: true }, 'keys', 'emailVerified'],
     ['a higher cap', { monthlySpendCapUsd: '6' }, 'money', 'monthlySpendCapUsd'],
     ['no cap', { monthlySpendCapUsd: null }, 'money', 'monthlySpendCapUsd'],
-  ] as const)('decideMemberPut() refuses %s without the permission for it', (_what, fields, right, param) => {
+  ] as const)('refuses %s without the permission for it', (_what, fields, right, param) => {
     const put = { ...SPEC, ...fields };
     expect(decideMemberPut(put, MEMBERSHIP, NOW, [right])).toMatchObject({
       refused: { code: 'operator_forbidden', param },
@@ -69,13 +69,13 @@ describe('a replaced member', () => {
     expect(codeOf(decideMemberPut(put, MEMBERSHIP, NOW, [other]))).toBe('accepted');
   });
 
-  test('decideMemberPut() takes what stays and a lower role without permissions', () => {
+  test('accepts equal fields and a lower role without permissions', () => {
     const admin = { ...MEMBERSHIP, member: { ...MEMBER, role: 'admin' as const } };
     for (const membership of [MEMBERSHIP, admin])
       expect(codeOf(decideMemberPut(SPEC, membership, NOW, ['keys', 'money']))).toBe('accepted');
   });
 
-  test('an address is verified once and stays so', () => {
+  test('verifies an address once and keeps it verified', () => {
     const verified = { ...MEMBERSHIP, user: { ...MEMBERSHIP.user, emailVerified: true } };
     expect(decideMemberPut({ ...SPEC, emailVerified: true }, MEMBERSHIP, NOW)).toMatchObject({ verify: true });
     expect(decideMemberPut({ ...SPEC, emailVerified: true }, verified, NOW)).toMatchObject({ verify: false });
@@ -86,11 +86,11 @@ describe('a replaced member', () => {
     ['another address', { email: 'eve@example.com' }, MEMBERSHIP, 'state_conflict', 'email'],
     ['a member as owner', { role: 'owner' }, MEMBERSHIP, 'state_conflict', 'role'],
     ['the owner as admin', { role: 'admin' }, OWNER, 'state_conflict', 'role'],
-  ] as const)('%s is refused', (_name, more, membership, code, param) => {
+  ] as const)('refuses %s', (_name, more, membership, code, param) => {
     expect(decideMemberPut({ ...SPEC, ...more }, membership, NOW)).toMatchObject({ refused: { code, param } });
   });
 
-  test("the owner's cap can change", () => {
+  test("changes the owner's cap", () => {
     const put = decideMemberPut({ ...SPEC, role: 'owner', monthlySpendCapUsd: '7' }, OWNER, NOW);
     expect(put).toMatchObject({ member: { role: 'owner', capNanoUsd: 7_000_000_000n, version: NOW } });
   });
@@ -100,6 +100,6 @@ test.each([
   ['a member without keys', MEMBER, 0, 'accepted'],
   ['a member with a key', MEMBER, 1, 'in_use'],
   ['the owner', OWNER.member, 0, 'state_conflict'],
-] as const)('%s leaves', (_name, member, keys, expected) => {
+] as const)('refuseMemberDelete() decides about %s', (_name, member, keys, expected) => {
   expect(codeOf(refuseMemberDelete(member, keys))).toBe(expected);
 });

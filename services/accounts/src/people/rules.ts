@@ -12,36 +12,37 @@ import {
 } from '../base/rules.js';
 
 export interface NewMemberInput {
-  /** Null: there is no such account. */
+  /** Null: the account does not exist. */
   readonly account: Account | null;
-  /** The user of the address is a member already. */
+  /** Whether the user of the address is already a member. */
   readonly isMember: boolean;
   readonly teamsEnabled: boolean;
 }
 
 /**
- * Whether an account may get one more member; null: it may. A personal account has its owner only.
+ * Refuses one more member of an account. Null: permitted. A personal account has only its owner.
  */
 export function refuseNewMember({ account, isMember, teamsEnabled }: NewMemberInput): ManagementRefusal | null {
   if (!account) return refuse('not_found', 'there is no such account');
   if (account.state === 'closed') return accountClosed();
   if (!teamsEnabled) return refuse('state_conflict', 'team accounts are not enabled on this deployment');
-  if (account.type === 'personal') return refuse('state_conflict', 'a personal account has no members but its owner');
-  if (isMember) return refuse('state_conflict', 'the person is a member of the account already', 'email');
+  if (account.type === 'personal')
+    return refuse('state_conflict', 'a personal account has no members except its owner');
+  if (isMember) return refuse('state_conflict', 'the person is already a member of the account', 'email');
   return null;
 }
 
 export interface MemberChange {
-  /** The same object when nothing of it changes. */
+  /** The same object if nothing changes. */
   readonly member: Member;
-  /** The address becomes verified; it is the user's own, in every account. */
+  /** Whether the address becomes verified, for the user in all accounts. */
   readonly verify: boolean;
 }
 
 /**
- * What a replaced member is like. Its version grows with its cap, which is all that admission knows
- * of it; a verified address stays verified; ownership is neither given nor taken. A change that
- * needs one of `lacks` is refused.
+ * Decides the fields of a replaced member. Only a new cap raises the version, because admission has
+ * no other field. A verified address stays verified. The owner cannot change. A change that needs
+ * one of `lacks` is refused.
  */
 export function decideMemberPut(
   spec: MemberPut,
@@ -55,7 +56,7 @@ export function decideMemberPut(
   if (member.role === 'owner' && spec.role !== 'owner')
     return refuse('state_conflict', 'the owner of an account stays its owner', 'role');
   if (member.role !== 'owner' && spec.role === 'owner')
-    return refuse('state_conflict', 'an account has one owner, who came with it', 'role');
+    return refuse('state_conflict', 'an account has exactly one owner, who was created with it', 'role');
   const capChanges = cap !== member.capNanoUsd;
   const verify = spec.emailVerified && !user.emailVerified;
   if (verify && lacks.includes('keys')) return needsAdmin('emailVerified', 'a verified address');
@@ -70,12 +71,15 @@ export function decideMemberPut(
   };
 }
 
-/** A field of a member that the operator's role must not change. */
+/** Refuses a field of a member that the operator's role must not change. */
 function needsAdmin(param: string, what: string): ManagementRefusal {
   return refuse('operator_forbidden', `${param}: ${what} needs the role admin`, param);
 }
 
-/** Whether a member may leave; null: yes. `keys`: the member's active and suspended ones. */
+/**
+ * Refuses the deletion of a member. Null: permitted. `keys`: the member's active and suspended
+ * keys.
+ */
 export function refuseMemberDelete(member: Member, keys: number): ManagementRefusal | null {
   if (member.role === 'owner') return refuse('state_conflict', 'the owner of an account cannot be deleted');
   if (keys > 0)
@@ -83,7 +87,7 @@ export function refuseMemberDelete(member: Member, keys: number): ManagementRefu
   return null;
 }
 
-/** A member as operators see it. */
+/** Converts a member to the operator API's view. */
 export function toMemberView({ member, user }: Membership): MemberView {
   return {
     id: member.id,
@@ -96,7 +100,7 @@ export function toMemberView({ member, user }: Membership): MemberView {
   };
 }
 
-/** A member as admission gets it. */
+/** Converts a member to admission's record. */
 export function toMemberRecord({ id, account, capNanoUsd, version }: Member): MemberRecord {
   return { account, member: id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
 }

@@ -14,14 +14,14 @@ import type { BaseReads, Changes } from '../base/store.js';
 import type { KeyTx } from '../keys/store.js';
 import type { MailTx } from '../mail/store.js';
 
-/** The queries of a change of members. */
+/** The queries of a member transaction. */
 export type PeopleTx = KeyTx & MailTx & ReturnType<typeof createPeopleWrites>;
 export type PeopleStore = BaseReads & ReturnType<typeof createPeopleReads> & Changes<PeopleTx>;
 
-/** Reads of members. */
+/** Creates the reads of members. */
 export function createPeopleReads(queries: Tx) {
   return {
-    /** In the order of creation, after an id; null: from the first one. */
+    /** Lists members in the order of creation, after an ID. Null: from the first one. */
     async members(account: string, after: string | null, limit: number): Promise<Membership[]> {
       const text = `${MEMBERSHIP}
         WHERE m.account = $1 AND m.deleted_at IS NULL AND m.id > $2 ORDER BY m.id LIMIT $3`;
@@ -30,22 +30,22 @@ export function createPeopleReads(queries: Tx) {
   };
 }
 
-/** `signedUpAt` (epoch milliseconds) belongs to a person who signed up without an invitation. */
+/** A new user. `signedUpAt` (epoch milliseconds) is set for a sign-up without an invitation. */
 export type NewUser = Pick<User, 'id' | 'email'> & { readonly signedUpAt?: number };
-/** A command, where there is one, makes one object only. */
+/** A new member. A `command` creates only one. */
 export type NewMember = Omit<Member, 'version' | 'createdAt'> & { readonly command: string | null };
 
-/** Users and members within one change. A member who left is no member any more. */
+/** Creates the writes of users and members in one transaction. Deleted members are not returned. */
 export function createPeopleWrites(tx: Tx) {
   const verifyUser = async (id: string): Promise<void> => {
     await tx.execute('UPDATE users SET email_verified = true WHERE id = $1', [id]);
   };
   /**
-   * The user of an address in lower case, locked; created without a verified address if there is
-   * none. A sign-up that nobody verified, made again, counts as made now.
+   * Returns the user of a lower-case address, locked. Creates one with an unverified address if
+   * there is none. Repeating an unverified sign-up updates its time.
    */
   const ensureUser = async ({ id, email, signedUpAt }: NewUser): Promise<User> => {
-    // Written even when nothing changes: the row is locked, and a user created meanwhile is seen.
+    // The update locks the row even if nothing changes, and finds a user created concurrently.
     const text = `INSERT INTO users (id, email, email_verified, signed_up_at) VALUES ($1, $2, false, $3)
         ON CONFLICT (email) DO UPDATE SET email_verified = users.email_verified,
           signed_up_at = CASE WHEN users.signed_up_at IS NULL OR users.email_verified THEN users.signed_up_at
@@ -58,9 +58,9 @@ export function createPeopleWrites(tx: Tx) {
     verifyUser,
     ensureUser,
     /**
-     * The user of an address, for an account that somebody else gives or opens to them. A stranger
-     * may have signed up with the address, but has neither password nor session before it is
-     * verified: only who reads the mails of the address gets in.
+     * Returns the user of an address for an account that an operator or a team creates. Someone
+     * else may have signed up with the address, but has no password or session before it is
+     * verified. Only a reader of its emails gets access.
      */
     async ensureInvitedUser({ id, email, emailVerified }: User): Promise<User> {
       const user = await ensureUser({ id, email });
@@ -74,16 +74,16 @@ export function createPeopleWrites(tx: Tx) {
       return memberFromRow(await written(tx.one<MemberRow>(text, [id, account, user, role, capNanoUsd, command])));
     },
     async memberOfCommand(command: string): Promise<Membership | null> {
-      // Also one who left since: the command made this one, and makes no other.
+      // Includes deleted members, because the command created this one and must not create another.
       const row = await tx.one<JoinedRow>(`${MEMBERSHIP} WHERE m.command = $1`, [command]);
       return row && membershipFromRow(row);
     },
-    /** Whether the member was one of this account and left. */
+    /** Whether the member belonged to this account and was deleted. */
     async hasLeft(account: string, member: string): Promise<boolean> {
       const text = 'SELECT FROM members WHERE account = $1 AND id = $2 AND deleted_at IS NOT NULL';
       return (await tx.one(text, [account, member])) !== null;
     },
-    /** The member with this address, in lower case. */
+    /** Returns the member with this lower-case address. */
     async memberWithEmail(account: string, email: string): Promise<Membership | null> {
       const text = `${MEMBERSHIP} WHERE m.deleted_at IS NULL AND m.account = $1 AND u.email = $2`;
       const row = await tx.one<JoinedRow>(text, [account, email]);

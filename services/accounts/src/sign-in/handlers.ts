@@ -17,7 +17,7 @@ import { beginSignIn, changePassword } from './passwords.js';
 import { createSession, endSession, findSession } from './sessions.js';
 import { signUp } from './sign-up.js';
 
-/** Serves the requests about signing up and in. */
+/** Registers the handlers of sign-up and sign-in requests. */
 export function serveSignIn(
   { lookup, change }: Handlers,
   deps: { readonly store: SignInStore; readonly nowMs: () => number },

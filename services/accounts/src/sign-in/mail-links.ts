@@ -18,7 +18,7 @@ import { auditSession, SESSIONS_MAX } from './sessions.js';
 type Named = ReceivedOf<typeof accountsFindMailToken>;
 type NotUsable = Throttled | { readonly kind: 'token_invalid' };
 
-/** Whether a token can be used. The dashboard requests it before it hashes a password. */
+/** Whether a token is valid. The dashboard checks it before it hashes a password. */
 export async function findMailToken(
   { store, nowMs }: BeginSignInDeps,
   request: Named,
@@ -30,9 +30,9 @@ export async function findMailToken(
 }
 
 /**
- * Uses the token of a mail once, to set a password. Its holder reads the mails of the address,
- * which is verified by that. All sessions of the person end and all other links are taken back; a
- * session begins if one is requested.
+ * Uses an email token once to set a password. Its holder can read the emails of the address, so the
+ * address is verified. All sessions of the user end and all other links become invalid. A session
+ * begins if one is requested.
  */
 export async function useMailToken(
   { store, nowMs }: BeginSignInDeps,
@@ -65,8 +65,8 @@ const ACTIONS: Record<MailTokenKind, string> = {
 };
 
 /**
- * The person of a token, locked. A first password is for who has none. A token that is not valid
- * counts as an attempt of the client.
+ * Returns the user of a valid token, locked. Only a user without a password can set a first one. An
+ * invalid token counts as an attempt of the client.
  */
 async function usable(
   tx: SignInTx,
@@ -79,17 +79,14 @@ async function usable(
   if (wait !== null) return { kind: 'throttled', retryAfterSeconds: wait };
   const user = await tx.userOfMailToken(kind, digest, now);
   const person = user && (await tx.lockPerson(user));
-  // Once more under the lock: somebody else may have used it meanwhile.
+  // Checked again under the lock, because the token may have been used concurrently.
   const isValid = person && (await tx.userOfMailToken(kind, digest, now)) !== null;
   if (isValid && (kind === 'reset' || person.passwordHash === null)) return { person };
   await tx.countAttempt(limit, client, now);
   return { kind: 'token_invalid' };
 }
 
-/**
- * Mails a link to set a new password. An address that nobody has is answered the same, after the
- * same work.
- */
+/** Emails a password reset link. An unknown address gets the same response after the same work. */
 export async function requestReset(
   deps: BeginSignInDeps,
   request: ReceivedOf<typeof accountsRequestReset>,
@@ -98,8 +95,8 @@ export async function requestReset(
 }
 
 /**
- * Mails another link to verify an address. One that nobody has, or that is verified, is answered
- * the same, after the same work.
+ * Emails another verification link. An unknown or verified address gets the same response after the
+ * same work.
  */
 export async function resendVerification(
   deps: BeginSignInDeps,

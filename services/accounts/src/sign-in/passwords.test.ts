@@ -15,12 +15,12 @@ const guess = async (times: number, email: string, client = newClient()) => {
 };
 const { signInPair, signInAddress, signInClient } = ATTEMPT_LIMITS;
 /**
- * By the first 18 bits of the SHA-256 of kind and address these and ada@example.com are all one.
+ * These addresses and ada@example.com share the first 18 bits of the SHA-256 of kind and address.
  */
 const PLAIN_COLLISIONS = ['a354300@evil.example.com', 'a636358@evil.example.com', 'a659831@evil.example.com'];
 const slotOf = async ({ kind }: AttemptLimit, subject: string) =>
   (await world.sql.one<{ slot: number }>('SELECT attempt_slot($1, $2) AS slot', [kind, subject]))?.slot;
-/** What is counted; null: nothing was ever. */
+/** Returns the current count. Null: never counted. */
 const counted = async (limit: AttemptLimit, subject: string) => {
   const text = 'SELECT attempts FROM attempts WHERE kind = $1 AND slot = $2';
   const row = await world.sql.one<{ attempts: number }>(text, [limit.kind, await slotOf(limit, subject)]);
@@ -29,8 +29,8 @@ const counted = async (limit: AttemptLimit, subject: string) => {
 
 test.each([
   ['a known address', person],
-  ['an unknown one', () => Promise.resolve(randomEmail())],
-])('guesses for %s are refused after ten from one client, and from there alone', async (_name, make) => {
+  ['an unknown address', () => Promise.resolve(randomEmail())],
+])('guesses for %s are refused after ten, only for this client', async (_name, make) => {
   const email = await make();
   const from = newClient();
   for (let one = 1; one <= signInPair.attemptsMax; one += 1) expect(await kindOf(email, from)).toBe('proceed');
@@ -41,7 +41,7 @@ test.each([
   expect(await kindOf(email)).toBe('proceed');
 });
 
-test('guesses at the same moment count, and many clients do not get around the limit', async () => {
+test('concurrent guesses are counted, and many clients do not bypass the limit', async () => {
   const email = await person();
   const from = newClient();
   const begun = await Promise.all(Array.from({ length: 14 }, () => people.begin(email, from)));
@@ -51,7 +51,7 @@ test('guesses at the same moment count, and many clients do not get around the l
   expect(await kindOf(email)).toBe('throttled');
 });
 
-test('a client that guesses at many addresses is refused for all, and counts against nobody then', async () => {
+test('a client above its limit is refused for all addresses and counts for none', async () => {
   const from = newClient();
   await leaveOne(world, signInClient, () => people.begin(randomEmail(), from));
   expect(await kindOf(randomEmail(), from)).toBe('proceed');
@@ -61,14 +61,14 @@ test('a client that guesses at many addresses is refused for all, and counts aga
   expect(await world.sql.query('SELECT FROM attempts WHERE slot NOT BETWEEN 0 AND 262143')).toEqual([]);
 });
 
-test('one client, however long it guesses at an address, locks nobody else out of it', async () => {
+test("one client's guesses at an address do not lock out other clients", async () => {
   const email = await person();
   await guess(signInAddress.attemptsMax + 2, email);
   expect(await counted(signInAddress, email)).toBe(signInPair.attemptsMax);
   expect(await people.signIn(email, 'right')).not.toBeNull();
 });
 
-test('a right password takes its own attempt back, and no other', async () => {
+test('a correct password uncounts its own attempt and no other', async () => {
   const email = await person();
   const [own, office] = [newClient(), newClient()];
   await guess(9, email, own);
@@ -82,7 +82,7 @@ test('a right password takes its own attempt back, and no other', async () => {
   expect([await kindOf(email, own), await kindOf(email, own)]).toEqual(['proceed', 'throttled']);
 });
 
-test('so does a changed password, and what is counted never falls below none', async () => {
+test('a changed password uncounts its attempt, and no count is negative', async () => {
   const email = await person();
   const client = newClient();
   const begun = await people.begin(email, client);
@@ -104,14 +104,14 @@ test('so does a changed password, and what is counted never falls below none', a
   }
 });
 
-test('addresses that anybody could find by a plain hash are not counted together', async () => {
+test('addresses with equal plain hashes have different slots', async () => {
   const slots = ['ada@example.com', ...PLAIN_COLLISIONS].map((email) => slotOf(signInAddress, email));
   expect(new Set(await Promise.all(slots)).size).toBeGreaterThan(1);
   const salts = await world.sql.query<{ salt: Buffer }>('SELECT salt FROM attempt_salt');
   expect(salts.map(({ salt }) => salt.length)).toEqual([32]);
 });
 
-test('who is counted together with somebody all the same gives them no more guesses by signing in', async () => {
+test('a sign-in of an address in the same slot gives no more guesses', async () => {
   const text = `SELECT min(email) AS victim, max(email) AS other
       FROM (SELECT 'c' || n || '@example.com' AS email FROM generate_series(1, 4000) n) made
      GROUP BY attempt_slot($1, email) HAVING count(*) > 1 LIMIT 1`;
@@ -127,7 +127,7 @@ test('who is counted together with somebody all the same gives them no more gues
   expect([await kindOf(victim), await kindOf(victim)]).toEqual(['proceed', 'throttled']);
 });
 
-test('sign-ups are counted by the client, each once', async () => {
+test('sign-ups are counted per client, each once', async () => {
   const { signUpClient } = ATTEMPT_LIMITS;
   const from = newClient();
   const signUp = (client: string) => people.signUp(randomEmail(), client);

@@ -15,8 +15,8 @@ export interface BeginSignInDeps {
 }
 
 /**
- * What attempts to sign in are counted under. The address comes last: what a client does beyond its
- * own limits counts against nobody, so it takes several clients to make somebody wait.
+ * Returns the limits of a sign-in attempt. The address is last, so that attempts above a client's
+ * own limits do not count against it. It takes several clients to make a user wait.
  */
 export function signInLimits(email: string, client: string) {
   return [
@@ -27,8 +27,8 @@ export function signInLimits(email: string, client: string) {
 }
 
 /**
- * A right password takes its own attempt back and no other: those before it may be somebody else's,
- * from the same client, for the same address, or in the same slot.
+ * Uncounts only the attempt with the correct password. Earlier attempts may be someone else's, from
+ * the same client, for the same address, or in the same slot.
  */
 export async function takeBackSignIn(
   tx: Pick<SignInTx, 'takeBackAttempt'>,
@@ -39,8 +39,8 @@ export async function takeBackSignIn(
 }
 
 /**
- * Counts an attempt before anything is compared, so that attempts at the same moment count too, and
- * hands out the hash to compare with. Addresses without a person are counted like all others.
+ * Counts an attempt before the comparison, so that concurrent attempts count too, and returns the
+ * hash to compare with. Addresses without a user are counted in the same way.
  */
 export async function beginSignIn(
   { store, nowMs }: BeginSignInDeps,
@@ -51,17 +51,14 @@ export async function beginSignIn(
     const throttled = await countAttempts(tx, signInLimits(email, request.client), nowMs());
     if (throttled) return throttled;
     const person = await tx.personOfEmail(email);
-    // Who has not verified the address has no password: the answer is that of an address that
-    // nobody has.
+    // A user with an unverified address has no password, so the response is that of an unknown
+    // address.
     if (person?.emailVerified !== true || person.passwordHash === null) return { kind: 'proceed', user: null };
     return { kind: 'proceed', user: { id: person.id, passwordHash: person.passwordHash } };
   });
 }
 
-/**
- * Sets another password, if the hash that the old one was compared with is still the person's;
- * other sessions end.
- */
+/** Changes the password if the compared hash is still the user's. Other sessions end. */
 export async function changePassword(
   { store, nowMs }: BeginSignInDeps,
   { user, comparedHash, newHash, digests, origin }: ReceivedOf<typeof accountsChangePassword>,

@@ -12,17 +12,14 @@ import { takeBackSignIn } from './passwords.js';
 export type CreateSessionDeps = FindSessionDeps & { readonly store: Pick<SignInStore, 'change'> };
 
 const DAY_MS = 86_400_000;
-/** A session ends when it was not used for so long, */
+/** Maximum time between two uses of a session. */
 export const SESSION_IDLE_MS = 7 * DAY_MS;
-/** and at the latest after this. */
+/** Maximum duration of a session. */
 export const SESSION_LIFE_MS = 30 * DAY_MS;
-/** Sessions of one person at a time: the oldest ends. */
+/** Maximum number of sessions per user. Above it, the oldest ends. */
 export const SESSIONS_MAX = 20;
 
-/**
- * Begins a session, if the hash that the password was compared with is still the person's, and
- * takes the counted attempt back.
- */
+/** Starts a session if the compared hash is still the user's, and uncounts the attempt. */
 export async function createSession(
   deps: CreateSessionDeps,
   { user, comparedHash, newHash, digest, origin }: ReceivedOf<typeof accountsCreateSession>,
@@ -40,7 +37,7 @@ export async function createSession(
   return isMade ? findSession(deps, { digests: [digest] }) : { session: null };
 }
 
-/** A session began or ended. */
+/** Writes the start or the end of a session to the audit log. */
 export async function auditSession(
   tx: Pick<SignInTx, 'audit'>,
   user: string,
@@ -56,12 +53,12 @@ export interface FindSessionDeps {
   readonly nowMs: () => number;
 }
 
-/** The last use of a session is recorded as exactly as this. */
+/** Resolution of the recorded last use of a session. */
 const TOUCH_EVERY_MS = 300_000;
 
 /**
- * Who has the session of one of the digests, and in which accounts they are. A session that was
- * found by a digest under the previous secret goes on under the current one.
+ * Returns the session of one of the digests with its user and accounts. A session found by a digest
+ * under the previous secret moves to the digest under the current one.
  */
 export async function findSession(
   { store, nowMs }: FindSessionDeps,
@@ -84,7 +81,7 @@ export async function findSession(
   return { session: { user: found.user, accounts } };
 }
 
-/** Ends a session, or all of its person; one that has ended is ended. */
+/** Ends a session, or all sessions of its user. Ending it again changes nothing. */
 export async function endSession(
   store: Pick<SignInStore, 'change'>,
   { digests, everywhere, origin }: ReceivedOf<typeof accountsEndSession>,
@@ -93,7 +90,7 @@ export async function endSession(
     const user = await tx.userOfSession(digests);
     if (user === null) return;
     if (everywhere) {
-      // A session that begins at this moment is waited for, and ends too.
+      // Waits for a session that begins concurrently, which then ends too.
       await tx.lockPerson(user);
       await tx.endSessions(user, []);
     } else await tx.endSession(digests);

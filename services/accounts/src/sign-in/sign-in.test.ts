@@ -40,7 +40,8 @@ const digest = () => randomBytes(32).toString('hex');
 const mails = async () => Promise.all((await world.mailbox.mails()).map(readMail));
 const mailsTo = async (email: string) => (await mails()).filter(({ to }) => to === email);
 const mailTo = (email: string, subject: string) => people.mailTo(email, subject);
-const quiet = () => until('no mail waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
+const quiet = () =>
+  until('no email waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
 
 const signUp = (email: string) => people.signUp(email);
 const beginSignIn = (email: string, from: string) => people.begin(email, from);
@@ -55,7 +56,7 @@ const open = async (user: string, name = 'first', from = newClient()) => {
   const { session } = await world.dashboard.request(accountsCreateSession, question);
   return { digest: own, session };
 };
-/** Somebody who has signed up and verified the address. */
+/** Creates a user with a verified address. */
 const person = async () => {
   const email = randomEmail();
   await signUp(email);
@@ -70,7 +71,7 @@ const resend = (email: string) =>
 const requestReset = (email: string, from = newClient()) =>
   world.dashboard.request(accountsRequestReset, { email, origin: originOf(from) });
 
-test('a sign-up makes a person with an account of their own, whose address and password the link in the mail sets once', async () => {
+test('a sign-up creates a user whose link verifies and sets the password once', async () => {
   const email = randomEmail();
   expect(await signUp(email.toUpperCase())).toEqual({ kind: 'accepted' });
   const { text } = await mailTo(email, 'Verify');
@@ -87,7 +88,7 @@ test('a sign-up makes a person with an account of their own, whose address and p
   });
 });
 
-test('a session can begin with the link, and those from before end', async () => {
+test('a used link can start a session and ends earlier ones', async () => {
   const email = randomEmail();
   await signUp(email);
   const token = tokenIn((await mailTo(email, 'Verify')).text);
@@ -100,7 +101,7 @@ test('a session can begin with the link, and those from before end', async () =>
   expect(await find(session)).toBeNull();
 });
 
-test('who has not verified the address is nobody at sign-in, whatever was signed up with it', async () => {
+test('a user with an unverified address cannot sign in', async () => {
   const email = randomEmail();
   await signUp(email);
   await mailTo(email, 'Verify');
@@ -109,7 +110,7 @@ test('who has not verified the address is nobody at sign-in, whatever was signed
   await expect(world.sql.execute(setPassword, [email, hash()])).rejects.toThrow('users_password_verified');
 });
 
-test('a sign-up is answered without a look at the address', async () => {
+test('a sign-up responds without reading the address', async () => {
   const { email } = await person();
   const waits = async (work: () => Promise<unknown>) => {
     const held = await world.database.admin.connect();
@@ -129,7 +130,7 @@ test('a sign-up is answered without a look at the address', async () => {
   await mailTo(unknown, 'Verify');
 });
 
-test('a known address is answered the same; its person is mailed a way in, and nothing of theirs changes', async () => {
+test('a sign-up with a known address emails a reset link and changes nothing', async () => {
   const { email } = await person();
   expect(await signUp(email)).toEqual({ kind: 'accepted' });
   const { text } = await mailTo(email, 'already');
@@ -138,14 +139,14 @@ test('a known address is answered the same; its person is mailed a way in, and n
   const accounts = 'SELECT FROM members m JOIN users u ON u.id = m.user_id WHERE u.email = $1';
   expect(await world.sql.query(accounts, [email])).toHaveLength(1);
   expect(await use(tokenIn(text), 'reset')).toEqual({ kind: 'used', email });
-  // Somebody whom an operator made a member has no password; a stranger cannot set one.
+  // A member added by an operator has no password, and a sign-up cannot set one.
   const invited = await world.client.makeAccount();
   expect(await signUp(invited.email)).toEqual({ kind: 'accepted' });
   await mailTo(invited.email, 'already');
   expect(await beginSignIn(invited.email, newClient())).toEqual({ kind: 'proceed', user: null });
 });
 
-test('an unknown address is answered the same, after the same work', async () => {
+test('an unknown address gets the same response after the same work', async () => {
   const unknown = randomEmail();
   expect(await beginSignIn(unknown, newClient())).toEqual({ kind: 'proceed', user: null });
   const queued = 'SELECT count(*)::int AS n FROM mail_outbox';
@@ -157,12 +158,12 @@ test('an unknown address is answered the same, after the same work', async () =>
   }
   await quiet();
   expect(await mailsTo(unknown)).toEqual([]);
-  // A verified address is mailed no second link to verify it.
+  // A verified address gets no second verification email.
   expect((await mailsTo(known)).filter(({ subject }) => subject.includes('Verify'))).toHaveLength(1);
   expect(await world.sql.one(queued)).toEqual({ n: 0 });
 });
 
-test('a session is found by its digest alone, goes on under the next secret, and ends in time', async () => {
+test('a session is found by its digest, moves to the next secret, and expires', async () => {
   const { id, email } = await person();
   const one = await open(id);
   expect(await find(one.digest)).toMatchObject({ user: { id, email, emailVerified: true } });
@@ -185,7 +186,7 @@ test('a session is found by its digest alone, goes on under the next secret, and
   expect(await find(renamed)).toBeNull();
 });
 
-test('one session ends, or all of a person; of too many the oldest', async () => {
+test('one session or all sessions of a user end, and the oldest above the maximum', async () => {
   const { id } = await person();
   const other = await person();
   const theirs = await open(other.id);
@@ -214,7 +215,7 @@ test('one session ends, or all of a person; of too many the oldest', async () =>
   expect(await world.sql.query('SELECT FROM sessions WHERE user_id = $1', [id])).toHaveLength(SESSIONS_MAX);
 });
 
-test('a password that was changed meanwhile opens nothing; a change ends all other sessions', async () => {
+test('an outdated password starts no session, and a change ends other sessions', async () => {
   const { id, email } = await person();
   const [mine, other] = [await open(id), await open(id)];
   const change = (compared: string, next: string) =>
@@ -233,7 +234,7 @@ test('a password that was changed meanwhile opens nothing; a change ends all oth
   await mailTo(email, 'was changed');
 });
 
-test('a reset needs the mail, works once within the hour, verifies the address and ends every session', async () => {
+test('a reset link works once within an hour and ends all sessions', async () => {
   const { email, id } = await person();
   const before = await open(id);
   await world.sql.execute('DELETE FROM mail_tokens WHERE user_id = $1', [id]);
@@ -257,7 +258,7 @@ test('a reset needs the mail, works once within the hour, verifies the address a
   expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
 });
 
-test('guessed tokens are counted by the client', async () => {
+test('invalid tokens are counted per client', async () => {
   const from = newClient();
   const { email } = await person();
   await requestReset(email);
@@ -270,7 +271,7 @@ test('guessed tokens are counted by the client', async () => {
   expect((await use(token, 'reset')).kind).toBe('used');
 });
 
-test('an invited person sets a password by the link; who has one signs in, and is simply a member', async () => {
+test('an invited person sets a password by the link, or signs in with theirs', async () => {
   const team = await world.client.makeAccount({ type: 'team' });
   const invite = (email: string) => people.invite(team.id, email);
   const email = randomEmail();
@@ -293,7 +294,7 @@ test('an invited person sets a password by the link; who has one signs in, and i
   expect(foreign).toEqual({ keys: [], members: [] });
 });
 
-test('a person has five mails of a kind in an hour', async () => {
+test('a person gets at most five emails of a kind per hour', async () => {
   const email = randomEmail();
   await signUp(email);
   await mailTo(email, 'Verify');
@@ -304,7 +305,7 @@ test('a person has five mails of a kind in an hour', async () => {
   expect(await world.sql.query(tokens, [email])).toHaveLength(5);
 });
 
-test('an account invites a bounded number of people in an hour; who may not be invited does not count', async () => {
+test('invitations per account and hour are limited; refused ones do not count', async () => {
   const team = await world.client.makeAccount({ type: 'team' });
   const invite = (email: string) =>
     world.dashboard.request(accountsInviteMember, { account: team.id, spec: { email }, author: AUTHOR });
@@ -318,7 +319,7 @@ test('an account invites a bounded number of people in an hour; who may not be i
   expect(await world.sql.query('SELECT FROM users WHERE email = $1', [late])).toEqual([]);
 });
 
-test('tokens stand in mails alone: not in the database, not in an outbox, not in the log', async () => {
+test('tokens are only in emails, not in database, outbox or log', async () => {
   const tokens = (await mails()).map(({ text }) => tokenIn(text)).filter((token) => token !== '');
   expect(tokens.length).toBeGreaterThan(10);
   const tables = ['users', 'sessions', 'mail_tokens', 'attempts', 'audit_log', 'mail_outbox'];
@@ -328,7 +329,7 @@ test('tokens stand in mails alone: not in the database, not in an outbox, not in
   expect(JSON.stringify(world.log.lines)).not.toMatch(/\$scrypt\$|@example/);
 });
 
-test('closing an account takes password, sessions and tokens of whoever has no other', async () => {
+test('closing an account deletes password, sessions and tokens of its last user', async () => {
   const { id, email } = await person();
   const { digest: own, session } = await open(id);
   await requestReset(email);
@@ -342,7 +343,7 @@ test('closing an account takes password, sessions and tokens of whoever has no o
   expect(await signUp(email)).toEqual({ kind: 'accepted' });
 });
 
-test('closing an account leaves no network and no user agent of whoever has no other: of sign-ups and files neither', async () => {
+test('closing an account erases networks and user agents of its last user', async () => {
   const signUpFrom = {
     name: 'Ann',
     email: randomEmail(),
@@ -379,7 +380,7 @@ test('closing an account leaves no network and no user agent of whoever has no o
   expect((await where(AUTHOR.actor))[0]).toEqual({ action: 'export', origin: '192.0.2.7Browser of Ann' });
 });
 
-test('what is over is deleted, and nothing else', async () => {
+test('only expired sessions and attempts are deleted', async () => {
   const { id } = await person();
   const [kept, idle, old] = [await open(id), await open(id), await open(id)];
   await world.sql.execute("UPDATE sessions SET seen_at = now() - interval '8 days' WHERE digest = $1", [idle.digest]);
@@ -404,7 +405,7 @@ test('what is over is deleted, and nothing else', async () => {
   expect(await world.sql.query('SELECT FROM attempts')).toEqual([]);
 });
 
-test('what the key rules would say is said beforehand, to each member about themselves', async () => {
+test('keyCreation returns the result of the key rules for each member', async () => {
   const team = await world.client.makeAccount({ type: 'team' });
   const unverified = await world.client.makeMember(team.id, { emailVerified: false });
   const creation = async (member: string) =>

@@ -9,8 +9,8 @@ import type { MakeId } from '../base/rules.js';
 import type { QueuedSignUp } from '../mail/store.js';
 
 /**
- * Takes a sign-up. Whether a person has the address is not read before the answer
- * ({@link takeSignUp} does it), so that neither the answer nor its time shows it.
+ * Accepts a sign-up. {@link takeSignUp} reads the address after the response, so that neither the
+ * response nor its duration reveals whether it has a user.
  */
 export async function signUp(
   { store, nowMs }: BeginSignInDeps,
@@ -35,9 +35,9 @@ export interface SignUpDeps {
 }
 
 /**
- * Makes a person with a personal account, and mails the link that verifies the address and sets the
- * first password. Somebody who has the address already is mailed that instead. One whose address is
- * not verified, and so has no password, is mailed another such link.
+ * Creates a user with a personal account, and emails the link that verifies the address and sets
+ * the first password. A user with a verified address gets an email about the existing account. A
+ * user with an unverified address, who has no password, gets another verification link.
  */
 export async function takeSignUp({ store, makeId, nowMs }: SignUpDeps, row: { readonly body: unknown }): Promise<void> {
   const request = accountsSignUp.body.parse(row.body);
