@@ -37,9 +37,9 @@ export const AZURE_DEPLOYMENTS: ProviderProfile = {
   keyVariable: 'AZURE_OPENAI_API_KEY',
   catches: [
     ...AZURE_CATCHES,
-    'The deployment stands in the path for chat, completions and embeddings (the body model is then ignored or optional), but in the body for /openai/responses.',
-    'Responses exist only from api-version 2025-03-01-preview, priority service_tier from 2025-10-01-preview, max_completion_tokens not before late 2024 versions (400 Unrecognized request argument supplied): the version decides which fields are refused.',
-    'A resource key sent as Authorization Bearer is refused here with {statusCode:401, message: Access token is missing, invalid, audience is incorrect}; use api-key.',
-    'An unknown or retired api-version answers 404 Resource not found, like a wrong path.',
+    "The deployment is in the path for chat, completions and embeddings (the body's model is then ignored or optional), but in the body for /openai/responses.",
+    'The api-version decides which fields are refused. Responses exist from 2025-03-01-preview and priority service_tier from 2025-10-01-preview. max_completion_tokens needs a version of late 2024 or later (else 400 Unrecognized request argument supplied).',
+    'A resource key sent as Authorization Bearer is refused with {statusCode:401, message: Access token is missing, invalid, audience is incorrect}. Use api-key.',
+    'An unknown or retired api-version returns 404 Resource not found, like a wrong path.',
   ],
 };

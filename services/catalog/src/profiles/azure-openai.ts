@@ -38,9 +38,9 @@ export const AZURE_OPENAI: ProviderProfile = {
   keyVariable: 'AZURE_OPENAI_API_KEY',
   catches: [
     ...AZURE_CATCHES,
-    'Rate limits count prompt estimate plus max_tokens times best_of before the call, also for calls that fail.',
-    'x-ratelimit-* may carry -1 and 0 on Responses and remaining-tokens may be negative on good answers; do not key on them.',
-    'Entra needs the role Cognitive Services OpenAI User (OpenAI models only) or Cognitive Services User; Owner or Contributor give no inference.',
-    'The log join key is the answer header apim-request-id; x-request-id is in no Azure log.',
+    'Rate limits count the prompt estimate plus max_tokens times best_of before the call, also for failed calls.',
+    'x-ratelimit-* may be -1 or 0 on Responses, and remaining-tokens may be negative in successful responses. Do not rely on them.',
+    'Entra needs the role Cognitive Services OpenAI User (OpenAI models only) or Cognitive Services User. Owner and Contributor do not permit inference.',
+    "Use the response header apim-request-id to find a request in Azure's logs. They do not contain x-request-id.",
   ],
 };

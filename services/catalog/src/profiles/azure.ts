@@ -1,7 +1,7 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { CLIENT_TOOLS, OPENAI_TOOLS } from './openai.js';
 
-/** Prices of the models of OpenAI on Azure, whatever the form of the URL. */
+/** Prices of OpenAI models on Azure, for all URL forms. */
 export const AZURE_PRICING: ProviderProfile['pricing'] = {
   classes: [
     {
@@ -22,7 +22,7 @@ export const AZURE_PRICING: ProviderProfile['pricing'] = {
   unpricedFields: {},
 };
 
-/** Errors of the inference endpoints of Azure, whoever made the model. */
+/** Errors of Azure's inference endpoints, for models of all publishers. */
 export const AZURE_ERRORS: ProviderProfile['errors'] = [
   { status: 401, code: null, text: 'invalid subscription key or wrong API endpoint', class: 'credential' },
   { status: 401, code: 'Unauthorized', text: null, class: 'credential' },
@@ -45,19 +45,19 @@ export const AZURE_ERRORS: ProviderProfile['errors'] = [
   { status: 429, code: 'RateLimitReached', text: null, class: 'quota' },
 ];
 
-/** What catches callers of the models of OpenAI on Azure, whatever the form of the URL. */
+/** Notes about OpenAI models on Azure, for all URL forms. */
 export const AZURE_CATCHES: ProviderProfile['catches'] = [
-  "The model field is the name of a deployment on the resource, not a model name; the answer's model may be either.",
-  'A rate-limited streamed Responses call answers 200, then response.created, then an error event with type too_many_requests (code rate_limit_exceeded, too_many_requests or rate_limit_reached) and response.failed; a retry-after header on the 200 is the early sign.',
-  'A content-filtered Responses stream sends response.created, response.failed with error null, and only then an error event with the true reason, so reading must not stop at response.failed.',
-  'The first frame of a chat stream has empty id, model, object and choices and only prompt_filter_results; asynchronous filter configurations add later frames without delta.',
-  'The content_filter error has three forms: error.innererror.content_filter_result (chat), error.content_filters[] (Responses) and inner_error.content_filter_results (seen 2025-01); code is content_filter in all.',
-  'A filtered prompt (400) is charged for the prompt and a filtered completion (200, finish_reason content_filter) for prompt and completion although the 400 has no usage.',
-  'GPT-5 and o-series deployments refuse max_tokens with 400 unsupported_parameter; max_completion_tokens was accepted by all 14 OpenAI deployments measured on the v1 API.',
-  'service_tier flex works only where the model has it (gpt-5.6-sol first); since 2026-09-25 others answer 400 invalid_request_error instead of falling back.',
-  "Absent service_tier means the deployment's setting, so a deployment set to priority bills priority for requests that ask nothing.",
-  "A priority request may be served and billed as standard (ramp limit, peak, long context); only the answer's service_tier says so, and answers may also say auto.",
-  'A stored response made with stream true is often not found for 5 to 30 seconds (previous_response_not_found), and rs_ items fail now and then with Item with id not found; retrying helps.',
-  'Web search costs 14.00 for 1,000 searches, more than at OpenAI; a container costs 33.00 for 1,000; no public price of file search and of larger containers was found.',
-  '429 no_capacity has no retry time in some answers and is not a quota matter; raising TPM does not help.',
+  "The model field is the name of a deployment on the resource, not a model name. The response's model may be either.",
+  'A rate-limited streamed Responses call returns 200, then response.created, then an error event with type too_many_requests (code rate_limit_exceeded, too_many_requests or rate_limit_reached) and response.failed. A retry-after header on the 200 is the early sign.',
+  'A content-filtered Responses stream sends response.created, response.failed with error null, and then an error event with the true reason. Do not stop reading at response.failed.',
+  'The first frame of a chat stream has empty id, model, object and choices, and only prompt_filter_results. Asynchronous filter configurations add later frames without delta.',
+  'The content_filter error has three forms: error.innererror.content_filter_result (chat), error.content_filters[] (Responses) and inner_error.content_filter_results (seen 2025-01). The code is content_filter in all.',
+  'A filtered prompt (400) is charged for the prompt, although the 400 has no usage. A filtered completion (200, finish_reason content_filter) is charged for prompt and completion.',
+  'GPT-5 and o-series deployments refuse max_tokens with 400 unsupported_parameter. All 14 OpenAI deployments measured on the v1 API accepted max_completion_tokens.',
+  'service_tier flex works only for models that support it (gpt-5.6-sol first). Since 2026-09-25 others return 400 invalid_request_error instead of falling back.',
+  "An absent service_tier means the deployment's setting, so a deployment set to priority bills priority for requests without the field.",
+  "A priority request may be served and billed as standard (ramp limit, peak, long context). Only the response's service_tier shows this, and it may also be auto.",
+  'A stored response created with stream true is often not found for 5 to 30 seconds (previous_response_not_found). rs_ items sometimes fail with Item with id not found. Retries help.',
+  'Web search costs 14.00 per 1,000 searches, more than at OpenAI. A container costs 33.00 per 1,000. No public price of file search and of larger containers was found.',
+  'Some 429 no_capacity responses have no retry time. They are not caused by a quota, so raising TPM does not help.',
 ];

@@ -22,10 +22,10 @@ export const BEDROCK_MANTLE: ProviderProfile = {
     },
   ],
   catches: [
-    'The path prefix follows from the model: /openai/v1 for GPT-5 and later, Gemma 4 and Grok, /v1 for the others; a wrong one answers 400 "isn\'t supported on this route". A model that is missing here needs `paths` in its source.',
-    'Few models have the Responses API: under /v1 openai.gpt-oss-20b and -120b alone; a source should name the endpoints that its model has.',
-    "Ids are bare (openai.gpt-oss-20b), without the version that bedrock-runtime wants; neither takes the other's.",
-    '`openai.gpt-5.6-*`, `google.gemma-4-*` and `xai.grok-4.3` refuse max_tokens and want max_completion_tokens: rename it by `body` in such a source.',
+    'The path prefix depends on the model: /openai/v1 for GPT-5 and later, Gemma 4 and Grok, /v1 for the others. A wrong one returns 400 "isn\'t supported on this route". A model that is missing here needs `paths` in its source.',
+    'Few models have the Responses API (under /v1 only openai.gpt-oss-20b and -120b). A source should list the endpoints that its model has.',
+    "IDs are bare (openai.gpt-oss-20b), without the version that bedrock-runtime requires. Each host rejects the other's IDs.",
+    '`openai.gpt-5.6-*`, `google.gemma-4-*` and `xai.grok-4.3` refuse max_tokens and require max_completion_tokens. Rename it with `body` in such a source.',
     ...BEDROCK.catches.slice(2),
   ],
 };

@@ -9,8 +9,7 @@ export const BEDROCK: ProviderProfile = {
   format: 'openai',
   base: 'https://bedrock-runtime.{region}.amazonaws.com/openai',
   parameters: {
-    region:
-      'AWS region, such as us-east-1; also the region of the SigV4 scope and the region a short-lived API key is bound to',
+    region: 'AWS region, such as us-east-1; also the region of the SigV4 scope and of a short-lived API key',
   },
   endpoints: { '/v1/chat/completions': '/v1/chat/completions', '/v1/responses': '/v1/responses' },
   auth: [
@@ -88,17 +87,17 @@ export const BEDROCK: ProviderProfile = {
   keepsState: true,
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   catches: [
-    'One model has different ids, and sometimes a different path prefix, on bedrock-runtime and on bedrock-mantle; the wrong prefix answers 400 "isn\'t supported on this route", 401 "is not enabled" or stalls without answering (xai.grok-4.3 on /v1/responses). The host bedrock-mantle has a profile of its own, which knows the prefixes.',
-    "bedrock-runtime answers a path it does not serve with HTTP 200 and a body naming UnknownOperationException; the user guide's own runtime address without /openai runs into that.",
-    'bedrock-mantle sometimes reports a server fault as a 4xx whose body says Internal server error (also as {"error":"..."} with a bare string); that one is worth a retry.',
-    'Short-lived API keys (prefix bedrock-api-key-) are pre-signed SigV4 addresses: at most 12 hours, never longer than the credentials they came from, bound to one region, not renewable.',
-    'SigV4 for bedrock-mantle takes both scopes bedrock and bedrock-mantle; bedrock-runtime takes bedrock only.',
-    'Responses are stored for 30 days unless store is false; they live in the region that processed them, so with a global. profile a follow-up may have to find another region.',
-    'Quota on bedrock-mantle is admitted on input tokens plus max_tokens per minute, without a request limit; a large max_tokens throttles.',
+    'A model has different IDs, and sometimes a different path prefix, on bedrock-runtime and on bedrock-mantle. The wrong prefix returns 400 "isn\'t supported on this route", 401 "is not enabled", or no response (xai.grok-4.3 on /v1/responses). The host bedrock-mantle has its own profile, which knows the prefixes.',
+    "bedrock-runtime returns HTTP 200 and a body with UnknownOperationException for a path that it does not serve, such as the user guide's runtime address without /openai.",
+    'bedrock-mantle sometimes reports a server error as a 4xx with the text Internal server error (also as {"error":"..."} with a bare string). It can be retried.',
+    'Short-lived API keys (prefix bedrock-api-key-) are pre-signed SigV4 addresses. They are valid for at most 12 hours and not longer than their credentials, bound to one region, and not renewable.',
+    'SigV4 for bedrock-mantle accepts the scopes bedrock and bedrock-mantle. bedrock-runtime accepts only bedrock.',
+    'Responses are stored for 30 days unless store is false. They are stored in the region that processed them, so with a global. profile a follow-up may need another region.',
+    'bedrock-mantle limits input tokens plus max_tokens per minute, and not requests. A large max_tokens causes throttling.',
     'Guardrail headers work on bedrock-runtime and are accepted but ignored on bedrock-mantle.',
-    'gpt-oss and other /v1 models put the reasoning into message.reasoning and report no completion_tokens_details.',
-    "Model, account and region may be gated by the data retention mode (400 data retention mode 'default' is not available for this model).",
-    'Cost attribution on bedrock-mantle goes by the request header OpenAI-Project (proj_...).',
+    'gpt-oss and other /v1 models put the reasoning into message.reasoning and do not report completion_tokens_details.',
+    "Access to a model, account or region may depend on the data retention mode (400 data retention mode 'default' is not available for this model).",
+    'Costs on bedrock-mantle are attributed by the request header OpenAI-Project (proj_...).',
     'There is no OpenAI-shaped embeddings path.',
   ],
 };

@@ -14,16 +14,16 @@ const COMPATIBLE = {
   errors: [],
   unlimitedMaxTokens: [],
   cancelStopsBilling: false,
-  // Not known, so the IDs of one account are kept from the others.
+  // Unknown. True keeps the IDs of one account away from others.
   keepsState: true,
   keyVariable: null,
 } as const satisfies Partial<ProviderProfile>;
 
-/** Of a source that names no profile: what its provider's format has in general. */
+/** Defaults of sources without a profile, by their provider's format. */
 export const OPENAI_COMPATIBLE: ProviderProfile = {
   ...COMPATIBLE,
   id: 'openai-compatible',
-  name: 'Any other provider in the form of OpenAI',
+  name: 'Any other provider with the OpenAI format',
   format: 'openai',
   endpoints: {
     '/v1/chat/completions': '/v1/chat/completions',
@@ -39,15 +39,13 @@ export const OPENAI_COMPATIBLE: ProviderProfile = {
     freeTools: CLIENT_TOOLS,
     unpricedFields: {},
   },
-  catches: [
-    'Nothing is known of what it charges beside tokens: such requests are refused unless `unpriced` is `forward`.',
-  ],
+  catches: ['Charges other than tokens are unknown. Such requests are refused unless `unpriced` is `forward`.'],
 };
 
 export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
   ...COMPATIBLE,
   id: 'anthropic-compatible',
-  name: 'Any other provider in the form of Anthropic',
+  name: 'Any other provider with the Anthropic format',
   format: 'anthropic',
   endpoints: { '/v1/messages': '/v1/messages', '/v1/messages/count_tokens': '/v1/messages/count_tokens' },
   auth: [{ type: 'header', header: 'x-api-key' }],
@@ -60,7 +58,5 @@ export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
     freeTools: ['custom', 'bash_*', 'text_editor_*', 'computer_*', 'memory_*'],
     unpricedFields: { speed: ['fast'], inference_geo: ['us'] },
   },
-  catches: [
-    'Nothing is known of what it charges beside tokens: such requests are refused unless `unpriced` is `forward`.',
-  ],
+  catches: ['Charges other than tokens are unknown. Such requests are refused unless `unpriced` is `forward`.'],
 };

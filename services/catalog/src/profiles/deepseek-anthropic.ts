@@ -2,7 +2,7 @@ import type { ProviderProfile } from '@gateway/contracts/operator';
 
 export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
   id: 'deepseek-anthropic',
-  name: 'DeepSeek (Anthropic form)',
+  name: 'DeepSeek (Anthropic format)',
   checked: '2026-11-23',
   documentation: 'https://api-docs.deepseek.com/guides/anthropic_api',
   format: 'anthropic',
@@ -47,13 +47,13 @@ export const DEEPSEEK_ANTHROPIC: ProviderProfile = {
   keepsState: true,
   keyVariable: 'DEEPSEEK_API_KEY',
   catches: [
-    'Prices double in peak hours (UTC windows on Chinese working days). Prices and costs here know no hours: the bundled list has those of peak hours, so that nothing is sold below cost; at other hours the provider charges half of the recorded cost.',
-    'Errors come in the OpenAI envelope (error.message, type, param, code), without the outer "type":"error" of Anthropic.',
-    'A model name starting with claude-opus is served by deepseek-v4-pro, any other claude name by deepseek-flash: the caller pays another model than it asked for; other unknown names are 400.',
+    'Prices double in peak hours (UTC windows on Chinese working days). Prices and costs here do not depend on the time. The bundled list has the peak prices, so that nothing is sold below cost. At other times the provider charges half of the recorded cost.',
+    'Errors have the OpenAI envelope (error.message, type, param, code), without Anthropic\'s outer "type":"error".',
+    'A model name starting with claude-opus is served by deepseek-v4-pro, and any other claude name by deepseek-flash, so the client pays for another model than the requested one. Other unknown names are a 400.',
     'container, mcp_servers, service_tier, top_k, thinking.budget_tokens and the version header are ignored, not refused.',
     'If both Authorization and x-api-key are sent, Authorization wins.',
-    'A thinking block may start without a signature field, and the stream is silent while it thinks.',
-    'message_stop carries no usage; the counts were not seen raw.',
-    'Thinking blocks must be passed back, otherwise 400.',
+    'A thinking block may start without a signature field. The stream is silent during thinking.',
+    'message_stop has no usage. The raw counts are not known.',
+    'Thinking blocks must be sent back, otherwise 400.',
   ],
 };

@@ -1,7 +1,7 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 import { CLIENT_TOOLS } from './openai.js';
 
-/** Types of executed tools that are priced as a search, and as the visit of a page. */
+/** Types of executed tools with the price of a search, and with the price of a page visit. */
 const SEARCHES = 'search|web_search|browser_search|browser.search';
 const VISITS = 'visit|visit_website|browser.open';
 
@@ -78,16 +78,16 @@ export const GROQ: ProviderProfile = {
   keepsState: false,
   keyVariable: 'GROQ_API_KEY',
   catches: [
-    'A stream asked for usage carries the same usage three times (x_groq.usage and usage on the finish chunk, usage on a chunk without choices): take one, never add.',
-    'service_tier of a stream was seen only on the extra usage chunk, so the served class is unknown unless include_usage was asked.',
-    "413 with code rate_limit_exceeded means the one request is larger than the account's tokens a minute: waiting never helps, another provider may.",
-    "x-ratelimit-reset-requests is about the day's requests and x-ratelimit-reset-tokens about the minute's tokens; neither is a wait by itself. retry-after is sent with 429 only.",
-    'n other than 1 and messages[].name are answered with 400 too; temperature 0 becomes 1e-8.',
-    'x_groq.usage of a plain answer holds other things (dram_cached_tokens, sram_cached_tokens) than x_groq.usage of a stream (the token counts); the hardware counts are not what is billed.',
-    "400 tool_use_failed is the model's failure, not the caller's body: the failed text is in error.failed_generation.",
-    'JSON mode together with tools is refused with 400.',
-    'Streams report an executed tool when it begins and again when it ends, with the same index: it counts once. Searches, visits of pages and other tools have prices of their own.',
-    'A model can be blocked for the organization in the console: 403 for a model that is in the list.',
-    'Limits hold for the whole organization, so further keys of it do not help.',
+    'A stream with requested usage has the same usage three times (x_groq.usage and usage on the finish chunk, usage on a chunk without choices). Use one and do not add them.',
+    'service_tier of a stream was seen only on the extra usage chunk, so the served class is unknown without include_usage.',
+    "413 with code rate_limit_exceeded means that one request is larger than the account's tokens per minute. Waiting does not help, but another provider may.",
+    "x-ratelimit-reset-requests is for the day's requests and x-ratelimit-reset-tokens for the minute's tokens. Neither is a time to wait. retry-after is sent with 429 only.",
+    'n other than 1 and messages[].name are also refused with 400. temperature 0 becomes 1e-8.',
+    'x_groq.usage of a plain response has other fields (dram_cached_tokens, sram_cached_tokens) than x_groq.usage of a stream (the token counts). The hardware counts are not billed.',
+    "400 tool_use_failed is the model's error, not the client's. The failed text is in error.failed_generation.",
+    'JSON mode with tools is refused with 400.',
+    'Streams report an executed tool at its beginning and end, with the same index. It counts once. Searches, page visits and other tools have separate prices.',
+    'A model can be blocked for the organization in the console. It is then listed but returns 403.',
+    'Limits apply to the whole organization, so more keys do not help.',
   ],
 };

@@ -12,7 +12,7 @@ beforeAll(async () => {
   operator = operatorOn(await world.connect('dashboard'));
 }, 60_000);
 
-test('all profiles come in one answer, as they are', async () => {
+test('listProfiles returns all profiles unchanged in one response', async () => {
   const { profiles } = await accepted(operator.listProfiles());
   expect(profiles).toEqual(PROFILES);
 });

@@ -3,7 +3,7 @@ import { catalogListProfiles } from '@gateway/contracts/messages';
 import { READS } from '../objects/answer.js';
 import { PROFILES } from './profiles.js';
 
-/** Serves what is known of each kind of provider, in the order of the page. */
+/** Registers the handler that lists the profiles, in the order of the page. */
 export function serveProfiles(bus: Pick<Bus, 'serve'>): void {
   bus.serve(catalogListProfiles, () => Promise.resolve({ profiles: [...PROFILES] }), READS);
 }

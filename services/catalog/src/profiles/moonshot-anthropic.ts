@@ -3,7 +3,7 @@ import { MOONSHOT } from './moonshot.js';
 
 export const MOONSHOT_ANTHROPIC: ProviderProfile = {
   id: 'moonshot-anthropic',
-  name: 'Moonshot AI (Kimi, Anthropic form)',
+  name: 'Moonshot AI (Kimi, Anthropic format)',
   checked: '2026-11-23',
   documentation: 'https://platform.kimi.ai/docs',
   format: 'anthropic',
@@ -36,11 +36,11 @@ export const MOONSHOT_ANTHROPIC: ProviderProfile = {
   keepsState: false,
   keyVariable: 'MOONSHOT_API_KEY',
   catches: [
-    'Errors were seen in an envelope {"error":{"message","type"}} with the types of the OpenAI form, without the outer "type":"error".',
-    'Use Bearer: x-api-key alone failed for one report.',
+    'Errors have an envelope {"error":{"message","type"}} with the types of the OpenAI format, without the outer "type":"error".',
+    'Use Bearer. x-api-key alone failed in one report.',
     'temperature is rescaled by 0.6 on this path (2026-05).',
-    'kimi-k3 takes output_config.effort low|high|max and no thinking field; kimi-k2.7 refuses thinking disabled.',
-    'The contract of this path was not published in May 2026; raw usage was not seen.',
+    'kimi-k3 accepts output_config.effort low|high|max and no thinking field. kimi-k2.7 refuses thinking disabled.',
+    'The contract of this path was not published in May 2026. Raw usage is not known.',
     'The Kimi Code endpoint (api.kimi.com/coding) is another product with other keys and errors.',
   ],
 };

@@ -1,6 +1,6 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 
-/** Tools that a client runs itself: they cost tokens only, whoever serves the model. */
+/** Tools that a client runs. They cost only tokens at every provider. */
 export const CLIENT_TOOLS: ProviderProfile['pricing']['freeTools'] = [
   'function',
   'custom',
@@ -14,8 +14,8 @@ export const CLIENT_TOOLS: ProviderProfile['pricing']['freeTools'] = [
 ];
 
 /**
- * A call opens pages too, which costs nothing. Calls without an action are of the time before there
- * were other actions than a search.
+ * Searches are charged, and opening a page is free. Items without an action date from before other
+ * actions existed.
  */
 export const WEB_SEARCHES = {
   reportedAt: 'output[type=web_search_call,action.type=search|]',
@@ -24,7 +24,7 @@ export const WEB_SEARCHES = {
 
 type ToolTypes = ProviderProfile['pricing']['tools'][number]['types'];
 
-/** A new container of that memory, without network access and skills. */
+/** Selects a new container with this memory, without network access and skills. */
 function newContainer(memory: readonly (string | null)[]): ToolTypes {
   const options = (member: string): Record<string, (string | null)[]> => ({
     [`${member}.memory_limit`]: [...memory],
@@ -37,7 +37,7 @@ function newContainer(memory: readonly (string | null)[]): ToolTypes {
   ];
 }
 
-/** A container is billed once, whatever number of calls a response makes in it. */
+/** A container is billed once per response, for any number of calls in it. */
 const CONTAINERS = {
   fields: [],
   reportedAt: 'output[type=code_interpreter_call|shell_call,environment.type!=local]',
@@ -45,7 +45,7 @@ const CONTAINERS = {
   boundedBy: null,
 };
 
-/** Tools of its Responses API that are priced by the use. */
+/** Tools of OpenAI's Responses API that are charged per use. */
 export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
   {
     unit: 'web_search',
@@ -72,7 +72,7 @@ export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
     boundedBy: 'max_tool_calls',
   },
   {
-    // The request does not show how large a container is that it names.
+    // The request does not show the size of a container that it references.
     unit: 'container',
     otherSizes: ['container_4g', 'container_16g', 'container_64g'],
     types: [
@@ -104,7 +104,7 @@ export const OPENAI_TOOLS: ProviderProfile['pricing']['tools'] = [
   },
 ];
 
-/** A token of input is 100 ms of audio (platform.openai.com, Managing costs). */
+/** An input token is 100 ms of audio (platform.openai.com, Managing costs). */
 export const OPENAI_ATTACHMENTS: ProviderProfile['attachments'] = { audioTokensPerSecond: 10 };
 
 export const OPENAI: ProviderProfile = {
@@ -199,26 +199,26 @@ export const OPENAI: ProviderProfile = {
   keepsState: true,
   keyVariable: 'OPENAI_API_KEY',
   catches: [
-    "A request without service_tier may run (and be charged) as Fast when the key's project has Project Service Tier = Fast; send service_tier default to be sure.",
-    'service_tier of response.created and response.in_progress only echoes the request; only the terminal event (or the plain body, or chat chunks) says what was served; a priority request served as default is charged standard.',
-    "The same Fast tier answers 'fast' on gpt-6 models and 'priority' on gpt-5.6 models, whichever of the two names was asked.",
-    'The tier ultrafast costs six times as much. No price class stands for it, so requests for it are refused.',
-    'Since gpt-5.6 cache writes cost 1.25 of input and are reported inside input_tokens: uncached = input - cached - cache_write.',
-    "A web search is the provider's own count at tool_usage.web_search.num_requests, else each web_search_call whose action is a search; opening a page and searching in it cost nothing.",
-    'A container (code interpreter, hosted shell) is billed once for each container of a response, by its memory: units container (1 GB), container_4g, container_16g, container_64g. Network access and skills have no price. The bundled list has the price of 1 GB alone.',
-    'A container that a request names by its ID is billed once for each response that uses it, also in a later response of the same session, at the most expensive size that the model has a price for: the ID does not show the size.',
-    'Image generation as a tool is charged in tokens of another model, at tool_usage.image_gen beside usage: units image_gen_input and image_gen_output, a use being a token.',
-    'Codex sends its tools as an item of the input, and says so in the header x-openai-internal-codex-responses-lite.',
-    'A stored prompt brings tools that a request does not show. What the response reports of them is charged if it has a price, else it is on the record as unpriced.',
-    'More than 272K input tokens makes the whole request long-context price (2x input, 1.5x output) on gpt-5.4 and later; Fast excluded long context for gpt-5.5 and older.',
-    'Four different billing stops all come as 429 type insufficient_quota; read error.code, never retry them.',
-    'Overload often comes inside HTTP 200 as event: error after response.in_progress (sequence_number 2), followed by response.failed; the error may be nested under error{} or flat on the event.',
-    'Billing of an aborted stream: the usage chunk or response.completed never comes, so the gateway must estimate; what OpenAI then charges was not settled.',
-    'max_tokens is refused by reasoning models on chat completions (unsupported_parameter); max_completion_tokens is the name there.',
-    'stream_options.include_usage belongs to chat and completions; the Responses API always sends usage in its terminal event and knows only include_obfuscation.',
-    'response.incomplete is a terminal event with usage too (max_output_tokens, content_filter) and must be charged.',
-    'x-ratelimit-reset-* is the time until the budget is FULL again, not until one request fits; prefer retry-after-ms.',
-    "previous_response_id, conversation, file ids and containers live in the key's project: a follow-up sent with another project's key fails with previous_response_not_found.",
-    'Regional projects answer incorrect_hostname on any other host than their own.',
+    "A request without service_tier may run (and be charged) as Fast if the key's project has Project Service Tier = Fast. Send service_tier default to prevent this.",
+    'service_tier of response.created and response.in_progress only repeats the request. Only the terminal event (or the plain body, or chat chunks) has the served class. A priority request served as default is charged standard.',
+    "The same Fast tier is reported as 'fast' on gpt-6 models and as 'priority' on gpt-5.6 models, whichever of the two names was requested.",
+    'The tier ultrafast costs six times as much. It has no price class here, so requests for it are refused.',
+    'Since gpt-5.6, cache writes cost 1.25 of input and are reported inside input_tokens: uncached = input - cached - cache_write.',
+    "The number of web searches is the provider's count at tool_usage.web_search.num_requests, else the number of web_search_call items whose action is a search. Opening a page and searching in it are free.",
+    'A container (code interpreter, hosted shell) is billed once per response, by its memory: units container (1 GB), container_4g, container_16g, container_64g. Network access and skills have no price. The bundled list has only the price of 1 GB.',
+    'A container that a request references by ID is billed once per response that uses it, also in a later response of the same session. The price is that of the most expensive size that the model has a price for, because the ID does not show the size.',
+    'Image generation as a tool is charged in tokens of another model, reported at tool_usage.image_gen in addition to usage: units image_gen_input and image_gen_output, where one use is one token.',
+    'Codex sends its tools as an item of the input, which the header x-openai-internal-codex-responses-lite indicates.',
+    'A stored prompt adds tools that a request does not show. Uses that the response reports are charged if they have a price, else the record lists them as unpriced.',
+    'With more than 272K input tokens, the whole request has the long-context price (2x input, 1.5x output) on gpt-5.4 and later. Fast excluded long context for gpt-5.5 and older.',
+    'Four different billing limits are all 429 type insufficient_quota. Read error.code, and do not retry them.',
+    'Overload is often in an HTTP 200 as event: error after response.in_progress (sequence_number 2), followed by response.failed. The error may be nested under error{} or flat on the event.',
+    'An aborted stream has no usage chunk or response.completed, so the gateway must estimate. It is not known what OpenAI then charges.',
+    'Reasoning models refuse max_tokens on chat completions (unsupported_parameter). Use max_completion_tokens.',
+    'stream_options.include_usage belongs to chat and completions. The Responses API always sends usage in its terminal event and supports only include_obfuscation.',
+    'response.incomplete is also a terminal event with usage (max_output_tokens, content_filter) and must be charged.',
+    'x-ratelimit-reset-* is the time until the budget is FULL again, not until one request fits. Prefer retry-after-ms.',
+    "previous_response_id, conversation, file IDs and containers belong to the key's project. A follow-up sent with another project's key fails with previous_response_not_found.",
+    'Regional projects return incorrect_hostname on all hosts except their own.',
   ],
 };

@@ -30,12 +30,12 @@ const refused = (param: string) => ({ refused: expect.objectContaining({ code: '
 
 const ALL = [...PROFILES, OPENAI_COMPATIBLE, ANTHROPIC_COMPATIBLE];
 
-test.each(ALL.map((profile) => [profile.id, profile] as const))('%s has the form of a profile', (_id, profile) => {
+test.each(ALL.map((profile) => [profile.id, profile] as const))('%s is a valid profile', (_id, profile) => {
   expect(providerProfile.parse(profile)).toEqual(profile);
   for (const { text } of profile.errors) if (text !== null) expect(() => new RegExp(text, 'i')).not.toThrow();
 });
 
-test('a source needs no more than profile, parameters and model', () => {
+test('a source needs only profile, parameters and model', () => {
   expect(connection({ profile: 'openai' })).toMatchObject({
     baseUrl: 'https://api.openai.com',
     paths: {},
@@ -47,7 +47,7 @@ test('a source needs no more than profile, parameters and model', () => {
   expect(source({ profile: 'openai' }, { kind: 'embedding' }).endpoints).toEqual(['/v1/embeddings']);
 });
 
-test('parameters and the model are filled into address and path', () => {
+test('parameters and model are inserted into base URL and path', () => {
   const azure = { profile: 'azure-deployments', parameters: { resource: 'acme', apiVersion: '2024-10-21' } };
   expect(connection({ ...azure, upstreamModel: 'my gpt' })).toMatchObject({
     baseUrl: 'https://acme.openai.azure.com/openai',
@@ -72,14 +72,14 @@ test.each([
   ['xai.grok-4.3', '/openai/v1/responses'],
   ['openai.gpt-oss-20b', undefined],
   ['google.gemma-3-27b-it', undefined],
-])('the path prefix of %s on Bedrock follows from the model', (upstreamModel, path) => {
+])('the model %s selects its path prefix on Bedrock', (upstreamModel, path) => {
   const bedrock = { profile: 'bedrock-mantle', parameters: { region: 'us-east-2' }, upstreamModel };
   const { baseUrl, paths } = connection(bedrock);
   expect([baseUrl, paths['/v1/responses']]).toEqual(['https://bedrock-mantle.us-east-2.api.aws', path]);
   expect(connection({ ...bedrock, paths: { '/v1/responses': '/own' } }).paths['/v1/responses']).toBe('/own');
 });
 
-test('a signature names the region that the source does', () => {
+test('a signature has the region of the source', () => {
   const auth = { type: 'sigv4', service: 'bedrock', region: '{region}' } as const;
   const own = { profile: 'bedrock', parameters: { region: 'eu-west-1' }, auth, upstreamModel: 'openai.gpt-oss-120b' };
   expect(connection(own)).toMatchObject({
@@ -88,7 +88,7 @@ test('a signature names the region that the source does', () => {
   });
 });
 
-test('what a source sets itself stands before its profile', () => {
+test('settings of a source override its profile', () => {
   const own = {
     profile: 'mistral',
     baseUrl: 'https://eu.mistral.example',
@@ -114,9 +114,9 @@ test.each<[string, Partial<SourceSpec>, string]>([
   ['an unknown profile', { profile: 'nobody' }, 'profile'],
   ['a missing parameter', { profile: 'azure-openai' }, 'parameters.resource'],
   ['an unknown parameter', { profile: 'openai', parameters: { region: 'x' } }, 'parameters'],
-  ['a profile without an address', { profile: 'vllm' }, 'baseUrl'],
+  ['a profile without a base URL', { profile: 'vllm' }, 'baseUrl'],
   ['no profile and no endpoints', { baseUrl: 'https://api.acme.example' }, 'endpoints'],
-  ['no profile and no address', { endpoints: ['/v1/chat/completions'] }, 'baseUrl'],
+  ['no profile and no base URL', { endpoints: ['/v1/chat/completions'] }, 'baseUrl'],
 ])('%s is refused', (_name, spec, param) => {
   expect(made(spec)).toEqual(refused(param));
 });
@@ -125,7 +125,7 @@ test('a profile without endpoints for the kind of model is refused', () => {
   expect(made({ profile: 'anthropic' }, { kind: 'embedding' })).toEqual(refused('endpoints'));
 });
 
-test.each(['openai', 'anthropic', null])('with profile %s, a view put as it was read is kept as before', (profile) => {
+test.each(['openai', 'anthropic', null])('a PUT of an unchanged view with profile %s keeps the source', (profile) => {
   const before = profile === null ? sourceOf('s', sourceSchema.parse(sourceSpec()), PLACE) : made({ profile });
   if ('refused' in before) throw new Error('refused');
   const {
@@ -145,6 +145,6 @@ test.each(['openai', 'anthropic', null])('with profile %s, a view put as it was 
   ).toEqual({ ...before, streamUsage: false });
 });
 
-test('endpoints of profiles are those of the contract', () => {
+test('endpoints of profiles are endpoints of the contract', () => {
   for (const { endpoints } of ALL) for (const name of Object.keys(endpoints)) expect(ENDPOINTS).toContain(name);
 });

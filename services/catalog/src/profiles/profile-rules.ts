@@ -11,13 +11,13 @@ import { PROFILES } from './profiles.js';
 
 const BY_ID: ReadonlyMap<string, ProviderProfile> = new Map(PROFILES.map((profile) => [profile.id, profile]));
 
-/** The profile of a source; one that it names and that is not there counts as none. */
+/** Returns the profile of a source. An unknown profile counts as none. */
 export function profileOf(source: Pick<Source, 'profile'>, format: Provider['format'] | undefined): ProviderProfile {
   const named = source.profile === null ? undefined : BY_ID.get(source.profile);
   return named ?? (format === 'anthropic' ? ANTHROPIC_COMPATIBLE : OPENAI_COMPATIBLE);
 }
 
-/** Why a source cannot have this profile and these parameters; null: it can. */
+/** Refuses a profile and parameters that a source cannot have. Null: permitted. */
 export function checkProfile({
   profile: id,
   parameters,
@@ -31,7 +31,8 @@ export function checkProfile({
   if (stranger !== undefined)
     return refuse('invalid_request', `the profile has no parameter ${stranger}`, 'parameters');
   const missing = Object.keys(known).find((name) => !(name in parameters));
-  // An address of its own may leave the host's parameters out; a path that needs one does not.
+  // A source with its own base URL does not need the parameters of the host, but still needs those
+  // of paths.
   if (missing !== undefined && profile !== undefined && needs(profile, missing, baseUrl === null))
     return refuse('invalid_request', `${missing} is needed: ${known[missing] ?? ''}`, `parameters.${missing}`);
   return null;
@@ -41,17 +42,17 @@ function needs({ base, endpoints, modelPaths = [] }: ProviderProfile, name: stri
   return `${withBase ? (base ?? '') : ''}${JSON.stringify([endpoints, modelPaths])}`.includes(`{${name}}`);
 }
 
-/** The endpoints of a model of that kind at its provider. */
+/** Returns the endpoints that a model of this kind has at the provider. */
 export function endpointsOf(profile: ProviderProfile, kind: Model['kind']): Endpoint[] {
   const all = Object.keys(profile.endpoints) as Endpoint[];
   return all.filter((endpoint) => (endpoint === '/v1/embeddings') === (kind === 'embedding'));
 }
 
-/** A source's settings with those of its profile where it has none of its own. */
+/** A source's settings, with those of its profile where the source has none. */
 export interface Connection {
   readonly baseUrl: string;
   readonly paths: Source['paths'];
-  /** Of streamed calls where they differ. */
+  /** Paths of streamed requests that differ from `paths`. */
   readonly streamedPaths: Source['paths'];
   readonly auth: NonNullable<Source['auth']>;
   readonly headers: Readonly<Record<string, string>>;
@@ -67,8 +68,8 @@ export interface Connection {
 }
 
 /**
- * How a source is connected. The same source, profile and provider always give the same.
- * @param provider its auth is that of sources without a credential and an auth of their own
+ * Returns the connection of a source. It is determined by source, profile and provider.
+ * @param provider its `auth` applies to sources without their own credential and `auth`
  */
 export function connectionOf(source: Source, profile: ProviderProfile, provider?: Pick<Provider, 'auth'>): Connection {
   const shared = source.sealedCredential === null ? provider?.auth : null;
@@ -105,21 +106,23 @@ export function connectionOf(source: Source, profile: ProviderProfile, provider?
 }
 
 /**
- * Models whose images have more tokens than those of other models, whoever serves them.
- * gpt-4o-mini: 2,833 tokens and 5,667 for each of at most eight tiles (platform.openai.com, Images
- * and vision).
+ * Models whose images have more tokens than those of other models, at all providers. gpt-4o-mini:
+ * 2,833 tokens, and 5,667 for each of at most eight tiles (platform.openai.com, Images and vision).
  */
 const LARGE_IMAGES: readonly { readonly name: RegExp; readonly imageTokens: number }[] = [
   { name: /(?:^|[/.:])gpt-4o-mini(?:$|[-:@])/i, imageTokens: 2_833 + 8 * 5_667 },
 ];
 
-/** By the model's name here and at the provider: that of a deployment may be any. */
+/**
+ * Finds the sizes by the model's name here or at the provider, because a deployment can have any
+ * name.
+ */
 function sizesOf({ model, upstreamModel }: Pick<Source, 'model' | 'upstreamModel'>): AttachmentSizes {
   const found = LARGE_IMAGES.find(({ name }) => name.test(model) || name.test(upstreamModel));
   return found === undefined ? {} : { imageTokens: found.imageTokens };
 }
 
-/** The profile's paths for a model of that name at the provider. */
+/** Returns the profile's paths for a model name at the provider. */
 function pathsOf({ endpoints, modelPaths = [] }: ProviderProfile, upstreamModel: string): ProviderProfile['endpoints'] {
   const isNamed = (name: string): boolean =>
     name.endsWith('*') ? upstreamModel.startsWith(name.slice(0, -1)) : name === upstreamModel;
@@ -130,7 +133,7 @@ function withRegion(auth: Connection['auth'], fill: (text: string) => string): C
   return auth.type === 'sigv4' ? { ...auth, region: fill(auth.region) } : auth;
 }
 
-/** Settings that a view shows as its profile has them where the source has none of its own. */
+/** Settings for which a view shows the profile's value if the source has none. */
 const FOLLOWED = [
   'baseUrl',
   'auth',
@@ -146,8 +149,8 @@ const FOLLOWED = [
 ] as const;
 
 /**
- * A source's settings as they are kept. A view shows a followed setting as its profile has it: put
- * again as it was shown, it follows on.
+ * Returns a source's settings as they are stored. A followed setting stays followed if a PUT
+ * repeats the value of the view.
  */
 export function keptSettings(wanted: Source, before: Source | null, shown: Connection | null): Source {
   if (before === null || shown === null) return wanted;

@@ -29,7 +29,7 @@ import { VERTEX_ANTHROPIC } from './vertex-anthropic.js';
 import { VLLM } from './vllm.js';
 import { XAI } from './xai.js';
 
-/** In the order of the page. */
+/** Profiles in the order of the page. */
 export const PROFILES: readonly ProviderProfile[] = [
   OPENAI,
   ANTHROPIC,

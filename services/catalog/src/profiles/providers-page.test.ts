@@ -7,14 +7,14 @@ import { providersPage } from './providers-page.js';
 const PAGE = new URL('../../../../docs/providers.md', import.meta.url);
 const FACTS = new URL('../../profiles/', import.meta.url);
 
-test('docs/providers.md says what the profiles say; UPDATE_GOLDEN=1 writes it', async () => {
+test('docs/providers.md matches the profiles (UPDATE_GOLDEN=1 writes it)', async () => {
   const options = (await resolveConfig(PAGE)) ?? {};
   const page = await format(providersPage(PROFILES), { ...options, parser: 'markdown' });
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(PAGE, page);
   expect(readFileSync(PAGE, 'utf8')).toBe(page);
 });
 
-test('every profile has its facts, and every fact says where and when it was found', () => {
+test('every profile has facts with their source and date', () => {
   const files = readdirSync(FACTS).sort();
   expect(files).toEqual(PROFILES.map(({ id }) => `${id}.json`).sort());
   for (const file of files) {

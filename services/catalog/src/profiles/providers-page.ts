@@ -1,6 +1,6 @@
 import type { ProviderProfile } from '@gateway/contracts/operator';
 
-/** The page "Connecting providers", which a test compares with `docs/providers.md`. */
+/** Builds the page "Connecting providers". A test compares it with `docs/providers.md`. */
 export function providersPage(profiles: readonly ProviderProfile[]): string {
   const rows = profiles.map((profile) => `| ${[...rowOf(profile)].join(' | ')} |`);
   return [
@@ -8,21 +8,21 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
     '',
     '<!-- Written from services/catalog/src/profiles by its test with UPDATE_GOLDEN=1. -->',
     '',
-    'A source names a **profile**: what is known of its provider. Every setting that a source does not have itself is the',
-    "profile's. The facts behind each profile, with where and when they were found, are in `services/catalog/profiles`;",
-    'what was not found out is left as the format of the provider has it. All settings of a source are in',
-    '[SOURCES.md](../services/catalog/SOURCES.md).',
+    'A source names a **profile**, which describes its provider. A setting that the source does not have comes from the',
+    'profile. The facts behind each profile, with their sources and dates, are in `services/catalog/profiles`. A fact that is',
+    "not known has the default of the provider's format. [SOURCES.md](../services/catalog/SOURCES.md) describes all settings of",
+    'a source.',
     '',
     '```json',
     '{ "modelId": "openai/gpt-6.1-terra", "providerId": "openai", "profile": "openai", "upstreamModel": "gpt-6.1-terra" }',
     '```',
     '',
-    'The commands below connect a provider with the models, prices and costs of the list that comes with the gateway, and',
-    'compare costs with a public list. They show what would change; `--apply` changes it. A key is read from the variable',
-    'that the table names, or from the one of `--key-env`, and is the credential of the provider: of all its sources that',
-    'have none of their own. After `--apply` the cheapest model gets a test request. The new sources take requests only',
-    'if it works; `sources test` repeats it at any time. `--from models.dev`, `litellm` or `provider` adds models that the',
-    'list does not have, `--models NAME=DEPLOYMENT` names a deployment at Azure, and `--cost` gives costs that no list has.',
+    'The commands below connect a provider with the models, prices and costs of the bundled list, and compare costs with a',
+    'public list. They show the changes, and `--apply` makes them. The key is read from the variable in the table, or from',
+    'the one of `--key-env`. It becomes the credential of the provider, which all its sources without their own one use.',
+    'After `--apply` the cheapest model gets a test request. The new sources take requests only if it works. `sources test`',
+    'repeats the test at any time. `--from models.dev`, `litellm` or `provider` adds models that the bundled list does not',
+    'have, `--models NAME=DEPLOYMENT` names a deployment at Azure, and `--cost` sets costs that no list has.',
     '',
     '```sh',
     'npm run operator -- providers profiles',
@@ -31,20 +31,20 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
     'npm run operator -- prices compare --from bundled',
     '```',
     '',
-    '| Provider | `profile` | Address and `parameters` | Endpoints | Credential | Sold beside tokens |',
+    '| Provider | `profile` | Base URL and `parameters` | Endpoints | Credential | Other prices |',
     '| --- | --- | --- | --- | --- | --- |',
     ...rows,
     '',
-    '**Sold beside tokens**: price classes that a request can ask for, and tools that the provider charges by use. A',
-    'request for a class or a tool without a price goes to another source, or gets 503 `model_not_priced`. Tools that the',
-    'client runs cost tokens only; `freeTools` of a source adds to those that its profile knows.',
+    '**Other prices**: price classes that a request can select, and tools that the provider charges per use. A request for',
+    'a class or a tool without a price goes to another source, or gets 503 `model_not_priced`. Tools that the client runs',
+    'cost tokens only. `freeTools` of a source adds to the list of its profile.',
     '',
     '## Watching costs',
     '',
     'Providers change prices about every month. `prices watch` compares the costs in force with public lists, and with the',
-    'costs that OpenRouter, xAI and Perplexity report in their responses. It stores a proposal and never applies it. Other',
-    'differences than at the check before raise the alert `GatewayCostsDiffer` once: a metric and a log line of the catalog',
-    'that names the models. The same differences on another day raise none.',
+    'costs that OpenRouter, xAI and Perplexity report in their responses. It stores a proposal and never applies it. If the',
+    'differences changed since the last check, the alert `GatewayCostsDiffer` is raised once: a metric, and a log line of the',
+    'catalog that lists the models. Equal differences on another day raise no alert.',
     '',
     '```sh',
     'npm run operator -- prices watch --once                  # now: for cron, a Kubernetes CronJob, or to try it',
@@ -55,16 +55,16 @@ export function providersPage(profiles: readonly ProviderProfile[]): string {
     '```',
     '',
     '- It runs where you start it, with a token of the role `operator` (`--token-file`). In the image the command is',
-    '  `node services/dashboard/dist/operator-cli/main.js prices watch --at 06:30`. A start after the set time catches up. Of',
-    '  several replicas one does the check of a day. A failed check is repeated every 15 minutes.',
-    '- The lists are models.dev, LiteLLM and the bundled list; the first that has a source counts. `--from` chooses others,',
-    '  `--list-url litellm=https://…` names an address of yours: at most 64 MiB within a minute, over https, and not at a',
+    '  `node services/dashboard/dist/operator-cli/main.js prices watch --at 06:30`. A start after the set time catches up. If',
+    '  there are several replicas, one does the check of a day. A failed check is repeated every 15 minutes.',
+    '- The lists are models.dev, LiteLLM and the bundled list. The first list that has a source is used. `--from` selects',
+    '  others. `--list-url litellm=https://…` sets your own URL: at most 64 MiB within a minute, over https, and not at a',
     '  private address unless `GATEWAY_ALLOW_PRIVATE_SOURCES` is on. If a list cannot be read, nothing is proposed.',
-    '- `--markup 20` proposes prices too; without it only costs. Prices that would be below cost are printed.',
-    '- A reported cost counts from 20 requests of a source in the last day (the newest 2,000 are read) and from a difference',
-    '  of 2 % on. No figures follow from it: compare the costs with the invoice.',
-    '- The document has the objects as they are when it is written, with nothing but costs and prices changed.',
-    '- What a list has and the catalog has no place for, such as cached audio, batches or regional factors, is printed as',
+    '- `--markup 20` proposes prices too, else only costs are proposed. Prices below cost are printed.',
+    '- A reported cost is used from 20 requests of a source in the last day (the newest 2,000 are read) and from a difference',
+    '  of 2 % on. It does not change any figures: compare the costs with the invoice.',
+    '- The document has the current objects at the time of writing, with only costs and prices changed.',
+    '- Figures of a list that the catalog cannot store, such as cached audio, batches or regional factors, are printed as',
     '  `not read` by `prices compare`.',
     '',
     ...profiles.flatMap(notesOf),
@@ -76,15 +76,15 @@ function* rowOf(profile: ProviderProfile): Iterable<string> {
   yield documentation === null ? name : `[${name}](${documentation})`;
   yield code(id);
   const needed = Object.entries(parameters).map(([parameter, about]) => `${code(parameter)}: ${about}`);
-  yield [base === null ? '`baseUrl` is needed' : code(base), ...needed].join('<br>');
+  yield [base === null ? '`baseUrl` is required' : code(base), ...needed].join('<br>');
   yield Object.keys(endpoints)
     .map((endpoint) => code(endpoint.replace('/v1', '')))
     .join(' ');
   const ways = auth.map((way) => (way.type === 'header' ? code(way.header) : way.type));
-  yield [ways.join(', ') || 'none needed', ...(keyVariable === null ? [] : [code(keyVariable)])].join('<br>');
+  yield [ways.join(', ') || 'not needed', ...(keyVariable === null ? [] : [code(keyVariable)])].join('<br>');
   const classes = pricing.classes.flatMap(({ asks }) => Object.values(asks)).filter((name) => name !== 'standard');
   const units = pricing.tools.flatMap(({ unit, otherSizes = [] }) => [unit, ...otherSizes]);
-  yield [...new Set([...classes, ...units])].map(code).join(' ') || 'nothing known';
+  yield [...new Set([...classes, ...units])].map(code).join(' ') || 'none known';
 }
 
 function notesOf({
@@ -100,25 +100,26 @@ function notesOf({
   checked,
 }: ProviderProfile): string[] {
   const notes = [...catches];
-  if (refuses.length > 0) notes.push(`Answers these fields with an error: ${refuses.map(code).join(', ')}.`);
+  if (refuses.length > 0) notes.push(`It rejects these fields: ${refuses.map(code).join(', ')}.`);
   if (forwardHeaders.length > 0)
-    notes.push(`The edge forwards these client headers too: ${forwardHeaders.map(code).join(', ')}.`);
+    notes.push(`The edge also forwards these client headers: ${forwardHeaders.map(code).join(', ')}.`);
   for (const { field, betas = [] } of pricing.classes)
     if (betas.length > 0)
       notes.push(
-        `Betas that begin with ${betas.map(code).join(', ')} go on if \`${field}\` asks for a class that the model has a price for.`,
+        `Betas that begin with ${betas.map(code).join(', ')} are forwarded if \`${field}\` selects a class with a price.`,
       );
   const changed = Object.keys(body);
-  if (changed.length > 0) notes.push(`The gateway changes requests to ${changed.map(code).join(', ')} for it.`);
+  if (changed.length > 0)
+    notes.push(`The gateway changes requests to ${changed.map(code).join(', ')} for this provider.`);
   if (streamUsage !== 'asked')
     notes.push(
-      'It knows no `stream_options`: the gateway leaves them out, and tells a client that asked for usage itself.',
+      'It does not support `stream_options`. The gateway removes them, and adds usage itself for a client that requested it.',
     );
-  if (totalExtra === 'output') notes.push('What its total has beyond input and output is charged as output.');
+  if (totalExtra === 'output') notes.push('Tokens in its total beyond input and output are charged as output.');
   if (pricing.reportedCostAt !== undefined)
-    notes.push('The cost that its responses report is the recorded cost of an attempt.');
+    notes.push('The cost that its responses report becomes the recorded cost of an attempt.');
   if (keepsState)
-    notes.push('It keeps responses: a request that names one of the account goes to the source that has it.');
+    notes.push('It stores responses. A request that references one of the account goes to the source that has it.');
   if (notes.length === 0) return [];
   return [`## ${name}`, '', `Compared with public reports on ${checked}.`, '', ...notes.map((note) => `- ${note}`), ''];
 }
