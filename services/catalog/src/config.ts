@@ -1,6 +1,6 @@
 import { COMMON_FIELDS } from '@gateway/service-kit';
 
-/** Variables of this service, in addition to those of every service. */
+/** Variables of this service, in addition to the common ones. */
 export const CATALOG_FIELDS = {
   GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
   GATEWAY_POSTGRES_URL: COMMON_FIELDS.GATEWAY_POSTGRES_URL,

@@ -65,7 +65,7 @@ async function accepted(answer: Promise<object>): Promise<{ change: string; revi
   return value as { change: string; revision: number };
 }
 
-test('a provider, a model and a source are created, and are in the bucket when it is answered', async () => {
+test('provider, model and source are in the bucket when the response arrives', async () => {
   expect(await accepted(putProvider('acme'))).toMatchObject({ change: 'created', revision: 1 });
   expect(await accepted(putModel('acme/one', { prices: PRICES }))).toMatchObject({ change: 'created', revision: 2 });
   const saved = await accepted(putSource('acme-one'));
@@ -126,7 +126,7 @@ test('a provider, a model and a source are created, and are in the bucket when i
   });
 });
 
-test('the same object again is unchanged and makes no revision; another one is changed', async () => {
+test('an equal object creates no revision, and a different one does', async () => {
   const before = await accepted(putProvider('acme'));
   const unchanged = { change: 'unchanged', revision: before.revision, inForce: true };
   expect(before).toMatchObject(unchanged);
@@ -137,14 +137,14 @@ test('the same object again is unchanged and makes no revision; another one is c
   expect(await shown('source.acme-one', changed)).toMatchObject({ weight: 7 });
 });
 
-test('other prices make a new version, absent ones none, and null one without figures', async () => {
+test('different prices create a version, absent ones do not, null ends the prices', async () => {
   const versionsOf = async (at: { revision: number }) =>
     (await shown<CatalogModel>(modelEntryKey('acme/priced'), at)).prices;
   const first = await versionsOf(await accepted(putModel('acme/priced', { prices: PRICES })));
   expect(await versionsOf(await accepted(putModel('acme/priced', { displayName: 'Other' })))).toEqual(first);
   const dearer = { ...PRICES, outputPerMillion: '11' };
   const second = await versionsOf(await accepted(putModel('acme/priced', { displayName: 'Other', prices: dearer })));
-  // The one before stays for calls that began under it, and for clocks that are behind.
+  // The previous version is kept for calls that began under it and for late clocks.
   expect(second).toEqual([first[0], expect.objectContaining({ figures: expect.anything() as unknown })]);
   expect(second[1]?.version).not.toBe(first[0]?.version);
   expect(second[1]?.figures?.outputPerMillion).toBe(11_000_000_000);
@@ -157,7 +157,7 @@ test('other prices make a new version, absent ones none, and null one without fi
   expect(kept).toHaveLength(3);
 });
 
-test('a version to come is in the entry beside the one in force; a past time is refused', async () => {
+test('an entry has later versions next to the one in force; past times are refused', async () => {
   await accepted(putModel('acme/later', { prices: PRICES }));
   const effectiveFrom = new Date(Date.now() + 3_600_000).toISOString();
   const later = { ...PRICES, inputPerMillion: '3', effectiveFrom };
@@ -170,7 +170,7 @@ test('a version to come is in the entry beside the one in force; a past time is 
   expect(await putModel('acme/later', { prices: past })).toEqual(refused('invalid_request', 'prices.effectiveFrom'));
 });
 
-test('costs of a source are versions of their own', async () => {
+test('costs of a source have their own versions', async () => {
   const saved = await accepted(putSource('acme-one', { costs: { inputPerMillion: '1', outputPerMillion: '5' } }));
   const { costs } = await shown<CatalogSource>('source.acme-one', saved);
   expect(costs).toMatchObject([
@@ -178,7 +178,7 @@ test('costs of a source are versions of their own', async () => {
   ]);
 });
 
-test('refuses a source of an unknown model or provider, a ninth source, a taken id and a wrong address, and keeps nothing', async () => {
+test('invalid sources and a ninth source are refused and not stored', async () => {
   expect(await putSource('lost', { modelId: 'acme/none' })).toEqual(refused('not_found', 'modelId'));
   expect(await putSource('lost', { providerId: 'none' })).toEqual(refused('not_found', 'providerId'));
   expect(await putSource('health')).toEqual(refused('invalid_request', 'id'));
@@ -196,7 +196,7 @@ test('refuses a source of an unknown model or provider, a ninth source, a taken 
   expect(rows).toHaveLength(8);
 });
 
-test('refuses amounts that are too large, doubled tiers and bytes per token that no call could be judged by', async () => {
+test('too large amounts, duplicate tiers and large bytesPerToken are refused', async () => {
   const putPrices = (prices: object, more = {}) => putModel('acme/refused', { prices, ...more });
   await expect(putPrices({ ...PRICES, inputPerMillion: '9000001' })).rejects.toMatchObject({ code: 'invalid_message' });
   const tier = { aboveInputTokens: 10, ...PRICES };
@@ -210,7 +210,7 @@ test('refuses amounts that are too large, doubled tiers and bytes per token that
   expect(await putModel('acme/refused', { bytesPerToken: 9 })).toEqual(refused('invalid_request', 'bytesPerToken'));
 });
 
-test('a credential is kept sealed: absent keeps it, null removes it, the same one again changes nothing', async () => {
+test('a sealed credential is kept if absent, removed by null, equal if repeated', async () => {
   const sealed = seal('sk-upstream', 'secret-source');
   const at = async (saved: { revision: number }) =>
     (await shown<CatalogSource>('source.secret-source', saved)).sealedCredential;
@@ -223,7 +223,7 @@ test('a credential is kept sealed: absent keeps it, null removes it, the same on
   expect(await at(await accepted(putSource('secret-source', {}, null)))).toBeNull();
 });
 
-test('a credential in clear is refused', async () => {
+test('an unsealed credential is refused', async () => {
   expect(await putSource('new-source', {}, 'sk-in-clear')).toEqual(refused('invalid_request', 'credential'));
 });
 
@@ -277,7 +277,7 @@ test('stores each change with its author and without credentials', async () => {
   expect(rows.filter((row) => row.text.includes('v2.') || row.text.includes('sealed'))).toEqual([]);
 });
 
-test('the largest source and the largest model fit an entry of the bucket', async () => {
+test('the largest source and the largest model fit into an entry of the bucket', async () => {
   const tier = (aboveInputTokens: number) => ({
     aboveInputTokens,
     ...Object.fromEntries(
@@ -318,7 +318,7 @@ test('the largest source and the largest model fit an entry of the bucket', asyn
   expect(await shown<CatalogSource>('source.largest', saved)).toMatchObject({ costs: { length: 13 } });
 }, 30_000);
 
-test('the role cannot change or remove what was: versions, changes and created objects stay', async () => {
+test('the service role cannot change or delete versions, changes and objects', async () => {
   const { pool } = world.database;
   for (const text of [
     'UPDATE price_versions SET figures = NULL',
@@ -331,7 +331,7 @@ test('the role cannot change or remove what was: versions, changes and created o
     await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
 });
 
-test('the migrated schema is the committed one (delete schema.golden.txt to write it anew)', async () => {
+test('the migrated schema matches schema.golden.txt (delete it to write a new one)', async () => {
   const schema = await dumpSchema(world.database.admin, 'catalog');
   if (!existsSync(GOLDEN) && process.env['CI'] === undefined) writeFileSync(GOLDEN, schema);
   expect(readFileSync(GOLDEN, 'utf8')).toBe(schema);

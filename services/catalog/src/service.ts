@@ -21,26 +21,24 @@ import { createSourceReports } from './health/source-reports.js';
 import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publishing/publisher.js';
 
 const POOL_CONNECTIONS_MAX = 8;
-/**
- * Answers wait up to five seconds for the publication; beyond this a stop does not wait for them.
- */
+/** Responses wait up to five seconds for the publication. A stop does not wait longer than this. */
 const DRAIN_MS = 6_000;
 const RETRY_BASE_MS = 40;
 const RETRY_MAX_MS = 5_000;
 const PUBLICATION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-const publications = counter('gateway_catalog_publications_total', 'Tries to publish the catalog', {
+const publications = counter('gateway_catalog_publications_total', 'Attempts to publish the catalog', {
   outcome: ['published', 'waited', 'failed'],
 });
-const seconds = histogram('gateway_catalog_publication_seconds', 'Time of a publication', PUBLICATION_SECONDS);
+const seconds = histogram('gateway_catalog_publication_seconds', 'Duration of a publication', PUBLICATION_SECONDS);
 
 export interface CatalogTimes extends PublisherTimes {
-  /** How often edges and admissions report by which revision they decide. */
+  /** Interval at which edges and admission replicas report their revision. */
   readonly mirroredEveryMs: number;
 }
 const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_MIRRORED_EVERY_MS };
 
-/** Starts the whole service: store, publisher, reports of others, then the handlers. */
+/** Starts the service: store, publisher, reports of others, then the handlers. */
 export async function startCatalog(
   { config, log, clock, replica, ready }: ServiceContext<typeof CATALOG_FIELDS>,
   times: CatalogTimes = TIMES,
@@ -101,7 +99,7 @@ export async function startCatalog(
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
   const followers = followReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
-  gauge('gateway_catalog_followers', 'Edges and admissions that say by which revision they decide', () =>
+  gauge('gateway_catalog_followers', 'Edges and admission replicas that report their catalog revision', () =>
     followers.count(),
   );
   bus.subscribe(catalogMirrored, (message) => followers.receive(message));
@@ -132,7 +130,7 @@ export async function startCatalog(
   await bus.listening();
   return {
     async stop() {
-      // A draining bus receives nothing more, so waits for others would be in vain.
+      // A draining bus receives no reports, so waiting for them would always time out.
       followers.stop();
       await bus.drain(DRAIN_MS);
       await publisher.stop();

@@ -4,8 +4,8 @@ import { CATALOG_FIELDS } from '../src/config.js';
 import { startCatalog, type CatalogTimes } from '../src/service.js';
 
 /**
- * Looks at the head often, so that a test does not wait for it; verifies never, so that a test sees
- * what the look does. Edges and admissions speak often.
+ * Checks the head often, so that tests do not wait for it. Disables verification, so that tests see
+ * only the effect of the check. Replicas report often.
  */
 export const TIMES: CatalogTimes = { checkMs: 50, verifyMs: 3_600_000, mirroredEveryMs: 200 };
 
@@ -16,7 +16,7 @@ interface ReplicaOptions {
 
 export type CatalogWorld = Awaited<ReturnType<typeof startCatalogWorld>>;
 
-/** The servers of the catalog. */
+/** Starts the servers of the catalog. */
 export async function startCatalogWorld() {
   const servers = await startServiceServers({
     service: 'catalog',
@@ -24,9 +24,9 @@ export async function startCatalogWorld() {
   });
   return {
     ...servers,
-    /** Seals credentials of sources; the service has neither half. */
+    /** Key that seals credentials of sources. The service has neither half of the pair. */
     sourcePublicKey: publicHalfOf(new Secret(makePrivateKey())),
-    /** One more replica of the service. */
+    /** Starts one more replica of the service. */
     start: ({ env, times }: ReplicaOptions = {}) =>
       servers.startReplica(CATALOG_FIELDS, (context) => startCatalog(context, { ...TIMES, ...times }), env),
   };

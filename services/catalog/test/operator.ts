@@ -29,7 +29,7 @@ interface Page {
 }
 const page = ({ cursor = null, limit = 50 }: Page) => ({ cursor, limit });
 
-/** The catalog's verbs as the dashboard requests them. */
+/** Creates a client that sends the dashboard's catalog requests. */
 export function operatorOn(bus: Bus) {
   return {
     putProvider: (id: string, more = {}, sealedCredential?: string | null) =>
@@ -69,7 +69,7 @@ export function operatorOn(bus: Bus) {
 }
 export type Operator = ReturnType<typeof operatorOn>;
 
-/** The answer, which must be no refusal. */
+/** Returns a response that is not a refusal, else throws. */
 export async function accepted<T extends object>(
   answer: Promise<T>,
 ): Promise<Exclude<T, { refused: { code: string; message: string; param: string | null } }>> {
@@ -78,7 +78,7 @@ export async function accepted<T extends object>(
   return value as Exclude<T, { refused: { code: string; message: string; param: string | null } }>;
 }
 
-/** Reports that a replica of an edge or of admission decides by a revision. */
+/** Reports the catalog revision of an edge or admission replica. */
 export function tellRevision(bus: Bus, replica: string, revision: number, last = false): void {
-  if (!bus.publish(catalogMirrored, {}, { replica, revision, last })) throw new Error('the bus is away');
+  if (!bus.publish(catalogMirrored, {}, { replica, revision, last })) throw new Error('the bus is disconnected');
 }

@@ -1,6 +1,6 @@
 import type { BodyOf, catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
 
-/** Author of the commands of tests. */
+/** Author of test commands. */
 export const AUTHOR = {
   actor: 'operator:test',
   origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
@@ -29,7 +29,7 @@ export function sourceSpec(more: Partial<SourceSpec> = {}): SourceSpec {
   };
 }
 
-/** A provider as it is kept, with nothing special. */
+/** A stored provider with default fields. */
 export const PROVIDER = {
   id: 'acme',
   name: 'A provider',
@@ -38,7 +38,7 @@ export const PROVIDER = {
   sealedCredential: null,
 } as const;
 
-/** What a source is made of beside its spec, with nothing special. */
+/** Default parts of a source in addition to its spec. */
 export const PLACE = { sealedCredential: null, privateAllowed: false, format: 'openai', kind: 'chat' } as const;
 
 export const PRICES = { inputPerMillion: '2.50', outputPerMillion: '10.00', cachedInputPerMillion: '1.25' };

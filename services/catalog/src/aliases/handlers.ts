@@ -9,12 +9,12 @@ import type { CatalogStore } from '../objects/store.js';
 import { aliasViewOf } from '../objects/view-rules.js';
 import { putAlias } from './put-alias.js';
 
-/** Aliases in the order of their names. */
+/** Returns one page of aliases, sorted by name. */
 export function listAliases(store: CatalogStore, request: PageRequest): Promise<PageOf<AliasView> | ManagementRefusal> {
   return listObjects(store, 'aliases', request, async (reads, page) => (await reads.aliases(page)).map(aliasViewOf));
 }
 
-/** Serves the requests about aliases. */
+/** Registers the handlers of alias requests. */
 export function serveAliases(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
   const { store } = deps;
   bus.serve(catalogPutAlias, (body) => answerSaved('alias', putAlias(deps, body), (alias) => ({ alias })), CHANGES);

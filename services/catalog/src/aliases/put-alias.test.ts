@@ -68,7 +68,7 @@ test('a model whose ID is an alias is refused, and a model with an alias is in u
   expect(await operator.putAlias('acme/new', 'acme/one')).toEqual(refused('state_conflict', 'id'));
 });
 
-test('a document creates aliases with their models, and prune deletes those not in it', async () => {
+test('a document creates aliases with their models, and prune deletes unlisted ones', async () => {
   const models = ['acme/one', 'acme/two'].map((id) => ({ kind: 'model' as const, id, spec: modelSpec() }));
   const applied = await accepted(operator.apply([alias('doc', 'acme/three'), model('acme/three'), ...models]));
   expect(applied.changes.map(({ kind, id, change }) => [kind, id, change])).toEqual([
@@ -80,7 +80,7 @@ test('a document creates aliases with their models, and prune deletes those not 
     expect.objectContaining({ kind: 'model', id: 'acme/three', change: 'deleted' }),
   );
   expect(await operator.listAliases()).toMatchObject({ aliases: [{ id: 'doc', modelId: 'acme/two' }] });
-  // The name of a pruned alias is free for a model in the same document.
+  // A model in the same document can have the name of a pruned alias.
   const replaced = await operator.apply([model('acme/alias'), ...models], { prune: true });
   expect(replaced).toMatchObject({ inForce: expect.anything() });
   const wrong = await operator.apply([...models, alias('acme/one', 'acme/two')]);

@@ -28,7 +28,10 @@ export function putAlias(deps: SaveDeps, request: PutAlias): Promise<Saved<Alias
   });
 }
 
-/** All but the number of aliases. An alias names a model, so that no alias leads to another. */
+/**
+ * Saves an alias without checking the number of aliases. It must name a model, so an alias never
+ * leads to another alias.
+ */
 export async function saveAlias(
   tx: CatalogTx,
   { id, spec, author }: PutAlias,
@@ -44,7 +47,7 @@ export async function saveAlias(
   return { change: before ? 'changed' : 'created', ...views };
 }
 
-/** After saves: refuses more than {@link ALIASES_MAX} aliases. */
+/** Refuses more than {@link ALIASES_MAX} aliases, after saves. */
 export async function checkAliasRoom(tx: CatalogTx): Promise<ManagementRefusal | null> {
   if ((await tx.countAliases()) <= ALIASES_MAX) return null;
   return refuse('state_conflict', `the catalog has at most ${ALIASES_MAX} aliases`);

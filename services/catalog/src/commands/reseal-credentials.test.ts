@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
 }, 60_000);
 
-/** The command, as an operator runs it. */
+/** Runs the command like an operator. */
 function reseal(env: Record<string, string>): Promise<{ code: number; said: string }> {
   const options = { env: { PATH: process.env['PATH'], GATEWAY_POSTGRES_URL: world.database.url, ...env } };
   return new Promise((resolve) => {
@@ -37,7 +37,7 @@ function reseal(env: Record<string, string>): Promise<{ code: number; said: stri
   });
 }
 
-test('reseals credentials of the previous key and names those that it cannot open', async () => {
+test('reseals credentials of the previous key and lists those that cannot be opened', async () => {
   const replica = await world.start();
   await until('ready', () => replica.ready.report().ready);
   const dashboard = await world.connect('dashboard');
@@ -81,6 +81,6 @@ test('reseals credentials of the previous key and names those that it cannot ope
   expect(await revision()).toEqual(before);
 });
 
-test('without the key it says what it needs, and does nothing', async () => {
+test('exits with an error if the key is missing', async () => {
   expect(await reseal({})).toMatchObject({ code: 78, said: expect.stringContaining('GATEWAY_SOURCE_PRIVATE_KEY') });
 });

@@ -5,20 +5,20 @@ import type { CatalogStore } from '../objects/store.js';
 export interface Resealed {
   readonly resealed: number;
   /**
-   * Sources, and providers as `provider:<id>`, whose credential no available key opens: the edge
-   * cannot use it.
+   * Sources, and providers as `provider:<id>`, whose credential cannot be opened with the available
+   * keys. The edge cannot use it either.
    */
   readonly unreadable: readonly string[];
 }
 
 /**
- * After a rotation of the key pair: every credential that another key opens is sealed again to the
- * current one.
+ * Seals credentials again to the current key after a rotation of the key pair. Credentials that no
+ * available key opens are not changed.
  */
 export async function resealCredentials(store: CatalogStore, keys: OpeningKeys): Promise<Resealed> {
   return store.change(async (tx) => {
     const unreadable: string[] = [];
-    /** Saves those that are sealed again, and answers their ids. */
+    /** Seals and saves the objects again, and returns their IDs. */
     const reseal = async <T extends { readonly id: string; readonly sealedCredential: string | null }>(
       objects: readonly T[],
       placeOf: (id: string) => string,
@@ -56,7 +56,7 @@ export async function resealCredentials(store: CatalogStore, keys: OpeningKeys):
   });
 }
 
-/** Null: no available key opens it for this place. */
+/** Returns null if no available key opens the credential for this place. */
 function sealedToCurrent(sealed: string, place: string, keys: OpeningKeys): string | null {
   try {
     return resealTo(sealed, place, keys) ?? sealed;

@@ -1,6 +1,6 @@
-// `npm run reseal -w services/catalog`: seals the credentials of sources and providers again, to
-// the public key of the current private key. It is run by hand where that key may lie for the
-// moment; the service itself holds no key that opens a credential.
+// `npm run reseal -w services/catalog` seals the credentials of sources and providers again, to the
+// public key of the current private key. An operator runs it by hand where that key may be present
+// temporarily. The service itself has no key that opens a credential.
 import { createPool } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig, runAsCommand } from '@gateway/service-kit';
 import { createCatalogStore } from '../objects/store.js';

@@ -9,7 +9,7 @@ import {
 } from '@gateway/contracts/operator';
 import type { Named, SaveResult } from '../objects/rules.js';
 
-/** JSON bytes of the changes of one document; the bus carries messages of 1,000,000. */
+/** Maximum JSON bytes of the changes of one document. Bus messages have at most 1,000,000 bytes. */
 const CHANGES_BYTES_MAX = 900_000;
 
 export function applyChangeOf({ kind, id }: Named, result: SaveResult<object>): ApplyChange {
@@ -28,13 +28,13 @@ export function deletionOf({ kind, id }: Named, before: object): ApplyChange {
   return { kind, id, change: 'deleted', before: withoutVersionIds(before), after: null, credentialChanged: false };
 }
 
-/** Refuses, before anything is kept, what could not be answered in one message. */
+/** Refuses changes that do not fit into one response, before they are committed. */
 export function checkAnswerSize(changes: readonly ApplyChange[]): ManagementRefusal | null {
   if (Buffer.byteLength(JSON.stringify(changes)) <= CHANGES_BYTES_MAX) return null;
   return refuse('invalid_request', 'the document changes too much at once; split it', 'objects');
 }
 
-/** Refuses a document that names one object twice. */
+/** Refuses a document that lists an object twice. */
 export function findTwice(objects: readonly CatalogObject[]): ManagementRefusal | null {
   const seen = new Set<string>();
   for (const [index, object] of objects.entries()) {
@@ -45,7 +45,7 @@ export function findTwice(objects: readonly CatalogObject[]): ManagementRefusal 
   return null;
 }
 
-/** Names the object that is refused, and the place in the document. */
+/** Adds the object and its place in the document to a refusal. */
 export function within({ refused }: ManagementRefusal, index: number, object: Named): ManagementRefusal {
   const { code, message, param } = refused;
   const place = `objects[${index}]${param === null ? '' : `.spec.${param}`}`;
@@ -59,8 +59,8 @@ export function nameOf({ kind, id }: Named): string {
 type AnyView = Partial<ModelView & SourceView>;
 
 /**
- * Ids are made when a version is written: in a dry run they would name versions that never come to
- * be.
+ * Removes version IDs. They are created when a version is written, so those of a dry run would not
+ * exist later.
  */
 function withoutVersionIds(view: object): Record<string, unknown> {
   const { priceVersion: _price, costVersion: _cost, upcomingPrices, upcomingCosts, ...fields }: AnyView = view;

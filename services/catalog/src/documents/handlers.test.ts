@@ -35,7 +35,7 @@ const source = (id: string, more = {}, sealed?: string | null) => ({
 const sealed = (text: string, id: string) => sealTo(text, id, world.sourcePublicKey, new Secret('so that it repeats'));
 const refused = (code: string, param: string) => ({ refused: expect.objectContaining({ code, param }) });
 const mirrored = (at: { revision: number }) => until('mirrored', () => revision >= at.revision);
-/** Everything that is stored, as text. */
+/** Returns all stored rows as text. */
 const stored = async () => {
   const tables = [
     'providers',
@@ -53,7 +53,10 @@ const stored = async () => {
   return JSON.stringify(rows);
 };
 
-/** What refers stands before what it refers to: the order of a document means nothing. */
+/**
+ * Objects are listed before those that they refer to, because the order of a document has no
+ * meaning.
+ */
 const document = () => [
   source('one-a', { costs: PRICES }, sealed('sk-one', 'one-a')),
   source('one-b', { providerId: 'other' }),
@@ -62,7 +65,7 @@ const document = () => [
   provider('other', { format: 'anthropic' }),
 ];
 
-test('a dry run answers what the document then does, and keeps nothing', async () => {
+test('a dry run returns the changes of the later apply and stores nothing', async () => {
   const before = await stored();
   const rehearsed = await accepted(operator.apply(document(), { dryRun: true }));
   expect(rehearsed).toMatchObject({ unchanged: 0, revision: 0, inForce: false });
@@ -90,7 +93,7 @@ test('a dry run answers what the document then does, and keeps nothing', async (
   expect(entries.map(({ objectId }) => objectId)).toEqual(['one-b', 'one-a', 'acme/one', 'other', 'acme']);
 });
 
-test('applied again nothing changes: no revision, no version, no record, nothing published', async () => {
+test('a repeated document changes and publishes nothing', async () => {
   const before = await stored();
   const swapsBefore = swaps;
   for (const dryRun of [false, true])
@@ -102,7 +105,7 @@ test('applied again nothing changes: no revision, no version, no record, nothing
     });
   expect(await operator.apply(document(), { prune: true })).toMatchObject({ changes: [], unchanged: 5 });
   expect(await stored()).toBe(before);
-  // Whatever is published later comes after a publication of these, if there was one.
+  // A publication of the earlier documents would come before this one.
   await mirrored(await accepted(operator.putProvider('acme', { name: 'Renamed' })));
   expect(swaps).toBe(swapsBefore + 1);
   expect(await operator.apply(document())).toMatchObject({
@@ -111,7 +114,7 @@ test('applied again nothing changes: no revision, no version, no record, nothing
   });
 });
 
-test('an object with changed prices is changed: before and after, no version that could be another one later', async () => {
+test('changed prices appear as before and after, without version IDs', async () => {
   const prices = { ...PRICES, outputPerMillion: '12' };
   const effectiveFrom = new Date(Date.now() + 3_600_000).toISOString();
   const later = [model('acme/one', { prices: { ...prices, effectiveFrom } })];
@@ -134,7 +137,7 @@ test('an object with changed prices is changed: before and after, no version tha
   expect(entry.prices.map(({ figures }) => figures?.outputPerMillion)).toEqual([10_000_000_000, 12_000_000_000]);
 });
 
-test('a refusal names the object and its field, and nothing of the document is kept', async () => {
+test('a refusal names the object and field, and nothing is stored', async () => {
   const before = await stored();
   const good = provider('acme', { name: 'Never kept' });
   const past = { ...PRICES, effectiveFrom: '2020-01-01T00:00:00Z', outputPerMillion: '99' };
@@ -161,7 +164,7 @@ test('a refusal names the object and its field, and nothing of the document is k
   expect(await stored()).toBe(before);
 });
 
-test('prune deletes what is not named, also where what stays moves away from it, and refuses what is still used', async () => {
+test('prune deletes unlisted objects and refuses those that are still used', async () => {
   await accepted(operator.apply([model('acme/two'), source('two-a', { modelId: 'acme/two' })]));
   const kept = [
     provider('new'),
@@ -190,7 +193,7 @@ test('prune deletes what is not named, also where what stays moves away from it,
   expect([...published.keys()].sort()).toEqual([modelEntryKey('acme/new'), 'provider.new', 'source.one-a'].sort());
 });
 
-test('a full model exchanges its sources in one document, by deletion and by moving', async () => {
+test('one document replaces all sources of a full model, by deletion and by moving', async () => {
   const base = [provider('new'), model('acme/new'), model('acme/old')];
   const of = (modelId: string, ids: string[]) => ids.map((id) => source(id, { modelId, providerId: 'new' }));
   const ids = (letter: string) => Array.from({ length: 8 }, (_, n) => `${letter}${n}`);
@@ -202,7 +205,7 @@ test('a full model exchanges its sources in one document, by deletion and by mov
   expect(await operator.listSources({ model: 'acme/old' })).toMatchObject({ sources: { length: 8 } });
 });
 
-test('what could not be answered in one message is refused, and nothing of it is kept', async () => {
+test('changes that exceed one response are refused, and nothing is stored', async () => {
   const headers = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`x-${n}`, 'v'.repeat(1_000)]));
   for (let m = 0; m < 4; m += 1) {
     const ofModel = Array.from({ length: 8 }, (_, n) =>
@@ -216,7 +219,7 @@ test('what could not be answered in one message is refused, and nothing of it is
   expect(await stored()).toBe(before);
 }, 30_000);
 
-test('a thousand objects are applied, applied again, and deleted, each within the time of the verb', async () => {
+test('a thousand objects are applied, repeated and deleted within the timeout', async () => {
   await world.sql.execute("UPDATE sources SET headers = '{}'");
   const objects = [
     ...Array.from({ length: 10 }, (_, n) => provider(`p${n}`)),

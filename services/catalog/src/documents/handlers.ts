@@ -16,7 +16,7 @@ import { saveSource, type SourceRules } from '../sources/put-source.js';
 export type ApplyDeps = SaveDeps & SourceRules;
 export interface Apply {
   readonly objects: readonly CatalogObject[];
-  /** Deletes what is not named. */
+  /** Whether to delete all objects that the document does not list. */
   readonly prune: boolean;
   readonly dryRun: boolean;
   readonly author: CommandAuthor;
@@ -27,11 +27,12 @@ export interface Applied {
   readonly revision: number;
 }
 
-/** What refers comes after what it refers to. */
+/** Saves objects after those that they refer to. */
 const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source', 'alias'];
 
 /**
- * All objects of a document in one transaction, or none. A dry run does the same and takes it back.
+ * Applies all objects of a document in one transaction or none. A dry run does the same and rolls
+ * back.
  */
 export async function apply(
   deps: ApplyDeps,
@@ -51,8 +52,8 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
   const revisionBefore = tx.revision();
   const named = new Set(objects.map(nameOf));
   const surplus = prune ? tx.names().filter((object) => !named.has(nameOf(object))) : [];
-  // Sources and aliases are deleted first: what is put may need their places or names. Models and
-  // providers are deleted last: what is put may have left them.
+  // Deletes sources and aliases first, because new objects may need their places or names. Deletes
+  // models and providers last, because changed objects may have referred to them before.
   const sourcesGone = await removeAll(tx, surplus, ['source', 'alias'], author);
   if (isRefusal(sourcesGone)) return sourcesGone;
   const saved = await saveAll(tx, rules, request);
@@ -69,8 +70,8 @@ async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Pro
 }
 
 /**
- * In the order of the document. How many there are is judged when all are saved: one may have made
- * room for another.
+ * Saves objects in the order of their references. Maximum numbers are checked after all saves,
+ * because one object may make room for another.
  */
 async function saveAll(
   tx: CatalogTx,
@@ -129,10 +130,13 @@ async function removeAll(
   return removed;
 }
 
-/** Documents that wait for the lock; each holds the lock for as long as a thousand objects take. */
+/**
+ * Maximum number of documents that wait for the lock. Each holds it for the time that a thousand
+ * objects take.
+ */
 const DOCUMENTS_AT_ONCE_MAX = 4;
 
-/** Serves documents of many objects. */
+/** Registers the handler of documents with many objects. */
 export function serveDocuments(bus: Pick<Bus, 'serve'>, deps: ApplyDeps): void {
   bus.serve(
     catalogApply,

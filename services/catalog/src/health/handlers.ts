@@ -10,13 +10,13 @@ import { pageOf, placeOf, type PageOf, type PageRequest } from '../objects/page-
 export interface SourceHealthDeps {
   readonly store: CatalogStore;
   readonly reports: { all(nowMs: number): SourceReport[] };
-  /** The time that edges measure their rests by, epoch milliseconds. */
+  /** The clock that edges use for cooldowns, epoch milliseconds. */
   readonly nowMs: () => number;
 }
 
 const LIST = 'source-health';
 
-/** What each edge last reported of each source that is still there, by source and edge. */
+/** Lists the last report of each edge about each existing source, by source and edge. */
 export async function listSourceHealth(
   { store, reports, nowMs }: SourceHealthDeps,
   request: PageRequest,
@@ -48,7 +48,7 @@ function compare(a: readonly string[], b: readonly string[]): number {
   return index < 0 ? 0 : (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
 }
 
-/** Serves what edges report. */
+/** Registers the handler of source health requests. */
 export function serveHealth(bus: Pick<Bus, 'serve'>, deps: SourceHealthDeps): void {
   bus.serve(
     catalogSourceHealth,

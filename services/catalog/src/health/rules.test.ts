@@ -25,7 +25,7 @@ test.each([
   ['open', '2026-01-02T03:04:08.000Z', NOW + 3_000, NOW + 2_000],
   ['cooling', '2026-01-02T03:04:06.000Z', NOW + 1_000, NOW - 1],
   ['cooling', '9999-12-31T23:59:59.999Z', 8e15, 0],
-])('%s, rests until %s', (state, restsUntil, coolUntil, openUntil) => {
+])('the health of a source is %s until %s', (state, restsUntil, coolUntil, openUntil) => {
   const only = report(coolUntil, openUntil);
   const view = sourceHealthOf(only, 'acme/one', [only], NOW);
   expect(sourceHealthView.parse(view)).toEqual({
@@ -61,7 +61,7 @@ const USE = {
   tokensPerMinute: { used: 0, allowed: 9 },
 };
 
-test('the figures of an edge stand beside those of all', () => {
+test('the health has the figures of one edge and of all edges', () => {
   const of = (edge: string, openUntil: number, figures: object) => {
     const plain = report(0, openUntil);
     return { ...plain, edge, health: { ...plain.health, ...figures } };

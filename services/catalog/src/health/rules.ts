@@ -1,17 +1,18 @@
 import type { BodyOf, edgeHealth } from '@gateway/contracts/messages';
 import type { SourceHealthView } from '@gateway/contracts/operator';
 
-/** What one edge last reported of one source. */
+/** The last report of one edge about one source. */
 export interface SourceReport {
   readonly edge: string;
   readonly health: BodyOf<typeof edgeHealth>['sources'][number];
-  /** When it arrived, epoch milliseconds. */
+  /** Time of receipt, epoch milliseconds. */
   readonly reportedAtMs: number;
 }
 
 /**
- * An open breaker counts before a rest after a 429; both rest until the later of their times.
- * @param all what each edge last reported of the source, this report among them
+ * Converts a report to the operator API's view. An open breaker takes precedence over a cooldown
+ * after a 429. The source is avoided until the later of both times.
+ * @param all the last reports of all edges about the source, including this one
  */
 export function sourceHealthOf(
   { edge, health, reportedAtMs }: SourceReport,
@@ -44,7 +45,7 @@ export function sourceHealthOf(
 type Health = SourceReport['health'];
 type Figures = Pick<SourceHealthView, 'attempts' | 'errorShare' | 'firstByteMs' | 'overQuota'>;
 
-/** Of several edges: the sums, and the average of their averages by attempts. */
+/** Combines the figures of several edges: sums, and averages weighted by attempts. */
 function figuresOf(all: readonly Health[]): Figures {
   const attempts = sumOf(all, (each) => each.attempts ?? 0);
   const answered = all.filter(({ firstByteMs }) => typeof firstByteMs === 'number');
@@ -66,7 +67,7 @@ function restsUntilOf({ coolUntil, openUntil }: Health): number {
   return Math.max(coolUntil, openUntil);
 }
 
-/** The end of the year 9999, the last one that RFC 3339 can write. */
+/** The end of the year 9999, the last one of RFC 3339. */
 const TIME_MAX_MS = 253_402_300_799_999;
 
 function timeText(ms: number): string {

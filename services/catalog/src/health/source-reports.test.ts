@@ -12,7 +12,7 @@ const health = (source: string, failures = 0) => ({
 });
 const NOW = 1_000_000;
 
-test('the last word of each edge on each source counts, also over several messages', () => {
+test('the last report of each edge about each source counts, over several messages', () => {
   const reports = createSourceReports();
   reports.receive({ edge: 'e1', sources: [health('a', 1), health('b', 1)] }, NOW);
   reports.receive({ edge: 'e2', sources: [health('a', 9)] }, NOW);
@@ -24,7 +24,7 @@ test('the last word of each edge on each source counts, also over several messag
   ]);
 });
 
-test('what an edge said half a minute ago is forgotten, and makes room', () => {
+test('reports older than half a minute are dropped and make room', () => {
   const reports = createSourceReports();
   const many = Array.from({ length: REPORTS_MAX }, (_, n) => health(`s${n}`));
   reports.receive({ edge: 'e1', sources: many }, NOW);

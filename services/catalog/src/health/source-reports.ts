@@ -1,21 +1,24 @@
 import { SOURCE_HEALTH_EVERY_MS, type ReceivedOf, type edgeHealth } from '@gateway/contracts/messages';
 import type { SourceReport } from './rules.js';
 
-/** A report of an edge counts for so long: six of its intervals. */
+/** Validity of a report: six intervals of an edge. */
 export const REPORT_COUNTS_MS = 30_000;
-/** Reports that are kept: edges times sources. Those of newcomers are left out beyond. */
+/**
+ * Maximum number of reports: edges times sources. Above it, reports of new edges and sources are
+ * ignored.
+ */
 export const REPORTS_MAX = 50_000;
 
 export interface SourceReports {
-  /** An edge may spread its sources over several messages. */
+  /** Stores a message's reports. An edge may send its sources in several messages. */
   receive(message: Pick<ReceivedOf<typeof edgeHealth>, 'edge' | 'sources'>, nowMs: number): void;
-  /** Those that count, in no order. */
+  /** Returns all valid reports, unordered. */
   all(nowMs: number): SourceReport[];
 }
 
 /**
- * What the edges last reported of the sources that they have tried, as each replica of this service
- * receives it for itself.
+ * Creates the store of the last reports of edges about sources. Each replica of this service has
+ * its own store.
  */
 export function createSourceReports(): SourceReports {
   const reports = new Map<string, SourceReport>();
@@ -33,7 +36,7 @@ export function createSourceReports(): SourceReports {
     receive({ edge, sources }, nowMs) {
       sweep(nowMs);
       for (const health of sources) {
-        // Neither id holds a space.
+        // IDs contain no spaces.
         const key = `${edge} ${health.source}`;
         if (reports.has(key) || reports.size < REPORTS_MAX) reports.set(key, { edge, health, reportedAtMs: nowMs });
       }

@@ -10,11 +10,11 @@ import { modelViewOf } from '../objects/view-rules.js';
 import { putModel } from './put-model.js';
 
 interface ListedModel extends ModelView {
-  /** A source, enabled or not, serves it on the messages format. */
+  /** Whether a source, enabled or not, serves the model on the messages format. */
   readonly onMessages: boolean;
 }
 
-/** Models in the order of their ids. */
+/** Returns one page of models, sorted by ID. */
 function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ListedModel> | ManagementRefusal> {
   return listObjects(store, 'models', request, async (reads, page) => {
     const models = await reads.models(page);
@@ -27,7 +27,7 @@ function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<L
   });
 }
 
-/** Serves the requests about models. */
+/** Registers the handlers of model requests. */
 export function serveModels(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
   const { store } = deps;
   bus.serve(catalogPutModel, (body) => answerSaved('model', putModel(deps, body), (model) => ({ model })), CHANGES);

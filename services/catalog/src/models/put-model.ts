@@ -14,10 +14,7 @@ export interface PutModel {
   readonly author: CommandAuthor;
 }
 
-/**
- * Makes or replaces a model; other prices than those in force become a new version, never a changed
- * one.
- */
+/** Creates or replaces a model. Prices that differ from those in force become a new version. */
 export function putModel(deps: SaveDeps, request: PutModel): Promise<Saved<ModelView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveModel(tx, request);
@@ -54,7 +51,7 @@ function checkBytesPerToken(bytesPerToken: number, versions: readonly NewFigures
   if (!versions.some(({ figures }) => figures !== null && leastExceedsWorst(bytesPerToken, figures))) return null;
   return refuse(
     'invalid_request',
-    'with these prices a call could cost more at least than at most; bytesPerToken up to 8 is always possible',
+    'with these prices the least cost of a call could exceed its worst case; set bytesPerToken to 8 or less',
     'bytesPerToken',
   );
 }

@@ -2,9 +2,9 @@ import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { hasSealedForm } from '@gateway/service-kit';
 
 /**
- * The sealed text that an object will have. One in clear, or in a form that no edge reads, is
- * refused; whether it opens, only the edges' key shows.
- * @param given absent: the stored one is kept, null: none
+ * Returns the sealed credential that an object will have. Refuses an unsealed text and an unknown
+ * form. Whether it opens is known only at the edge, which has the key.
+ * @param given absent: the stored one is kept; null: it is removed
  */
 export function acceptCredential(
   given: string | null | undefined,

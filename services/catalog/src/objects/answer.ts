@@ -2,20 +2,20 @@ import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import { counter } from '@gateway/service-kit';
 import type { Saved } from './save.js';
 
-/** Changes wait for each other at one lock: more than these at once would only wait. */
+/** Maximum concurrent changes. They wait for one lock, so more would only wait. */
 export const CHANGES = { concurrencyMax: 64 };
 export const READS = { concurrencyMax: 64 };
 
 const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refused', 'fault'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
-const changes = counter('gateway_catalog_changes_total', 'Answered changes of the catalog', {
+const changes = counter('gateway_catalog_changes_total', 'Completed changes of the catalog', {
   object: ['provider', 'model', 'source', 'alias', 'document'],
   outcome: [...OUTCOMES],
 });
 type ChangedObject = 'provider' | 'model' | 'source' | 'alias' | 'document';
 
-/** A verb's result in the form of its message, or its refusal as it is. */
+/** Converts the result of a request to its response. A refusal is returned unchanged. */
 export async function answer<T extends object, A>(
   work: Promise<T | ManagementRefusal>,
   formed: (result: T) => A,
@@ -24,7 +24,7 @@ export async function answer<T extends object, A>(
   return isRefusal(result) ? result : formed(result);
 }
 
-/** Counts how a change went. */
+/** Counts the outcome of a change. */
 export async function counted<T extends object>(
   object: ChangedObject,
   work: Promise<T | ManagementRefusal>,
@@ -41,7 +41,7 @@ export async function counted<T extends object>(
   }
 }
 
-/** The answer of a PUT, counted by what it changed. `formed` names the view. */
+/** Returns the response of a PUT and counts its change. `formed` names the view. */
 export function answerSaved<View extends object, A>(
   object: ChangedObject,
   work: Promise<Saved<View> | ManagementRefusal>,

@@ -11,7 +11,7 @@ test.each([
   ['https://api.acme.example:8443/a/b', 'https://api.acme.example:8443/a/b'],
   ['https://8.8.8.8', 'https://8.8.8.8'],
   ['https://api.acme.example/v12', 'https://api.acme.example/v12'],
-])('%s is kept as %s', (text, kept) => {
+])('%s is stored as %s', (text, kept) => {
   expect(checkBaseUrl(text, PUBLIC_ONLY)).toBe(kept);
 });
 
@@ -35,18 +35,18 @@ test.each([
   expect(checkBaseUrl(text, PUBLIC_ONLY)).toMatchObject({ refused: { code: 'invalid_request', param: 'baseUrl' } });
 });
 
-test('where private addresses are allowed, they may be plain HTTP; public ones stay encrypted', () => {
+test('private addresses may use plain HTTP if allowed, but public ones may not', () => {
   expect(checkBaseUrl('http://127.0.0.1:9000/', PRIVATE_TOO)).toBe('http://127.0.0.1:9000');
   expect(checkBaseUrl('http://vllm:8000', PRIVATE_TOO)).toBe('http://vllm:8000');
   expect(checkBaseUrl('https://[fd00::1]', PRIVATE_TOO)).toBe('https://[fd00::1]');
   expect(checkBaseUrl('http://api.acme.example', PRIVATE_TOO)).toMatchObject({ refused: { param: 'baseUrl' } });
 });
 
-test('a base may end in /v1 when every endpoint has a path of its own', () => {
+test('a base URL may end in /v1 if every endpoint has its own path', () => {
   const base = 'https://api.acme.example/v1';
   expect(checkBaseUrl(base, { ...PUBLIC_ONLY, allPathsGiven: true })).toBe(base);
 });
 
-test('a refusal never repeats credentials', () => {
+test('a refusal does not repeat credentials', () => {
   expect(JSON.stringify(checkBaseUrl('https://user:hunter2@api.acme.example', PUBLIC_ONLY))).not.toContain('hunter2');
 });

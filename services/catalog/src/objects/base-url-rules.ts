@@ -2,15 +2,19 @@ import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { isPrivateHost } from '@gateway/service-kit/network-address';
 
 export interface BaseUrlRules {
-  /** Private and loopback addresses, and plain HTTP to them. */
+  /** Permits private and loopback addresses, and plain HTTP to them. */
   readonly privateAllowed: boolean;
-  /** Every endpoint has its own path, so nothing is appended to a base that ends in `/v1`. */
+  /**
+   * Whether every endpoint has its own path, so that nothing is appended to a base URL that ends in
+   * `/v1`.
+   */
   readonly allPathsGiven: boolean;
 }
 
 /**
- * The base address of a source as it is kept: normalised by the URL parser, without a slash at the
- * end. Names are judged by their text only; what they resolve to is the edge's to check.
+ * Returns the base URL of a source as it is stored: normalized by the URL parser, without a slash
+ * at the end. Only the text of host names is checked. The edge checks the addresses that they
+ * resolve to.
  */
 export function checkBaseUrl(
   text: string,
@@ -20,7 +24,7 @@ export function checkBaseUrl(
   if (!URL.canParse(text)) return wrong('is no URL');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return wrong('must begin with https://');
-  if (url.username !== '' || url.password !== '') return wrong('must not hold a user or password; use credential');
+  if (url.username !== '' || url.password !== '') return wrong('must not contain a user or password; use credential');
   if (/[?#]/.test(text)) return wrong('must not have a query or fragment');
   const isPrivate = isPrivateHost(url.hostname);
   if (isPrivate && !privateAllowed)

@@ -15,32 +15,34 @@ import { newVersion, placeOf, type Priced } from './versions-sql.js';
 import type { Alias, Model, Source, Kind, DatedFigures, Provider } from './rules.js';
 import type { NewFigures } from './version-rules.js';
 
-/** One change under the catalog's lock: what is read stays true until it commits. */
+/** One change under the catalog's lock, so that reads stay valid until it commits. */
 export interface CatalogTx extends ObjectReads {
-  /** Before this change, then of its newest record. */
+  /** The revision before this change, then that of its newest record. */
   revision(): number;
-  /** Those that have a credential of their own. */
+  /** Returns the providers and sources with their own credential. */
   withCredential(): Promise<{ readonly providers: Provider[]; readonly sources: Source[] }>;
-  /** A source that refers to this provider or model; null: none does. */
+  /** Returns a source that refers to this provider or model. Null: none. */
   sourceUsing(kind: 'provider' | 'model', id: string): Promise<string | null>;
-  /** An alias of this model; null: it has none. */
+  /** Returns an alias of this model. Null: none. */
   aliasOf(model: string): Promise<string | null>;
   countAliases(): Promise<number>;
-  /** Models with more sources than that. */
+  /** Returns the models with more than `sourcesMax` sources. */
   crowdedModels(sourcesMax: number): Promise<ReadonlySet<string>>;
   countObjects(): Promise<number>;
   saveProvider(provider: Provider): Promise<void>;
   saveModel(model: Model): Promise<void>;
   saveSource(source: Source): Promise<void>;
   saveAlias(alias: Alias): Promise<void>;
-  /** The row stays, without a credential; versions written until now never count again. */
+  /**
+   * Marks an object as deleted and removes its credential. Its existing versions no longer apply.
+   */
   remove(kind: Kind, id: string): Promise<void>;
   addVersion(owner: Priced, figures: NewFigures): Promise<DatedFigures>;
-  /** Increases the revision and keeps who changed what. */
+  /** Increases the revision and records the author and the change. */
   record(change: ChangeRecord): Promise<void>;
 }
 
-/** Queries of one change of a few objects. The caller holds the lock of the state row. */
+/** Creates the queries of a change of a few objects. The caller holds the lock of the state row. */
 export function createCatalogTx(tx: Tx, revisionBefore: number, nowMs: number): CatalogTx {
   let revision = revisionBefore;
   return {

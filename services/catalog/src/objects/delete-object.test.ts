@@ -27,7 +27,7 @@ const mirrored = (at: { revision: number }) => until('mirrored', () => revision 
 const KEY = modelEntryKey('acme/one');
 const entry = () => JSON.parse(published.get(KEY) ?? 'null') as CatalogModel | null;
 
-test('what a source refers to is in use; without it, it goes, and leaves the bucket', async () => {
+test('an object with a source is in use, and a deleted object leaves the bucket', async () => {
   const sealed = sealTo('sk-upstream', 'acme-one', world.sourcePublicKey);
   await accepted(operator.putProvider('acme'));
   await accepted(operator.putModel('acme/one', { prices: PRICES }));
@@ -53,7 +53,7 @@ test('what a source refers to is in use; without it, it goes, and leaves the buc
   expect(await operator.putSource('acme-one')).toEqual(refused('not_found'));
 });
 
-test('versions stay, the credential does not, and the audit says what was deleted', async () => {
+test('deletion keeps versions, removes the credential and is recorded', async () => {
   expect(await world.sql.query("SELECT FROM price_versions WHERE model = 'acme/one'")).toHaveLength(1);
   expect(await world.sql.query("SELECT FROM cost_versions WHERE source = 'acme-one'")).toHaveLength(1);
   expect(await world.sql.query('SELECT FROM sources WHERE sealed_credential IS NOT NULL')).toEqual([]);
@@ -65,7 +65,7 @@ test('versions stay, the credential does not, and the audit says what was delete
   ]);
 });
 
-test('a model that is made again keeps its creation, and none of its prices, those to come included', async () => {
+test('a recreated model keeps its creation time and has none of its old prices', async () => {
   const first = await accepted(operator.putModel('acme/one', { prices: PRICES }));
   await mirrored(first);
   const created = entry()?.createdAt;
@@ -86,7 +86,7 @@ test('a model that is made again keeps its creation, and none of its prices, tho
   expect(await world.sql.query("SELECT FROM price_versions WHERE model = 'acme/one'")).toHaveLength(4);
 });
 
-test('a source that is made again has neither its credential nor its costs', async () => {
+test('a recreated source has neither its old credential nor its old costs', async () => {
   await accepted(operator.putProvider('acme'));
   const again = await accepted(operator.putSource('acme-one'));
   expect(again).toMatchObject({ change: 'created', source: { hasCredential: false, costs: null } });

@@ -13,7 +13,7 @@ export interface Deleted {
   readonly inForce: boolean;
 }
 
-/** Takes an object out of the catalog; its versions and the time of its creation stay. */
+/** Deletes an object from the catalog. Its versions and its creation time are kept. */
 export async function deleteObject(deps: SaveDeps, request: DeleteObject): Promise<Deleted | ManagementRefusal> {
   const deleted = await deps.store.change(async (tx) => {
     const result = await removeObject(tx, request);
@@ -23,7 +23,7 @@ export async function deleteObject(deps: SaveDeps, request: DeleteObject): Promi
   return { ...deleted, inForce: await awaitInForce(deps, deleted.revision) };
 }
 
-/** Answers how it was seen before. */
+/** Removes an object and returns its previous view. */
 export async function removeObject(
   tx: CatalogTx,
   { kind, id, author }: DeleteObject,

@@ -10,7 +10,7 @@ import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js'
 
 const LIST = 'audit';
 
-/** Who changed what, newest first; of one object's id, or all. */
+/** Returns one page of changes, newest first, of one object or all. */
 export async function listChanges(
   store: CatalogStore,
   request: PageRequest & { readonly object: string | null },
@@ -41,7 +41,7 @@ function entryOf(change: RecordedChange): AuditEntryView {
   };
 }
 
-/** Serves the requests about objects of every kind. */
+/** Registers the handlers of requests about objects of all kinds. */
 export function serveObjects(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
   bus.serve(catalogDelete, (body) => counted(body.kind, deleteObject(deps, body), () => 'deleted'), CHANGES);
   bus.serve(catalogAudit, (body) => listChanges(deps.store, body), READS);

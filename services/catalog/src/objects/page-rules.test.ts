@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readCursor, writeCursor } from './page-rules.js';
 
-test('a cursor gives back its place, to its own list only', () => {
+test('a cursor returns its place for its own list only', () => {
   const cursor = writeCursor('models', ['acme/one']);
   expect(readCursor('models', cursor, 1)).toEqual(['acme/one']);
   expect(readCursor('sources', cursor, 1)).toBeNull();
@@ -17,6 +17,6 @@ test.each([
   encoded(['models', 1]),
   encoded(['models', 'a\0b']),
   encoded({ 0: 'models' }),
-])('"%s" is no cursor', (text) => {
+])('"%s" is an invalid cursor', (text) => {
   expect(readCursor('models', text, 1)).toBeNull();
 });

@@ -1,14 +1,14 @@
 import { refuseCursor, type ManagementRefusal } from '@gateway/contracts/operator';
 
 /**
- * Where a list goes on: the list's name, so that a cursor of another list is recognised, and the
- * last entry's place.
+ * Builds a cursor from the list's name and the place of the last entry. The name identifies cursors
+ * of other lists.
  */
 export function writeCursor(list: string, place: readonly string[]): string {
   return Buffer.from(JSON.stringify([list, ...place])).toString('base64url');
 }
 
-/** The place with that many parts; null when the text is no cursor of this list. */
+/** Returns the place in a cursor of this list with that many parts. Null: the cursor is invalid. */
 export function readCursor(list: string, cursor: string, parts: number): readonly string[] | null {
   const value = parsed(Buffer.from(cursor, 'base64url').toString());
   if (!Array.isArray(value) || value.length !== parts + 1 || value[0] !== list) return null;
@@ -25,13 +25,12 @@ function parsed(text: string): unknown {
 }
 
 /**
- * JSON bytes of one page; the bus carries messages of 1,000,000. A page that would be larger ends
- * earlier.
+ * Maximum JSON bytes of one page, which then ends early. Bus messages have at most 1,000,000 bytes.
  */
 const PAGE_BYTES_MAX = 800_000;
 
 export interface PageRequest {
-  /** Null: from the beginning. */
+  /** Null: from the first entry. */
   readonly cursor: string | null;
   readonly limit: number;
 }
@@ -41,8 +40,8 @@ export interface PageOf<Entry> {
 }
 
 /**
- * Where a list goes on, or null for its beginning. A text that is no cursor of this list is
- * refused.
+ * Returns the place where a page begins. Null: at the first entry. Refuses an invalid cursor of
+ * this list.
  */
 export function placeOf(
   list: string,
@@ -55,8 +54,8 @@ export function placeOf(
 }
 
 /**
- * The page of what was found behind the cursor: at most `limit` entries and so many bytes, at least
- * one entry. `found` has one more than the limit when there are more.
+ * Builds a page of at least one and at most `limit` entries within {@link PAGE_BYTES_MAX}. `found`
+ * has one more entry than the limit if there are more.
  */
 export function pageOf<Entry>(
   list: string,

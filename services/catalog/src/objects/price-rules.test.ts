@@ -7,7 +7,7 @@ import { figuresOf, leastExceedsWorst, sameFigures, toSpec, toWireFigures } from
 
 const BASE = { inputPerMillion: '0.000000001', outputPerMillion: '9000000' };
 
-test('amounts are exact in nano-USD up to the largest one, tiers stand by size', () => {
+test('amounts are exact in nano-USD up to the maximum, and tiers are sorted by size', () => {
   const tier = (aboveInputTokens: number) => ({ ...BASE, aboveInputTokens });
   const figures = figuresOf({ ...BASE, perCall: '0.01', tiers: [tier(200), tier(100)] }, 'prices');
   expect(figures).toMatchObject({
@@ -24,7 +24,7 @@ test('two tiers of one size are refused', () => {
   expect(figuresOf({ ...BASE, tiers: [tier, tier] }, 'costs')).toMatchObject({ refused: { param: 'costs.tiers' } });
 });
 
-test('classes, units and kinds of tokens are read in nano-USD, a unit for one use', () => {
+test('classes, units and token kinds are read in nano-USD, units per use', () => {
   const spec = pricesSpec.parse({
     ...BASE,
     classes: { priority: { ...BASE, imageOutputPerMillion: '5', tiers: [{ ...BASE, aboveInputTokens: 9 }] } },
@@ -53,7 +53,7 @@ test.each([
     { classes: { flex: { ...BASE, tiers: [9, 9].map((size) => ({ ...BASE, aboveInputTokens: size })) } } },
     'costs.classes.flex.tiers',
   ],
-  ['a part of a nano-USD', { unitsPerThousand: { web_search: '0.0000001' } }, 'costs.unitsPerThousand.web_search'],
+  ['a fraction of a nano-USD', { unitsPerThousand: { web_search: '0.0000001' } }, 'costs.unitsPerThousand.web_search'],
   [
     'too many units',
     { unitsPerThousand: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`u${n}`, '1'])) },
@@ -114,7 +114,7 @@ const anyFigures: fc.Arbitrary<PriceFigures> = fc.record({
   extras: fc.option(anyExtras, { nil: null }),
 });
 
-test('figures are the same after their way over the wire', () => {
+test('figures are unchanged after conversion to a message and back', () => {
   fc.assert(
     fc.property(anyFigures, (figures) => {
       const back = figuresFromWire(
@@ -126,7 +126,7 @@ test('figures are the same after their way over the wire', () => {
   );
 });
 
-test('figures put in the form in which they are shown are the same', () => {
+test('figures are unchanged after conversion to a spec and back', () => {
   fc.assert(
     fc.property(anyFigures, (figures) => {
       const put = figuresOf(pricesSpec.parse(toSpec(figures)), 'prices');
@@ -139,7 +139,7 @@ test('figures put in the form in which they are shown are the same', () => {
   );
 });
 
-test('where the least cost is allowed to stand, it never exceeds the worst case', () => {
+test('the least cost never exceeds the worst case if the prices are accepted', () => {
   const bytesPerToken = fc.integer({ min: 250, max: 16_000 }).map((thousandths) => thousandths / 1_000);
   const promptBytes = fc.integer({ min: 0, max: 10_000_000 });
   fc.assert(
@@ -153,7 +153,7 @@ test('where the least cost is allowed to stand, it never exceeds the worst case'
   );
 });
 
-test('what is refused would exceed it, and up to 8 bytes per token nothing is', () => {
+test('refused prices exceed the worst case, and none are refused up to 8 bytes', () => {
   const flat: PriceFigures = {
     inputPerMillion: 1_000_000n,
     cachedInputPerMillion: null,

@@ -18,16 +18,16 @@ import {
 } from '@gateway/contracts/operator';
 
 /**
- * What the least cost divides prompt bytes by (metering): the bytes that no more than one token is
- * expected to cover.
+ * Prompt bytes per token in metering's least cost: a token is expected to cover at most this many
+ * bytes.
  */
 const LEAST_COST_BYTES_PER_TOKEN = 8;
 
 export const MESSAGES: Endpoint = '/v1/messages';
 
 /**
- * Prices as an operator wrote them, in nano-USD, tiers by size. Refused are two tiers for one size,
- * too many units, and a unit price that is no whole number of nano-USD.
+ * Converts an operator's prices to nano-USD with tiers sorted by size. Refuses two tiers of one
+ * size, too many units, and a unit price that is not a whole number of nano-USD.
  */
 export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFigures | ManagementRefusal {
   const parts = classSpecs(spec).map(([name, prices]) => [`${param}.classes.${name}`, prices] as const);
@@ -44,11 +44,11 @@ function unfitUnits({ unitsPerThousand = {} }: PricesSpec, param: string): Manag
   if (units.length > PRICE_UNITS_MAX) return refuse('invalid_request', `more than ${PRICE_UNITS_MAX} units`, param);
   const broken = units.find(([, ofThousand]) => parseUsd(ofThousand) % USES_PER_PRICE !== 0n);
   if (broken === undefined) return null;
-  return refuse('invalid_request', 'a price of 1,000 uses has at most six places', `${param}.${broken[0]}`);
+  return refuse('invalid_request', 'a price per 1,000 uses has at most six decimal places', `${param}.${broken[0]}`);
 }
 
 /**
- * Prices in the form in which they are put, without a time: put again they are the same figures.
+ * Converts prices to the form of a PUT, without a time. A PUT of them results in the same figures.
  */
 export function toSpec(figures: PriceFigures): PricesSpec {
   const { extras, ...prices } = convertFigures(figures, formatUsd);
@@ -75,14 +75,15 @@ function kindsSpec(kinds: Record<'audioInput' | 'audioOutput' | 'imageInput' | '
   };
 }
 
-/** Amounts as JSON integers; they are exact because none is above metering's largest amount. */
+/** Converts amounts to JSON integers. They are exact because none exceeds metering's maximum. */
 export function toWireFigures(figures: PriceFigures): WirePriceFigures {
   const { extras, ...prices } = convertFigures(figures, Number);
   return extras === null ? prices : { ...prices, extras };
 }
 
 /**
- * Equal figures, tiers in the same order; a null price differs from the same number written out.
+ * Whether the figures are equal, with tiers in the same order. A null price differs from an equal
+ * explicit price.
  */
 export function sameFigures(a: PriceFigures | null, b: PriceFigures | null): boolean {
   if (a === null || b === null) return a === b;
@@ -90,9 +91,10 @@ export function sameFigures(a: PriceFigures | null, b: PriceFigures | null): boo
 }
 
 /**
- * Whether the least cost of some call would exceed its worst case (metering's least cost takes 8
- * bytes per token and the cheapest input price of any tier; the worst case the model's bytes per
- * token and, for a short prompt, the dearest base price). No call of such a model could be judged.
+ * Whether the least cost of some call could exceed its worst case. Metering computes the least cost
+ * with 8 bytes per token and the lowest input price of any tier. It computes the worst case with
+ * the model's bytes per token and, for a short prompt, the highest base price. Such a model could
+ * not be checked against limits.
  */
 export function leastExceedsWorst(bytesPerToken: number, figures: PriceFigures): boolean {
   const { standard } = resolvePrices(figures);
@@ -110,7 +112,7 @@ function inputPrices(prices: ResolvedPrices): bigint[] {
   return [inputPerMillion, cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion];
 }
 
-/** Whether sources with these endpoints speak the messages format. */
+/** Whether a source with these endpoints serves the messages format. */
 export function speakMessages(sources: readonly { readonly endpoints: readonly string[] }[]): boolean {
   return sources.some(({ endpoints }) => endpoints.includes(MESSAGES));
 }

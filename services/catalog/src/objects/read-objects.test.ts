@@ -27,13 +27,13 @@ const hour = (n: number) => new Date(Date.now() + n * 3_600_000).toISOString();
 const refusedCursor = { refused: expect.objectContaining({ code: 'invalid_request', param: 'cursor' }) };
 const notFound = { refused: expect.objectContaining({ code: 'not_found' }) };
 
-/** A source in the form in which it is put: a limit that is not set is left out. */
+/** Converts a source to the form of a PUT, without unset limits. */
 function putForm(view: SourceView): object {
   const limits = Object.fromEntries(Object.entries(view.limits).filter(([, limit]) => limit !== null));
   return { ...view, limits };
 }
 
-test('an empty catalog has empty lists, and nothing is found in it', async () => {
+test('an empty catalog has empty lists and no objects', async () => {
   expect(await operator.listProviders()).toEqual({ providers: [], nextCursor: null });
   expect(await operator.listModels()).toEqual({ models: [], onMessages: [], nextCursor: null });
   expect(await operator.listSources()).toEqual({ sources: [], nextCursor: null });
@@ -44,7 +44,7 @@ test('an empty catalog has empty lists, and nothing is found in it', async () =>
   expect(await operator.getSource('none')).toEqual(notFound);
 });
 
-test('what a PUT answers is what GET answers, and put again it changes nothing', async () => {
+test('GET returns the response of PUT, and a PUT of it changes nothing', async () => {
   const provider = await accepted(operator.putProvider('acme', { format: 'anthropic' }));
   await accepted(operator.putModel('acme/one', { prices: { ...PRICES, effectiveFrom: hour(1) } }));
   const model = await accepted(
@@ -88,7 +88,7 @@ test('what a PUT answers is what GET answers, and put again it changes nothing',
   expect(await operator.putSource('full', putForm(full.source))).toEqual({ ...full, ...unchanged });
 });
 
-test('lists go page by page in the order of ids, each object once', async () => {
+test('lists return every object once, sorted by ID', async () => {
   for (const id of ['p3', 'P1', 'p10', 'p2']) await accepted(operator.putProvider(id));
   for (const id of ['acme/Two', 'b/one', 'acme/one:x']) await accepted(operator.putModel(id));
   for (const id of ['s2', 's1']) await accepted(operator.putSource(id, { modelId: 'b/one', costs: PRICES }));
@@ -115,7 +115,7 @@ test('lists go page by page in the order of ids, each object once', async () => 
   expect(rest.nextCursor).toBeNull();
 });
 
-test('a cursor that is not of the list is refused', async () => {
+test('a cursor of another list is refused', async () => {
   const { nextCursor } = await accepted(operator.listProviders({ limit: 1 }));
   expect(await operator.listProviders({ cursor: 'x' })).toEqual(refusedCursor);
   for (const list of ['listModels', 'listSources', 'audit', 'sourceHealth'] as const)
@@ -124,7 +124,7 @@ test('a cursor that is not of the list is refused', async () => {
   expect(await operator.audit({ cursor: forged })).toEqual(refusedCursor);
 });
 
-test('a page of very large objects ends earlier, and the next one goes on', async () => {
+test('a page of very large objects ends early and the next one continues', async () => {
   const headers = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`x-${n}`, 'v'.repeat(1_000)]));
   for (let m = 0; m < 4; m += 1) {
     await accepted(operator.putModel(`large/m${m}`));
@@ -146,7 +146,7 @@ test('a page of very large objects ends earlier, and the next one goes on', asyn
   expect(pages).toBe(2);
 });
 
-test('the audit lists every change newest first, of one object or all, before and after as views', async () => {
+test('the audit lists changes newest first, of one object or all, as views', async () => {
   const before = await accepted(operator.getProvider('acme'));
   const { provider, revision } = await accepted(operator.putProvider('acme', { format: 'anthropic', name: 'Renamed' }));
   const { entries, nextCursor } = await accepted(operator.audit({ limit: 1 }));
@@ -173,7 +173,7 @@ test('the audit lists every change newest first, of one object or all, before an
   expect(ofModel.entries[0]?.after).toEqual(model);
 });
 
-test('the health of sources is what each edge last said, of sources that are there', async () => {
+test('source health has the last report of each edge about existing sources', async () => {
   type Facts = BodyOf<typeof edgeHealth>['sources'][number];
   const facts = (source: string, more: Partial<Facts> = {}): Facts => ({
     source,
@@ -190,7 +190,10 @@ test('the health of sources is what each edge last said, of sources that are the
   edge.publish(edgeHealth, {}, { edge: 'e2', sources: [facts('plain'), facts('gone')] });
   edge.publish(edgeHealth, {}, { edge: 'e1', sources: [rested, facts('full')] });
   let seen = await accepted(operator.sourceHealth());
-  await until('both were heard', async () => (seen = await accepted(operator.sourceHealth())).sources.length === 3);
+  await until(
+    'both reports arrived',
+    async () => (seen = await accepted(operator.sourceHealth())).sources.length === 3,
+  );
   expect(seen.sources).toMatchObject([
     { sourceId: 'full', edge: 'e1', modelId: 'acme/one', state: 'healthy' },
     { sourceId: 'plain', edge: 'e1', state: 'open', failuresInARow: 5, restsUntil: new Date(openUntil).toISOString() },

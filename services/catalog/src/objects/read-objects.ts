@@ -13,10 +13,7 @@ import type { CatalogStore } from './store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
 import type { Kind } from './rules.js';
 
-/**
- * One page of objects in the order of their ids. `name` is that of the list, which its cursors
- * carry.
- */
+/** Returns one page of objects, sorted by ID. `name` is the list's name in its cursors. */
 export async function listObjects<View extends { readonly id: string }>(
   store: CatalogStore,
   name: string,
@@ -62,12 +59,12 @@ const READ: { readonly [K in Kind]: (reads: ObjectReads, id: string) => Promise<
   },
 };
 
-/** One object as operators see it; null: it is not there. */
+/** Returns the operator API's view of an object. Null: it does not exist. */
 export function readView<K extends Kind>(reads: ObjectReads, kind: K, id: string): Promise<Views[K] | null> {
   return READ[kind](reads, id);
 }
 
-/** The same from the newest committed catalog, or `not_found`. */
+/** Returns the view from the newest committed catalog, or refuses with `not_found`. */
 export async function getView<K extends Kind>(
   store: CatalogStore,
   kind: K,

@@ -17,8 +17,7 @@ import { MESSAGES } from './price-rules.js';
 import type { Alias, Model, Source, DatedFigures, Provider } from './rules.js';
 
 /**
- * One page: objects behind `after` in the order of their ids (null: from the first), at most
- * `limit`.
+ * One page: at most `limit` objects after the ID `after`, sorted by ID. Null: from the first one.
  */
 export interface Page<After> {
   readonly after: After | null;
@@ -26,16 +25,16 @@ export interface Page<After> {
 }
 
 export type CatalogReads = ReturnType<typeof createCatalogReads>;
-/** Objects as they are at one instant; deleted ones are not there. */
+/** Reads of objects at one instant, without deleted ones. */
 export type ObjectReads = Pick<CatalogReads, 'nowMs' | 'provider' | 'model' | 'source' | 'alias' | 'versions'>;
 
 /**
- * Queries of one transaction. Ids are ordered byte by byte, so that a page goes on where the one
- * before ended.
+ * Creates the reads of one transaction. IDs are sorted by bytes, so that a page continues where the
+ * previous one ended.
  */
 export function createCatalogReads(tx: Tx, nowMs: number) {
   return {
-    /** The database's time, epoch milliseconds: one clock for all replicas. */
+    /** The database's time, epoch milliseconds, which is the same for all replicas. */
     nowMs,
     async provider(id: string): Promise<Provider | null> {
       const row = await tx.one<ProviderRow>('SELECT * FROM providers WHERE id = $1 AND deleted_at IS NULL', [id]);
@@ -62,7 +61,7 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
     async models({ after, limit }: Page<string>): Promise<Model[]> {
       return (await tx.query<ModelRow>(pageText('models'), [after, limit])).map(modelFromRow);
     },
-    /** Those of one model, or all. */
+    /** Returns sources of one model, or of all. */
     async sources({ after, limit, model }: Page<string> & { readonly model: string | null }): Promise<Source[]> {
       const text = pageText('sources', 'AND ($3::text IS NULL OR model = $3)');
       return (await tx.query<SourceRow>(text, [after, limit, model])).map(sourceFromRow);
@@ -72,27 +71,27 @@ export function createCatalogReads(tx: Tx, nowMs: number) {
       const rows = await tx.query<ProviderRow>(text, [ids]);
       return new Map(rows.map((row) => [row.id, providerFromRow(row)]));
     },
-    /** The model of each of these sources that is there. */
+    /** Returns the models of these sources, without deleted sources. */
     async modelsOfSources(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const text = 'SELECT id, model FROM sources WHERE id = ANY ($1) AND deleted_at IS NULL';
       const rows = await tx.query<Pick<SourceRow, 'id' | 'model'>>(text, [ids]);
       return new Map(rows.map(({ id, model }) => [id, model]));
     },
-    /** Those of these models that a source, enabled or not, serves on the messages format. */
+    /** Returns the models that a source, enabled or not, serves on the messages format. */
     async modelsOnMessages(ids: readonly string[]): Promise<string[]> {
       const text = `SELECT DISTINCT model FROM sources
          WHERE model = ANY ($1) AND $2 = ANY (endpoints) AND deleted_at IS NULL`;
       const rows = await tx.query<Pick<SourceRow, 'model'>>(text, [ids, MESSAGES]);
       return rows.map(({ model }) => model);
     },
-    /** Those that `publishedVersions` needs. */
+    /** Returns the versions that `publishedVersions` needs. */
     async versions(priced: Priced): Promise<readonly DatedFigures[]> {
       const { of, owner } = placeOf(priced);
       return (await readVersions(tx, of, nowMs, [owner])).get(owner) ?? [];
     },
     versionsOf: (of: 'prices' | 'costs', owners: readonly string[]): Promise<VersionsByOwner> =>
       readVersions(tx, of, nowMs, owners),
-    /** Newest first, those before revision `after`; of one object's id, or all. */
+    /** Returns changes before the revision `after`, newest first, of one object or all. */
     async changes(page: Page<number> & { readonly object: string | null }): Promise<RecordedChange[]> {
       const { after, limit, object } = page;
       const text = `SELECT * FROM changes

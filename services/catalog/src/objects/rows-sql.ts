@@ -2,7 +2,7 @@ import type { AuditEntryView } from '@gateway/contracts/operator';
 import { figuresFromWire, priceFigures, type Endpoint } from '@gateway/contracts/messages';
 import type { Alias, DatedFigures, Model, Provider, Source } from './rules.js';
 
-/** A change of the record. */
+/** A recorded change. */
 export interface RecordedChange {
   readonly revision: number;
   readonly at: Date;
@@ -60,7 +60,7 @@ export function aliasFromRow({ id, model }: AliasRow): Alias {
   return { id, model };
 }
 
-/** Of sources that are sent as much as there is. */
+/** The quota of a source without limits. */
 export const NO_QUOTA: Source['quota'] = { requestsPerMinute: null, callsAtOnce: null, tokensPerMinute: null };
 
 export interface SourceRow {
@@ -129,14 +129,17 @@ export function sourceFromRow(row: SourceRow): Source {
 }
 
 export interface VersionRow {
-  /** Model or source. */
+  /** ID of the model or source. */
   readonly owner: string;
   readonly version: string;
   readonly effective_from: Date;
   readonly figures: unknown;
 }
 
-/** Figures become money: they are checked again on their way out of the database. */
+/**
+ * Converts a row to a version. Figures are validated again when they are read, because charges
+ * depend on them.
+ */
 export function versionFromRow({ version, effective_from, figures }: VersionRow): DatedFigures {
   return {
     version,
@@ -145,7 +148,7 @@ export function versionFromRow({ version, effective_from, figures }: VersionRow)
   };
 }
 
-/** By owner, in the order of the rows. */
+/** Groups the versions by owner, in the order of the rows. */
 export function versionsByOwner(rows: readonly VersionRow[]): ReadonlyMap<string, readonly DatedFigures[]> {
   const byOwner = new Map<string, DatedFigures[]>();
   for (const row of rows) {

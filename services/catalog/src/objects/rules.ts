@@ -3,13 +3,13 @@ import type { SourceView } from '@gateway/contracts/operator';
 import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
 
 /**
- * Objects of the catalog as they are compared and stored: complete, in one order of fields, without
- * their history.
+ * Objects of the catalog in the form in which they are compared and stored: complete, and without
+ * history.
  */
 export interface Provider extends Pick<CatalogProvider, 'id' | 'name' | 'format'> {
-  /** How its credential is sent; null: as each source's profile has it. */
+  /** How the credential is sent. Null: the source's profile decides. */
   readonly auth: CatalogSource['auth'] | null;
-  /** For its sources without one of their own; null: it has none. */
+  /** The credential for sources without their own one. Null: none. */
   readonly sealedCredential: string | null;
 }
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
@@ -24,7 +24,7 @@ export interface Source extends Pick<
 > {
   readonly model: string;
   readonly provider: string;
-  /** Null: nothing is known but the provider's format. */
+  /** Null: only the provider's format is known. */
   readonly profile: string | null;
   readonly endpoints: CatalogSource['endpoints'];
   readonly paths: CatalogSource['paths'];
@@ -33,7 +33,7 @@ export interface Source extends Pick<
   readonly weight: number;
   readonly enabled: boolean;
   readonly limits: CatalogSource['limits'];
-  /** From here on null means: as the profile has it. */
+  /** In this field and those below, null means the profile's value. */
   readonly baseUrl: string | null;
   readonly auth: CatalogSource['auth'] | null;
   readonly forwardHeaders: SourceView['forwardHeaders'] | null;
@@ -49,15 +49,15 @@ export interface Source extends Pick<
 
 export type Kind = 'provider' | 'model' | 'source' | 'alias';
 
-/** An object by its name; ids of different kinds may be the same. */
+/** Kind and ID of an object. Objects of different kinds may have the same ID. */
 export interface Named {
   readonly kind: Kind;
   readonly id: string;
 }
 
 /**
- * Prices of a model or costs of a source from `effectiveFrom` (epoch milliseconds) on; `figures`
- * null: unpriced.
+ * Prices of a model or costs of a source that apply from `effectiveFrom` (epoch milliseconds). Null
+ * `figures`: unpriced.
  */
 export interface DatedFigures {
   readonly version: string;
@@ -65,34 +65,32 @@ export interface DatedFigures {
   readonly figures: PriceFigures | null;
 }
 
-/**
- * The whole catalog at one revision; versions of the past are left out, except the one in force.
- */
+/** The whole catalog at one revision, without past versions except those that are published. */
 export interface CatalogSnapshot {
   readonly revision: number;
-  /** Time of the database, epoch milliseconds. */
+  /** The database's time, epoch milliseconds. */
   readonly nowMs: number;
   readonly providers: readonly Provider[];
   readonly models: readonly (Model & { readonly createdAt: number })[];
   readonly sources: readonly Source[];
   readonly aliases: readonly Alias[];
-  /** By model, ascending by time and order of writing. */
+  /** Versions by model, sorted by time and then by order of writing. */
   readonly prices: ReadonlyMap<string, readonly DatedFigures[]>;
-  /** By source, in the same order. */
+  /** Versions by source, in the same order. */
   readonly costs: ReadonlyMap<string, readonly DatedFigures[]>;
 }
 
-/** What saving one object did, inside its transaction. */
+/** Result of saving one object, within its transaction. */
 export interface SaveResult<View> {
   readonly change: 'created' | 'changed' | 'unchanged';
-  /** Before it; null: it was not there. */
+  /** The previous view. Null: the object is new. */
   readonly before: View | null;
   readonly after: View;
-  /** The credential is another one, which no view shows. */
+  /** Whether the credential was replaced, which no view shows. */
   readonly credentialChanged: boolean;
 }
 
-/** Whether two objects of plain data have the same content, whatever the order of their fields. */
+/** Whether two values of plain data are equal, regardless of the order of their fields. */
 export function sameContent(a: unknown, b: unknown): boolean {
   return JSON.stringify(ordered(a)) === JSON.stringify(ordered(b));
 }

@@ -31,8 +31,8 @@ const stopAll = (): void => {
 afterEach(stopAll);
 
 /**
- * What only holds while everybody speaks at every interval; once more when a service, a server or
- * this process stood still for longer than two.
+ * Runs a test that requires a report of each replica in every interval. Repeats it if a service, a
+ * server or this process was paused for more than two intervals.
  */
 async function undisturbed(play: () => Promise<void>): Promise<void> {
   for (let plays = 1; ; plays += 1) {
@@ -57,8 +57,7 @@ async function undisturbed(play: () => Promise<void>): Promise<void> {
 }
 
 /**
- * A replica that tells its revision at every interval, as long as the test runs. Its last word is
- * said at the end.
+ * Starts a simulated replica that reports its revision in every interval until the end of the test.
  */
 function follow(bus: Bus, from: number) {
   const replica = `${bus.service}.r${(names += 1)}`;
@@ -86,16 +85,16 @@ function follow(bus: Bus, from: number) {
 const newest = async () =>
   Number((await world.sql.one<{ revision: bigint }>('SELECT revision FROM catalog_state'))?.revision);
 const change = () => operator.putProvider('acme', { name: `Name ${performance.now()}` });
-/** Told after the change was committed, so that it is a message that ends the wait. */
+/** Waits for the commit, so that a later report ends the wait. */
 const committed = (before: number) => until('committed', async () => (await newest()) > before);
 
-test('with no edge and no admission a change is in force once everybody had the time to speak', async () => {
+test('a change is in force without edges and admission after the listening time', async () => {
   expect(await change()).toMatchObject({ change: 'created', inForce: true });
 });
 
 // Covers r10
 test(
-  'a change is in force when the last edge and admission has it, whichever replica is asked',
+  'a change is in force when the last edge and admission replica has it',
   () =>
     undisturbed(async () => {
       for (let n = 0; n < 6; n += 1) {
@@ -105,7 +104,7 @@ test(
         const answer = change().finally(() => (answered = true));
         await committed(before);
         followers[0]?.reach(before + 1);
-        // The wait for the other one takes longer than reading does.
+        // The wait for the other replica takes longer than a read.
         await operator.getProvider('acme');
         expect(answered).toBe(false);
         followers[1]?.reach(before + 1);
@@ -117,7 +116,7 @@ test(
 );
 
 test(
-  'after three seconds it is answered that the change is not in force everywhere',
+  'a change that is not in force after three seconds responds with false',
   () =>
     undisturbed(async () => {
       const behind = follow(edge, await newest());
@@ -126,7 +125,7 @@ test(
       expect(answer.inForce).toBe(false);
       expect(performance.now() - begun).toBeGreaterThan(2_900);
       behind.reach(answer.revision);
-      await until('the next answer says yes', async () => {
+      await until('the next response has inForce', async () => {
         const again = await accepted(operator.putProvider('acme', { ...answer.provider }));
         expect(again).toMatchObject({ change: 'unchanged', revision: answer.revision });
         return again.inForce;
@@ -136,7 +135,7 @@ test(
 );
 
 test(
-  'a replica that said its last word, or is silent, is not waited for',
+  'a change does not wait for a stopped or silent replica',
   () =>
     undisturbed(async () => {
       const leaving = follow(admission, await newest());
@@ -148,7 +147,7 @@ test(
   60_000,
 );
 
-test('a catalog that has just started says so only after it has listened for an interval', async () => {
+test('a started catalog reports changes as in force only after the listening time', async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
   const behind = follow(edge, await newest());
   replicas = [await world.start({ times: { mirroredEveryMs: 60_000 } })];
@@ -158,7 +157,7 @@ test('a catalog that has just started says so only after it has listened for an 
 }, 20_000);
 
 test(
-  'a stop does not wait for those who are behind',
+  'a stop does not wait for replicas with an older revision',
   () =>
     undisturbed(async () => {
       await Promise.all(replicas.map((replica) => replica.stop()));

@@ -4,7 +4,7 @@ import type { CatalogStore } from './store.js';
 import type { CatalogTx } from './change-sql.js';
 import type { SaveResult } from './rules.js';
 
-/** How a PUT is answered. */
+/** The response of a PUT. */
 export interface Saved<View> {
   readonly change: SaveResult<View>['change'];
   readonly revision: number;
@@ -16,7 +16,7 @@ export interface SaveDeps extends AwaitDeps {
   readonly store: CatalogStore;
 }
 
-/** Saves one object in its own transaction, then waits until that is in force. */
+/** Saves one object in its own transaction, then waits until the change is in force. */
 export async function saveAlone<View>(
   deps: SaveDeps,
   save: (tx: CatalogTx) => Promise<SaveResult<View> | ManagementRefusal>,
@@ -30,27 +30,27 @@ export async function saveAlone<View>(
   return { change: result.change, revision, inForce: await awaitInForce(deps, revision), view: result.after };
 }
 
-/**
- * How long an answer waits until the change is in the bucket; after that it is answered all the
- * same.
- */
+/** Maximum time that a response waits for the publication of the change. */
 export const PUBLISHED_WAIT_MS = 2_000;
-/** The same for a document of up to a thousand objects. */
+/** Maximum time that the response of a document with up to a thousand objects waits. */
 export const DOCUMENT_PUBLISHED_WAIT_MS = 5_000;
-/** How long it then waits until every edge and admission that is alive decides by it. */
+/**
+ * Maximum time that a response then waits until all live edges and admission replicas use the
+ * change.
+ */
 export const IN_FORCE_WAIT_MS = 3_000;
 
 export interface AwaitDeps {
   readonly announcer: {
     announce(): void;
-    /** The newest revision that this replica saw published; null before the first time. */
+    /** The newest revision that this replica saw published. Null before the first publication. */
     revision(): number | null;
-    /** Resolves when that revision is published, or with false after the time. Never rejects. */
+    /** Waits until the revision is published. Returns false after the timeout. Never rejects. */
     published(revision: number, timeoutMs: number): Promise<boolean>;
   };
   readonly followers: {
     /**
-     * Whether all that are alive decide by this revision or a later one, or do within the time.
+     * Whether all live replicas use this revision or a later one, at the latest after the timeout.
      * Never rejects.
      */
     haveAll(revision: number, timeoutMs: number): Promise<boolean>;
@@ -58,24 +58,27 @@ export interface AwaitDeps {
 }
 
 /**
- * Announces a committed revision and answers whether it is in force everywhere; false: it will be,
- * without a hand.
+ * Announces a committed revision and returns whether it is in force everywhere. False: it will be
+ * later, without another command.
  */
 export async function awaitInForce(
   { announcer, followers }: AwaitDeps,
   revision: number,
   publishedWaitMs = PUBLISHED_WAIT_MS,
 ): Promise<boolean> {
-  // Also what another replica changed: this one may not know yet that it is published.
+  // Includes a change of another replica, whose publication this one may not know.
   if ((announcer.revision() ?? -1) < revision) announcer.announce();
   if (!(await announcer.published(revision, publishedWaitMs))) return false;
   return followers.haveAll(revision, IN_FORCE_WAIT_MS);
 }
 
-/** Providers, models, sources and aliases together; the bus publishes at most 20,000 entries. */
+/**
+ * Maximum number of providers, models, sources and aliases together. The bus publishes at most
+ * 20,000 entries.
+ */
 export const OBJECTS_MAX = 19_000;
 
-/** After a save: refuses a new object that makes the catalog larger than can be published. */
+/** Refuses a new object that makes the catalog too large to publish, after a save. */
 export async function checkRoom(
   tx: CatalogTx,
   { change }: { readonly change: string },
@@ -84,10 +87,7 @@ export async function checkRoom(
   return refuse('state_conflict', `the catalog holds ${OBJECTS_MAX} objects, which is its largest size`);
 }
 
-/**
- * After saves: refuses a source whose model has no place for it. Null for one that was unchanged:
- * its place is old.
- */
+/** Refuses a source above its model's maximum, after saves. An unchanged source is not refused. */
 export async function checkPlaces(
   tx: CatalogTx,
 ): Promise<(model: string, result: { readonly change: string }) => ManagementRefusal | null> {

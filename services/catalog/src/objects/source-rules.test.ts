@@ -13,7 +13,7 @@ function source(betas?: Betas): Source {
   return made;
 }
 
-/** What edges are told of the source. */
+/** Returns the betas in the published entry of the source. */
 function published(format: 'openai' | 'anthropic', betas?: Betas): unknown {
   const providers = [{ ...PROVIDER, format }];
   const none = new Map();
@@ -42,6 +42,6 @@ test.each<['openai' | 'anthropic', Betas | undefined, unknown, unknown]>([
   ['anthropic', ['fast-mode-2026-02-01'], ['fast-mode-2026-02-01'], undefined],
   ['openai', undefined, [], undefined],
   ['openai', 'standard', 'pass', ['fast-mode-']],
-])('a provider in the format %s with betas %j passes %j and refuses %j', (format, betas, told, refused) => {
+])('a source of format %s with betas %j passes %j and refuses %j', (format, betas, told, refused) => {
   expect(published(format, betas)).toEqual([told, refused]);
 });

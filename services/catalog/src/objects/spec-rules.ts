@@ -13,21 +13,21 @@ import { checkBaseUrl } from './base-url-rules.js';
 import type { Model, Provider, Source } from './rules.js';
 
 /**
- * Largest source with what its profile adds and without its costs, as JSON in bytes: with them it
- * still fits an entry of the bucket (64 KiB).
+ * Maximum JSON bytes of a source including its profile, without its costs. With them it still fits
+ * into an entry of the bucket (64 KiB).
  */
 export const SOURCE_BYTES_MAX = 32 * 1024;
 
 /**
- * The operator API shows something else at `/sources/<this>`, so that such a source could never be
+ * The operator API uses `/sources/health` for something else, so a source with this ID could not be
  * read.
  */
 const TAKEN_ID = 'health';
-/** Headers of the connection and the body, which the relay sets itself. */
+/** Headers of the connection and the body, which the relay sets. */
 const RELAY_HEADERS = new Set([...CONNECTION_HEADERS, 'accept-encoding', 'content-encoding', 'content-type']);
 /**
- * Headers whose values are credentials, which answers would show: `auth` and `credential` are the
- * place for them.
+ * Headers whose values are credentials, which responses would show. Use `auth` and `credential`
+ * instead.
  */
 const CREDENTIAL_HEADERS = new Set([
   'api-key',
@@ -38,7 +38,10 @@ const CREDENTIAL_HEADERS = new Set([
   'x-goog-api-key',
 ]);
 
-/** The provider as it is kept, or why it cannot be. @param sealedCredential that it will have */
+/**
+ * Returns the stored form of a provider, or refuses it. @param sealedCredential the provider's
+ * future credential
+ */
 export function providerOf(
   id: string,
   { name, format, auth }: ProviderSpec,
@@ -65,18 +68,18 @@ export function modelOf(id: string, spec: ModelSpec): Model {
   };
 }
 
-/** What a source is made of beside its spec. */
+/** Parts of a source in addition to its spec. */
 export interface SourceParts {
-  /** The sealed text that it will have. */
+  /** The source's future credential. */
   readonly sealedCredential: string | null;
   readonly privateAllowed: boolean;
-  /** Of its provider. */
+  /** Format of the source's provider. */
   readonly format: Provider['format'];
-  /** Of its model. */
+  /** Kind of the source's model. */
   readonly kind: Model['kind'];
 }
 
-/** The source as it is kept, or why it cannot be. */
+/** Returns the stored form of a source, or refuses it. */
 export function sourceOf(
   id: string,
   spec: SourceSpec,
@@ -88,7 +91,7 @@ export function sourceOf(
   if (misfit !== null) return misfit;
   const profile = profileOf(named, format);
   if (spec.endpoints == null && named.profile === null)
-    return refuse('invalid_request', 'endpoints are needed where no profile is named', 'endpoints');
+    return refuse('invalid_request', 'endpoints are required without a profile', 'endpoints');
   const wanted = spec.endpoints ?? endpointsOf(profile, kind);
   const endpoints = ENDPOINTS.filter((endpoint) => wanted.includes(endpoint));
   if (endpoints.length === 0)
@@ -151,7 +154,7 @@ export function sourceOf(
   return source.baseUrl === null ? source : { ...source, baseUrl };
 }
 
-/** In lower case, by name and once each. */
+/** Returns the names in lower case, sorted, once each. */
 function forwardedOf(given: readonly string[]): string[] | ManagementRefusal {
   const names = [...new Set(given.map((name) => name.toLowerCase()))].sort();
   const refused = names.find((name) => !mayForward(name));
@@ -160,7 +163,10 @@ function forwardedOf(given: readonly string[]): string[] | ManagementRefusal {
     : refuse('invalid_request', `header ${refused} cannot be forwarded`, 'forwardHeaders');
 }
 
-/** In lower case and by name, so that the same headers are always the same text. */
+/**
+ * Returns the headers in lower case, sorted by name, so that equal headers are stored as equal
+ * text.
+ */
 function headersOf(given: Readonly<Record<string, string>>): Record<string, string> | ManagementRefusal {
   const entries = Object.entries(given).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const names = entries.map(([name]) => name);

@@ -23,14 +23,14 @@ interface StateRow {
 
 export type CatalogStore = ReturnType<typeof createCatalogStore>;
 
-/** The catalog in its schema. Changes happen one at a time; reading waits for nobody. */
+/** Creates access to the catalog in its schema. Changes are serialized. Reads do not wait. */
 export function createCatalogStore(pool: Pool) {
   const queued = createQueue();
   return {
-    /** One change after the other. A refusal takes back what the work did before it. */
+    /** Runs one change at a time. A refusal rolls back its earlier writes. */
     change: <T extends object>(work: (tx: CatalogTx) => Promise<T>): Promise<T> =>
       queued(() => underLock(pool, true, (tx, revision, nowMs) => work(createCatalogTx(tx, revision, nowMs)))),
-    /** The same for many objects at once. `keeps` false: everything is taken back. */
+    /** Runs one change of many objects. `keeps` false: everything is rolled back. */
     changeMany: <T extends object>(
       work: (tx: DocumentTx) => Promise<T>,
       { keeps }: { readonly keeps: boolean },
@@ -45,21 +45,26 @@ export function createCatalogStore(pool: Pool) {
       ),
     read: <T>(work: (reads: CatalogReads) => Promise<T>): Promise<T> =>
       inTransaction(pool, (tx) => readAtOnce(tx, work), { isolation: 'repeatable read', readOnly: true }),
-    /** Everything that is published, read at one instant. */
+    /** Reads everything that is published, at one instant. */
     snapshot: (): Promise<CatalogSnapshot> =>
       inTransaction(pool, readSnapshot, { isolation: 'repeatable read', readOnly: true }),
     async revision(): Promise<number> {
       const state = await onPool(pool).one<{ revision: bigint }>('SELECT revision FROM catalog_state');
       return Number(state?.revision ?? 0n);
     },
-    /** The revision becomes at least this, for a database older than what was published from it. */
+    /**
+     * Raises the revision to at least this value, for a database older than the published catalog.
+     */
     async raiseRevision(atLeast: number): Promise<void> {
       await onPool(pool).execute('UPDATE catalog_state SET revision = $1 WHERE revision < $1', [atLeast]);
     },
   };
 }
 
-/** Changes of one replica wait here, not on connections that readers and the publisher need. */
+/**
+ * Creates a queue for the changes of one replica. They wait here and do not occupy connections that
+ * readers and the publisher need.
+ */
 function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -69,12 +74,12 @@ function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Ends a transaction whose work went well and shall not stay. */
+/** Rolls back a transaction whose work succeeded but must not be stored. */
 class TakenBack extends Error {
   override readonly name = 'TakenBack';
 }
 
-/** What `work` wrote stays unless it is refused, or shall not be kept. */
+/** Commits the writes of `work`, unless it refuses or `keeps` is false. */
 async function underLock<T extends object>(
   pool: Pool,
   keeps: boolean,
@@ -83,7 +88,7 @@ async function underLock<T extends object>(
   const taken: { answer?: T } = {};
   try {
     return await inTransaction(pool, async (tx) => {
-      // The clock is read under the lock: a later change never gets an earlier time.
+      // The clock is read under the lock, so that a later change never gets an earlier time.
       const state = await tx.one<{ revision: bigint }>('SELECT revision FROM catalog_state FOR UPDATE');
       const clock = await tx.one<{ now: Date }>('SELECT clock_timestamp() AS now');
       if (!state || !clock) throw new Error('the catalog has no state row');
@@ -99,7 +104,7 @@ async function underLock<T extends object>(
 }
 
 async function readAtOnce<T>(tx: Tx, work: (reads: CatalogReads) => Promise<T>): Promise<T> {
-  // Not the time of BEGIN: what this first query sees committed has begun.
+  // Not the time of BEGIN, because versions committed before this first query must have begun.
   const clock = await tx.one<{ now: Date }>('SELECT clock_timestamp() AS now');
   if (!clock) throw new Error('the database has no clock');
   return work(createCatalogReads(tx, clock.now.getTime()));

@@ -33,7 +33,7 @@ const plan = (versions: readonly DatedFigures[], figures: PriceFigures | null, e
   planVersion(versions, { figures, effectiveFrom }, NOW, 'prices');
 const past = { refused: expect.objectContaining({ code: 'invalid_request', param: 'prices.effectiveFrom' }) };
 
-test('the version in force is the last one that has begun; of two with one time the later written', () => {
+test('the version in force is the last one that began, and of equals the later written', () => {
   const versions = [at(1, price(1n)), at(5, price(2n), 'early'), at(5, price(3n), 'late'), at(9, null)];
   expect(versionAt(versions, 0)).toBeNull();
   expect(versionAt(versions, 4)?.version).toBe('pv_1');
@@ -41,7 +41,7 @@ test('the version in force is the last one that has begun; of two with one time 
   expect(versionAt(versions, 9)?.figures).toBeNull();
 });
 
-test('from now on: other figures make a version, the same ones do not', () => {
+test('different figures from now on create a version, and equal ones do not', () => {
   expect(plan([], price(1n))).toEqual({ effectiveFrom: NOW, figures: price(1n) });
   expect(plan([at(1, price(1n))], price(1n))).toBeNull();
   expect(plan([at(1, price(1n))], price(2n))).toEqual({ effectiveFrom: NOW, figures: price(2n) });
@@ -50,11 +50,11 @@ test('from now on: other figures make a version, the same ones do not', () => {
   expect(plan([at(1, null)], null)).toBeNull();
 });
 
-test('a null price differs from the same number written out', () => {
+test('a null price differs from an equal explicit price', () => {
   expect(plan([at(1, price(1n))], { ...price(1n), cachedInputPerMillion: 1n })).not.toBeNull();
 });
 
-test('from a time to come: compared with what will be in force then', () => {
+test('figures from a later time are compared with those in force then', () => {
   const versions = [at(1, price(1n)), at(NOW + 10, price(2n))];
   expect(plan(versions, price(2n), NOW + 10)).toBeNull();
   expect(plan(versions, price(2n), NOW + 20)).toBeNull();
@@ -62,7 +62,7 @@ test('from a time to come: compared with what will be in force then', () => {
   expect(plan(versions, price(1n), NOW + 10)).toEqual({ effectiveFrom: NOW + 10, figures: price(1n) });
 });
 
-test('a past time is refused, unless what it asks for has held since then', () => {
+test('a past time is refused unless its figures have applied since then', () => {
   const versions = [at(1, price(1n)), at(NOW - 10, price(2n))];
   expect(plan(versions, price(3n), NOW - 1)).toEqual(past);
   expect(plan(versions, price(2n), NOW - 10)).toBeNull();
@@ -72,7 +72,7 @@ test('a past time is refused, unless what it asks for has held since then', () =
   expect(plan([], price(1n), NOW - 1)).toEqual(past);
 });
 
-test('versions may not be too large together, however few they are', () => {
+test('versions are limited by their total size', () => {
   const tiers = Array.from({ length: 8 }, (_, size) => ({ ...price(10n ** 15n), aboveInputTokens: size + 1 }));
   const large: PriceFigures = { ...price(10n ** 15n), tiers };
   const extras = { classes: { flex: large, fast: large, priority: large }, units: {}, kinds: NO_KINDS };
@@ -89,14 +89,14 @@ test('versions may not be too large together, however few they are', () => {
   expect(plan(kept, dear)).toEqual(refused);
 });
 
-test('only so many versions may wait; replacing one and changing at once stay possible', () => {
+test('later versions are limited, but one can be replaced or applied immediately', () => {
   const versions = Array.from({ length: VERSIONS_AHEAD_MAX }, (_, n) => at(NOW + 1 + n, price(BigInt(n))));
   expect(plan(versions, price(99n), NOW + 100)).toMatchObject({ refused: { code: 'state_conflict' } });
   expect(plan(versions, price(99n), NOW + 1)).toMatchObject({ figures: price(99n) });
   expect(plan(versions, price(99n))).toMatchObject({ effectiveFrom: NOW });
 });
 
-test('shown are the one in force and, once for each time, those to come', () => {
+test('shownVersions() returns the one in force and one for each later time', () => {
   const versions = [
     at(1, price(1n)),
     at(2, price(2n)),
@@ -109,7 +109,7 @@ test('shown are the one in force and, once for each time, those to come', () => 
   expect(shownVersions([], NOW)).toEqual([]);
 });
 
-test('published is also the one before the one in force: clocks differ, and running calls began earlier', () => {
+test('publishedVersions() also returns the one before the one in force', () => {
   const versions = [at(1, price(1n)), at(2, price(2n)), at(2, price(3n), 'kept'), at(5, null), at(NOW + 1, price(4n))];
   const published = (nowMs: number) => publishedVersions(versions, nowMs).map(({ version }) => version);
   expect(published(NOW)).toEqual(['kept', 'pv_5', `pv_${NOW + 1}`]);
@@ -119,7 +119,7 @@ test('published is also the one before the one in force: clocks differ, and runn
   expect(publishedVersions([], NOW)).toEqual([]);
 });
 
-test('a new version takes its place by its time, behind those of the same time', () => {
+test('withVersion() inserts a version by its time, after those of the same time', () => {
   const versions = [at(1, price(1n)), at(5, price(2n)), at(9, price(3n))];
   const order = (effectiveFrom: number) => withVersion(versions, at(effectiveFrom, null, 'new')).map((v) => v.version);
   expect(order(5)).toEqual(['pv_1', 'pv_5', 'new', 'pv_9']);

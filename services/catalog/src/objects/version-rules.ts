@@ -3,16 +3,16 @@ import { refuse, type ManagementRefusal, isRefusal, type PricesSpec } from '@gat
 import { sameFigures, figuresOf, toWireFigures } from './price-rules.js';
 import type { DatedFigures } from './rules.js';
 
-/** Versions that may wait for their time, of one model or source. */
+/** Maximum number of later versions of one model or source. */
 export const VERSIONS_AHEAD_MAX = 12;
 /**
- * What readers get of the versions of one model or source, as JSON in bytes: it fits an entry of
- * the bucket (64 KiB), however many tiers, classes and units each has.
+ * Maximum JSON bytes of the published versions of one model or source, so that they fit into an
+ * entry of the bucket (64 KiB) with any number of tiers, classes and units.
  */
 export const VERSIONS_BYTES_MAX = 30_500;
 
 /**
- * What a PUT asks for. `effectiveFrom` (epoch milliseconds) null: from now on. `figures` null:
+ * The figures of a PUT. Null `effectiveFrom` (epoch milliseconds): from now on. Null `figures`:
  * unpriced.
  */
 export interface WantedFigures {
@@ -20,11 +20,11 @@ export interface WantedFigures {
   readonly effectiveFrom: number | null;
 }
 
-/** A version to be written. */
+/** A new version without its ID. */
 export type NewFigures = Omit<DatedFigures, 'version'>;
 
 /**
- * The version that counts at a time. `versions` ascend by time, those of one time in the order of
+ * Returns the version that applies at a time. `versions` are sorted by time, then by order of
  * writing.
  */
 export function versionAt<V extends NewFigures>(versions: readonly V[], atMs: number): V | null {
@@ -32,9 +32,9 @@ export function versionAt<V extends NewFigures>(versions: readonly V[], atMs: nu
 }
 
 /**
- * The version that a PUT makes, or null when what it requests already holds at that time. A time
- * that has passed is refused, unless the figures in force have held since then: so that the same
- * document can be applied again later.
+ * Returns the version that a PUT creates. Null: its figures already apply at that time. A past time
+ * is refused unless the figures in force have applied since then, so that the same document can be
+ * applied again later.
  */
 export function planVersion(
   versions: readonly DatedFigures[],
@@ -65,16 +65,16 @@ function bytesOf(versions: readonly NewFigures[]): number {
   return JSON.stringify(figures).length;
 }
 
-/** The versions with one more that is written after them. */
+/** Inserts a version that is written after the others. */
 export function withVersion<V extends NewFigures>(versions: readonly V[], added: V): V[] {
   const later = versions.findIndex(({ effectiveFrom }) => effectiveFrom > added.effectiveFrom);
   return later < 0 ? [...versions, added] : versions.toSpliced(later, 0, added);
 }
 
 /**
- * What admission and edges get: the versions shown, and before them the one that was in force until
- * then. Their clocks are others than the database's, and calls that are running began earlier: the
- * time that they need may lie before the one in force.
+ * Returns the versions that admission and edges get: the shown ones, and the one that was in force
+ * before them. It is needed because their clocks differ from the database's and running calls began
+ * earlier.
  */
 export function publishedVersions<V extends NewFigures>(versions: readonly V[], nowMs: number): V[] {
   const inForce = versionAt(versions, nowMs);
@@ -83,8 +83,8 @@ export function publishedVersions<V extends NewFigures>(versions: readonly V[], 
 }
 
 /**
- * The version in force and those to come, one for each time: of two with one time the later written
- * counts.
+ * Returns the version in force and one for each later time. Of versions with the same time, the
+ * last written one applies.
  */
 export function shownVersions<V extends NewFigures>(versions: readonly V[], nowMs: number): V[] {
   const inForce = versionAt(versions, nowMs);
@@ -95,7 +95,8 @@ export function shownVersions<V extends NewFigures>(versions: readonly V[], nowM
 }
 
 /**
- * The version that a PUT's `prices` or `costs` make: null for none (absent, or as it is already).
+ * Returns the version that `prices` or `costs` of a PUT create. Null: none, because they are absent
+ * or equal.
  */
 export function planFigures(
   spec: PricesSpec | null | undefined,

@@ -4,7 +4,7 @@ import type { NewFigures } from './version-rules.js';
 import type { DatedFigures } from './rules.js';
 import { versionsByOwner, type VersionRow } from './rows-sql.js';
 
-/** What a price version belongs to. */
+/** The owner of a version. */
 export type Priced = { readonly model: string } | { readonly source: string };
 
 const TABLES = {
@@ -19,19 +19,19 @@ export function versionTable(of: 'prices' | 'costs'): VersionTable {
   return TABLES[of];
 }
 
-/** Whose versions, in which table. */
+/** Returns the kind and owner of the versions. */
 export function placeOf(priced: Priced): { readonly of: 'prices' | 'costs'; readonly owner: string } {
   return 'model' in priced ? { of: 'prices', owner: priced.model } : { of: 'costs', owner: priced.source };
 }
 
-/** The figures with an id of their own. */
+/** Adds a new ID to the figures. */
 export function newVersion(of: 'prices' | 'costs', figures: NewFigures): DatedFigures {
   return { version: `${TABLES[of].prefix}_${randomUUID().replaceAll('-', '')}`, ...figures };
 }
 
 /**
- * The versions that `publishedVersions` needs: in force, to come, and those of the time before the
- * one in force. Of every model or every source, or of these.
+ * Reads the versions that `publishedVersions` needs: in force, later, and those with the time
+ * before the one in force. They belong to all models or sources, or to the given ones.
  */
 export async function readVersions(
   tx: Tx,
@@ -49,8 +49,9 @@ export async function readVersions(
 }
 
 /**
- * `$1` is now. Two index look-ups per owner find where to begin, however long its history is: made
- * apart, they are not made again for each of its versions.
+ * Builds the query; `$1` is the current time. Two index look-ups per owner find the first version,
+ * for a history of any length. The CTE is materialized so that they are not repeated for each
+ * version.
  */
 function shownText({ table, owner, owners }: VersionTable, condition = ''): string {
   const latest = (alias: string, until: string): string => `(

@@ -38,7 +38,7 @@ function at(version: string, effectiveFrom: number, prices: typeof PRICES | null
   return { version, effectiveFrom, figures };
 }
 
-test('a model shows the prices in force as they are put, and those to come', () => {
+test('a model shows the prices in force in the form of a PUT, and later ones', () => {
   const model = modelOf('acme/one', modelSchema.parse(modelSpec()));
   if ('refused' in model) throw new Error('refused');
   const versions = [
@@ -61,7 +61,7 @@ test('a model shows the prices in force as they are put, and those to come', () 
   expect(modelViewOf(model, [], NOW)).toMatchObject({ prices: null, priceVersion: null, upcomingPrices: [] });
 });
 
-test('a source shows whether it has a credential, never which', () => {
+test('a source shows whether it has a credential, but not the credential', () => {
   const source = sourceOf('s', sourceSchema.parse(sourceSpec()), { ...PLACE, sealedCredential: 'v1.sealed' });
   if ('refused' in source) throw new Error('refused');
   const view = sourceViewOf(source, { ...PROVIDER, format: 'anthropic' }, [at('cv_1', 1, PRICES)], NOW);
@@ -76,7 +76,7 @@ test('a source shows whether it has a credential, never which', () => {
   expect(JSON.stringify(view)).not.toContain('sealed');
 });
 
-test("a source without a credential shows whether it uses its provider's, and how that is sent", () => {
+test("a source without a credential shows whether it uses its provider's and how", () => {
   const auth = { type: 'header', header: 'x-own' } as const;
   const shared = { ...PROVIDER, auth, sealedCredential: 'v2.sealed' };
   const made = sourceOf('s', sourceSchema.parse(sourceSpec()), PLACE);

@@ -4,7 +4,7 @@ import { toSpec } from './price-rules.js';
 import type { Alias, DatedFigures, Model, Provider, Source } from './rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
-/** What operators see of the catalog's objects. Put again as they are, they change nothing. */
+/** Conversions to the operator API's views. A PUT of an unchanged view changes nothing. */
 
 export function providerViewOf({ id, name, format, auth, sealedCredential }: Provider): ProviderView {
   return { id, name, format, auth, hasCredential: sealedCredential !== null };
@@ -14,7 +14,7 @@ export function aliasViewOf({ id, model }: Alias): AliasView {
   return { id, modelId: model };
 }
 
-/** `versions` are the model's, in force at `nowMs` or to come. */
+/** `versions` are the model's versions, in force at `nowMs` or later. */
 export function modelViewOf(model: Model, versions: readonly DatedFigures[], nowMs: number): ModelView {
   const { current, version, upcoming } = shown(versions, nowMs);
   return {
@@ -32,7 +32,9 @@ export function modelViewOf(model: Model, versions: readonly DatedFigures[], now
   };
 }
 
-/** `versions` are the source's costs. Of the credential, whether there is one, and whose. */
+/**
+ * `versions` are the source's costs. The view shows whether there is a credential, and its owner.
+ */
 export function sourceViewOf(
   source: Source,
   provider: Provider | undefined,

@@ -17,19 +17,19 @@ import { newVersion, placeOf } from './versions-sql.js';
 
 /** A change of many objects. */
 export interface DocumentTx extends CatalogTx {
-  /** Every provider, model, source and alias that is there. */
+  /** Returns all existing providers, models, sources and aliases. */
   names(): readonly Named[];
 }
 
 export interface WorkingCopy extends DocumentTx {
-  /** Writes what was changed; to be called once, before the commit. */
+  /** Writes the changes. Call it once, before the commit. */
   flush(): Promise<void>;
 }
 
 /**
- * The whole catalog in memory for a change of many objects, which would hold the lock for seconds
- * with a few queries for each. The caller holds the lock of the state row; `snapshot` was read
- * under it.
+ * Creates an in-memory copy of the catalog for a change of many objects. Separate queries per
+ * object would hold the lock for seconds. The caller holds the lock of the state row and has read
+ * `snapshot` under it.
  */
 export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCopy {
   const { nowMs } = snapshot;
@@ -106,9 +106,7 @@ const hasCredential = ({ sealedCredential }: Source | Provider): boolean => seal
 
 const KINDS: readonly Kind[] = ['alias', 'source', 'model', 'provider'];
 
-/**
- * Objects of one kind, and which of them were changed. One object is saved or removed, not both.
- */
+/** Tracks changes of the objects of one kind. An object is either saved or removed. */
 function tracked<T extends { readonly id: string }>(present: readonly T[]) {
   const objects = new Map(present.map((object) => [object.id, object]));
   const saved = new Map<string, T>();

@@ -20,15 +20,15 @@ export interface ChangeRecord {
   readonly author: EntryAuthor;
   readonly action: ChangeAction;
   readonly objectId: string;
-  /** Views: without credentials. */
+  /** Views, which have no credentials. */
   readonly before: object | null;
   readonly after: object | null;
 }
 
-/** A version with the id of its model or source. */
+/** A version with the ID of its model or source. */
 export type OwnedVersion = DatedFigures & { readonly owner: string };
 
-/** Each writes any number of rows in one statement; what was deleted before is there again. */
+/** Writes any number of rows in one statement. Deleted rows become present again. */
 export async function writeProviders(tx: Tx, providers: readonly Provider[]): Promise<void> {
   const rows = providers.map(({ sealedCredential, ...provider }) => ({
     ...provider,
@@ -102,7 +102,7 @@ export async function writeVersions(tx: Tx, of: 'prices' | 'costs', versions: re
   await insert(tx, table, columns, rows);
 }
 
-/** The rows stay, without credentials; versions written until now never count again. */
+/** Marks rows as deleted and removes their credentials. Existing versions no longer apply. */
 export async function markDeleted(tx: Tx, kind: Kind, ids: readonly string[], nowMs: number): Promise<void> {
   if (ids.length > 0) await tx.execute(MARK_DELETED[kind], [ids, new Date(nowMs)]);
 }
@@ -120,7 +120,7 @@ function endVersions(of: 'prices' | 'costs'): string {
   return `versions_after = greatest(o.versions_after, ${newest})`;
 }
 
-/** One revision for each record, the first one after `revisionBefore`. */
+/** Writes one revision per record, beginning after `revisionBefore`. */
 export async function writeRecords(tx: Tx, revisionBefore: number, records: readonly ChangeRecord[]): Promise<void> {
   if (records.length === 0) return;
   await tx.execute('UPDATE catalog_state SET revision = $1', [revisionBefore + records.length]);
@@ -138,7 +138,10 @@ export async function writeRecords(tx: Tx, revisionBefore: number, records: read
   await insert(tx, 'changes', 'revision, actor, action, object_id, before, after, client, agent, request_id', rows);
 }
 
-/** Tables and columns are this room's own names; every row names the same columns. */
+/**
+ * Inserts or updates rows. Tables and columns are names of this service, and all rows have the same
+ * columns.
+ */
 async function upsert(
   tx: Tx,
   table: 'providers' | 'models' | 'sources' | 'aliases',

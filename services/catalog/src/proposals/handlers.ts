@@ -11,16 +11,16 @@ export interface ProposalDeps {
   readonly nowMs: () => number;
 }
 
-/** Models that the log line of an alert names. */
+/** Maximum number of models in the log line of an alert. */
 const LOGGED_MODELS_MAX = 50;
 
 const alerts = counter(
   'gateway_catalog_price_alerts_total',
-  'Comparisons with price lists and reported costs that found other differences than the one before',
+  'Comparisons with price lists and reported costs whose differences changed',
 );
 
 /**
- * Stores the result of a comparison. Other differences than before raise an alert: a log line and a
+ * Stores the result of a comparison. Differences that changed raise an alert: a log line and a
  * metric.
  */
 async function proposePrices(
@@ -37,7 +37,7 @@ async function proposePrices(
   return saved;
 }
 
-/** Serves comparisons with price lists. */
+/** Registers the handlers of price comparisons. */
 export function serveProposals(bus: Pick<Bus, 'serve'>, deps: ProposalDeps): void {
   bus.serve(catalogProposePrices, async (body) => ({ proposal: await proposePrices(deps, body) }), CHANGES);
   bus.serve(
@@ -45,7 +45,7 @@ export function serveProposals(bus: Pick<Bus, 'serve'>, deps: ProposalDeps): voi
     async () => {
       const proposal = await deps.proposals.read();
       return proposal === null
-        ? refuse('not_found', 'costs were never compared: `operator prices watch --once` does it')
+        ? refuse('not_found', 'no comparison is stored; run `operator prices watch --once`')
         : { proposal };
     },
     READS,

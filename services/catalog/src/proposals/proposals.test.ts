@@ -44,7 +44,7 @@ test('a proposal raises an alert once, until its content changes', async () => {
   expect((await propose({ changes })).outcome).toBe('raised');
   const { outcome: _outcome, ...view } = await propose({ changes });
   expect(await stored()).toEqual({ proposal: view });
-  // Each other proposal has its author in the log of changes, a repeated one has not.
+  // Each changed proposal is in the audit log with its author. A repeated one is not.
   const { entries } = await accepted(operatorOn(bus).audit({ object: 'price-proposal' }));
   expect(entries.map(({ action, after }) => [action, after])).toEqual([
     ['propose_prices', { proposal: first.id }],
@@ -64,7 +64,7 @@ test('a reported cost alerts again only when its difference changes direction', 
   expect((await propose({ reported: reported('9.00', '8.00') })).outcome).toBe('raised');
 });
 
-test('one replica serves a time of the schedule, and later ones are served again', async () => {
+test('one replica handles a time of the schedule, and later times are handled again', async () => {
   const scheduledFor = '2026-11-20T06:00:00.000Z';
   const both = await Promise.all(
     ['2.00', '2.50'].map((input) => propose({ changes: [change('c', input)], scheduledFor })),

@@ -1,9 +1,8 @@
 import type { PriceProposalPut, PRICE_PROPOSAL_OUTCOMES } from '@gateway/contracts/operator';
 
 /**
- * Returns what is proposed as a text: the same differences give the same one. Sums of reported
- * costs change with every day, so that of them only the source counts and whether it is more
- * expensive or cheaper than its costs in force.
+ * Returns the content of a proposal as text, which is equal for equal differences. Sums of reported
+ * costs change every day, so only the source and the direction of the difference are included.
  */
 export function proposalText({ changes, reported }: Pick<PriceProposalPut, 'changes' | 'reported'>): string {
   const parts = [
@@ -17,7 +16,7 @@ export function proposalText({ changes, reported }: Pick<PriceProposalPut, 'chan
   return parts.sort().join('\n');
 }
 
-/** The same value with the members of its objects by name. */
+/** Returns the value with sorted object members. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;
@@ -25,15 +24,15 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, inner]) => [name, inOrder(inner)]));
 }
 
-/** What is stored of the proposal before. */
+/** The stored fields of the previous proposal. */
 export interface StoredProposal {
-  /** Null: nothing was ever compared. */
+  /** Null: no comparison was stored. */
   readonly id: string | null;
-  /** Epoch milliseconds; null: no time of a schedule was served. */
+  /** Epoch milliseconds. Null: no scheduled time was handled. */
   readonly scheduledForMs: number | null;
 }
 
-/** What a comparison comes to: see `PRICE_PROPOSAL_OUTCOMES`. */
+/** Returns the outcome of a comparison, see `PRICE_PROPOSAL_OUTCOMES`. */
 export function proposalOutcome(
   stored: StoredProposal,
   { id, isEmpty, scheduledForMs }: { id: string; isEmpty: boolean; scheduledForMs: number | null },

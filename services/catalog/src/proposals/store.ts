@@ -6,7 +6,7 @@ import { writeRecords } from '../objects/writes-sql.js';
 import { proposalOutcome, proposalText } from './rules.js';
 
 const ID_CHARACTERS = 16;
-/** Of the only proposal, in the log of changes. */
+/** Object ID of the only proposal in the audit log. */
 const OBJECT_ID = 'price-proposal';
 
 interface ProposalRow {
@@ -21,17 +21,17 @@ const SELECT = 'SELECT content_hash, proposal, raised_at, checked_at, scheduled_
 
 export type ProposalStore = ReturnType<typeof createProposalStore>;
 
-/** The newest result of a comparison with price lists. */
+/** Creates access to the newest result of a comparison with price lists. */
 export function createProposalStore(pool: Pool) {
   return {
-    /** Null: costs were never compared. */
+    /** Returns null if no comparison was stored. */
     async read(): Promise<PriceProposalView | null> {
       const row = await onPool(pool).one<ProposalRow>(SELECT);
       return row && viewOf(row);
     },
     /**
-     * The lock of the catalog lets one replica of a schedule serve each of its times. Another
-     * proposal than before is a change with its author.
+     * Stores a proposal. The catalog's lock makes one replica handle each scheduled time. A changed
+     * proposal is recorded with its author.
      */
     save: (put: PriceProposalPut, author: CommandAuthor, nowMs: number): Promise<PriceProposalSaved> =>
       inTransaction(pool, async (tx) => {

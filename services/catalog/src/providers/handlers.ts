@@ -9,7 +9,7 @@ import type { CatalogStore } from '../objects/store.js';
 import { providerViewOf } from '../objects/view-rules.js';
 import { putProvider } from './put-provider.js';
 
-/** Providers in the order of their ids. */
+/** Returns one page of providers, sorted by ID. */
 export function listProviders(
   store: CatalogStore,
   request: PageRequest,
@@ -19,7 +19,7 @@ export function listProviders(
   );
 }
 
-/** Serves the requests about providers. */
+/** Registers the handlers of provider requests. */
 export function serveProviders(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
   const { store } = deps;
   bus.serve(

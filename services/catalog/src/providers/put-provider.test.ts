@@ -29,7 +29,7 @@ const shared = (text: string) => sealed(text, providerCredentialPlace('acme'));
 const entry = (key: string) => JSON.parse(published.get(key) ?? '{}') as Record<string, unknown>;
 const source = async (id: string) => (await accepted(operator.getSource(id))).source;
 
-test("a provider's credential is that of its sources without one, and is changed for all of them at once", async () => {
+test("a provider's credential serves its sources without one and changes for all", async () => {
   const [first, second] = [shared('sk-first'), shared('sk-second')];
   const auth = { type: 'header', header: 'x-acme' };
   expect(await operator.putProvider('acme', { auth }, first)).toMatchObject({
@@ -59,7 +59,7 @@ test("a provider's credential is that of its sources without one, and is changed
   expect([...published].filter(([, text]) => text.includes(second)).map(([key]) => key)).toEqual(['provider.acme']);
 });
 
-test('a source that gives its own credential up uses that of its provider, and none when that goes', async () => {
+test("a source without a credential uses its provider's, or none", async () => {
   await accepted(operator.putProvider('acme', {}, shared('sk-again')));
   expect(await operator.putSource('owns', {}, null)).toMatchObject({ source: { credentialOf: 'provider' } });
   expect(await operator.putProvider('acme', {}, null)).toMatchObject({ provider: { hasCredential: false } });
@@ -67,7 +67,7 @@ test('a source that gives its own credential up uses that of its provider, and n
   await until('published', () => entry('provider.acme')['sealedCredential'] === undefined);
 });
 
-test('what is no sealed text, and a header that the relay sets, are refused', async () => {
+test('an unsealed credential and a header that the relay sets are refused', async () => {
   const refusal = (param: string) => ({ refused: expect.objectContaining({ code: 'invalid_request', param }) });
   expect(await operator.putProvider('acme', {}, 'sk-in-clear')).toEqual(refusal('credential'));
   const auth = { type: 'header', header: 'Content-Length' };
@@ -76,7 +76,7 @@ test('what is no sealed text, and a header that the relay sets, are refused', as
   expect(await operator.apply([object])).toEqual(refusal('objects[0].spec.credential'));
 });
 
-test('a document puts it, and a provider that is made again after its deletion has none', async () => {
+test('a document sets the credential, and a recreated provider has none', async () => {
   const place = providerCredentialPlace('other');
   const object = {
     kind: 'provider' as const,

@@ -10,12 +10,12 @@ import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save
 export interface PutProvider {
   readonly id: string;
   readonly spec: ProviderSpec;
-  /** Sealed for its place; absent: the stored one is kept, null: none. */
+  /** Sealed for this provider. Absent: the stored one is kept. Null: it is removed. */
   readonly sealedCredential?: string | null | undefined;
   readonly author: CommandAuthor;
 }
 
-/** Makes or replaces a provider. */
+/** Creates or replaces a provider. */
 export function putProvider(deps: SaveDeps, request: PutProvider): Promise<Saved<ProviderView> | ManagementRefusal> {
   return saveAlone(deps, async (tx) => {
     const result = await saveProvider(tx, request);

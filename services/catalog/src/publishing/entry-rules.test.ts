@@ -73,7 +73,7 @@ const SNAPSHOT: CatalogSnapshot = {
   costs: new Map(),
 };
 
-test('every entry has the form that its readers validate, under the key that they look for', () => {
+test('every entry has the form and the key that its readers expect', () => {
   const entries = entriesOf(SNAPSHOT);
   expect([...entries.keys()]).toEqual([
     'provider.acme',
@@ -98,7 +98,7 @@ test('every entry has the form that its readers validate, under the key that the
   ]);
 });
 
-test('entries price hour writes at twice the input where messages are served', () => {
+test('hour writes cost twice the input on the messages format', () => {
   const prices = new Map(
     ['acme/one', 'acme/two'].map((id) => [id, [{ version: 'pv', effectiveFrom: 1, figures: FIGURES }]]),
   );
@@ -114,7 +114,7 @@ test('entries price hour writes at twice the input where messages are served', (
   expect(hourPrice('source.b', 'costs')).toBe(2);
 });
 
-test("a provider's credential is in its own entry alone, and its auth in those of sources that use it", () => {
+test("a provider's credential is in its entry, and its auth in the entries of sources", () => {
   const auth = { type: 'header', header: 'x-shared' } as const;
   const shared = { ...PROVIDER, auth, sealedCredential: 'v2.shared' };
   const own = { ...source('own', {}), sealedCredential: 'v2.own' };
@@ -130,7 +130,7 @@ test("a provider's credential is in its own entry alone, and its auth in those o
   expect([...entries].filter(([, text]) => text.includes('v2.shared')).map(([key]) => key)).toEqual(['provider.acme']);
 });
 
-test('the largest source with all its versions fits an entry of the bucket', () => {
+test('the largest source with all its versions fits into an entry of the bucket', () => {
   const prices = {
     inputPerMillion: AMOUNT_NANO_USD_MAX,
     cachedInputPerMillion: AMOUNT_NANO_USD_MAX,
@@ -151,7 +151,7 @@ test('the largest source with all its versions fits an entry of the bucket', () 
   expect(JSON.stringify(costs).length + SOURCE_BYTES_MAX).toBeLessThan(64 * 1024);
 });
 
-test('where a source does not say how its key is sent, the format of its provider does', () => {
+test("the provider's format decides how a key is sent if the source has no auth", () => {
   const entries = entriesOf(SNAPSHOT);
   const authOf = (id: string) => catalogSource.parse(JSON.parse(entries.get(`source.${id}`) ?? 'null')).auth;
   expect(authOf('a')).toEqual({ type: 'bearer' });
@@ -159,7 +159,7 @@ test('where a source does not say how its key is sent, the format of its provide
   expect(authOf('c')).toEqual({ type: 'bearer' });
 });
 
-test('quotas are in the entry of a source that has some, and only there', () => {
+test('only the entry of a source with quotas has quotas', () => {
   const quota = { requestsPerMinute: 60, callsAtOnce: null, tokensPerMinute: null };
   const sources = [source('a', { quota: { requestsPerMinute: 60 } }), source('b', { quota: { callsAtOnce: null } })];
   const entries = entriesOf({ ...SNAPSHOT, sources });
@@ -173,15 +173,15 @@ test.each<[string, Partial<Source>, CatalogSource['attachments']]>([
   ['its profile', {}, CLAUDE],
   ['the model', { model: 'openai/gpt-4o-mini-2024-07-18' }, { ...CLAUDE, imageTokens: 48_169 }],
   ['the model at its provider', { upstreamModel: 'GPT-4o-mini' }, { ...CLAUDE, imageTokens: 48_169 }],
-  ['its profile, of a model with a similar name', { upstreamModel: 'gpt-4o-minimal' }, CLAUDE],
+  ['its profile, for a model with a similar name', { upstreamModel: 'gpt-4o-minimal' }, CLAUDE],
   ['its own setting', { model: 'openai/gpt-4o-mini', attachments: { imageTokens: 9 } }, { imageTokens: 9 }],
-  ['nothing, as the defaults count', { attachments: {} }, undefined],
-])('a source has sizes of attachments by %s', (_name, settings, attachments) => {
+  ['nothing, so that the defaults apply', { attachments: {} }, undefined],
+])('a source has attachment sizes by %s', (_name, settings, attachments) => {
   const entry = sourceEntry({ ...source('s', {}), baseUrl: null, ...settings }, ANTHROPIC, []);
   expect(entry.attachments).toEqual(attachments);
 });
 
-test('a source that takes everything has the rules and the place of the reported cost', () => {
+test('a source that forwards everything has the rules and the reported cost path', () => {
   const reportedCostAt = { path: 'usage.price', unit: 'usd' } as const;
   const own = { ...source('s', {}), baseUrl: null, unpriced: 'forward', reportedCostAt } as const;
   const { pricing, unpriced } = sourceEntry(own, ANTHROPIC, []);
@@ -194,7 +194,7 @@ test('a source adds free tools to those of its profile', () => {
   expect(pricing?.freeTools).toEqual([...OPENAI_COMPATIBLE.pricing.freeTools, 'local_*']);
 });
 
-/** Of each member of a profile another value; null: nothing that edges decide by. */
+/** A different value for each member of a profile. Null: edges do not use the member. */
 const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name] | null } = {
   id: 'another',
   name: null,
@@ -225,7 +225,7 @@ const FLIPPED: { readonly [Name in keyof ProviderProfile]: ProviderProfile[Name]
 };
 
 test.each(Object.keys(FLIPPED) as (keyof ProviderProfile)[])(
-  'the %s of a profile reaches edges if they decide by it',
+  "the entry of a source has the profile's %s if edges use it",
   (name) => {
     const profile = { ...OPENAI_COMPATIBLE, base: 'https://acme.example' };
     const own = { ...source('s', {}), baseUrl: null };

@@ -15,7 +15,7 @@ import type { CatalogSnapshot, DatedFigures, Provider, Source } from '../objects
 import { publishedBetas } from '../objects/source-rules.js';
 import { connectionOf, profileOf } from '../profiles/profile-rules.js';
 
-/** The bucket's entries of a snapshot: the same snapshot always gives the same texts. */
+/** Returns the bucket entries of a snapshot. The same snapshot always gives the same texts. */
 export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string> {
   const { nowMs, prices, costs } = snapshot;
   const providers = new Map(snapshot.providers.map((provider) => [provider.id, provider]));
@@ -26,7 +26,7 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     const entry: CatalogProvider = { v: 1, id, name, format, ...shared };
     entries.set(`provider.${provider.id}`, JSON.stringify(entry));
   }
-  // Sources that are disabled count too: prices do not change when one is switched off.
+  // Includes disabled sources, so that prices do not change when a source is disabled.
   const onMessages = new Set(snapshot.sources.flatMap((source) => (speakMessages([source]) ? [source.model] : [])));
   for (const { createdAt, ...model } of snapshot.models) {
     const versions = datedVersions(prices.get(model.id), nowMs, onMessages.has(model.id));
@@ -47,7 +47,7 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
   return entries;
 }
 
-/** A source with everything of its profile that an edge decides by. */
+/** Builds the entry of a source with all members of its profile that edges use. */
 export function sourceEntry(
   source: Source,
   profile: ProviderProfile,
@@ -89,7 +89,7 @@ export function sourceEntry(
   };
 }
 
-/** The profile's rules with the free tools of the source, and where the source reports its cost. */
+/** Returns the profile's rules with the source's free tools and reported cost path. */
 function pricingOf(
   { freeTools }: Source,
   { pricing }: ProviderProfile,
@@ -102,14 +102,17 @@ function pricingOf(
   };
 }
 
-/** Those that are not empty. */
+/** Returns the members that are not empty. */
 function filled<T extends object>(members: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => Object.keys(value as object).length > 0),
   ) as Partial<T>;
 }
 
-/** @param onMessages the model or the source serves the messages format */
+/**
+ * Returns the published versions of prices or costs.
+ * @param onMessages whether the model or the source serves the messages format
+ */
 function datedVersions(
   versions: readonly DatedFigures[] | undefined,
   nowMs: number,

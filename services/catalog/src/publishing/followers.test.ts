@@ -7,7 +7,7 @@ afterEach(() => {
   for (const table of tables.splice(0)) table.stop();
 });
 
-/** A table whose clock stands still unless it is set; what waits for a time waits for real. */
+/** Creates a table with a manual clock. Waits use real time. */
 function makeTable(everyMs = 1_000): { table: Followers; clock: { now: number } } {
   const clock = { now: 0 };
   const table = followReplicas({ nowMs: () => clock.now, everyMs });
@@ -16,7 +16,7 @@ function makeTable(everyMs = 1_000): { table: Followers; clock: { now: number } 
 }
 const says = (replica: string, revision: number, last = false) => ({ replica, revision, last });
 
-/** Listened for long enough. */
+/** Creates a table that has listened for long enough. */
 function makeListening() {
   const made = makeTable();
   made.table.listen();
@@ -24,7 +24,7 @@ function makeListening() {
   return made;
 }
 
-test('who waits is woken by the message that is missing', async () => {
+test('haveAll() resolves when the missing report arrives', async () => {
   const { table } = makeListening();
   table.receive(says('edge.a', 1));
   table.receive(says('admission.b', 2));
@@ -35,7 +35,7 @@ test('who waits is woken by the message that is missing', async () => {
   expect(await table.haveAll(3, 0)).toBe(false);
 });
 
-test('a replica that says its last word is not waited for', async () => {
+test('haveAll() does not wait for a replica that reported its stop', async () => {
   const { table } = makeListening();
   table.receive(says('edge.a', 1));
   const waiting = table.haveAll(2, LONG_MS);
@@ -44,7 +44,7 @@ test('a replica that says its last word is not waited for', async () => {
   expect(table.count()).toBe(0);
 });
 
-test('a silent replica is not waited for any longer, without anybody saying so', async () => {
+test('haveAll() stops waiting for a silent replica', async () => {
   const table = followReplicas({ nowMs: () => performance.now(), everyMs: 40 });
   tables.push(table);
   table.listen();
@@ -55,14 +55,14 @@ test('a silent replica is not waited for any longer, without anybody saying so',
   expect(table.count()).toBe(0);
 });
 
-test('the wait ends after its time', async () => {
+test('haveAll() returns false after its timeout', async () => {
   const table = followReplicas({ nowMs: () => performance.now(), everyMs: LONG_MS });
   tables.push(table);
   table.listen();
   expect(await table.haveAll(1, 20)).toBe(false);
 });
 
-test('while the bus is away nothing is known, and after it was back for an interval', async () => {
+test('haveAll() returns false without the bus, and until one interval after it is back', async () => {
   const { table, clock } = makeListening();
   expect(await table.haveAll(1, 0)).toBe(true);
   table.pause();
@@ -73,14 +73,14 @@ test('while the bus is away nothing is known, and after it was back for an inter
   expect(await table.haveAll(1, 0)).toBe(true);
 });
 
-test('after the process was held up, the silence of others means nothing', async () => {
+test('haveAll() ignores silence after the process was paused', async () => {
   const { table, clock } = makeListening();
   table.receive(says('edge.a', 1));
   clock.now += 10_000;
   expect(await table.haveAll(2, 0)).toBe(false);
 });
 
-test('what cannot be remembered makes the answer no; forgotten ones make room', async () => {
+test('haveAll() returns false above the maximum, until silent replicas are dropped', async () => {
   const { table, clock } = makeListening();
   for (let n = 0; n < FOLLOWERS_MAX; n += 1) table.receive(says(`edge.${n}`, 5));
   expect(await table.haveAll(5, 0)).toBe(true);
@@ -92,7 +92,7 @@ test('what cannot be remembered makes the answer no; forgotten ones make room', 
   expect(table.count()).toBe(1);
 });
 
-test('who waits when the service stops is answered no', async () => {
+test('haveAll() returns false when the service stops', async () => {
   const { table } = makeListening();
   table.receive(says('edge.a', 1));
   const waiting = table.haveAll(2, LONG_MS);

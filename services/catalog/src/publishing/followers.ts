@@ -1,43 +1,42 @@
 import type { ReceivedOf, catalogMirrored } from '@gateway/contracts/messages';
 import { decideInForce, goneAtMs } from './in-force-rules.js';
 
-/** Edges and admissions that are kept; with more alive nothing counts as in force. */
+/** Maximum number of edges and admission replicas. Above it, no change is reported as in force. */
 export const FOLLOWERS_MAX = 2_000;
-/**
- * When this process was held up for so many intervals, others seem silent for longer than they
- * were.
- */
+/** After a pause of this many intervals, silence of others is not reliable. */
 const HELD_UP_INTERVALS = 2;
 
 export interface FollowersOptions {
   /** A monotonic clock, milliseconds. */
   readonly nowMs: () => number;
-  /** How often a replica reports its revision at least. */
+  /** Interval at which a replica reports its revision. */
   readonly everyMs: number;
 }
 
-/** Which revision each edge and admission decides by. */
+/** Tracks the catalog revision of each edge and admission replica. */
 export interface Followers {
   /**
-   * Whether all that are alive decide by this revision or a later one, or do within the time. Never
-   * rejects.
+   * Whether all live replicas use this revision or a later one, at the latest after the timeout.
+   * Never rejects.
    */
   haveAll(revision: number, timeoutMs: number): Promise<boolean>;
   receive(message: Pick<ReceivedOf<typeof catalogMirrored>, 'replica' | 'revision' | 'last'>): void;
-  /** The bus is there (again): from now on reports of everybody who is alive arrive. */
+  /**
+   * Call when the bus is connected (again). From then on the reports of all live replicas arrive.
+   */
   listen(): void;
-  /** The bus is away: nothing is in force until it is back for an interval. */
+  /**
+   * Call when the bus is disconnected. No change is in force until it has been back for an
+   * interval.
+   */
   pause(): void;
-  /** Replicas that are alive. */
+  /** Returns the number of live replicas. */
   count(): number;
-  /** Nobody waits any more: they are answered false. */
+  /** Ends all waits with false. */
   stop(): void;
 }
 
-/**
- * Which revision each edge and admission decides by, as each replica of this service receives it
- * for itself.
- */
+/** Creates the tracker. Each replica of this service has its own. */
 export function followReplicas({ nowMs, everyMs }: FollowersOptions): Followers {
   const replicas = new Map<string, { readonly revision: number; readonly receivedAtMs: number }>();
   const waiting = new Set<() => void>();
@@ -55,7 +54,7 @@ export function followReplicas({ nowMs, everyMs }: FollowersOptions): Followers 
       if (goneAtMs(replicaState, everyMs) <= now) replicas.delete(replica);
   };
 
-  /** After a pause of the whole process silence means nothing: listening begins anew. */
+  /** After a pause of the whole process, silence has no meaning, so the listening time restarts. */
   const noticePause = (): void => {
     const now = nowMs();
     if (listeningSinceMs !== null && now - tickedAtMs > HELD_UP_INTERVALS * everyMs) listeningSinceMs = now;

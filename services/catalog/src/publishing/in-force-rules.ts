@@ -1,28 +1,32 @@
-/** A replica that was silent for so many of its intervals is gone. */
+/** Number of silent intervals after which a replica counts as stopped. */
 export const SILENT_INTERVALS = 3;
 /**
- * After so many everybody who is alive has reported: one, and a quarter for late timers and
- * messages.
+ * Number of intervals after which all live replicas have reported: one, and a quarter for late
+ * timers and messages.
  */
 export const LISTEN_INTERVALS = 1.25;
 
-/** The state of those who decide by the catalog. Times are of one monotonic clock, milliseconds. */
+/**
+ * Reports of the replicas that use the catalog. Times are of one monotonic clock, in milliseconds.
+ */
 export interface FollowerState {
-  /** Since when nothing was missed; null: the bus is away. */
+  /** Time since which no report was missed. Null: the bus is disconnected. */
   readonly listeningSinceMs: number | null;
   readonly replicas: Iterable<{ readonly revision: number; readonly receivedAtMs: number }>;
-  /** How often a replica speaks at least. */
+  /** Interval at which a replica reports. */
   readonly everyMs: number;
 }
 
 export type InForce =
   | { readonly inForce: true }
-  /** `checkAgainAtMs`: when it may be true without another report; null: never. */
+  /**
+   * `checkAgainAtMs`: earliest time at which it becomes true without another report. Null: never.
+   */
   | { readonly inForce: false; readonly checkAgainAtMs: number | null };
 
 /**
- * Whether all who are alive decide by `revision` or a later one. Who listens for less than an
- * interval knows nothing yet; with nobody there it is true.
+ * Whether all live replicas use `revision` or a later one. False if this process has listened for
+ * less than 1.25 intervals. True if there are no replicas.
  */
 export function decideInForce(facts: FollowerState, revision: number, nowMs: number): InForce {
   const { listeningSinceMs, replicas, everyMs } = facts;
@@ -33,7 +37,7 @@ export function decideInForce(facts: FollowerState, revision: number, nowMs: num
   return nowMs >= trueAtMs ? { inForce: true } : { inForce: false, checkAgainAtMs: trueAtMs };
 }
 
-/** From when on a replica that says nothing more is taken for gone. */
+/** Returns the time from which a silent replica counts as stopped. */
 export function goneAtMs({ receivedAtMs }: { readonly receivedAtMs: number }, everyMs: number): number {
   return receivedAtMs + SILENT_INTERVALS * everyMs;
 }

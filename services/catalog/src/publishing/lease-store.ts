@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { onPool, type Pool } from '@gateway/postgres';
 
-/**
- * Longer than a publication takes; a replica that dies in one keeps the others waiting for so long.
- */
+/** Longer than a publication. After a replica dies during one, the others wait for this time. */
 const LEASE_MS = 5_000;
 
 export type PublicationLease = ReturnType<typeof createPublicationLease>;
 
 /**
- * Lets one replica at a time write the bucket, without a connection that is held meanwhile. The
- * lease is that of one process, which has it once at a time itself; a restarted process is another
- * holder.
+ * Creates a lease that lets one replica at a time write the bucket, without an open database
+ * connection. The holder is one process, which takes the lease only once at a time. A restarted
+ * process is another holder.
  */
 export function createPublicationLease(pool: Pool) {
   const holder = randomUUID();
   const queries = onPool(pool);
   let held = false;
   return {
-    /** False: another replica has it, or this one has it already. */
+    /** Returns false if another replica has the lease, or this one has already taken it. */
     async take(): Promise<boolean> {
       if (held) return false;
       held = true;

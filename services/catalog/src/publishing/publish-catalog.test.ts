@@ -12,7 +12,7 @@ const world = duringTests(startCatalogWorld);
 let dashboard: Bus;
 let reader: Bus;
 let entries: ReadonlyMap<string, string> = new Map();
-/** Revisions in the order in which a mirror was shown them. */
+/** Revisions in the order in which a mirror got them. */
 const revisions: number[] = [];
 const replicas: Replica[] = [];
 
@@ -42,16 +42,16 @@ const provider = (id: string) => JSON.parse(entries.get(`provider.${id}`) ?? 'nu
 const databaseRevision = async () =>
   Number((await world.sql.one<{ revision: bigint }>('SELECT revision FROM catalog_state'))?.revision);
 
-test('ready when the catalog is published, an empty one as well', async () => {
+test('the service is ready after publishing, also an empty catalog', async () => {
   expect(await reader.bucketHead('catalog')).toBeNull();
   await start();
   expect(await reader.bucketHead('catalog')).toMatchObject({ revision: 0, count: 0 });
 });
 
-test('the bucket is asked for as many copies as the streams have: one server refuses three', async () => {
+test('the bucket gets the configured replicas, so one server refuses three', async () => {
   const replica = await world.start({ env: { GATEWAY_STREAM_REPLICAS: '3' } });
   replicas.push(replica);
-  const refused = () => replica.log.find(({ text }) => text.startsWith('the catalog was not published'));
+  const refused = () => replica.log.find(({ text }) => text.startsWith('publication failed'));
   await until('a publication is refused', () => refused() !== undefined);
   expect(refused()?.facts).toMatchObject({
     err: { message: expect.stringContaining('replicas > 1 not supported') as unknown },
@@ -59,21 +59,21 @@ test('the bucket is asked for as many copies as the streams have: one server ref
   expect(replica.ready.report().ready).toBe(false);
 });
 
-test('what was changed while the service was away is published at its start', async () => {
+test('changes made while the service was stopped are published at its start', async () => {
   await world.sql.execute("INSERT INTO providers (id, name, format) VALUES ('early', 'Early', 'openai')");
   await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
   await start();
   await until('mirrored', () => provider('early')?.name === 'Early');
 });
 
-test('a change that another replica has not announced is found by looking at the head', async () => {
+test('a change of another replica is found by the check of the head', async () => {
   await start();
   await world.sql.execute("UPDATE providers SET name = 'Changed' WHERE id = 'early'");
   await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
   await until('mirrored', () => provider('early')?.name === 'Changed');
 });
 
-test('two replicas that publish at once end with the newest catalog, and no mirror is shown an older one', async () => {
+test('concurrent replicas publish in order and end with the newest catalog', async () => {
   await Promise.all([start(), start()]);
   const shownBefore = revisions.length;
   await Promise.all(Array.from({ length: 60 }, (_, n) => putProvider(`p${n % 12}`, `Name ${n}`)));
@@ -85,21 +85,21 @@ test('two replicas that publish at once end with the newest catalog, and no mirr
   expect(shown).toEqual([...shown].sort((a, b) => a - b));
 }, 30_000);
 
-test('after the store of the bus was lost, the catalog is published again at the reconnect', async () => {
+test('the catalog is published again after the bus lost its storage', async () => {
   await start({ times: { checkMs: NEVER_MS } });
   const newest = await databaseRevision();
   await world.nats.restart?.({ kill: true, emptyState: true });
-  // A mirror of its own: it can only have what the emptied server was given since.
+  // A new mirror, which only gets entries published after the loss.
   const fresh = (await world.connect('edge-proxy')).mirrorBucket('catalog', () => undefined);
   await until('published again', () => fresh.revision() === newest);
-  await until('everybody is connected again', () => reader.connected() && dashboard.connected());
+  await until('all services are connected again', () => reader.connected() && dashboard.connected());
   await until('a change is in force again', async () => {
     const saved = await putProvider('after-loss', `Name ${performance.now()}`);
     return 'inForce' in saved && saved.inForce;
   });
 }, 40_000);
 
-test('a bucket that a crashed writer left half written is repaired', async () => {
+test('a bucket that a crashed writer left incomplete is repaired', async () => {
   const writer = await world.connect('catalog');
   await start({ times: { checkMs: 20, verifyMs: 100 } });
   const head = await reader.bucketHead('catalog');
@@ -107,7 +107,7 @@ test('a bucket that a crashed writer left half written is repaired', async () =>
   await until('repaired', async () => (await reader.bucketHead('catalog'))?.hash === head?.hash);
 });
 
-test('a replica that died while it published keeps the others waiting until its lease ends, not longer', async () => {
+test('others wait for a dead publisher only until its lease ends', async () => {
   await start();
   const lease = "UPDATE publication_lease SET holder = 'dead', held_until = now() + interval '700 milliseconds'";
   const begun = performance.now();
@@ -117,7 +117,7 @@ test('a replica that died while it published keeps the others waiting until its 
   await until('mirrored', () => provider('after-death')?.name === 'After');
 });
 
-test('a writer that was late is refused: the head never goes back', async () => {
+test('a late writer is refused, so the head never goes back', async () => {
   const writer = await world.connect('catalog');
   await start();
   const head = await reader.bucketHead('catalog');
@@ -126,7 +126,7 @@ test('a writer that was late is refused: the head never goes back', async () => 
   expect(await reader.bucketHead('catalog')).toEqual(head);
 });
 
-test('a database that was restored from before the last publication goes on above it', async () => {
+test('a restored database continues above the published revision', async () => {
   const before = (await reader.bucketHead('catalog'))?.revision ?? 0;
   await world.sql.execute('UPDATE catalog_state SET revision = 1');
   const replica = await start();
@@ -136,10 +136,10 @@ test('a database that was restored from before the last publication goes on abov
   expect(await putProvider('after', 'After')).toMatchObject({ change: 'created', revision: before + 2 });
 });
 
-test('a change is answered after two seconds when it cannot be published, and published later', async () => {
+test('a change responds after two seconds if it cannot be published', async () => {
   await start();
   const begun = performance.now();
-  // A table that cannot be read stands for any fault between the commit and the bucket.
+  // An unreadable table simulates a failure between the commit and the bucket.
   await world.sql.execute('REVOKE SELECT ON cost_versions FROM gateway_catalog');
   let saved;
   try {
@@ -152,14 +152,14 @@ test('a change is answered after two seconds when it cannot be published, and pu
   await until('published', () => provider('late')?.name === 'Late');
 }, 20_000);
 
-test('while PostgreSQL is away a change is answered as such, and works again afterwards', async () => {
+test('a change fails with dependency_unavailable while PostgreSQL is stopped', async () => {
   await start();
   await world.postgres.restart?.({ kill: true });
   await until('a change is saved', async () => {
     const answer = await putProvider('again', `Again ${performance.now()}`).catch(
       (error: { code?: string }) => error.code,
     );
-    // Also one that was not answered in time says: ask again.
+    // A request that timed out has the code `timeout`.
     if (typeof answer === 'string') expect(['dependency_unavailable', 'timeout']).toContain(answer);
     return typeof answer === 'object';
   });

@@ -7,20 +7,20 @@ export interface PublishDeps {
   readonly store: CatalogStore;
   readonly bucket: CatalogBucket;
   readonly lease: PublicationLease;
-  /** Called when the database is older than what was published from it. */
+  /** Called when the database is older than the published catalog. */
   readonly onOlderDatabase: (revisions: { database: number; published: number }) => void;
 }
 
 /**
- * Writes the newest committed catalog to the bucket and answers its revision; null while another
- * replica has the lease. Rejects when it is not stored.
+ * Writes the newest committed catalog to the bucket and returns its revision, or null if another
+ * replica has the lease. Rejects if the catalog cannot be stored.
  */
 export async function publishCatalog(deps: PublishDeps): Promise<number | null> {
   return underLease(deps.lease, () => publishNewest(deps));
 }
 
 /**
- * Whether the bucket is missing or older than the database; false while another replica publishes.
+ * Whether the bucket is missing or older than the database. False while another replica publishes.
  */
 export async function isStale({ store, bucket, lease }: Omit<PublishDeps, 'onOlderDatabase'>): Promise<boolean> {
   const stale = await underLease(lease, async () => {
@@ -31,8 +31,8 @@ export async function isStale({ store, bucket, lease }: Omit<PublishDeps, 'onOld
 }
 
 /**
- * The bucket is touched by one replica at a time: a late writer would write an older catalog over a
- * newer one, and NATS 2.9.10 ends with a fault when a stream is read while it is being made.
+ * Lets one replica at a time access the bucket. A late writer would overwrite a newer catalog, and
+ * NATS 2.9.10 fails if a stream is read during its creation.
  */
 async function underLease<T>(lease: PublicationLease, work: () => Promise<T>): Promise<T | null> {
   if (!(await lease.take())) return null;
@@ -44,7 +44,7 @@ async function underLease<T>(lease: PublicationLease, work: () => Promise<T>): P
 }
 
 async function publishNewest({ store, bucket, onOlderDatabase }: PublishDeps): Promise<number> {
-  // In this order: a bucket that is ahead of a database read after it means that the database lost
+  // The bucket is read first. If it is ahead of a database that is read later, the database lost
   // changes.
   const published = await bucket.publishedRevision();
   let snapshot = await store.snapshot();
@@ -61,10 +61,10 @@ const BUCKET = 'catalog';
 
 export type CatalogBucket = ReturnType<typeof createCatalogBucket>;
 
-/** The bucket that edges and admission mirror. */
+/** Creates access to the bucket that edges and admission mirror. */
 export function createCatalogBucket(bus: Bus) {
   return {
-    /** Revision of the published catalog; null when there is none. */
+    /** Returns the revision of the published catalog. Null: none is published. */
     publishedRevision: async (): Promise<number | null> => (await bus.bucketHead(BUCKET))?.revision ?? null,
     publish: (entries: ReadonlyMap<string, string>, revision: number): Promise<void> =>
       bus.publishBucket(BUCKET, entries, revision),

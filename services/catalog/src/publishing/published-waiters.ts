@@ -4,18 +4,18 @@ interface Waiter {
   answer(published: boolean): void;
 }
 
-/** The newest revision that this replica saw published, and those who wait for a newer one. */
+/** The newest revision that this replica saw published, and the waits for newer ones. */
 export class PublishedWaiters {
   readonly #waiting = new Set<Waiter>();
   #revision: number | null = null;
 
-  /** Null before the first publication. */
+  /** Returns null before the first publication. */
   revision(): number | null {
     return this.#revision;
   }
 
   /**
-   * Resolves when that revision is published, or with false after the time or when the publisher
+   * Waits until the revision is published. Returns false after the timeout, or if the publisher
    * stops. Never rejects.
    */
   published(awaited: number, timeoutMs: number): Promise<boolean> {
@@ -34,14 +34,14 @@ export class PublishedWaiters {
     });
   }
 
-  /** This revision is published, and with it every older one; the revision never goes back. */
+  /** Records that this revision and all older ones are published. The revision never decreases. */
   resolveUpTo(published: number): void {
     const revision = Math.max(this.#revision ?? 0, published);
     this.#revision = revision;
     for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.answer(true);
   }
 
-  /** Nothing more will be published: every wait ends with false. */
+  /** Ends all waits with false. */
   stop(): void {
     for (const waiter of this.#waiting) waiter.answer(false);
   }

@@ -16,7 +16,7 @@ function deps(more: Partial<PublisherDeps>): PublisherDeps {
   };
 }
 
-test('changes announced while a publication runs are covered by one more', async () => {
+test('changes during a publication are published by one more', async () => {
   const runs: (() => void)[] = [];
   let revision = 0;
   const publisher = startPublisher(
@@ -34,7 +34,7 @@ test('changes announced while a publication runs are covered by one more', async
   expect(runs).toHaveLength(2);
 });
 
-test('a failed publication is repeated, later each time, until it succeeds', async () => {
+test('a failed publication is repeated with growing delays until it succeeds', async () => {
   const attempts: number[] = [];
   const outcomes: string[] = [];
   let left = 4;
@@ -54,7 +54,7 @@ test('a failed publication is repeated, later each time, until it succeeds', asy
   expect(outcomes).toEqual(['failed', 'failed', 'failed', 'failed', 'published']);
 });
 
-test('while another replica publishes, it is looked again, and nothing is called a failure', async () => {
+test('while another replica publishes, this one retries without a warning', async () => {
   const outcomes: string[] = [];
   const warnings: string[] = [];
   let left = 2;
@@ -72,7 +72,7 @@ test('while another replica publishes, it is looked again, and nothing is called
   expect(warnings).toEqual([]);
 });
 
-test('waking ends the wait for the next try, also when that has not begun yet', async () => {
+test('wake() ends the wait for the next attempt, also before it begins', async () => {
   let tries = 0;
   const publisher = startPublisher(
     deps({
@@ -81,13 +81,13 @@ test('waking ends the wait for the next try, also when that has not begun yet', 
     }),
     TIMES,
   );
-  await until('the first try failed', () => tries === 1);
+  await until('the first attempt failed', () => tries === 1);
   publisher.wake();
   expect(await publisher.published(1, 5_000)).toBe(true);
   await publisher.stop();
 });
 
-test('waiting for a revision ends after its time, and when the publisher stops', async () => {
+test('published() returns false after its timeout and when the publisher stops', async () => {
   const publisher = startPublisher(deps({}), TIMES);
   expect(await publisher.published(2, 1)).toBe(false);
   const waiting = publisher.published(2, NEVER_MS);
@@ -95,7 +95,7 @@ test('waiting for a revision ends after its time, and when the publisher stops',
   expect(await waiting).toBe(false);
 });
 
-test('what is stale, or was not verified for long, is published again', async () => {
+test('a stale catalog, and one not verified for long, is published again', async () => {
   let tries = 0;
   let stale = false;
   const stalePublisher = startPublisher(

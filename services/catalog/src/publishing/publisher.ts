@@ -4,64 +4,67 @@ import { PublishedWaiters } from './published-waiters.js';
 /** `waited`: another replica was publishing. */
 export type Outcome = 'published' | 'waited' | 'failed';
 
-/** The revision that is published now, or why there is none. */
+/** The published revision, or the reason why none was published. */
 type Tried = number | Exclude<Outcome, 'published'>;
 
 export interface PublisherDeps {
   /**
-   * Publishes the newest catalog; answers its revision, or null while another replica does.
-   * Repeating does no harm.
+   * Publishes the newest catalog and returns its revision. Null: another replica is publishing. May
+   * be repeated.
    */
   readonly publish: () => Promise<number | null>;
-  /** Whether what is published is older than the database, or gone. */
+  /** Whether the published catalog is missing or older than the database. */
   readonly isStale: () => Promise<boolean>;
   readonly log: { warn(fields: object, text: string): void; info(fields: object, text: string): void };
-  /** Called with how each try ended and how long it took, in seconds. */
+  /** Called with the outcome and the duration of each attempt, in seconds. */
   readonly onTry: (outcome: Outcome, seconds: number) => void;
-  /** Delay before try number `attempt` (the first repetition is 0), in milliseconds. */
+  /**
+   * Returns the delay before attempt number `attempt` (the first repetition is 0), in milliseconds.
+   */
   readonly retryDelayMs: (attempt: number) => number;
 }
 
 export interface PublisherTimes {
-  /** Between two checks whether the head is missing or old. */
+  /** Interval of the check for a missing or old head. */
   readonly checkMs: number;
   /**
-   * Between two publications without a reason: they repair what a crashed writer left half written.
+   * Interval of publications without a change, which repair an incomplete publication of a crashed
+   * writer.
    */
   readonly verifyMs: number;
 }
 
 export interface Publisher {
   announce(): void;
-  /** The newest revision that this replica saw published; null before the first time. */
+  /** The newest revision that this replica saw published. Null before the first publication. */
   revision(): number | null;
-  /** Resolves when that revision is published, or with false after the time. Never rejects. */
+  /** Waits until the revision is published. Returns false after the timeout. Never rejects. */
   published(revision: number, timeoutMs: number): Promise<boolean>;
-  /** Ends the wait for the next try: after a reconnect. */
+  /** Ends the wait for the next attempt, after a reconnect. */
   wake(): void;
-  /** Waits for the publication and the check under way. */
+  /** Waits for the running publication and check. */
   stop(): Promise<void>;
 }
 
 export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_000 };
 
 /**
- * One publication at a time. Changes that are announced while one runs are covered by the next one,
- * which reads the database anew; a failed one is repeated until it succeeds, so that no change is
- * lost.
+ * Starts a publisher that runs one publication at a time. Changes announced during a publication
+ * are covered by the next one, which reads the database again. A failed publication is repeated
+ * until it succeeds, so that no change is lost.
  */
 export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
   const waiters = new PublishedWaiters();
   let wanted = true;
   /**
-   * A try is under way; what is announced meanwhile is published after it, or after the pause that
-   * it needs.
+   * Whether an attempt is running. Changes announced in the meantime are published after it, or
+   * after the delay that it requests.
    */
   let isTrying = false;
   let failures = 0;
   let verifiedAt = performance.now();
 
-  /** Resolves with the milliseconds until the next try. */
+  /** Tries to publish and returns the milliseconds until the next attempt. */
   const attempt = async (): Promise<number> => {
     isTrying = true;
     wanted = false;
@@ -74,7 +77,7 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
       return wanted ? 0 : Infinity;
     }
     wanted = true;
-    // A publication of another replica is short.
+    // Another replica's publication is short.
     return deps.retryDelayMs(result === 'waited' ? 0 : failures++);
   };
   const attempts = every(Infinity, attempt, { atOnce: true });
@@ -88,7 +91,7 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
   const check = async (): Promise<void> => {
     if (wanted || waiters.revision() === null) return;
     const due = performance.now() - verifiedAt >= times.verifyMs;
-    // A server that does not answer fails the next publication too; the check has nothing to add.
+    // A failure of the check is ignored, because the next publication fails too and reports it.
     if (due || (await deps.isStale().catch(() => false))) announce();
   };
 
@@ -108,7 +111,7 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
   };
 }
 
-/** One try, reported with its outcome and the seconds that it took. */
+/** Makes one attempt and reports its outcome and duration. */
 async function tryOnce(deps: PublisherDeps): Promise<Tried> {
   const begun = performance.now();
   const result = await publishOnce(deps);
@@ -120,7 +123,7 @@ async function publishOnce({ publish, log }: PublisherDeps): Promise<Tried> {
   try {
     return (await publish()) ?? 'waited';
   } catch (err) {
-    log.warn({ err }, 'the catalog was not published; trying again');
+    log.warn({ err }, 'publication failed; will retry');
     return 'failed';
   }
 }

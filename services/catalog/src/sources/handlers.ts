@@ -9,7 +9,7 @@ import type { CatalogStore } from '../objects/store.js';
 import { sourceViewOf } from '../objects/view-rules.js';
 import { putSource, type SourceRules } from './put-source.js';
 
-/** Sources in the order of their ids, of one model or all. */
+/** Returns one page of sources, of one model or all, sorted by ID. */
 export function listSources(
   store: CatalogStore,
   request: PageRequest & { readonly model: string | null },
@@ -24,7 +24,7 @@ export function listSources(
   });
 }
 
-/** Serves the requests about sources. */
+/** Registers the handlers of source requests. */
 export function serveSources(bus: Pick<Bus, 'serve'>, deps: SaveDeps & SourceRules): void {
   const { store } = deps;
   bus.serve(

@@ -73,10 +73,10 @@ test.each([
   'https://api.acme.example/v1',
   'ftp://api.acme.example',
   'file:///etc/passwd',
-])('the address %s is refused at save, and nothing is kept or published', async (baseUrl) => {
+])('the base URL %s is refused, and nothing is stored or published', async (baseUrl) => {
   const before = await head();
   const answer = await operator.putSource('ssrf', { baseUrl }).catch((error: unknown) => error);
-  // The bus refuses what is no URL of HTTP, the verb refuses the rest.
+  // The bus rejects texts that are not HTTP URLs, and the handler refuses the others.
   if (answer instanceof BusFault) expect(answer.code).toBe('invalid_message');
   else expect(answer).toEqual({ refused: expect.objectContaining({ code: 'invalid_request', param: 'baseUrl' }) });
   expect(JSON.stringify(answer)).not.toContain('secret@');
@@ -84,7 +84,7 @@ test.each([
   expect(await head()).toEqual(before);
 });
 
-test('a changed address is judged like a new one, and the stored one stays', async () => {
+test('a changed base URL is checked like a new one, and the stored one is kept', async () => {
   await accepted(operator.putSource('moved'));
   expect(await operator.putSource('moved', { baseUrl: 'https://169.254.169.254' })).toMatchObject({
     refused: { param: 'baseUrl' },
@@ -92,7 +92,7 @@ test('a changed address is judged like a new one, and the stored one stays', asy
   expect(await operator.getSource('moved')).toMatchObject({ source: { baseUrl: 'https://api.acme.example' } });
 });
 
-test('what is no sealed text, or one that was cut, is refused, and nothing is published', async () => {
+test('an unsealed or truncated credential is refused, and nothing is published', async () => {
   const own = sealed('sk-own', 'own');
   await accepted(operator.putSource('own', {}, own));
   const before = await head();
@@ -117,7 +117,7 @@ test('what is no sealed text, or one that was cut, is refused, and nothing is pu
   expect(JSON.parse(published.get('source.own') ?? '{}')).toMatchObject({ sealedCredential: own });
 });
 
-test('a credential is in no answer, log line, row or entry; sealed, it is in the source and its entry only', async () => {
+test("a credential appears only sealed, in the source's row and its entry", async () => {
   const canary = 'sk-canary-6f1d2c';
   const first = sealed(canary, 'canary');
   const object = { kind: 'source' as const, id: 'canary', spec: sourceSpec(), sealedCredential: first };
@@ -155,7 +155,7 @@ test('a credential is in no answer, log line, row or entry; sealed, it is in the
     Buffer.from(canary).toString('base64url').slice(0, 16),
   ])
     expect(everything.filter((text) => text.includes(clear))).toEqual([]);
-  // The search finds what is there: the sealed text where it belongs, and nowhere else.
+  // The search works: it finds the sealed text only in the expected places.
   expect([...stored].filter(([, text]) => text.includes(kept ?? '?')).map(([name]) => name)).toEqual(['sources']);
   expect([JSON.stringify(answers), JSON.stringify(replica.log)].filter((text) => text.includes('v2.'))).toEqual([]);
   expect([...published].filter(([, text]) => text.includes(kept ?? '?')).map(([key]) => key)).toEqual([
@@ -164,7 +164,7 @@ test('a credential is in no answer, log line, row or entry; sealed, it is in the
   expect(JSON.stringify(answers)).toContain(AUTHOR.actor);
 });
 
-test('where private addresses are allowed, they are saved; public ones without encryption are not', async () => {
+test('private addresses are accepted if allowed, but not public plain HTTP', async () => {
   await replica.stop();
   replica = await world.start({ env: { GATEWAY_ALLOW_PRIVATE_SOURCES: 'true' } });
   await until('ready', () => replica.ready.report().ready);

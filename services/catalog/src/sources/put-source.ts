@@ -23,18 +23,18 @@ import type { CatalogTx } from '../objects/change-sql.js';
 import { checkPlaces, checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
 
 export interface SourceRules {
-  /** Private and loopback addresses may be sources. */
+  /** Whether private and loopback addresses are permitted. */
   readonly privateAllowed: boolean;
 }
 export interface PutSource {
   readonly id: string;
   readonly spec: SourceSpec;
-  /** Sealed for this id; absent: the stored one is kept, null: none. */
+  /** Sealed for this source. Absent: the stored one is kept. Null: it is removed. */
   readonly sealedCredential?: string | null | undefined;
   readonly author: CommandAuthor;
 }
 
-/** Makes or replaces an upstream source of a model. */
+/** Creates or replaces a source of a model. */
 export function putSource(
   deps: SaveDeps & SourceRules,
   request: PutSource,
@@ -46,7 +46,7 @@ export function putSource(
   });
 }
 
-/** All but how many sources the model has then. */
+/** Saves a source without checking the number of the model's sources. */
 export async function saveSource(
   tx: CatalogTx,
   { privateAllowed }: SourceRules,
@@ -85,7 +85,7 @@ export async function saveSource(
   return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
 }
 
-/** Its provider and its model's kind, when both are there. */
+/** Returns the provider and the model's kind, or refuses if one does not exist. */
 async function checkPlace(
   tx: CatalogTx,
   { modelId, providerId }: SourceSpec,
