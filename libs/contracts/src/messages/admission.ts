@@ -105,7 +105,7 @@ export const refusalFacts = z.object({
   retryAfterSeconds: count.optional(),
   allowedModels: z.array(z.string()).optional(),
   model: z.string().optional(),
-  /** With `model_not_priced`: the request field that asks for something without a price. */
+  /** With `model_not_priced`: the request field that selects something without a price. */
   field: z.string().optional(),
   /** With `field`: the class, unit, tool type or value without a price. */
   unpriced: z.string().optional(),

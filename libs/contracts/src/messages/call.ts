@@ -126,7 +126,7 @@ export type ServedExtras = z.infer<typeof servedExtras>;
 export const ASKS_MAX = 8;
 /**
  * A source's reading of a request: the class, the most uses of each unit, and the request field
- * that asks for more than the standard class.
+ * that selects more than the standard class.
  */
 export const askedExtras = z.object({ class: priceClass, units: unitUses, field: z.string().max(64) });
 export type AskedExtras = z.infer<typeof askedExtras>;

@@ -61,7 +61,7 @@ const classPrices = z.object({
  * - A class or a tier has the standard price times the ratio of its input (or output) price to the
  *   standard one.
  *
- * A request that asks for more than the standard class is served only if that has a price here.
+ * A request for more than the standard class is served only if this has a price here.
  */
 export const pricesSpec = z.object({
   ...tier,

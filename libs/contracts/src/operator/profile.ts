@@ -141,7 +141,7 @@ export const toolRule = z.object({
   totalAt: answerPath.optional(),
   /**
    * Members that identify a use: items with the same value of the first existing member are one
-   * use. Items without any of them are together one use, if the request asked for the tool.
+   * use. Items without any of them are together one use, if the request selected the tool.
    */
   distinct: z.array(memberPath).min(1).max(4).optional(),
   /**
@@ -201,7 +201,7 @@ export const pricingRules = z.object({
   reportedCostAt: reportedCostAt.optional(),
   /**
    * Response values that change the price in a way that no price covers, even if the request did
-   * not ask for them. An empty list matches every value except zero.
+   * not select them. An empty list matches every value except zero.
    */
   unpricedAnswers: z.record(answerPath, z.array(fieldText).max(32)).optional(),
   /**
