@@ -123,7 +123,7 @@ export function createBaseWrites(tx: Tx) {
       const row = await tx.one<CountRow>(text, values);
       return row ? countedFromRow(row) : { attempts: 0, beganAt: nowMs };
     },
-    /** Uncounts one attempt, down to zero. */
+    /** Subtracts one attempt, down to zero. */
     async takeBackAttempt(limit: AttemptLimit, subject: string): Promise<void> {
       const text = `UPDATE attempts SET attempts = greatest(0, attempts - 1)
         WHERE kind = $1 AND slot = attempt_slot($1, $2)`;
@@ -152,7 +152,8 @@ const INSERT = `INSERT INTO audit_log
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /**
- * Subjects with the same slot are counted together. That is rare, and only makes them wait earlier.
+ * Subjects with the same slot are counted together. That is rare, and its only effect is an earlier
+ * limit.
  */
 const COUNT = `INSERT INTO attempts (kind, slot, attempts, began_at) VALUES ($1, attempt_slot($1, $2), 1, $3)
   ON CONFLICT (kind, slot) DO UPDATE

@@ -68,7 +68,7 @@ test("one client's guesses at an address do not lock out other clients", async (
   expect(await people.signIn(email, 'right')).not.toBeNull();
 });
 
-test('a correct password uncounts its own attempt and no other', async () => {
+test('a correct password removes only its own attempt from the counts', async () => {
   const email = await person();
   const [own, office] = [newClient(), newClient()];
   await guess(9, email, own);
@@ -82,7 +82,7 @@ test('a correct password uncounts its own attempt and no other', async () => {
   expect([await kindOf(email, own), await kindOf(email, own)]).toEqual(['proceed', 'throttled']);
 });
 
-test('a changed password uncounts its attempt, and no count is negative', async () => {
+test('a changed password removes its attempt, and no count is negative', async () => {
   const email = await person();
   const client = newClient();
   const begun = await people.begin(email, client);

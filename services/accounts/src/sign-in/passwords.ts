@@ -27,8 +27,8 @@ export function signInLimits(email: string, client: string) {
 }
 
 /**
- * Uncounts only the attempt with the correct password. Earlier attempts may be someone else's, from
- * the same client, for the same address, or in the same slot.
+ * Removes only the attempt with the correct password from the counts. Earlier attempts may be
+ * someone else's, from the same client, for the same address, or in the same slot.
  */
 export async function takeBackSignIn(
   tx: Pick<SignInTx, 'takeBackAttempt'>,

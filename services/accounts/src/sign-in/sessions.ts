@@ -19,7 +19,10 @@ export const SESSION_LIFE_MS = 30 * DAY_MS;
 /** Maximum number of sessions per user. Above it, the oldest ends. */
 export const SESSIONS_MAX = 20;
 
-/** Starts a session if the compared hash is still the user's, and uncounts the attempt. */
+/**
+ * Starts a session if the compared hash is still the user's, and removes the attempt from the
+ * counts.
+ */
 export async function createSession(
   deps: CreateSessionDeps,
   { user, comparedHash, newHash, digest, origin }: ReceivedOf<typeof accountsCreateSession>,
