@@ -36,7 +36,7 @@ export const applyDocument = z.object({
       const seen = new Set<string>();
       for (const [index, { kind, id }] of objects.entries()) {
         const name = `${kind} ${id}`;
-        if (seen.has(name)) context.addIssue({ code: 'custom', path: [index], message: `${name} stands twice` });
+        if (seen.has(name)) context.addIssue({ code: 'custom', path: [index], message: `${name} is listed twice` });
         seen.add(name);
       }
     }),

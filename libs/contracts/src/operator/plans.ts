@@ -84,7 +84,7 @@ export const subscriptionSpec = z
   .object({ planId: objectId, periodStart: instant, periodEnd: instant, renews: z.boolean().default(false) })
   .refine(({ periodStart, periodEnd }) => Date.parse(periodEnd) > Date.parse(periodStart), {
     path: ['periodEnd'],
-    message: 'must lie after periodStart',
+    message: 'must be after periodStart',
   });
 export type SubscriptionSpec = z.output<typeof subscriptionSpec>;
 
@@ -103,5 +103,5 @@ export type SubscriptionView = z.infer<typeof subscriptionView>;
 
 function refuseTwice(context: z.core.$RefinementCtx, path: string, names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) context.addIssue({ code: 'custom', path: [path], message: `${twice} stands twice` });
+  if (twice !== undefined) context.addIssue({ code: 'custom', path: [path], message: `${twice} is listed twice` });
 }

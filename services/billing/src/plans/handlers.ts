@@ -54,7 +54,7 @@ export async function applyPlans(
   const puts: PlanPut[] = [];
   for (const [index, { id, spec }] of plans.entries()) {
     if (puts.some((put) => put.id === id))
-      return refuse('invalid_request', `plan ${id} stands twice`, `objects[${index}]`);
+      return refuse('invalid_request', `plan ${id} is listed twice`, `objects[${index}]`);
     puts.push({ id, plan: planFromWire(spec) });
   }
   const changes = await store.changePlans({ puts, deletes: [], prune, author, now: now(), dryRun });

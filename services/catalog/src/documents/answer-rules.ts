@@ -39,7 +39,7 @@ export function findTwice(objects: readonly CatalogObject[]): ManagementRefusal 
   const seen = new Set<string>();
   for (const [index, object] of objects.entries()) {
     if (seen.has(nameOf(object)))
-      return refuse('invalid_request', `${nameOf(object)} stands twice`, `objects[${index}]`);
+      return refuse('invalid_request', `${nameOf(object)} is listed twice`, `objects[${index}]`);
     seen.add(nameOf(object));
   }
   return null;

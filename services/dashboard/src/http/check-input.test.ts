@@ -90,14 +90,14 @@ const wrong: [string, z.ZodType, unknown, string | null, RegExp][] = [
     planSpec,
     { ...plan, windows: [0, 1].map(() => ({ type: 'weekly', unit: 'usd', limit: '3' })) },
     'windows',
-    /stands twice/,
+    /is listed twice/,
   ],
   [
     'a window that stands twice in what is put',
     planPut,
     { ...plan, version: 1, windows: [0, 1].map(() => ({ type: 'weekly', unit: 'usd', limit: '3' })) },
     'windows',
-    /stands twice/,
+    /is listed twice/,
   ],
   [
     'an unknown unit',
@@ -134,7 +134,7 @@ const wrong: [string, z.ZodType, unknown, string | null, RegExp][] = [
     applyDocument,
     { objects: [0, 1].map(() => ({ kind: 'plan', id: 'a', spec: plan })) },
     'objects[1]',
-    /plan a stands twice/,
+    /plan a is listed twice/,
   ],
   [
     'an unknown field of an object',
