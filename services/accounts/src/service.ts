@@ -54,9 +54,7 @@ const OUTBOX_DELIVER_MS = 2_000;
 const BILLING_RETRY_MAX_MS = 10_000;
 const BILLING_DELIVER_MS = 5_000;
 const BILLING_LEASE_MS = 15_000;
-/**
- * Maximum delay of emails that a killed process left. Emails of this process are sent immediately.
- */
+/** Maximum delay of emails that a killed process left. Others are sent immediately. */
 const MAIL_POLL_MS = 2_000;
 /** The mail server may be unavailable for long. */
 const MAIL_RETRY_BASE_MS = 1_000;

@@ -37,10 +37,7 @@ export function createAccountsStore(pool: Pool, onMailQueued: () => void = () =>
   };
 }
 
-/**
- * Combines the queries of one transaction. `queued` is called for each email to send after the
- * commit.
- */
+/** Combines the queries of a transaction. `queued` is called for each email to send after it. */
 function createAccountsTx(tx: Tx, queued: () => void) {
   return {
     ...createBaseWrites(tx),

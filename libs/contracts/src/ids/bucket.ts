@@ -25,10 +25,7 @@ export function shardOfAccount(account: string): number {
   return shardOfBucket(bucketOfAccount(account));
 }
 
-/**
- * Returns the group whose subject stores the events of a shard. Readers accept any account on any
- * subject.
- */
+/** Returns the group that stores a shard's events. Readers accept any account on any subject. */
 export function usageGroupOfShard(shard: number, groups = USAGE_GROUPS_TOTAL): number {
   return Math.floor(shard / (SHARDS_TOTAL / groups));
 }

@@ -1,9 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/**
- * Prefix of new secrets unless the deployment configures another one. Every prefix ends in `live_`.
- */
+/** Prefix of new secrets unless the deployment sets another one. Every prefix ends in `live_`. */
 export const DEFAULT_KEY_PREFIX = 'mgw_live_';
 
 /** Number of random hexadecimal characters in a secret, before its checksum. */
@@ -19,9 +17,7 @@ export function hasKeyForm(text: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => text.startsWith(prefix) && isChecked(text.slice(prefix.length)));
 }
 
-/**
- * Creates a secret from the system's random source: the prefix, 160 random bits and their checksum.
- */
+/** Creates a secret from the system's random source: prefix, 160 random bits, checksum. */
 export function makeSecret(prefix: string): string {
   return secretFrom(prefix, randomBytes(SECRET_BODY_CHARS / 2).toString('hex'));
 }
@@ -38,10 +34,7 @@ function isChecked(hex: string): boolean {
   return SECRET_HEX.test(hex) && checksumOf(hex.slice(0, SECRET_BODY_CHARS)) === hex.slice(SECRET_BODY_CHARS);
 }
 
-/**
- * Returns the CRC-32 of the ASCII characters. It detects guesses and typing errors; it is not a
- * signature.
- */
+/** Returns the CRC-32 of the ASCII characters. It detects guesses and typing errors. */
 function checksumOf(body: string): string {
   return crc32(body).toString(16).padStart(8, '0');
 }

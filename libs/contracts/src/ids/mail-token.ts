@@ -5,10 +5,7 @@ export function makeMailToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/**
- * Returns the stored form of an email token. It needs no pepper: 256 random bits cannot be
- * searched.
- */
+/** Returns the stored form. It needs no pepper: 256 random bits cannot be searched. */
 export function digestOfMailToken(token: string): string {
   return createHash('sha256').update(`mail-token:${token}`).digest('hex');
 }

@@ -40,9 +40,7 @@ export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeco
 
 /** Audit actions of permission uses that change nothing. */
 export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export', 'test_source'] as const;
-/**
- * Audit actions of changes outside the databases. No service records them together with the change.
- */
+/** Audit actions of changes outside the databases, which no service records with the change. */
 export const NOTED_CHANGES = ['end_call'] as const;
 /** Audit actions of refused attempts. They are counted per minute. */
 export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;

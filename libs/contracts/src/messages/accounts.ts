@@ -208,9 +208,7 @@ export const accountsDeleteMember = request({
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
-/**
- * Digest and masked form of a new secret. The service that creates a secret keeps it off the bus.
- */
+/** Digest and masked form of a new secret. The secret itself is never sent over the bus. */
 const newSecret = { digest, maskedSecret: z.string().max(100) };
 
 /** `repeated`: this command created the key before. Its secret is no longer available. */

@@ -36,10 +36,7 @@ import {
 } from './scalars.js';
 import { balanceSnapshot } from './balance-snapshot.js';
 
-/**
- * Maximum number of entries of each kind in one batch. A larger event-loop tick is sent as several
- * messages.
- */
+/** Maximum entries of each kind in a batch. A larger event-loop tick is several messages. */
 export const BATCH_ENTRIES_MAX = 256;
 
 const openEntry = z.object({ id: requestId, digests, traceparent });
@@ -72,8 +69,7 @@ const admitEntry = z.object({
 export type AdmitEntry = z.infer<typeof admitEntry>;
 
 /**
- * The end of a call. A blind release (without `hold`) voids an admission whose response was lost or
- * late.
+ * The end of a call. A blind release (no `hold`) voids an admission with a lost or late response.
  */
 export const releaseEntry = z.discriminatedUnion('blind', [
   z.object({
@@ -89,8 +85,7 @@ export const releaseEntry = z.discriminatedUnion('blind', [
 export type ReleaseEntry = z.infer<typeof releaseEntry>;
 
 /**
- * Numbers that explain a refusal. Its rank decides which of them are set. Amounts have the limit's
- * unit.
+ * Numbers that explain a refusal. The rank decides which are set. Amounts have the limit's unit.
  */
 export const refusalFacts = z.object({
   limit: nanoUsd.optional(),

@@ -29,10 +29,7 @@ export const raisedAlert = z.object({
 });
 export type RaisedAlert = z.infer<typeof raisedAlert>;
 
-/**
- * Requests an alert email from accounts, which knows the addresses. A repeated alert sends no
- * email.
- */
+/** Requests an alert email from accounts. A repeated alert sends no email. */
 export const alertRaised = request({
   name: 'alert.raised',
   subject: 'alert.raised',

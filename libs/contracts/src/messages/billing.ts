@@ -75,9 +75,7 @@ export const billingLoad = request({
     standing: balanceSnapshot,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
-    /**
-     * The account's version in the snapshot. All changes up to this version are in the snapshot.
-     */
+    /** The account's version. All changes up to this version are in the snapshot. */
     version: count.optional(),
   }),
 });
@@ -276,10 +274,7 @@ export const entryId = z
   .string()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9][0-9]{0,3}$/);
 
-/**
- * Exports usage records of calls in [from, to) as a file, by record ID, beginning after the record
- * `after`.
- */
+/** Exports usage records of calls in [from, to) by record ID, beginning after `after`. */
 export const billingExportUsageRecords = request({
   ...management,
   name: 'billing.export-usage-records',
@@ -419,9 +414,7 @@ export const billingGetSubscription = request({
   answer: z.union([z.object({ subscription: subscriptionView }), managementRefusal]),
 });
 
-/**
- * Ends the running period and cancels later ones. Responds after admission has applied the terms.
- */
+/** Ends the current and later periods. Responds after admission has applied the terms. */
 export const billingDeleteSubscription = request({
   ...management,
   name: 'billing.delete-subscription',

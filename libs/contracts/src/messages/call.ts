@@ -17,9 +17,7 @@ export const callBounds = z.object({
    * set); 0 for embeddings.
    */
   outputTokensMax: count,
-  /**
-   * Attachments other than images, with their decoded bytes. Absent: all attachments are images.
-   */
+  /** Attachments other than images, with decoded bytes. Absent: all attachments are images. */
   files: z
     .object({
       /** Includes documents by URL or file ID, and attachments of unknown type. */
@@ -84,10 +82,7 @@ export const priceFigures = z.object({
 });
 export type WirePriceFigures = z.infer<typeof priceFigures>;
 
-/**
- * A price or cost version with its figures. Events include it, so that each event can be rated
- * alone.
- */
+/** A price or cost version with its figures, so that an event with it can be rated alone. */
 export const pricedVersion = z.object({ version: objectId, figures: priceFigures });
 export type PricedVersion = z.infer<typeof pricedVersion>;
 
@@ -112,9 +107,7 @@ export const tokenUsage = z.object({
 });
 export type WireTokenUsage = z.infer<typeof tokenUsage>;
 
-/**
- * Maximum uses of one tool in one call. A larger reported number is an error and is not charged.
- */
+/** Maximum uses of a tool in a call. A larger reported number is an error and is not charged. */
 export const UNIT_USES_MAX = 10_000;
 const unitUses = z.record(priceUnit, z.int().min(0).max(UNIT_USES_MAX));
 
@@ -160,10 +153,7 @@ export const holdFields = z.object({
   worstNanoUsd: nanoUsdPositive,
   /** The most that the plan pays before the wallet does; 0 for wallet-funded calls. */
   planMaxNanoUsd: nanoUsdPositive,
-  /**
-   * The wallet's hold of a plan-funded call. Null for a wallet-funded call, whose hold is the worst
-   * case.
-   */
+  /** The wallet's hold of a plan-funded call. Null: wallet-funded, with the worst case held. */
   walletMaxNanoUsd: nanoUsdPositive.nullable(),
   periods,
   /** For plan-funded calls: the windows that the call counts in. */

@@ -39,10 +39,7 @@ import { QUOTAS_BUCKET } from './quotas.js';
 import { count, endpoint, epochMs, modelId, objectId, TOTAL_EXTRAS } from './scalars.js';
 import { ATTEMPT_OUTCOMES } from './usage.js';
 
-/**
- * A price or cost version with the time from which it applies. Null `figures`: unpriced from that
- * time.
- */
+/** A price or cost version that applies from a time. Null `figures`: unpriced from then. */
 export const datedVersion = z.object({ version: objectId, effectiveFrom: epochMs, figures: priceFigures.nullable() });
 export type DatedVersion = z.infer<typeof datedVersion>;
 
@@ -121,9 +118,7 @@ export const catalogSource = z.object({
   cancelStopsBilling: z.boolean(),
   /** The count that `total_tokens` has beyond input and output. Absent: `reasoning`. */
   totalExtra: z.enum(TOTAL_EXTRAS).optional(),
-  /**
-   * Whether `input_tokens` of the messages endpoints include cached tokens. Absent: they do not.
-   */
+  /** Whether `input_tokens` on messages endpoints include cached tokens. Absent: no. */
   cachedInInput: z.boolean().optional(),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
@@ -149,18 +144,14 @@ export const catalogSource = z.object({
   unlimitedMaxTokens: z.array(z.int()).optional(),
   /** Whether the source stores responses that later requests can reference. Absent: it does. */
   keepsState: z.boolean().optional(),
-  /**
-   * Forwards IDs that the account did not get from this source. Absent: such requests are refused.
-   */
+  /** Forwards IDs that the account did not get from here. Absent: such requests are refused. */
   foreignIds: z.literal('forward').optional(),
   /** Absent: the source has no quota. */
   quota: sourceQuota.optional(),
 });
 export type CatalogSource = z.infer<typeof catalogSource>;
 
-/**
- * Returns the context that a provider's credential is sealed for. Source IDs cannot have this form.
- */
+/** Returns the context that a provider's credential is sealed for. Source IDs cannot equal it. */
 export function providerCredentialPlace(provider: string): string {
   return `provider:${provider}`;
 }
@@ -188,10 +179,7 @@ export const SOURCES_PER_MODEL_MAX = 8;
 export interface BucketOwners {
   readonly writtenBy: readonly ServiceName[];
   readonly readBy: readonly ServiceName[];
-  /**
-   * Entries are written and looked up one by one. Absent: the bucket is published as a whole and
-   * mirrored.
-   */
+  /** Entries are written and read one by one. Absent: published as a whole and mirrored. */
   readonly lookedUp?: true;
 }
 
@@ -204,9 +192,7 @@ export const ANSWERS_BUCKET = {
   name: 'answers',
   /** Retention of an ID: the time for which providers keep responses. */
   ageMaxMs: 30 * 86_400_000,
-  /**
-   * Maximum bytes on disk of an entry: a subject of 40 characters, a source ID of 64, and overhead.
-   */
+  /** Maximum bytes of an entry on disk: a subject of 40 characters, a source ID of 64, overhead. */
   entryBytesMax: 160,
   /** Default capacity: 600,000 responses of five IDs, about 20,000 per day. */
   entriesDefault: 3_000_000,
@@ -484,28 +470,21 @@ export const edgeHealth = published({
           lastAt: epochMs.nullable(),
           /** The fields below are absent in messages of the previous version. */
           /**
-           * A call tests the source after its breaker was open. No other edge tests it at the same
-           * time.
+           * A call tests the source after its breaker was open. Other edges do not test it at the
+           * same time.
            */
           probing: z.boolean().optional(),
-          /**
-           * Since its last attempt at this source, the edge has completed a call at another source.
-           */
+          /** Since its last attempt here, the edge has completed a call at another source. */
           answeredElsewhere: z.boolean().optional(),
           /** Attempts of the last minutes. */
           attempts: count.optional(),
           /** Attempts that failed because of the source. */
           errors: count.optional(),
-          /**
-           * Moving average of the milliseconds to the response head. Null: there was no response.
-           */
+          /** Moving average of the milliseconds to the response head. Null: no response. */
           firstByteMs: count.nullable().optional(),
           /** Attempts for which the edge held no share of the quotas. */
           overQuota: count.optional(),
-          /**
-           * Quota use of all edges as this edge last read it. Null: the source has no quota or is
-           * unused.
-           */
+          /** Quota use of all edges as last read by this edge. Null: no quota, or unused. */
           quota: quotaUse.nullable().optional(),
         }),
       )

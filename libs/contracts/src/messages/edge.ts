@@ -8,10 +8,7 @@ import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } fr
 
 /** Maximum number of running calls, and of call IDs, in one heartbeat message. */
 export const HEARTBEAT_CALLS_MAX = 500;
-/**
- * Maximum bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in
- * chunks.
- */
+/** Maximum bytes of a heartbeat message, below the bus limit. Larger ones are sent in chunks. */
 export const HEARTBEAT_BYTES_MAX = 768 * 1024;
 
 const bucketEpochs = z.array(z.object({ bucket, token: bucketEpoch })).max(256);
@@ -96,10 +93,7 @@ export const edgeHeartbeatReply = published({
     n: count,
     chunk: count,
     tokens: bucketEpochs,
-    /**
-     * Running calls that the edge must end: the account was suspended, or an operator released the
-     * slot.
-     */
+    /** Running calls to end: the account was suspended, or an operator released the slot. */
     abort: z.array(requestId),
     /** Releases of the heartbeat that are done. */
     released: z.array(requestId),

@@ -130,9 +130,7 @@ import {
 } from './people.js';
 import { usageEvents } from './usage.js';
 
-/**
- * All messages on the bus. Permissions, schema files and the bus test are derived from this table.
- */
+/** Table of all bus messages. Permissions, schema files and the bus test are derived from it. */
 export const MESSAGES: readonly AnyMessage[] = [
   admissionBatch,
   admissionAuthorize,

@@ -13,10 +13,7 @@ export const SERIES_HOURLY_MS_MAX = 35 * 24 * 3_600_000;
  * OTHER_GROUP}.
  */
 export const SERIES_GROUPS_MAX = 20;
-/**
- * Maximum number of rows in a series, so that it fits into one bus message. Long series list fewer
- * groups.
- */
+/** Maximum rows of a series, to fit into one bus message. Long series list fewer groups. */
 export const SERIES_ROWS_MAX = 4_000;
 /** The group of all calls whose group has no row. */
 export const OTHER_GROUP = 'other';

@@ -51,9 +51,7 @@ export interface RequestMessage<Q extends z.ZodType, A extends z.ZodType> extend
 export interface PublishedMessage<B extends z.ZodType> extends MessageShape {
   readonly kind: 'published';
   readonly body: B;
-  /**
-   * `one`: one replica of the receiving service gets it (queue group). `all`: each replica gets it.
-   */
+  /** `one`: one replica of the receiving service (queue group). `all`: each replica. */
   readonly reaches: 'one' | 'all';
 }
 

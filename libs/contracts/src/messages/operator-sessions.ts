@@ -12,9 +12,7 @@ const sessions = {
   timeoutMs: 2_000,
 } as const;
 
-/**
- * The owner of a session: a named operator, or a holder of the deployment's token with this digest.
- */
+/** Owner of a session: a named operator, or a holder of the deployment's token (by digest). */
 const holder = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('named'), operator: objectId }),
   z.object({ kind: z.literal('root'), rootDigest: digest }),

@@ -30,9 +30,7 @@ export type MailTokenKind = z.infer<typeof mailTokenKind>;
 
 /** Unknown, used or too old. */
 const tokenInvalid = z.object({ kind: z.literal('token_invalid') });
-/**
- * Accepted, with or without an effect. The response does not reveal whether an address is known.
- */
+/** Accepted, possibly without an effect. It does not reveal whether an address is known. */
 const accepted = z.object({ kind: z.literal('accepted') });
 
 /**

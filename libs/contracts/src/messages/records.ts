@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { count, digest, epochMs, modelId, nanoUsdPositive, objectId } from './scalars.js';
 
-/**
- * Version of an object. It grows with each change, and the newer one wins in any order of arrival.
- */
+/** Version of an object. It grows with each change, and the newer one wins in any order. */
 const version = count;
 
 /** An account in the limit store. */

@@ -12,9 +12,7 @@ export const nanoUsdPositive = z.int().min(0).max(WIRE_NANO_USD_MAX);
 export const epochMs = z.int().min(0).max(8.64e15);
 export const count = z.int().min(0);
 
-/**
- * The gateway's ID of a client request. It is also the lease ID, idempotency key and ledger key.
- */
+/** The gateway's ID of a client request: also lease ID, idempotency key and ledger key. */
 export const requestId = z.string().regex(UUID_PATTERN);
 /** ID of a command that must be executed once: a UUIDv7. */
 export const commandId = z.string().regex(UUID_PATTERN);
@@ -28,10 +26,7 @@ export const MODEL_NAME_PATTERN = `^${MODEL_NAME}$`;
 export const modelId = z.string().regex(new RegExp(`^${PUBLISHER}[/]${MODEL_NAME}$`));
 /** HMAC-SHA-256 of a secret in hexadecimal. */
 export const digest = z.string().regex(/^[0-9a-f]{64}$/);
-/**
- * Digests of one presented secret: under the current pepper, then under the previous one if it
- * exists.
- */
+/** Digests of one secret: under the current pepper, then under the previous one if it exists. */
 export const digests = z.array(digest).min(1).max(2);
 export const bucket = z.int().min(0).max(255);
 /** Epoch of a bucket in Redis: run ID and random characters. */

@@ -81,9 +81,7 @@ export type UsageEvent = z.infer<typeof usageEvent>;
 /** Formats an event as the text that a packed message has. */
 export const packedTextOf = (event: UsageEvent): string => JSON.stringify(packUsageEvent(event));
 
-/**
- * Unpacks an event of a message without validation. Returns null or an object that may be invalid.
- */
+/** Unpacks an event without validation. Returns null or an object that may be invalid. */
 export function unpackEvent(sent: unknown): unknown {
   if (!Array.isArray(sent)) return null;
   try {

@@ -65,9 +65,7 @@ export const memberCreate = z.object({
 });
 export type MemberCreate = z.output<typeof memberCreate>;
 
-/**
- * Replaces all fields of a member. The address cannot change: another address is another member.
- */
+/** Replaces all fields of a member. Its address cannot change. */
 export const memberPut = z.object({
   email,
   /** A verified address stays verified. */

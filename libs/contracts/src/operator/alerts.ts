@@ -7,10 +7,7 @@ export const ALERT_THRESHOLDS = [50, 75, 90, 100] as const;
 export const alertThreshold = z.literal(ALERT_THRESHOLDS);
 export type AlertThreshold = z.infer<typeof alertThreshold>;
 
-/**
- * An object with a limit: a usage window of the account's plan, or the monthly cap of a key or a
- * member.
- */
+/** An object with a limit: a usage window of the plan, or the monthly cap of a key or member. */
 export const alertSubject = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('window'), type: z.enum(WINDOW_TYPES), unit: z.enum(WINDOW_UNITS) }),
   z.object({ kind: z.literal('key_cap'), keyId: objectId }),
@@ -22,8 +19,7 @@ export type AlertSubject = z.infer<typeof alertSubject>;
 const alertAmount = z.union([z.string(), z.int()]);
 
 /**
- * An alert, raised once per subject, period and threshold. `limit` and `used` are the values at
- * that time.
+ * An alert, raised once per subject, period and threshold, with `limit` and `used` of that time.
  */
 export const alertView = z.object({
   id: objectId,

@@ -43,10 +43,7 @@ export const applyDocument = z.object({
 });
 export type ApplyDocument = z.output<typeof applyDocument>;
 
-/**
- * The sealed credential of a source or provider. Absent: the stored one is kept. Null: it is
- * removed.
- */
+/** The sealed credential of a source or provider. Absent: unchanged. Null: removed. */
 export const sealedCredential = z.string().max(8_192).nullable().optional();
 
 /** An object that the dashboard sends to catalog. */

@@ -141,9 +141,7 @@ export const sourceSpec = z.object({
   profile: profileId.nullish(),
   /** Values for the parameters of the profile's base URL, such as a region. */
   parameters: parameterValues.optional(),
-  /**
-   * Without `/v1`: the URL is `baseUrl` and the endpoint's path, unless `paths` has another one.
-   */
+  /** Without `/v1`. The URL is `baseUrl` and the endpoint's path, or the one in `paths`. */
   baseUrl: z
     .url({ protocol: /^https?$/ })
     .max(2_048)
@@ -170,10 +168,7 @@ export const sourceSpec = z.object({
   enabled: z.boolean().default(true),
   /** Whether the provider supports `stream_options.include_usage`. */
   streamUsage: z.boolean().nullish(),
-  /**
-   * Whether the provider stops charging when a stream is aborted. False for models with hidden
-   * reasoning.
-   */
+  /** Whether charges stop when a stream is aborted. False for models with hidden reasoning. */
   cancelStopsBilling: z.boolean().nullish(),
   /**
    * The tokens that `total_tokens` counts beyond input and output: output up to the reasoning that
@@ -331,10 +326,7 @@ export const sourcePut = sourceSpec
   .extend({ credentialOf: z.enum(['source', 'provider']).nullish() });
 export type SourcePut = z.output<typeof sourcePut>;
 
-/**
- * Whether all running edges and admission replicas use this change. False: they will use it
- * shortly.
- */
+/** Whether all running edges and admission replicas use this change. False: not yet. */
 const inForce = z.boolean();
 export const providerSaved = providerView.extend({ inForce });
 export const aliasSaved = aliasView.extend({ inForce });

@@ -22,9 +22,7 @@ export const OPERATOR_ERRORS = {
 } as const;
 export type OperatorErrorCode = keyof typeof OPERATOR_ERRORS;
 
-/**
- * A refusal of a management request: a value that is sent over the bus and becomes an API response.
- */
+/** A refusal of a management request: sent over the bus, and returned by an API. */
 export const managementRefusal = z.object({
   refused: z.object({
     code: z.enum(Object.keys(OPERATOR_ERRORS) as [OperatorErrorCode, ...OperatorErrorCode[]]),
@@ -34,10 +32,7 @@ export const managementRefusal = z.object({
 });
 export type ManagementRefusal = z.infer<typeof managementRefusal>;
 
-/**
- * Creates a refusal. The text is shown to people and must not contain credentials or internal
- * details.
- */
+/** Creates a refusal. Its text must not contain credentials or internal details. */
 export function refuse(code: OperatorErrorCode, message: string, param: string | null = null): ManagementRefusal {
   return { refused: { code, message, param } };
 }

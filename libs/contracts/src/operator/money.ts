@@ -59,9 +59,7 @@ export const usageRecordView = z.object({
   ),
   startedAt: time,
   endedAt: time,
-  /**
-   * The billed price class. This field and those below are absent in responses of earlier releases.
-   */
+  /** The billed price class. This field and those below are absent in older releases. */
   class: priceClass.optional(),
   /** Uses of tools that run at the provider. */
   units: z.record(z.string(), z.int()).optional(),
@@ -92,9 +90,7 @@ export const usageRecordLine = usageRecordView.extend({
 });
 export type UsageRecordLine = z.infer<typeof usageRecordLine>;
 
-/**
- * A line of a ledger entry export. The lines of one transaction are consecutive and sum to zero.
- */
+/** A line of a ledger entry export. The lines of a transaction are adjacent and sum to zero. */
 export const ledgerEntryLine = z.object({
   /** `<transaction>.<ordinal>`. */
   entryId: z.string(),
@@ -134,16 +130,11 @@ export type LedgerTransactionView = z.infer<typeof ledgerTransactionView>;
 export const walletEntryCreated = z.object({
   transaction: ledgerTransactionView,
   balanceUsd: z.string(),
-  /**
-   * Whether the reference was used before. The response then has the first entry, and nothing was
-   * added.
-   */
+  /** Whether the reference was used before. The first entry is returned and nothing was added. */
   repeated: z.boolean(),
 });
 
-/**
- * The totals of all ledger accounts at one instant. Wallets and plans are sums over all customers.
- */
+/** Totals of all ledger accounts at one instant. Wallets and plans are sums over customers. */
 export const trialBalanceView = z.object({
   asOf: time,
   accounts: z.array(z.object({ ledgerAccount: z.string(), amountUsd: z.string() })),
@@ -154,10 +145,7 @@ export type TrialBalanceView = z.infer<typeof trialBalanceView>;
 
 const spend = { calls: z.int(), chargedUsd: z.string(), planUsd: z.string(), walletUsd: z.string() };
 
-/**
- * Maximum number of keys, members and models that a statement lists: those with the largest
- * charges.
- */
+/** Maximum keys, members and models in a statement: those with the largest charges. */
 export const STATEMENT_LINES_MAX = 200;
 const omitted = z.object({ entries: z.int(), ...spend });
 
@@ -183,9 +171,7 @@ export const statementView = z.object({
   byKey: z.array(z.object({ keyId: objectId, ...spend })),
   byMember: z.array(z.object({ memberId: objectId, ...spend })),
   byModel: z.array(z.object({ modelId: z.string(), ...spend })),
-  /**
-   * Number and sums of the entries that are omitted above. With them, each list adds up to `usage`.
-   */
+  /** Number and sums of the omitted entries. With them, each list adds up to `usage`. */
   omitted: z.object({ keys: omitted, members: omitted, models: omitted }),
 });
 export type StatementView = z.infer<typeof statementView>;

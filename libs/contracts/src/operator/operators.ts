@@ -11,10 +11,7 @@ export const OPERATOR_ROLES = ['admin', 'operator', 'finance', 'readonly'] as co
 export const operatorRole = z.enum(OPERATOR_ROLES);
 export type OperatorRole = z.infer<typeof operatorRole>;
 
-/**
- * A new operator. Names are unique among operators that can sign in. `root` is the deployment's own
- * token.
- */
+/** A new operator with a unique name. `root` is the deployment's own token. */
 export const operatorCreate = z.object({
   name: z
     .string()

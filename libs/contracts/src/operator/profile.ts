@@ -65,9 +65,7 @@ export type BodyRules = z.infer<typeof bodyRules>;
  */
 export const CLASS_HEADERS: readonly string[] = ['x-ms-service-tier', 'x-vertex-ai-llm-shared-request-type'];
 
-/**
- * Maximum number of names in a list of forwarded headers, and maximum characters of a header value.
- */
+/** Maximum names in a list of forwarded headers, and maximum characters of a value. */
 export const FORWARD_HEADERS_MAX = 16;
 export const FORWARDED_VALUE_LENGTH_MAX = 512;
 
@@ -95,10 +93,7 @@ export const classRule = z.object({
    * request: standard.
    */
   asks: z.record(fieldText, priceClass),
-  /**
-   * Path of the class in a response. Null: responses do not report it, and the requested class is
-   * billed.
-   */
+  /** Path of the class in a response. Null: not reported, and the requested class is billed. */
   answersAt: answerPath.nullable(),
   /** Classes by reported value. Another value is billed as standard and reported to operators. */
   answers: z.record(fieldText, priceClass),
@@ -135,9 +130,7 @@ export const toolRule = z.object({
    * uses, and one use is billed.
    */
   reportedAt: answerPath.nullable(),
-  /**
-   * Path of the provider's own total. If a response has it, items at `reportedAt` are not counted.
-   */
+  /** Path of the provider's own total. If it exists, items at `reportedAt` are not counted. */
   totalAt: answerPath.optional(),
   /**
    * Members that identify a use: items with the same value of the first existing member are one
@@ -235,9 +228,7 @@ export const errorRule = z.object({
 });
 export type ErrorRule = z.infer<typeof errorRule>;
 
-/**
- * The path of an endpoint after the base URL. `{model}` and the profile's parameters are filled in.
- */
+/** The path of an endpoint after the base URL. `{model}` and parameters are filled in. */
 const path = z.string().regex(/^\/[\x21-\x7e]{0,1023}$/);
 export const profilePath = z.union([path, z.object({ plain: path, streamed: path })]);
 
@@ -262,9 +253,7 @@ export const providerProfile = z.strictObject({
   base: z.string().max(512).nullable(),
   parameters: z.record(z.string().regex(/^[a-z][a-zA-Z]{0,31}$/), z.string().max(200)),
   endpoints: z.partialRecord(endpoint, profilePath),
-  /**
-   * Models with other paths. The first entry that names the source's model applies. Absent: none.
-   */
+  /** Models with other paths. The first entry that names the model applies. Absent: none. */
   modelPaths: z
     .array(z.object({ models: modelNames, endpoints: z.partialRecord(endpoint, profilePath) }))
     .max(8)
@@ -289,10 +278,7 @@ export const providerProfile = z.strictObject({
    * excludes. Absent: they do not.
    */
   cachedInInput: z.boolean().optional(),
-  /**
-   * Maximum sizes of attachments by the provider's documentation. Absent: the defaults of all
-   * providers.
-   */
+  /** Maximum attachment sizes by the provider's documentation. Absent: the defaults. */
   attachments: attachmentSizes.optional(),
   pricing: pricingRules,
   errors: z.array(errorRule).max(32),

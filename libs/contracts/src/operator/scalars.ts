@@ -36,9 +36,7 @@ const LEAP_YEAR =
 const DAY_OF_YEAR =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))';
 const TIME_OF_DAY = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]{1,9})?';
-/**
- * A time that a client sends, from 1970 on, because messages have non-negative epoch milliseconds.
- */
+/** A time from a client, from 1970 on, because messages have non-negative epoch milliseconds. */
 export const instant = z
   .string()
   .regex(
@@ -53,10 +51,7 @@ export const instant = z
  */
 const UNSTORABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff';
 const UNSTORABLE_TEXT = 'without control characters and halves of characters';
-/**
- * Creates the schema of free text on one line, of 1 to `charsMax` characters (UTF-16), stored
- * unchanged.
- */
+/** Creates the schema of one line of text with 1 to `charsMax` characters (UTF-16), unchanged. */
 export function lineOfText(charsMax: number) {
   return storable(`[^${UNSTORABLE}]+`, charsMax, `1 to ${charsMax} characters, ${UNSTORABLE_TEXT}`);
 }

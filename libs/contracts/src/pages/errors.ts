@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { OPERATOR_ERRORS } from '../operator/errors.js';
 
-/**
- * Error codes and statuses of the pages' API: those of the operator API, and those for users who
- * sign in.
- */
+/** Error codes and statuses of the pages' API: the operator API's, and those of sign-in. */
 export const PAGE_ERRORS = {
   ...OPERATOR_ERRORS,
   /** No session, or an expired one. */

@@ -18,10 +18,7 @@ export const pageModel = z.object({
   allowed: z.boolean(),
   /** False: the model is switched off, or no source serves it. Funds do not change that. */
   available: z.boolean(),
-  /**
-   * At all recently tried sources of the model, the last attempt failed, so a request will probably
-   * fail.
-   */
+  /** The last attempt at each recently tried source failed, so requests will probably fail. */
   failing: z.boolean(),
   contextLength: z.int().nullable(),
   maxOutputTokens: z.int().nullable(),

@@ -19,10 +19,7 @@ export const overviewWindow = z.object({
 });
 export type OverviewWindow = z.infer<typeof overviewWindow>;
 
-/**
- * GET /api/accounts/{id}/overview. Usage comes from the limit store and does not include running
- * calls.
- */
+/** GET /api/accounts/{id}/overview. Usage comes from the limit store, without running calls. */
 export const overviewView = z.object({
   account: accountView,
   plan: z

@@ -3,9 +3,7 @@ import { memberRole } from '../operator/accounts.js';
 import { operatorRole } from '../operator/operators.js';
 import { email, label, objectId } from '../operator/scalars.js';
 
-/**
- * Length of a password. The maximum limits the cost of hashing. No kind of character is required.
- */
+/** Length of a password. The maximum limits the cost of hashing. */
 export const PASSWORD_CHARS_MIN = 10;
 export const PASSWORD_CHARS_MAX = 200;
 const newPassword = z.string().min(PASSWORD_CHARS_MIN).max(PASSWORD_CHARS_MAX);

@@ -14,9 +14,7 @@ const UPSTREAM_ERROR = 'upstream_error';
 /** Statuses of invalid HTTP requests, which belong to no operation. */
 const PARSER_STATUSES: ReadonlySet<number> = new Set([408, 431]);
 
-/**
- * Generates the OpenAPI 3.1 document of the public API from the schemas and the error catalogue.
- */
+/** Generates the OpenAPI 3.1 document from the schemas and the error catalogue. */
 export function openApiDocument(): Json {
   const schemas = Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaOf(schema)]));
   const calls = ENDPOINTS.map((path) => [path, { post: callOperation(path, CALLS[path]) }]);
@@ -137,9 +135,7 @@ function idHeaders(error: ErrorSchema): Json {
   return error === 'MessagesError' ? { ...ids, 'request-id': own } : ids;
 }
 
-/**
- * Returns the operation's ID, such as `createMessagesCountTokens` for `/v1/messages/count_tokens`.
- */
+/** Returns an operation ID: `createMessagesCountTokens` for `/v1/messages/count_tokens`. */
 function operationId(path: Endpoint): string {
   const words = path.slice('/v1/'.length).split(/[/_]/);
   return `create${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`;

@@ -52,10 +52,7 @@ export const messagesRequest = z.looseObject({
   tools: objects.nullish(),
 });
 
-/**
- * The body of a token count request. Fields that only affect the response to a message are not
- * forwarded.
- */
+/** The body of a token count request. Fields for the response only are not forwarded. */
 export const tokenCountRequest = z.looseObject({
   model,
   messages: objects,

@@ -68,10 +68,7 @@ export interface AccountRecords {
   readonly member: MemberRecord | null;
 }
 
-/**
- * Loads the records that admission needs of an account and a key, at one instant
- * (docs/protocol.md#r11).
- */
+/** Loads what admission needs of an account and a key at one instant (docs/protocol.md#r11). */
 export async function loadAccount(
   store: AccountStore,
   request: { readonly account: string; readonly key: string | null },

@@ -26,10 +26,7 @@ export const ATTEMPT_LIMITS = {
   tokenClient: { kind: 'token_client', attemptsMax: 60, windowMs: HOUR_MS },
   /** Invitations of one account. */
   inviteAccount: { kind: 'invite_account', attemptsMax: 30, windowMs: HOUR_MS },
-  /**
-   * Emails of one kind to one person. Above the limit no email is sent, and the response is the
-   * same.
-   */
+  /** Emails of one kind to one person. Above the limit none is sent, with the same response. */
   mail: { kind: 'mail', attemptsMax: 5, windowMs: HOUR_MS },
 } as const satisfies Record<string, AttemptLimit>;
 

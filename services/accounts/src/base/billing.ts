@@ -11,10 +11,7 @@ import { ERASURE_TOPIC, type Funding } from './rules.js';
 
 export type BillingClient = ReturnType<typeof createBillingClient>;
 
-/**
- * Creates a client of billing over the bus. It throws `dependency_unavailable` if billing does not
- * respond.
- */
+/** Creates a client of billing. It throws `dependency_unavailable` if billing does not respond. */
 export function createBillingClient(bus: Bus) {
   return {
     async fundingOf(account: string): Promise<Funding> {

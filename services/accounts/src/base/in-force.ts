@@ -4,20 +4,14 @@ import { histogram } from '@gateway/service-kit';
 import { z } from 'zod';
 import { changeOf, type Versioned } from './rules.js';
 
-/**
- * The response of a change, with the object whose version admission must have before the response
- * is sent.
- */
+/** The response of a change, and the object whose version admission must have before it. */
 export interface Changed<T> {
   readonly account: string;
   readonly object: Versioned;
   readonly answer: T;
 }
 
-/**
- * Waits until admission has this version of an object of the account. Returns false after the
- * timeout.
- */
+/** Waits until admission has this version of an object. Returns false after the timeout. */
 export type InForce = ReturnType<typeof createInForce>;
 
 const waits = histogram(

@@ -108,10 +108,7 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/**
- * Builds a page from at most `limit + 1` objects. The cursor is the ID of the last object on the
- * page.
- */
+/** Builds a page from at most `limit + 1` objects. The cursor is the last object's ID. */
 export function pageOf<T>(found: readonly T[], limit: number, idOf: (item: T) => string): Page<T> {
   const items = found.slice(0, limit);
   const last = items.at(-1);

@@ -17,9 +17,7 @@ const CHANGES_AT_ONCE_MAX = 64;
 /** Higher than for other changes, because these mostly wait for admission without a connection. */
 const AWAITED_AT_ONCE_MAX = 256;
 
-/**
- * Creates handlers on the bus, which validates requests. `faultOf` maps database errors to faults.
- */
+/** Creates handlers on the bus, which validates requests. `faultOf` maps database errors. */
 export function createHandlers(bus: Bus, faultOf: RequestServerOptions['faultOf']): Handlers {
   const serve = (concurrencyMax: number) => requestServer(bus, { faultOf, concurrencyMax });
   return {

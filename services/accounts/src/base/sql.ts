@@ -181,10 +181,7 @@ export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${U
     ON m.user_id = u.id AND m.deleted_at IS NULL
  ORDER BY m.id LIMIT $4`;
 
-/**
- * A session with its user and the open accounts where the user is a member, in the order of
- * joining.
- */
+/** A session with its user and the user's open accounts, in the order of joining. */
 export interface FoundSession {
   readonly digest: string;
   /** Epoch milliseconds. */
@@ -213,9 +210,7 @@ function columns(alias: string, names: readonly string[]): string {
   return names.map((name) => `${alias}.${name} AS ${alias}_${name}`).join(', ');
 }
 
-/**
- * Returns the columns of one table from a joined row. The caller names the row type of this prefix.
- */
+/** Returns the columns of one table from a joined row, typed as `Row` by the caller. */
 function unprefixed<Row>(row: JoinedRow, prefix: string): Row {
   const own = Object.entries(row).filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) as Row;

@@ -72,9 +72,7 @@ export function createBaseReads(queries: Tx) {
   };
 }
 
-/**
- * Creates locks, audit log, attempts and outboxes in one transaction. Times are epoch milliseconds.
- */
+/** Creates the writes of locks, audit log, attempts and outboxes. Times are epoch milliseconds. */
 export function createBaseWrites(tx: Tx) {
   return {
     /**
@@ -93,10 +91,7 @@ export function createBaseWrites(tx: Tx) {
       const row = await tx.one<PersonRow>('SELECT * FROM users WHERE id = $1 FOR NO KEY UPDATE', [id]);
       return row && personFromRow(row);
     },
-    /**
-     * Returns a member of the account, or its owner if `member` is null. Deleted members are not
-     * returned.
-     */
+    /** Returns a member, or the owner if `member` is null. Deleted members are not returned. */
     async membership(account: string, member: string | null): Promise<Membership | null> {
       const [whose, values] = member === null ? ["m.role = 'owner'", [account]] : ['m.id = $2', [account, member]];
       const text = `${MEMBERSHIP} WHERE m.deleted_at IS NULL AND m.account = $1 AND ${whose}`;
@@ -139,9 +134,7 @@ export function createBaseWrites(tx: Tx) {
      */
     publishChange: (account: string, changed: Versioned, records: ChangedRecords): Promise<void> =>
       enqueue(tx, { topic: APPLY_TOPIC, key: account, body: { change: changeOf(changed), records } }),
-    /**
-     * Queues caps for billing, to be sent after the commit. The response does not wait for them.
-     */
+    /** Queues caps for billing, sent after the commit. The response does not wait for them. */
     publishCaps: (account: string, caps: Caps): Promise<void> =>
       enqueue(tx, { topic: 'caps', key: account, body: { account, caps } }, BILLING_OUTBOX),
   };
@@ -151,10 +144,7 @@ const INSERT = `INSERT INTO audit_log
     (actor, action, account, object_id, before, after, kind, client, agent, request_id)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
-/**
- * Subjects with the same slot are counted together. That is rare, and its only effect is an earlier
- * limit.
- */
+/** Subjects with the same slot are counted together. This is rare and only limits them earlier. */
 const COUNT = `INSERT INTO attempts (kind, slot, attempts, began_at) VALUES ($1, attempt_slot($1, $2), 1, $3)
   ON CONFLICT (kind, slot) DO UPDATE
     SET attempts = CASE WHEN attempts.began_at <= $4 THEN 1 ELSE least(attempts.attempts, 1000000) + 1 END,

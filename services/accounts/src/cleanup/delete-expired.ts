@@ -27,10 +27,7 @@ export const SIGN_UP_KEPT_MS = 7 * 86_400_000;
 /** Maximum number of sign-ups per run. */
 const SIGN_UPS_MAX = 100;
 
-/**
- * Deletes expired rows in small statements with a maximum number of rows. Returns the number of
- * deleted rows.
- */
+/** Deletes expired rows in small statements. Returns the number of deleted rows. */
 export async function deleteExpired({ store, nowMs }: Pick<CleanupDeps, 'store' | 'nowMs'>): Promise<number> {
   const now = nowMs();
   const before = {

@@ -69,10 +69,7 @@ export interface KeyCreationDeps {
   readonly nowMs: () => number;
 }
 
-/**
- * Returns the result that the key rules would have for a member now, so that pages can explain it
- * in advance.
- */
+/** Returns the result of the key rules for a member now, for pages that explain it. */
 export async function keyCreation(
   { store, billing, nowMs }: KeyCreationDeps,
   { account: id, member }: ReceivedOf<typeof accountsKeyCreation>,

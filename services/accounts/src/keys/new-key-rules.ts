@@ -20,10 +20,7 @@ export interface NewKeyTerms {
   readonly expiresAt: number | null;
 }
 
-/**
- * Applies the specification's key rules 1 and 3 in a fixed order, after checking the request
- * itself.
- */
+/** Applies the specification's key rules 1 and 3 in order, after checking the request. */
 export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): NewKeyTerms | ManagementRefusal {
   const { account, membership, funding } = input;
   const cap = capOf(spec, funding);

@@ -52,10 +52,7 @@ export function withState(key: ApiKey, verb: Exclude<KeyVerb, 'rotate'>, nowMs: 
   return state === key.state ? key : { ...key, state, version: nextVersion(key, nowMs) };
 }
 
-/**
- * A masked form shows four characters at each end. More hexadecimal characters in a row are part of
- * a secret.
- */
+/** A masked form has four characters at each end. A longer run is part of a secret. */
 const SECRET_PART = /[0-9a-f]{16}/i;
 
 /** Refuses a masked form that must not be stored. Null: it may be stored. */
@@ -64,9 +61,7 @@ export function refuseMaskedForm(maskedSecret: string): ManagementRefusal | null
   return maskedSecret === '' ? refuse('invalid_request', 'the masked form of the secret is missing') : null;
 }
 
-/**
- * Refuses a secret that another key has. Secrets are random, so the client sent the same one twice.
- */
+/** Refuses the secret of another key. Secrets are random, so the client sent it twice. */
 export function secretTaken(): ManagementRefusal {
   return refuse('state_conflict', 'a key with this secret exists');
 }

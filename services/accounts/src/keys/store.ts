@@ -31,10 +31,7 @@ export function createKeyReads(pool: Pool) {
       const row = await queries.one<KeyRow>("SELECT * FROM api_keys WHERE id = $1 AND kind = 'api'", [id]);
       return row && keyFromRow(row);
     },
-    /**
-     * Stores when keys were last used (epoch milliseconds). A time before the stored one changes
-     * nothing.
-     */
+    /** Stores last uses (epoch milliseconds). A time before the stored one changes nothing. */
     async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
       const times = [...uses.values()].map((at) => new Date(at));
       // A transaction is retried after a deadlock between replicas that write the same keys.
@@ -68,10 +65,7 @@ export type NewKey = Omit<ApiKey, 'state' | 'version' | 'createdAt' | 'lastUsedA
   readonly command: string | null;
 };
 
-/**
- * Creates the writes of API keys in one transaction. Each write requires the lock of the key's
- * account.
- */
+/** Creates the writes of API keys. Each write requires the lock of the key's account. */
 export function createKeyWrites(tx: Tx) {
   const keyBy = async (condition: string, value: string): Promise<ApiKey | null> => {
     const row = await tx.one<KeyRow>(`SELECT * FROM api_keys WHERE ${condition}`, [value]);

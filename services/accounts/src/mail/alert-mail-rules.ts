@@ -6,9 +6,7 @@ export interface AlertNames {
   readonly accountName: string;
   /** Name of the key with the cap. Null: the cap is not a key's, or the key does not exist. */
   readonly keyName: string | null;
-  /**
-   * Address of the member with the cap. Null: the cap is not a member's, or the member was deleted.
-   */
+  /** Address of the member with the cap. Null: not a member's cap, or a deleted member. */
   readonly cappedMember: string | null;
 }
 

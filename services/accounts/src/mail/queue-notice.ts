@@ -8,9 +8,7 @@ export interface NoticeFor {
   readonly user: string | null;
   /** Set for an invitation. */
   readonly account?: string | null;
-  /**
-   * Origin of an unauthenticated request. It is written to the log if the email has a recipient.
-   */
+  /** Origin of an unauthenticated request, which is logged if the email has a recipient. */
   readonly origin?: RequestOrigin | null;
 }
 

@@ -107,9 +107,7 @@ export function createMailWrites(tx: Tx, queued: () => void) {
       const key = subject.kind === 'key_cap' ? subject.keyId : null;
       return (await tx.query<{ id: string }>(text, [account, member, key])).map(({ id }) => id);
     },
-    /**
-     * Inserts a token, and deletes the oldest ones of its kind if the user has more than `keptMax`.
-     */
+    /** Inserts a token, and deletes the oldest ones of its kind above `keptMax`. */
     async insertMailToken(token: NewMailToken, keptMax: number): Promise<void> {
       const { digest, user, kind, createdAt, expiresAt } = token;
       const text =

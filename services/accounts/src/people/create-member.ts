@@ -31,10 +31,7 @@ export async function createMember(
   return isRefusal(added) ? added : { member: added.view };
 }
 
-/**
- * Adds a person to a team and emails them. Invitations are counted per account, without refused
- * ones.
- */
+/** Adds a person to a team and emails them. Successful invitations are counted per account. */
 export async function inviteMember(
   deps: CreateMemberDeps & { readonly nowMs: () => number },
   { account, spec, author }: ReceivedOf<typeof accountsInviteMember>,

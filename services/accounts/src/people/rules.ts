@@ -19,9 +19,7 @@ export interface NewMemberInput {
   readonly teamsEnabled: boolean;
 }
 
-/**
- * Refuses one more member of an account. Null: permitted. A personal account has only its owner.
- */
+/** Refuses a new member. Null: permitted. A personal account has only its owner. */
 export function refuseNewMember({ account, isMember, teamsEnabled }: NewMemberInput): ManagementRefusal | null {
   if (!account) return refuse('not_found', 'there is no such account');
   if (account.state === 'closed') return accountClosed();
@@ -76,10 +74,7 @@ function needsAdmin(param: string, what: string): ManagementRefusal {
   return refuse('operator_forbidden', `${param}: ${what} needs the role admin`, param);
 }
 
-/**
- * Refuses the deletion of a member. Null: permitted. `keys`: the member's active and suspended
- * keys.
- */
+/** Refuses a deletion. Null: permitted. `keys`: the member's active and suspended keys. */
 export function refuseMemberDelete(member: Member, keys: number): ManagementRefusal | null {
   if (member.role === 'owner') return refuse('state_conflict', 'the owner of an account cannot be deleted');
   if (keys > 0)

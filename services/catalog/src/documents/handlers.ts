@@ -30,10 +30,7 @@ export interface Applied {
 /** Saves objects after those that they refer to. */
 const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source', 'alias'];
 
-/**
- * Applies all objects of a document in one transaction or none. A dry run does the same and rolls
- * back.
- */
+/** Applies all objects of a document in one transaction or none. A dry run rolls back. */
 export async function apply(
   deps: ApplyDeps,
   request: Apply,

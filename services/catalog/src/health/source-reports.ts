@@ -3,10 +3,7 @@ import type { SourceReport } from './rules.js';
 
 /** Validity of a report: six intervals of an edge. */
 export const REPORT_COUNTS_MS = 30_000;
-/**
- * Maximum number of reports: edges times sources. Above it, reports of new edges and sources are
- * ignored.
- */
+/** Maximum number of reports (edges times sources). Above it, new ones are ignored. */
 export const REPORTS_MAX = 50_000;
 
 export interface SourceReports {

@@ -4,10 +4,7 @@ import { isPrivateHost } from '@gateway/service-kit/network-address';
 export interface BaseUrlRules {
   /** Permits private and loopback addresses, and plain HTTP to them. */
   readonly privateAllowed: boolean;
-  /**
-   * Whether every endpoint has its own path, so that nothing is appended to a base URL that ends in
-   * `/v1`.
-   */
+  /** Whether every endpoint has its own path, so that the base URL may end in `/v1`. */
   readonly allPathsGiven: boolean;
 }
 

@@ -33,9 +33,7 @@ export interface CatalogTx extends ObjectReads {
   saveModel(model: Model): Promise<void>;
   saveSource(source: Source): Promise<void>;
   saveAlias(alias: Alias): Promise<void>;
-  /**
-   * Marks an object as deleted and removes its credential. Its existing versions no longer apply.
-   */
+  /** Marks an object as deleted without its credential. Existing versions no longer apply. */
   remove(kind: Kind, id: string): Promise<void>;
   addVersion(owner: Priced, figures: NewFigures): Promise<DatedFigures>;
   /** Increases the revision and records the author and the change. */

@@ -24,9 +24,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/**
- * Maximum JSON bytes of one page, which then ends early. Bus messages have at most 1,000,000 bytes.
- */
+/** Maximum JSON bytes of a page, which then ends early. Bus messages have at most 1,000,000. */
 const PAGE_BYTES_MAX = 800_000;
 
 export interface PageRequest {
@@ -39,10 +37,7 @@ export interface PageOf<Entry> {
   readonly nextCursor: string | null;
 }
 
-/**
- * Returns the place where a page begins. Null: at the first entry. Refuses an invalid cursor of
- * this list.
- */
+/** Returns the place where a page begins. Null: the first entry. Refuses an invalid cursor. */
 export function placeOf(
   list: string,
   { cursor }: PageRequest,

@@ -18,7 +18,7 @@ import {
 } from '@gateway/contracts/operator';
 
 /**
- * Prompt bytes per token in metering's least cost: a token is expected to cover at most this many
+ * Prompt bytes per token in metering's least cost. A token is expected to cover at most this many
  * bytes.
  */
 const LEAST_COST_BYTES_PER_TOKEN = 8;
@@ -47,9 +47,7 @@ function unfitUnits({ unitsPerThousand = {} }: PricesSpec, param: string): Manag
   return refuse('invalid_request', 'a price per 1,000 uses has at most six decimal places', `${param}.${broken[0]}`);
 }
 
-/**
- * Converts prices to the form of a PUT, without a time. A PUT of them results in the same figures.
- */
+/** Converts prices to the form of a PUT, without a time. A PUT of them changes nothing. */
 export function toSpec(figures: PriceFigures): PricesSpec {
   const { extras, ...prices } = convertFigures(figures, formatUsd);
   if (extras === null) return prices;

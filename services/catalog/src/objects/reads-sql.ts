@@ -16,9 +16,7 @@ import { placeOf, readVersions, type VersionsByOwner, type Priced } from './vers
 import { MESSAGES } from './price-rules.js';
 import type { Alias, Model, Source, DatedFigures, Provider } from './rules.js';
 
-/**
- * One page: at most `limit` objects after the ID `after`, sorted by ID. Null: from the first one.
- */
+/** One page: at most `limit` objects after the ID `after`. Null: from the first one. */
 export interface Page<After> {
   readonly after: After | null;
   readonly limit: number;

@@ -2,10 +2,7 @@ import type { PriceFigures } from '@gateway/metering';
 import type { SourceView } from '@gateway/contracts/operator';
 import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
 
-/**
- * Objects of the catalog in the form in which they are compared and stored: complete, and without
- * history.
- */
+/** Objects of the catalog as they are compared and stored: complete, and without history. */
 export interface Provider extends Pick<CatalogProvider, 'id' | 'name' | 'format'> {
   /** How the credential is sent. Null: the source's profile decides. */
   readonly auth: CatalogSource['auth'] | null;

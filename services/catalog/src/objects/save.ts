@@ -34,10 +34,7 @@ export async function saveAlone<View>(
 export const PUBLISHED_WAIT_MS = 2_000;
 /** Maximum time that the response of a document with up to a thousand objects waits. */
 export const DOCUMENT_PUBLISHED_WAIT_MS = 5_000;
-/**
- * Maximum time that a response then waits until all live edges and admission replicas use the
- * change.
- */
+/** Maximum time that a response then waits until all live replicas use the change. */
 export const IN_FORCE_WAIT_MS = 3_000;
 
 export interface AwaitDeps {

@@ -18,17 +18,11 @@ import type { Model, Provider, Source } from './rules.js';
  */
 export const SOURCE_BYTES_MAX = 32 * 1024;
 
-/**
- * The operator API uses `/sources/health` for something else, so a source with this ID could not be
- * read.
- */
+/** The operator API uses `/sources/health` otherwise, so this source could not be read. */
 const TAKEN_ID = 'health';
 /** Headers of the connection and the body, which the relay sets. */
 const RELAY_HEADERS = new Set([...CONNECTION_HEADERS, 'accept-encoding', 'content-encoding', 'content-type']);
-/**
- * Headers whose values are credentials, which responses would show. Use `auth` and `credential`
- * instead.
- */
+/** Headers with credentials, which responses would show. Use `auth` and `credential` instead. */
 const CREDENTIAL_HEADERS = new Set([
   'api-key',
   'authorization',
@@ -163,10 +157,7 @@ function forwardedOf(given: readonly string[]): string[] | ManagementRefusal {
     : refuse('invalid_request', `header ${refused} cannot be forwarded`, 'forwardHeaders');
 }
 
-/**
- * Returns the headers in lower case, sorted by name, so that equal headers are stored as equal
- * text.
- */
+/** Returns the headers in lower case and sorted, so that equal ones are equal text. */
 function headersOf(given: Readonly<Record<string, string>>): Record<string, string> | ManagementRefusal {
   const entries = Object.entries(given).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const names = entries.map(([name]) => name);

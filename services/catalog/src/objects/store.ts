@@ -52,9 +52,7 @@ export function createCatalogStore(pool: Pool) {
       const state = await onPool(pool).one<{ revision: bigint }>('SELECT revision FROM catalog_state');
       return Number(state?.revision ?? 0n);
     },
-    /**
-     * Raises the revision to at least this value, for a database older than the published catalog.
-     */
+    /** Raises the revision to this value, for a database older than the published catalog. */
     async raiseRevision(atLeast: number): Promise<void> {
       await onPool(pool).execute('UPDATE catalog_state SET revision = $1 WHERE revision < $1', [atLeast]);
     },

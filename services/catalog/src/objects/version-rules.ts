@@ -23,10 +23,7 @@ export interface WantedFigures {
 /** A new version without its ID. */
 export type NewFigures = Omit<DatedFigures, 'version'>;
 
-/**
- * Returns the version that applies at a time. `versions` are sorted by time, then by order of
- * writing.
- */
+/** Returns the version that applies at a time. `versions` are sorted by time, then by writing. */
 export function versionAt<V extends NewFigures>(versions: readonly V[], atMs: number): V | null {
   return versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs) ?? null;
 }
@@ -94,10 +91,7 @@ export function shownVersions<V extends NewFigures>(versions: readonly V[], nowM
   return inForce ? [inForce, ...ahead] : ahead;
 }
 
-/**
- * Returns the version that `prices` or `costs` of a PUT create. Null: none, because they are absent
- * or equal.
- */
+/** Returns the version that `prices` or `costs` create. Null: they are absent or equal. */
 export function planFigures(
   spec: PricesSpec | null | undefined,
   versions: readonly DatedFigures[],

@@ -32,9 +32,7 @@ export function modelViewOf(model: Model, versions: readonly DatedFigures[], now
   };
 }
 
-/**
- * `versions` are the source's costs. The view shows whether there is a credential, and its owner.
- */
+/** `versions` are the source's costs. Of the credential, only existence and owner are shown. */
 export function sourceViewOf(
   source: Source,
   provider: Provider | undefined,

@@ -138,10 +138,7 @@ export async function writeRecords(tx: Tx, revisionBefore: number, records: read
   await insert(tx, 'changes', 'revision, actor, action, object_id, before, after, client, agent, request_id', rows);
 }
 
-/**
- * Inserts or updates rows. Tables and columns are names of this service, and all rows have the same
- * columns.
- */
+/** Inserts or updates rows. Names are this service's own, and all rows have the same columns. */
 async function upsert(
   tx: Tx,
   table: 'providers' | 'models' | 'sources' | 'aliases',

@@ -113,10 +113,7 @@ const LARGE_IMAGES: readonly { readonly name: RegExp; readonly imageTokens: numb
   { name: /(?:^|[/.:])gpt-4o-mini(?:$|[-:@])/i, imageTokens: 2_833 + 8 * 5_667 },
 ];
 
-/**
- * Finds the sizes by the model's name here or at the provider, because a deployment can have any
- * name.
- */
+/** Finds sizes by the model's name here or at the provider: a deployment can have any name. */
 function sizesOf({ model, upstreamModel }: Pick<Source, 'model' | 'upstreamModel'>): AttachmentSizes {
   const found = LARGE_IMAGES.find(({ name }) => name.test(model) || name.test(upstreamModel));
   return found === undefined ? {} : { imageTokens: found.imageTokens };

@@ -19,10 +19,7 @@ const alerts = counter(
   'Comparisons with price lists and reported costs whose differences changed',
 );
 
-/**
- * Stores the result of a comparison. Differences that changed raise an alert: a log line and a
- * metric.
- */
+/** Stores a comparison. Changed differences raise an alert: a log line and a metric. */
 async function proposePrices(
   { proposals, log, nowMs }: ProposalDeps,
   { proposal, author }: { readonly proposal: PriceProposalPut; readonly author: CommandAuthor },

@@ -21,13 +21,10 @@ export interface Followers {
    */
   haveAll(revision: number, timeoutMs: number): Promise<boolean>;
   receive(message: Pick<ReceivedOf<typeof catalogMirrored>, 'replica' | 'revision' | 'last'>): void;
-  /**
-   * Call when the bus is connected (again). From then on the reports of all live replicas arrive.
-   */
+  /** Call when the bus is connected (again): all live replicas' reports arrive from then on. */
   listen(): void;
   /**
-   * Call when the bus is disconnected. No change is in force until it has been back for an
-   * interval.
+   * Call when the bus is disconnected. Until one interval after its return, no change is in force.
    */
   pause(): void;
   /** Returns the number of live replicas. */

@@ -6,9 +6,7 @@ export const SILENT_INTERVALS = 3;
  */
 export const LISTEN_INTERVALS = 1.25;
 
-/**
- * Reports of the replicas that use the catalog. Times are of one monotonic clock, in milliseconds.
- */
+/** Reports of the replicas that use the catalog, in milliseconds of one monotonic clock. */
 export interface FollowerState {
   /** Time since which no report was missed. Null: the bus is disconnected. */
   readonly listeningSinceMs: number | null;
@@ -19,9 +17,7 @@ export interface FollowerState {
 
 export type InForce =
   | { readonly inForce: true }
-  /**
-   * `checkAgainAtMs`: earliest time at which it becomes true without another report. Null: never.
-   */
+  /** `checkAgainAtMs`: earliest time at which it becomes true without a report. Null: never. */
   | { readonly inForce: false; readonly checkAgainAtMs: number | null };
 
 /**

@@ -19,9 +19,7 @@ export async function publishCatalog(deps: PublishDeps): Promise<number | null> 
   return underLease(deps.lease, () => publishNewest(deps));
 }
 
-/**
- * Whether the bucket is missing or older than the database. False while another replica publishes.
- */
+/** Whether the bucket is missing or old. False while another replica publishes. */
 export async function isStale({ store, bucket, lease }: Omit<PublishDeps, 'onOlderDatabase'>): Promise<boolean> {
   const stale = await underLease(lease, async () => {
     const published = await bucket.publishedRevision();

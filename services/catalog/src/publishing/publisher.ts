@@ -18,19 +18,14 @@ export interface PublisherDeps {
   readonly log: { warn(fields: object, text: string): void; info(fields: object, text: string): void };
   /** Called with the outcome and the duration of each attempt, in seconds. */
   readonly onTry: (outcome: Outcome, seconds: number) => void;
-  /**
-   * Returns the delay before attempt number `attempt` (the first repetition is 0), in milliseconds.
-   */
+  /** Returns the milliseconds before attempt number `attempt` (the first repetition is 0). */
   readonly retryDelayMs: (attempt: number) => number;
 }
 
 export interface PublisherTimes {
   /** Interval of the check for a missing or old head. */
   readonly checkMs: number;
-  /**
-   * Interval of publications without a change, which repair an incomplete publication of a crashed
-   * writer.
-   */
+  /** Interval of publications without a change, which repair a crashed writer's publication. */
   readonly verifyMs: number;
 }
 
