@@ -24,7 +24,7 @@ const CASES = MESSAGES.flatMap((message) => {
 
 const sent = (packing: Packing, body: unknown): unknown => JSON.parse(JSON.stringify(packing.pack(body, 7)));
 
-test.each(CASES)('$what is unchanged after packing and unpacking', ({ packing, samples }) => {
+test.each(CASES)('packing keeps $what unchanged', ({ packing, samples }) => {
   expect(samples.length).toBeGreaterThan(0);
   for (const sample of samples) {
     const list = sent(packing, sample);
@@ -33,7 +33,7 @@ test.each(CASES)('$what is unchanged after packing and unpacking', ({ packing, s
   }
 });
 
-test.each(CASES)('a changed list of $what is rejected or unpacks to a valid body', ({ packing, schema, samples }) => {
+test.each(CASES)('$what: a changed list is rejected or still valid', ({ packing, schema, samples }) => {
   const check = compileCheck(schema);
   let refused = 0;
   fc.assert(

@@ -179,7 +179,7 @@ test.each([
   ],
   [{ unpriced: 'x y' }, 'No price for "x y" of a/b; an operator can set it. The request asks for it with "tools".'],
   [{}, 'No price for "tools" of a/b; an operator can set it.'],
-])('model_not_priced shows what has no price: %j', (facts, text) => {
+])('model_not_priced names the part without a price: %j', (facts, text) => {
   const error = refusalError(REFUSAL.model_not_priced, { model: 'a/b', field: 'tools', ...facts }, context);
   expect(error).toMatchObject({ status: 503, param: 'tools', message: text });
 });
