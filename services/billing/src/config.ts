@@ -6,7 +6,8 @@ export const BILLING_FIELDS = {
   GATEWAY_USAGE_STREAM_BYTES: COMMON_FIELDS.GATEWAY_USAGE_STREAM_BYTES,
   GATEWAY_STREAM_REPLICAS: COMMON_FIELDS.GATEWAY_STREAM_REPLICAS,
   GATEWAY_WEBHOOK_PRIVATE_KEY: COMMON_FIELDS.GATEWAY_WEBHOOK_PRIVATE_KEY,
-  // Apart from the one of sources: those are the operator's, but any customer may name a webhook.
+  // Not the same variable as for sources: an operator configures sources, but any customer can
+  // configure a webhook.
   GATEWAY_ALLOW_PRIVATE_WEBHOOKS: field.boolean({
     doc: 'allows webhooks of customers on private and loopback addresses, and plain HTTP to them',
     default: false,

@@ -1,4 +1,4 @@
-// What `deploy/verify/simulation` runs of this service: everything but its database and the bus.
+// The parts of this service that `deploy/verify/simulation` runs: all but the database and the bus.
 export type { BatchDecision } from './usage/batch-ledger-rules.js';
 export type { Balance, LedgerTransaction } from './ledger/rules.js';
 export type { DeadLetter } from './usage/rules.js';

@@ -6,9 +6,9 @@ import type { ProgressStore } from './usage/progress-store.js';
 import { type Progress, TRACK_MS, trackProgress, TRIM_MS, trimStream } from './usage/progress.js';
 import type { Stream } from './usage/stream.js';
 
-/** How often the months ahead are looked after. */
+/** Interval for creating the months ahead. */
 const MONTHS_MS = 3_600_000;
-/** How often refused calls that are kept no more are deleted. */
+/** Interval for deleting expired refused calls. */
 const DELETE_OLD_MS = 600_000;
 
 export interface MaintenanceDeps {
@@ -21,8 +21,8 @@ export interface MaintenanceDeps {
 }
 
 /**
- * Looks after the stream while the service runs: progress, trimming, months ahead, and what the
- * metrics say of them; and deletes refused calls that are kept no more.
+ * Runs the periodic tasks of the service: tracks and trims the stream, creates months ahead,
+ * deletes expired refused calls, and exports the lag metrics.
  */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const { store, stream, months, refused, clock, log } = deps;

@@ -13,36 +13,36 @@ import { createSecretSeal, resealSecrets } from './webhooks/secrets.js';
 import { createWebhookSender } from './webhooks/sender.js';
 import { createWebhookStore, WEBHOOK_OUTBOX } from './webhooks/store.js';
 
-/** A command that is not in force yet is sent again at least this often. */
+/** Maximum retry delay for a command that is not in force yet. */
 const OUTBOX_RETRY_MAX_MS = 2_000;
-/** What a killed replica had taken of the outbox is delivered by another one after this time. */
+/** After this time another replica delivers the messages that a killed replica had claimed. */
 const OUTBOX_LEASE_MS = 5_000;
 const OUTBOX_DELIVER_MS = 2_000;
-/** How often the outboxes are polled for the metrics. */
+/** Interval for polling the outboxes' ages. */
 const OUTBOX_AGE_MS = 5_000;
 /**
- * Nobody waits for an alert: what this process writes goes at once, and what a killed one left is
- * found so late at most.
+ * Poll interval for alerts. A process sends its own alerts immediately; the poll finds the alerts
+ * of a killed process.
  */
 const ALERT_POLL_MS = 2_000;
-/** Accounts may be away for long; nobody waits for a mail. */
+/** Accounts may be unavailable for a long time, and alerts are not urgent. */
 const ALERT_RETRY_MAX_MS = 30_000;
 const ALERT_DELIVER_MS = 5_000;
 const ALERT_LEASE_MS = 15_000;
-/** Attempts at webhooks: the delay doubles up to an hour. */
+/** Delay between webhook attempts: it doubles up to an hour. */
 const WEBHOOK_RETRY = { baseMs: 2_000, maxMs: 3_600_000 };
-/**
- * Receivers of customers that one replica waits for at once; each may be silent until its time-out.
- */
+/** Maximum of webhook receivers that one replica waits for at the same time. */
 const WEBHOOK_KEYS_MAX = 64;
-/** Longer than an attempt's time-out and its notes in the database. */
+/** Longer than the timeout of an attempt and its writes to the database. */
 const WEBHOOK_DELIVER_MS = 15_000;
 const WEBHOOK_LEASE_MS = 35_000;
 
-/** Body of a row of the outbox to admission. */
+/** Body of an outbox row for admission. */
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
-/** Sends admission the changes that must be in force before their commands are answered. */
+/**
+ * Sends changes to admission. Their commands are answered only after admission has applied them.
+ */
 export function startAdmissionOutbox(
   pool: Pool,
   bus: Bus,
@@ -60,7 +60,7 @@ export function startAdmissionOutbox(
     retryMaxMs: OUTBOX_RETRY_MAX_MS,
     leaseMs: OUTBOX_LEASE_MS,
     deliverMs: OUTBOX_DELIVER_MS,
-    // Rows would be taken from a replica that has compared the ledger already.
+    // An unverified replica would take rows from a replica that has already verified the ledger.
     mayClaim: guard.isKnown,
     deliver: ({ body }) => tellChange(telling, outboxSnapshot.parse(body)),
   });
@@ -71,18 +71,18 @@ export interface AlertOutboxOptions {
   readonly bus: Bus;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Open the secrets of webhooks. */
+  /** Keys that open the webhook secrets. */
   readonly webhookKeys: OpeningKeys;
-  /** Webhooks on private and loopback addresses are allowed. */
+  /** Allows webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
-  /** How attempts at webhooks are spaced; the rule's times when absent. */
+  /** Delays between webhook attempts; {@link WEBHOOK_RETRY} if absent. */
   readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
 }
 
 /**
- * Sends alerts to accounts, which mails them, and to webhooks. Each has an outbox of its own:
- * neither waits for the other, nor admission for them. Accounts may be told an alert twice; the
- * second mails nothing.
+ * Sends alerts to accounts, which emails them, and events to webhooks. The outboxes are separate,
+ * so that neither one delays the other or the changes for admission. Accounts may receive an alert
+ * twice and sends one email.
  */
 export function startAlertOutboxes(options: AlertOutboxOptions): RunningService & { readonly nudge: () => void } {
   const { pool, bus, log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
@@ -133,7 +133,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
   };
 }
 
-/** Declares the metric of the outboxes' ages. */
+/** Exports the ages of the outboxes as a metric. */
 export function watchOutboxAges(pool: Pool): { stop(): Promise<void> } {
   return polledGauge(
     'gateway_billing_outbox_age_seconds',

@@ -11,9 +11,9 @@ export type UnchangedAnswer =
   { readonly kind: 'answered'; readonly answer: AnswerBodyOf<typeof billingUnchanged> } | { readonly kind: 'behind' };
 
 /**
- * Which accounts are as admission has kept them through a loss of its store, under the conditions
- * of a load after a loss: everything is settled that was stored before, and the database is the
- * ledger (docs/protocol.md#r12).
+ * Finds the accounts whose data in the limit store still equals the ledger after a loss of the
+ * limit store. The conditions are those of a load after a loss: every event that was stored before
+ * is settled, and the database is the ledger (docs/protocol.md#r12).
  */
 export async function findUnchanged(
   deps: UnchangedDeps,

@@ -24,9 +24,9 @@ export interface CloseAccountDeps {
 }
 
 /**
- * Ends an account's subscription, deletes its webhook, and takes no credit and no subscription for
- * it any more; its ledger stays. Only at a wallet of zero: whatever is in it is paid out, and a
- * debt is given up, by an entry that says so. Closing again changes nothing.
+ * Ends an account's subscription, deletes its webhook, and refuses further credits and
+ * subscriptions. The account's ledger is kept. The wallet must be zero: an operator first pays out
+ * a positive balance, or waives a debt, by an entry. Closing a closed account changes nothing.
  */
 export async function closeAccount(
   { store, inForce, now }: CloseAccountDeps,
@@ -41,7 +41,7 @@ export async function closeAccount(
   return (await inForce.awaitDelivered(account, outcome.change)) ? { closed: true } : notInForce();
 }
 
-/** What the rules of keys and of forgotten sign-ups ask of an account's money. */
+/** Returns the account's money data that the rules for keys and unconfirmed sign-ups need. */
 export async function showFunding(
   store: Pick<AccountStore, 'funding'>,
   account: string,
@@ -58,7 +58,7 @@ export async function showFunding(
   };
 }
 
-/** The settled balance; null until the wallet's first entry. */
+/** Returns the settled balance; null until the wallet has its first entry. */
 export async function showWallet(
   store: Pick<AccountStore, 'funding'>,
   account: string,
@@ -73,12 +73,17 @@ export interface AccountDeps extends CloseAccountDeps {
   readonly store: AccountStore;
 }
 
-/** Loads running at once; waiting ones after a loss of the limit store hold no connection. */
+/**
+ * Maximum of concurrent loads. Waiting loads after a loss of the limit store hold no connection.
+ */
 const LOADS_MAX = 512;
-/** Questions for 1,000 accounts each at once: loads need the connections more. */
+/**
+ * Maximum of concurrent requests, each for up to 1,000 accounts. It is low because loads need the
+ * connections more.
+ */
 const UNCHANGED_MAX = 4;
 
-/** Answers requests about an account as a whole: its load, its money, its end. */
+/** Serves the requests about a whole account: loading, funding, closing. */
 export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, now }: AccountDeps): void {
   bus.serve(
     billingLoad,

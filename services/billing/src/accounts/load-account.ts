@@ -5,18 +5,21 @@ import { isSettled } from '../usage/progress-rules.js';
 import type { Stream } from '../usage/stream.js';
 import type { LoadStore } from './load-store.js';
 
-/** How long a load after a loss of the limit store waits for the stream to be settled. */
+/** Timeout for settling the stream before a load that follows a loss of the limit store. */
 export const CATCH_UP_MS = 1_000;
 const POLL_MS = 10;
 
 export interface LoadDeps {
   /**
-   * Many accounts are loaded at once after a loss of the limit store: calls that are the same for
-   * all should be single flights.
+   * After a loss of the limit store many accounts are loaded at the same time. Queries that are the
+   * same for all accounts should be single flights.
    */
   readonly store: LoadStore;
   readonly stream: Pick<Stream, 'state'>;
-  /** Whether the database that a snapshot was read from is the ledger (docs/protocol.md#r17). */
+  /**
+   * Returns true if the database that the snapshot was read from is the ledger
+   * (docs/protocol.md#r17).
+   */
   readonly mayUse: (database: string) => boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -25,9 +28,9 @@ export interface LoadDeps {
 export type LoadAnswer = { kind: 'loaded'; answer: AnswerBodyOf<typeof billingLoad> } | { kind: 'behind' };
 
 /**
- * Everything that admission needs of an account, in one snapshot. How far the stream is settled is
- * found out before the snapshot is taken, so that all of it is in the snapshot (docs/protocol.md#r9
- * and docs/protocol.md#r11).
+ * Reads everything that admission needs for an account, in one snapshot. The settled position of
+ * the stream is read before the snapshot, so that the snapshot contains every event up to that
+ * position (docs/protocol.md#r9 and docs/protocol.md#r11).
  */
 export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof billingLoad>): Promise<LoadAnswer> {
   const requestedAt = deps.now();
@@ -52,7 +55,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
   };
 }
 
-/** A time before which every stored event is settled. */
+/** Returns a time before which every stored event is settled. */
 async function caughtUpNow({ store, stream }: LoadDeps, requestedAt: number): Promise<number> {
   const state = await stream.state();
   const position = await store.settledPosition();
@@ -60,7 +63,8 @@ async function caughtUpNow({ store, stream }: LoadDeps, requestedAt: number): Pr
 }
 
 /**
- * The time of asking, once everything stored before it is settled; null when that takes too long.
+ * Waits until every event that was stored before the request is settled, and returns the time of
+ * the request. Returns null after CATCH_UP_MS.
  */
 export async function waitForStream(
   { store, stream }: { readonly store: Pick<LoadStore, 'settledPosition'>; readonly stream: LoadDeps['stream'] },

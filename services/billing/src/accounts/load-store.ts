@@ -18,9 +18,9 @@ import { readLimits, readPublished } from '../subscriptions/terms-store.js';
 import type { SettledPosition } from '../usage/progress-rules.js';
 import { settledPosition } from '../usage/progress-store.js';
 
-/** Everything that a load answers, of one snapshot. */
+/** The content of a load response, read in one snapshot. */
 export interface AccountSnapshot {
-  /** Which database it was read from. */
+  /** Identifies the database that the snapshot was read from. */
   readonly database: string;
   readonly ledgerEpoch: string;
   readonly version: number;
@@ -35,7 +35,7 @@ export interface SnapshotRequest {
   readonly account: string;
   readonly names: readonly string[];
   readonly ids: readonly string[];
-  /** Which windows and subscriptions run and come, epoch milliseconds. */
+  /** Selects the running and coming windows and subscriptions, epoch milliseconds. */
   readonly now: number;
 }
 
@@ -44,7 +44,7 @@ export interface LoadStore {
   settledPosition(): Promise<SettledPosition>;
 }
 
-/** Rows of one kind of window, and of allotments, that one load carries; the newest names win. */
+/** Maximum of balances per kind of window, and of allotments, in one load; the newest names win. */
 export const RUNNING_ROWS_MAX = 600;
 
 export function createLoadStore(pool: Pool): LoadStore {
@@ -83,8 +83,8 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
 }
 
 /**
- * The wallet, what was asked for, and all windows and allotments that may run, whoever's clock is
- * ahead of ours.
+ * Reads the wallet, the requested balances, and all windows and allotments that may be running.
+ * Later windows are included because admission's clock may be ahead of this one.
  */
 async function rowsOf(
   tx: Tx,
@@ -97,7 +97,8 @@ async function rowsOf(
   const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   const monthly = WINDOW_UNITS.flatMap((unit) => periods.map((period) => monthlyWindowRow(unit, period)));
   const running = runningRanges(now);
-  // A limit beneath each key: the plan is made once, and could else be to read the whole account.
+  // A LIMIT in each lateral query: the statement is planned once, and the plan could otherwise read
+  // all balances of the account.
   const found = await tx.query<Balance>(
     `SELECT named.* FROM unnest($2::text[]) AS wanted (name)
        CROSS JOIN LATERAL (
@@ -127,7 +128,7 @@ async function rowsOf(
   return [...found.map(toBalanceMessage), ...never.map(neverWritten)];
 }
 
-/** A wallet without an entry is no wallet of zero (specification, Usage object). */
+/** A wallet without entries is null, not zero (specification, Usage object). */
 function neverWritten(name: string): VersionedBalance {
   return { name, value: parseRowName(name)?.kind === 'wallet' ? null : 0, version: 0 };
 }
@@ -143,13 +144,16 @@ async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** A row, and what is beyond those of its kind that follow it. */
+/** A range of balance names: the first name, and the first text after the last name of its kind. */
 export interface RowRange {
   readonly first: string;
   readonly beyond: string;
 }
 
-/** Rows of sessions and weeks that run or come, whoever's clock is ahead of ours. */
+/**
+ * Returns the names of running and later sessions and weeks. Later ones are included because
+ * admission's clock may be ahead of this one.
+ */
 export function runningRanges(now: number): RowRange[] {
   return WINDOW_UNITS.flatMap((unit) => [
     rowsFrom(sessionWindowRow(unit, Math.max(0, now - SESSION_5H_MS))),
@@ -158,8 +162,9 @@ export function runningRanges(now: number): RowRange[] {
 }
 
 /**
- * The row and those of later windows of its kind: an exact range of the key, whatever history there
- * is before it. Starts have 13 digits until the year 2286: as text they sort like numbers.
+ * Returns the name and all later windows of its kind: an exact key range, independent of the length
+ * of the history. Start times have 13 digits until the year 2286, so their text order is their
+ * numeric order.
  */
 function rowsFrom(first: string): RowRange {
   return { first, beyond: `${first.slice(0, first.lastIndexOf(':'))};` };

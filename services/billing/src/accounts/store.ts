@@ -7,18 +7,18 @@ import { endRunning } from '../subscriptions/store.js';
 import { readLimits, readSubscription, termsChange, writeTerms } from '../subscriptions/terms-store.js';
 import { deleteWebhook } from '../webhooks/store.js';
 
-/** What became of closing an account: `change` is what admission must have. */
+/** Outcome of closing an account; `change` identifies the change that admission must apply. */
 export type CloseOutcome =
   { readonly kind: 'closed'; readonly change: string } | { readonly kind: 'wallet'; readonly balanceNanoUsd: bigint };
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
-/** What concerns an account as a whole: its money, and its end. */
+/** Creates the store for a whole account: funding and closing. */
 export function createAccountStore(pool: Pool) {
   return {
     /**
-     * The wallet, the subscription that runs at `now` (epoch milliseconds), the overrides, and
-     * whether the ledger has the account at all, as of one moment.
+     * Reads the wallet, the subscription that runs at `now` (epoch milliseconds), the limit
+     * overrides, and whether the ledger has the account, in one snapshot.
      */
     funding: (account: string, now: number) =>
       inTransaction(
@@ -32,8 +32,8 @@ export function createAccountStore(pool: Pool) {
         { isolation: 'repeatable read', readOnly: true },
       ),
     /**
-     * One database transaction: lock the account, read the wallet, end periods, close, terms,
-     * audit, outbox, commit.
+     * One database transaction: locks the account, reads the wallet, ends periods, closes the
+     * account, writes terms, audit and outbox, commits.
      */
     closeAccount: (account: string, author: CommandAuthor, now: number) =>
       inTransaction(pool, (tx) => closeAccount(tx, account, author, now)),

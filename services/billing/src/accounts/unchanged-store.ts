@@ -6,16 +6,16 @@ import { RUNNING_ROWS_MAX, runningRanges } from './load-store.js';
 
 export type AskedAccounts = ReceivedOf<typeof billingUnchanged>['accounts'];
 
-/** Accounts that are as was said, of one snapshot. */
+/** The requested accounts whose versions still match, read in one snapshot. */
 export interface UnchangedAccounts {
-  /** Which database it was read from. */
+  /** Identifies the database that the snapshot was read from. */
   readonly database: string;
   readonly ledgerEpoch: string;
   readonly accounts: AnswerOf<typeof billingUnchanged>['accounts'];
 }
 
 export interface UnchangedStore {
-  /** @param now which windows run and come, epoch milliseconds */
+  /** @param now selects the running and coming windows, epoch milliseconds */
   unchanged(asked: AskedAccounts, now: number): Promise<UnchangedAccounts>;
 }
 
@@ -44,7 +44,8 @@ async function unchanged(tx: Tx, asked: AskedAccounts, now: number): Promise<Unc
 }
 
 /**
- * Accounts of which a named balance has another version. A limit beneath each key, as in a load.
+ * Returns accounts with a named balance whose version differs. The LIMIT in the lateral query is
+ * for the plan, as in a load.
  */
 async function changedAccounts(tx: Tx, asked: AskedAccounts): Promise<Set<string>> {
   const named = asked.flatMap(({ account, rows }) => rows.map((row) => ({ account, ...row })));
@@ -65,7 +66,7 @@ async function changedAccounts(tx: Tx, asked: AskedAccounts): Promise<Set<string
   return new Set(rows.map(({ account }) => account));
 }
 
-/** Accounts with a session or a week that runs or comes, and is not named. */
+/** Returns accounts with a running or coming session or week that the request does not name. */
 async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Promise<string[]> {
   const named = new Map(asked.map(({ account, rows }) => [account, new Set(rows.map(({ name }) => name))]));
   const ranges = runningRanges(now);
@@ -86,7 +87,10 @@ async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Prom
   return rows.filter(({ account, name }) => named.get(account)?.has(name) !== true).map(({ account }) => account);
 }
 
-/** Versions of accounts whose terms have the version that is said; 0 of one that is not known. */
+/**
+ * Returns the account versions where the terms version matches; the version of an unknown account
+ * is 0.
+ */
 async function versionsOf(tx: Tx, asked: AskedAccounts): Promise<{ account: string; version: number }[]> {
   const rows = await tx.query<{ account: string; version: bigint }>(
     `SELECT asked.account, coalesce(known.version, 0) AS version

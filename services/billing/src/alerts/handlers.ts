@@ -5,7 +5,9 @@ import { pageOf, readNumberCursor } from '../ledger/page.js';
 import { toAlertView } from './rules.js';
 import type { AlertStore } from './store.js';
 
-/** Takes over caps of keys and members; an older version than the known one changes nothing. */
+/**
+ * Stores the caps of keys and members; a cap with an older version than the stored one is ignored.
+ */
 export async function applyCaps(
   store: Pick<AlertStore, 'applyCaps'>,
   { account, caps }: ReceivedOf<typeof billingApplyCaps>,
@@ -17,7 +19,7 @@ export async function applyCaps(
   return { applied: true };
 }
 
-/** The alerts of an account, newest first. */
+/** Returns the alerts of an account, newest first. */
 export async function showAlerts(
   store: Pick<AlertStore, 'alerts'>,
   { account, cursor, limit }: ReceivedOf<typeof billingAlerts>,
@@ -32,7 +34,7 @@ export async function showAlerts(
   return { alerts: items, nextCursor };
 }
 
-/** Answers requests about alerts and the caps that they watch. */
+/** Serves the requests about alerts and the caps that they monitor. */
 export function serveAlerts(bus: Pick<Bus, 'serve'>, store: AlertStore): void {
   bus.serve(billingApplyCaps, (body) => applyCaps(store, body));
   bus.serve(billingAlerts, (body) => showAlerts(store, body));

@@ -1,21 +1,21 @@
 import type { AlertSubject } from '@gateway/contracts/operator';
 import { monthEnd, monthStart, parseRowName, SESSION_5H_MS, WEEK_MS, type WindowUnit } from '@gateway/metering';
 
-/** A balance that can have a limit: which one, and of what period. */
+/** A balance that can have a limit, and the period of the limit. */
 export interface LimitedBalance {
   readonly subject: AlertSubject;
   /**
-   * Its subscription period, which says when it begins and ends and which plan limits it; null: a
-   * cap, or none is known.
+   * The subscription period whose plan limits the balance and whose start and end apply. Null for a
+   * cap, or if no period is known.
    */
   readonly subscriptionPeriod: string | null;
-  /** [start, end) in epoch milliseconds; null: that of the subscription period. */
+  /** [start, end) in epoch milliseconds; null: the bounds of the subscription period. */
   readonly bounds: readonly [start: number, end: number] | null;
 }
 
 /**
- * Takes a row's name apart; null for a row that has no alerts. A session and a week belong to no
- * subscription period by their names: the plan of the period under which they are charged limits
+ * Parses a balance name; returns null for a balance without alerts. The names of sessions and weeks
+ * contain no subscription period, so the plan of the period under which they are charged limits
  * them.
  */
 export function limitedBalance(name: string, chargedUnder: string | null): LimitedBalance | null {
@@ -36,15 +36,15 @@ export function limitedBalance(name: string, chargedUnder: string | null): Limit
   }
 }
 
-/** A row's name without its period, as alerts are kept by it, and the period. */
+/** Splits a balance name into the alert subject and the period. */
 export function splitRowName(name: string): { readonly subject: string; readonly period: string } {
   const at = name.lastIndexOf(':');
   return { subject: name.slice(0, at), period: name.slice(at + 1) };
 }
 
 /**
- * What the first part of {@link splitRowName} stands for. @throws RangeError for a text that is
- * none
+ * Parses the first part of {@link splitRowName}.
+ * @throws RangeError if the text is not an alert subject
  */
 export function subjectOf(text: string): AlertSubject {
   const [kind = '', first = '', second = ''] = text.split(':');

@@ -3,12 +3,12 @@ import { arrayLiteral } from '../ledger/sql.js';
 import { WEBHOOK_OUTBOX } from '../webhooks/store.js';
 import { type Alert, toRaisedAlert, toWebhookEvent } from './rules.js';
 
-/** Alerts on their way to accounts, and events on their way to webhooks. */
+/** Outbox of alerts to accounts. Events to webhooks have their own outbox. */
 export const ALERT_OUTBOX = 'alert_outbox';
 
 /**
- * Alerts begin their ways: to accounts the highest of each limit, and all of them to the enabled
- * webhook of an account, in the order given.
+ * Enqueues alerts: to accounts the highest alert of each limit, and to the account's enabled
+ * webhook all alerts, in the given order.
  */
 export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<void> {
   if (alerts.length === 0) return;
@@ -32,8 +32,8 @@ export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<v
 }
 
 /**
- * Of each limit and period the alert with the highest threshold, in the order given: a mail of it
- * says all that the others would.
+ * Returns the alert with the highest threshold for each limit and period, in the given order. One
+ * email about the highest threshold contains everything that the others would report.
  */
 function highestOnes(alerts: readonly Alert[]): Alert[] {
   const highest = new Map<string, Alert>();
@@ -55,8 +55,8 @@ function keyed(body: (alert: Alert) => object): (alert: Alert) => Keyed {
 }
 
 /**
- * As `enqueue` of the outbox, for many rows in one statement; the caller holds the locks of the
- * accounts.
+ * Does the same as `enqueue` of the outbox for many rows in one statement. The caller holds the
+ * locks of the accounts.
  */
 async function enqueueAll(tx: Tx, table: string, topic: string, messages: readonly Keyed[]): Promise<void> {
   await tx.execute(

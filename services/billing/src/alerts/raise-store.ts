@@ -13,64 +13,65 @@ import {
   type WantedAlert,
 } from './store.js';
 
-/** What of a usage record says under which subscription period it was charged. */
+/** The part of a usage record that contains the subscription period of its charge. */
 interface ChargedRecord {
   readonly account: string;
   readonly windows: readonly unknown[];
   readonly subscriptionPeriod: string | null;
 }
 
-/** What a batch has charged, under the locks of its accounts. */
+/** The charges of a batch. The caller holds the locks of its accounts. */
 export interface ChargedBatch {
   readonly decision: {
     readonly records: readonly { readonly record: ChargedRecord }[];
     readonly changedRows: readonly Balance[];
   };
-  /** The rows as they were read; a row that was never written is 0. */
+  /** The balances before the batch; a balance that was never written is 0. */
   readonly before: readonly Balance[];
-  /** Names the state of each account's limits: another text, other limits. */
+  /** Identifies the state of each account's limits: the text changes whenever a limit changes. */
   readonly limits: ReadonlyMap<string, string>;
-  /** Names the database: another text, one that may lack commits (docs/protocol.md#r17). */
+  /** Identifies the database; another database may lack commits (docs/protocol.md#r17). */
   readonly database: string;
 }
 
-/** What was reached in a transaction that is not committed yet. */
+/** Thresholds that were crossed in a transaction that is not committed yet. */
 export type Reached = readonly { readonly watched: Watched; readonly used: bigint }[];
 
-/** A row with a limit. */
+/** A balance with a limit. */
 interface Watched {
   readonly limit: bigint;
   readonly bounds: readonly [start: number, end: number];
-  /** The use from which on an alert may have to be raised; null: all have been. */
+  /** The use from which another alert may be due; null: all thresholds are reached. */
   nextAt: bigint | null;
 }
 
 interface WatchedAccount {
-  /** Of a database. */
+  /** The database and the state of its limits. */
   readonly limits: string;
   /**
-   * The subscription period that sessions and weeks are charged under; null: no such charge was
-   * seen.
+   * The subscription period under which sessions and weeks are charged; null: no such charge so
+   * far.
    */
   readonly period: string | null;
-  /** By name; null: the row has no limit. */
+  /** By balance name; null: the balance has no limit. */
   readonly rows: Map<string, Watched | null>;
 }
 
-/** Accounts and rows of one account whose limits are remembered. */
+/** Bounds of the cache: accounts, and balances of one account. */
 const ACCOUNTS_MAX = 10_000;
 const ROWS_MAX = 500;
-/** The last time that a Date holds, epoch milliseconds. */
+/** The latest time that a Date can hold, epoch milliseconds. */
 const TIME_MAX = 8.64e15;
 
 export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
 
 /**
- * A charge that reaches nothing must cost next to nothing. So each process remembers of the rows
- * that it charges at what use the next threshold is reached, and asks the database only for limits
- * that it does not know. The memory cannot be wrong: it belongs to a state of the account's limits,
- * which is read under the account's lock, and to a database, where alerts are never taken back.
- * What it has forgotten costs a statement that finds the alerts there.
+ * Creates the function that raises alerts. A charge that crosses no threshold must be cheap, so
+ * each process caches for the balances that it charges the use at which the next threshold is
+ * reached. It queries the database only for limits that are not cached. A cache entry is never
+ * stale: it belongs to one state of the account's limits, which is read under the account's lock,
+ * and to one database, where alerts are never deleted. After an eviction one more statement finds
+ * the stored alerts.
  */
 export function createAlertRaiser() {
   const accounts = new Map<string, WatchedAccount>();
@@ -92,7 +93,7 @@ export function createAlertRaiser() {
   };
 
   return {
-    /** In the transaction of the charge: alerts that are new are written and begin their ways. */
+    /** Writes and enqueues new alerts, in the transaction of the charge. */
     async raise(tx: Tx, { decision, before, limits, database }: ChargedBatch): Promise<Reached> {
       const periods = chargedPeriods(decision.records);
       const reaching: Reaching[] = [];
@@ -120,7 +121,7 @@ export function createAlertRaiser() {
       return grown.map(({ row, watched }) => ({ watched, used: row.value }));
     },
 
-    /** That transaction is committed. */
+    /** Updates the cache after the commit of that transaction. */
     committed(reached: Reached): void {
       for (const { watched, used } of reached) watched.nextAt = nextReach(watched.limit, used);
     },
@@ -137,7 +138,7 @@ interface UnknownRow {
   readonly account: WatchedAccount;
 }
 
-/** The subscription period of each account's last plan-funded call. */
+/** Returns the subscription period of each account's last plan-funded call. */
 function chargedPeriods(records: ChargedBatch['decision']['records']): Map<string, string> {
   const periods = new Map<string, string>();
   for (const { record } of records)
@@ -150,7 +151,7 @@ function isReached({ nextAt }: Watched, { value }: Balance): boolean {
   return nextAt !== null && value >= nextAt;
 }
 
-/** Asks for the limits of rows and remembers them. @returns those of them that reach a threshold */
+/** Reads and caches the limits of balances. @returns the balances that reach a threshold */
 async function readLimits(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reaching[]> {
   const limited = unknown.flatMap(({ row, account }) => {
     const parts = limitedBalance(row.name, account.period);
@@ -203,7 +204,7 @@ function textOf({ account, kind, id }: CapName): string {
   return `${account} ${kind} ${id}`;
 }
 
-/** Nothing for a row that did not grow. */
+/** Returns nothing for a balance that did not grow. */
 function crossingsOf(
   { row, watched }: Reaching,
   before: readonly Balance[],

@@ -3,11 +3,13 @@ import type { AlertSubject, AlertThreshold, AlertView, WebhookEvent } from '@gat
 import { formatUsd } from '@gateway/metering';
 
 /**
- * An alert as it is kept. Times are epoch milliseconds; amounts nano-USD, or calls for a window of
+ * A stored alert. Times are epoch milliseconds. Amounts are nano-USD, or requests for a window of
  * requests.
  */
 export interface Alert {
-  /** Of account, subject, period and threshold: one that is raised again has the same. */
+  /**
+   * Derived from account, subject, period and threshold, so the same alert always has the same ID.
+   */
   readonly id: string;
   readonly account: string;
   readonly subject: AlertSubject;
@@ -19,7 +21,7 @@ export interface Alert {
   readonly raisedAt: number;
 }
 
-/** The form in which accounts is told. */
+/** Converts an alert to the message for accounts. */
 export function toRaisedAlert(alert: Alert): RaisedAlert {
   return { ...alert, limit: Number(alert.limit), used: Number(alert.used) };
 }
@@ -40,7 +42,10 @@ export function toAlertView(alert: Alert): AlertView {
   };
 }
 
-/** What a webhook gets. The event has the alert's id, so that a receiver knows a repetition. */
+/**
+ * Converts an alert to the event for a webhook. The event has the alert's ID, so that the receiver
+ * recognizes a repetition.
+ */
 export function toWebhookEvent(alert: Alert): WebhookEvent {
   return { id: alert.id, type: 'alert.raised', createdAt: timeText(alert.raisedAt), data: toAlertView(alert) };
 }
@@ -49,15 +54,15 @@ function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Shares of a limit in percent, ascending (specification, Events). */
+/** Percentages of a limit, ascending (specification, Events). */
 export const THRESHOLDS = [50, 75, 90, 100] as const satisfies readonly AlertThreshold[];
 
 /**
- * The thresholds of a limit that are reached when a balance goes from `before` to `after`, both in
- * the limit's unit. Those that `before` had reached are among them: the limit may have been lowered
- * since, and then the next charge raises them. Which of them are new is decided by the table of
- * alerts, whose key is subject, period and threshold. A row that does not grow (a correction)
- * reaches nothing.
+ * Returns the thresholds that are reached when a balance grows from `before` to `after`, both in
+ * the limit's unit. Thresholds that `before` had already reached are included: after an operator
+ * lowers the limit, the next charge raises them. The alerts table, with the key subject, period and
+ * threshold, decides which of them are new. A balance that does not grow (a correction) reaches
+ * nothing.
  */
 export function alertsCrossed(before: bigint, after: bigint, limit: bigint): AlertThreshold[] {
   if (after <= before) return [];
@@ -65,8 +70,8 @@ export function alertsCrossed(before: bigint, after: bigint, limit: bigint): Ale
 }
 
 /**
- * The use at which the first threshold above `used` is reached; null: all are. Without a use: the
- * first threshold.
+ * Returns the use at which the first threshold above `used` is reached; null if all are reached. If
+ * `used` is null, returns the first threshold.
  */
 export function nextReach(limit: bigint, used: bigint | null): bigint | null {
   for (const threshold of THRESHOLDS) {
@@ -76,7 +81,7 @@ export function nextReach(limit: bigint, used: bigint | null): bigint | null {
   return null;
 }
 
-/** The smallest whole use that is at least so many percent of the limit. */
+/** Returns the smallest whole use that is at least the given percentage of the limit. */
 function reachedAt(limit: bigint, threshold: AlertThreshold): bigint {
   return (limit * BigInt(threshold) + 99n) / 100n;
 }

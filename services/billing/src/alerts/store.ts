@@ -7,13 +7,13 @@ import { planFromStored, type StoredPlan } from '../plans/store.js';
 import { subjectOf } from './limit-rules.js';
 import type { Alert } from './rules.js';
 
-/** The monthly cap of a key or a member, as accounts tells it. */
+/** The monthly cap of a key or a member, as published by accounts. */
 export interface SpendCap {
   readonly kind: 'key' | 'member';
   readonly id: string;
-  /** Null: none. */
+  /** Null: no cap. */
   readonly capNanoUsd: bigint | null;
-  /** Of the key or the member: the newer one wins. */
+  /** Version of the key or the member; the newer version wins. */
   readonly version: number;
 }
 
@@ -22,7 +22,7 @@ export type AlertStore = ReturnType<typeof createAlertStore>;
 export function createAlertStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** One database transaction: lock the account, write caps that are newer, commit. */
+    /** One database transaction: locks the account, writes newer caps, commits. */
     applyCaps: (account: string, caps: readonly SpendCap[]): Promise<void> =>
       inTransaction(pool, (tx) => applyCaps(tx, account, caps)),
     /** Newest first. */
@@ -73,7 +73,7 @@ export interface CapName {
   readonly id: string;
 }
 
-/** Caps that are there, in nano-USD. */
+/** Returns the caps that exist, in nano-USD. */
 export async function readCaps(
   tx: Tx,
   names: readonly CapName[],
@@ -93,17 +93,17 @@ export async function readCaps(
   return rows.map(({ account, kind, id, cap_nano_usd }) => ({ account, kind, id, capNanoUsd: cap_nano_usd }));
 }
 
-/**
- * A subscription period with the windows of the plan version that it keeps. Times are epoch
- * milliseconds.
- */
+/** A subscription period with the windows of its plan version. Times are epoch milliseconds. */
 export interface PeriodWindows {
   readonly start: number;
   readonly end: number;
   readonly windows: PlanSpec['windows'];
 }
 
-/** Periods by their ids, ended ones too: a call is settled after its period has ended. */
+/**
+ * Reads periods by their IDs. Ended periods are included, because a call may be settled after its
+ * period has ended.
+ */
 export async function readPeriodWindows(tx: Tx, ids: readonly string[]): Promise<Map<string, PeriodWindows>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<{ id: string; period_start: Date; period_end: Date; spec: StoredPlan }>(
@@ -126,9 +126,9 @@ export async function readPeriodWindows(tx: Tx, ids: readonly string[]): Promise
   );
 }
 
-/** An alert that is raised unless it was before. */
+/** An alert to raise unless it was raised before. */
 export interface WantedAlert extends Omit<Alert, 'id' | 'subject' | 'raisedAt'> {
-  /** The parts of the row's name. */
+  /** The two parts of the balance name. */
   readonly subject: string;
   readonly period: string;
 }
@@ -154,7 +154,7 @@ export function alertFromRow(row: AlertRow): Alert {
     id: row.id,
     account: row.account,
     subject: subjectOf(row.subject),
-    // The table has no other.
+    // A constraint of the table allows no other value.
     threshold: row.threshold as AlertThreshold,
     limit: row.limit_value,
     used: row.used_value,
@@ -164,7 +164,7 @@ export function alertFromRow(row: AlertRow): Alert {
   };
 }
 
-/** Writes alerts that are new, in the order of their thresholds. @returns those */
+/** Writes alerts that are new, in the order of their thresholds. @returns the new alerts */
 export async function insertAlerts(tx: Tx, wanted: readonly WantedAlert[]): Promise<Alert[]> {
   const rows = await tx.query<AlertRow>(
     `INSERT INTO alerts (account, subject, period, threshold, limit_value, used_value, period_start, period_end)

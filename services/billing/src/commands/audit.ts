@@ -1,5 +1,5 @@
-// `npm run audit`: replays the ledger from zero and names every difference. Exit code 1 when there
-// is one. Repairs nothing.
+// `npm run audit`: replays the ledger from zero and prints each difference. The exit code is 1 if
+// there is a difference. Repairs nothing.
 import { auditLedger } from '../ledger/audit.js';
 import { runCommand } from './run-command.js';
 

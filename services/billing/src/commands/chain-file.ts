@@ -11,9 +11,9 @@ import {
 import type { LedgerKind } from '../ledger/rules.js';
 
 /**
- * The lines of an export of the chains, JSON Lines: the heads first, then every block with its
- * ledger transactions in their canonical form. Whoever can compute SHA-256 can verify it without
- * this program.
+ * Yields the lines of a chain export as JSON Lines: first the heads, then each block with its
+ * ledger transactions in their canonical form. The export can be verified with any SHA-256
+ * implementation, without this program.
  */
 export async function* chainLines(source: ChainSource): AsyncGenerator<string> {
   for (const head of await source.heads()) yield JSON.stringify({ head: { ...head, number: String(head.number) } });
@@ -23,7 +23,7 @@ export async function* chainLines(source: ChainSource): AsyncGenerator<string> {
   }
 }
 
-/** Reads an export again, line by line. Throws on a line that is none of an export. */
+/** Reads an export line by line. Throws on a line that is not part of an export. */
 export function chainOfFile(path: string): ChainSource {
   return {
     async heads() {
@@ -42,7 +42,7 @@ export function chainOfFile(path: string): ChainSource {
   };
 }
 
-/** A line that `heads` has printed. Throws on any other. */
+/** Parses a line that `heads` has printed. Throws on any other line. */
 export function headOfLine(line: string): ChainHead {
   const { head } = exportLine.parse(JSON.parse(line));
   if (head === undefined) throw new Error('a line of the anchors is not the head of a chain');

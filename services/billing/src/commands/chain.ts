@@ -1,7 +1,7 @@
 // `npm run chain -- heads | export | verify [--file EXPORT] [--anchors FILE]`: the hash chains of
-// the ledger. `heads` prints where they end: kept elsewhere, these lines are the anchors of a later
-// `verify`. `export` prints the chains with their transactions as JSON Lines; `verify` reads the
-// database or such an export and names each broken link, the first one first.
+// the ledger. `heads` prints the last block of each chain; store these lines elsewhere as the
+// anchors of a later `verify`. `export` prints the chains with their transactions as JSON Lines.
+// `verify` reads the database or an export and prints each broken link in chain order.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { ChainHead, ChainSource } from '../ledger/chain-rules.js';
@@ -65,7 +65,7 @@ function readAnchors(path: string): ChainHead[] {
   return lines.filter((line) => line !== '').map(headOfLine);
 }
 
-/** Waits while the reader of a pipe is slower. */
+/** Waits for the reader of a pipe. */
 function print(line: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(`${line}\n`, (error) => (error == null ? resolve() : reject(error)));

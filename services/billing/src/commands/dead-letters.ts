@@ -1,6 +1,6 @@
 // `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not
-// become records. `replay` tries one again after what refused it was put right; admission hears of
-// it through the outbox of a running billing.
+// become records. `replay` settles an event again after the cause of its refusal was fixed. The
+// outbox of a running billing process sends the result to admission.
 import { parseArgs } from 'node:util';
 import type { StoredDeadLetter } from '../usage/dead-letter-store.js';
 import { parseJson, readEvents } from '../usage/read-delivery.js';
@@ -48,7 +48,7 @@ function unknown(): number {
   return EXIT_UNKNOWN;
 }
 
-/** The event with the names of its fields, or the bytes as they were sent if it is unreadable. */
+/** Returns the event with the names of its fields, or the original bytes if it is unreadable. */
 function textOf({ event, shard, sequence }: StoredDeadLetter): string {
   const { received } = readEvents([parseJson(event)], { subject: shard, sequence });
   return received[0] === undefined ? event.toString('utf8') : JSON.stringify(received[0].event);

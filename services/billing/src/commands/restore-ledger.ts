@@ -2,10 +2,10 @@ import type { KeptPosition } from '../usage/lost-commits-rules.js';
 import type { RestoreStore } from '../usage/progress-store.js';
 
 export interface StoredMessages {
-  /** The oldest message that the stream still has. */
+  /** The oldest message that is still in the stream. */
   readonly firstSequence: number;
   readonly lastSequence: number;
-  /** When the oldest and the newest were stored, epoch milliseconds; null: there is none. */
+  /** When the oldest and the newest message were stored, epoch milliseconds; null: no message. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
 }
@@ -15,16 +15,16 @@ export type RestoreOutcome =
       readonly kind: 'restored';
       readonly ledgerEpoch: string;
       readonly accounts: number;
-      /** Messages that the backup does not know and that will be settled again. */
+      /** Messages newer than the backup; they will be settled again. */
       readonly toSettle: number;
       readonly lost: number;
     }
-  /** Messages that the backup does not know have left the stream. */
+  /** Messages newer than the backup have been deleted from the stream. */
   | { readonly kind: 'gap'; readonly lost: number; readonly floor: number; readonly first: number };
 
 /**
- * What billing has to settle before it answers a load from the restored ledger: all that is stored
- * now, whatever was kept of the ledger before it.
+ * Returns the position that billing must settle before it answers a load from the restored ledger:
+ * the end of the stream. It replaces the position that was kept for the earlier ledger.
  */
 export function positionToReach(
   ledgerEpoch: string,
@@ -35,12 +35,12 @@ export function positionToReach(
 }
 
 /**
- * Declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17),
- * while no billing runs: under a new ledger epoch consumers begin at the stream's first message, so
- * that everything since the backup is settled again, and admission unloads every account that gets
- * it. Wallet entries made since the backup are in no stream: their senders repeat them under
- * their references. Messages that were trimmed since are lost for good, so that a gap is
- * refused unless it is accepted.
+ * Declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17).
+ * No billing process may run meanwhile. Under a new ledger epoch the consumers begin at the first
+ * message of the stream, so everything since the backup is settled again, and admission unloads
+ * each account that receives the new epoch. The stream does not contain wallet entries made since
+ * the backup: their senders repeat them under the same references. Messages that were trimmed since
+ * the backup are lost, so a gap is refused unless the operator accepts it.
  */
 export async function restoreLedger(
   store: RestoreStore,

@@ -1,5 +1,5 @@
 // `npm run restored -- [--accept-loss]`: declares a ledger that was restored from a backup to be
-// the ledger, before billing is started on it.
+// the ledger. Run it before billing starts.
 import { parseArgs } from 'node:util';
 import { BusFault, connectBus, type Bus } from '@gateway/bus';
 import { DATABASE_BUCKET, usageEvents } from '@gateway/contracts/messages';
@@ -18,7 +18,7 @@ const { values } = parseArgs({ options: { 'accept-loss': { type: 'boolean', defa
 await runCommand(async ({ restore }) => {
   const bus = await connect();
   try {
-    // A copy of before may be on a lower timeline than the database that it replaces.
+    // An older copy may have a lower timeline than the database that it replaces.
     const bucket = bus.lookUpBucket(DATABASE_BUCKET);
     await forgetTimelines(bucket);
     const stored = await storedMessages(bus);
@@ -55,7 +55,7 @@ function connect(): Promise<Bus> {
   });
 }
 
-/** A bus that was lost too has no stream before billing makes it. */
+/** If the bus was lost too, the stream does not exist until billing creates it. */
 function storedMessages(bus: Bus): Promise<StoredMessages> {
   return bus.streamState(usageEvents.stream).catch((error: unknown) => {
     if (error instanceof BusFault && error.code === 'stream_missing') return NOTHING_STORED;

@@ -4,10 +4,10 @@ import { type LedgerReader, createLedgerReader } from '../ledger/audit-store.js'
 import { createDeadLetterStore, type DeadLetterStore } from '../usage/dead-letter-store.js';
 import { createRestoreStore, type RestoreStore } from '../usage/progress-store.js';
 
-/** Statements of commands walk through the whole ledger. */
+/** Statement timeout: commands read the whole ledger. */
 const COMMAND_STATEMENT_MS = 6 * 3_600_000;
 
-/** The ledger as commands use it, beside or instead of the service. */
+/** The stores that commands use, concurrently with the service or without it. */
 export interface LedgerCommands {
   readonly reader: LedgerReader;
   readonly deadLetters: DeadLetterStore;
@@ -15,7 +15,7 @@ export interface LedgerCommands {
   close(): Promise<void>;
 }
 
-/** Of the service's own role; audit and chain only read. */
+/** Connects with the service's role; audit and chain only read. */
 export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): LedgerCommands {
   const pool = createPool(postgresUrl, {
     applicationName: 'billing command',
@@ -32,8 +32,8 @@ export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn
 }
 
 /**
- * Runs a command on the ledger that GATEWAY_POSTGRES_URL names, and exits with its code; 2 when it
- * could not be done.
+ * Runs a command on the ledger at GATEWAY_POSTGRES_URL and exits with the command's code, or with 2
+ * if the command failed.
  */
 export function runCommand(work: (ledger: LedgerCommands) => Promise<number>): Promise<void> {
   return runAsCommand(async () => {

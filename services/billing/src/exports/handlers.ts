@@ -12,10 +12,10 @@ import { type Column, EXPORT_LINES_MAX, makePage, plain, text } from './page.js'
 import type { ExportedEntry, ExportedRecord, ExportStore } from './store.js';
 
 /**
- * One page of usage records as a file, in the order of their ids, which is that of admission. A
- * record stands in the file if it was settled when its page was read. What is settled later stands
- * in what is read later, once, if its id lies behind the cursor; if not, it stands in a file that
- * begins anew and in none that goes on.
+ * Returns one page of usage records as a file, ordered by ID, which is the order of admission. A
+ * page contains the records that were settled when it was read. A record that is settled later
+ * appears once in a later page if its ID is after the cursor. Otherwise only a new export contains
+ * it.
  */
 export async function exportUsageRecords(
   store: Pick<ExportStore, 'records'>,
@@ -47,7 +47,7 @@ function toRecordLine({ record, recordedAt }: ExportedRecord): UsageRecordLine {
   };
 }
 
-/** The order of columns is part of the format: new ones come last. */
+/** The order of columns is part of the format: add new columns at the end. */
 export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
   text('requestId', (line) => line.requestId),
   text('accountId', (line) => line.accountId),
@@ -84,9 +84,9 @@ export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
 ];
 
 /**
- * One page of ledger entries as a file, in the order of their transactions' ids and their place in
- * them. The same rule of time as for usage records: a transaction has the time of its call or, of a
- * wallet entry, of its making.
+ * Returns one page of ledger entries as a file, ordered by transaction ID and position in the
+ * transaction. As for usage records, a page contains what was posted when it was read. The ID of a
+ * transaction contains the time of its call; for a wallet entry, the time at which it was made.
  */
 export async function exportLedgerEntries(
   store: Pick<ExportStore, 'entries'>,
@@ -145,7 +145,7 @@ export const LEDGER_ENTRY_COLUMNS: readonly Column<LedgerEntryLine>[] = [
   text('actor', (line) => line.actor),
 ];
 
-/** Answers requests for pages of exports. */
+/** Serves the requests for export pages. */
 export function serveExports(bus: Pick<Bus, 'serve'>, store: ExportStore): void {
   bus.serve(billingExportUsageRecords, (body) => exportUsageRecords(store, body));
   bus.serve(billingExportLedgerEntries, (body) => exportLedgerEntries(store, body));

@@ -5,11 +5,9 @@ import { CSV_LINE_END, csvCell, type CsvKind, type CsvValue } from '@gateway/ser
 
 export type ExportPage = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
 
-/** Lines of one page; a page that would be too large for the bus has fewer. */
+/** Maximum of lines per page; a page that would be too large for the bus has fewer. */
 export const EXPORT_LINES_MAX = 500;
-/**
- * Of a page as it travels, that is as a JSON text: well below the 1,000,000 that the bus carries.
- */
+/** Maximum size of a page as JSON text, safely below the bus limit of 1,000,000 bytes. */
 export const EXPORT_BYTES_MAX = 700_000;
 
 export interface PageSpec<T> {
@@ -17,16 +15,16 @@ export interface PageSpec<T> {
   readonly columns: readonly Column<T>[];
   readonly idOf: (line: T) => string;
   /**
-   * The first page of a file: a CSV has its head there and nowhere else, so that pages and resumed
-   * files can be joined.
+   * True for the first page of a file. Only this page has the CSV header, so that pages and resumed
+   * downloads can be concatenated.
    */
   readonly first: boolean;
-  /** More lines follow those that are given. */
+  /** True if there are more lines than the given ones. */
   readonly more: boolean;
 }
 
 /**
- * As many of the lines as fit, at least one of those given. The same lines always give the same
+ * Takes as many of the given lines as fit, at least one. The same lines always produce the same
  * bytes.
  */
 export function makePage<T>(lines: readonly T[], { format, columns, idOf, first, more }: PageSpec<T>): ExportPage {
@@ -52,7 +50,7 @@ export function makePage<T>(lines: readonly T[], { format, columns, idOf, first,
   };
 }
 
-/** One column of a CSV. */
+/** A column of a CSV file. */
 export interface Column<T> {
   readonly name: string;
   readonly kind: CsvKind;
@@ -63,7 +61,7 @@ export function csvHead<T>(columns: readonly Column<T>[]): string {
   return columns.map(({ name }) => name).join(',') + CSV_LINE_END;
 }
 
-/** Null is an empty cell. */
+/** Null becomes an empty cell. */
 export function csvLine<T>(columns: readonly Column<T>[], line: T): string {
   return columns.map(({ kind, value }) => csvCell(value(line), kind)).join(',') + CSV_LINE_END;
 }

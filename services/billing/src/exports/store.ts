@@ -6,7 +6,7 @@ import type { UsageRecord } from '../records/rules.js';
 
 export interface ExportQuery {
   readonly account: string | null;
-  /** Bounds on the time inside the ids, epoch milliseconds: [from, to). */
+  /** Bounds of the time in the ID, epoch milliseconds: [from, to). */
   readonly from: number | null;
   readonly to: number | null;
   readonly limit: number;
@@ -17,7 +17,7 @@ export interface ExportedRecord {
   readonly recordedAt: Date;
 }
 
-/** An entry with its head and, if it is one of money, what was said of it. */
+/** An entry with its transaction head and, for a wallet entry, its description. */
 export interface ExportedEntry extends LedgerEntry {
   readonly transactionId: string;
   readonly ordinal: number;
@@ -34,7 +34,7 @@ export interface ExportedEntry extends LedgerEntry {
 
 export type ExportStore = ReturnType<typeof createExportStore>;
 
-/** Each page is one statement, so it sees one instant. */
+/** Each page is one statement, so it is one snapshot. */
 export function createExportStore(pool: Pool) {
   const queries = onPool(pool);
   return {
@@ -52,9 +52,9 @@ export function createExportStore(pool: Pool) {
     }: ExportQuery & { readonly after: { readonly transaction: string; readonly ordinal: number } | null }): Promise<
       ExportedEntry[]
     > {
-      // So many heads have at least as many entries; what is too much of them is cut off by the
-      // outer limit. OFFSET 0 keeps the entries of each head a look into its primary key: a join
-      // would read the whole ledger for every page.
+      // N heads have at least N entries; the outer limit cuts off the surplus. OFFSET 0 forces a
+      // primary key lookup for the entries of each head. A join would read the whole ledger for
+      // every page.
       const rows = await queries.query<EntryRow>(
         `SELECT head.id AS transaction_id, entry.ordinal, head.kind, head.account, head.request_id, head.corrects,
                 entry.ledger_account, entry.amount_nano_usd, head.posted_at,
@@ -72,11 +72,11 @@ export function createExportStore(pool: Pool) {
   };
 }
 
-/** `$1` limit, `$2` from, `$3` to (epoch milliseconds), `$4` beyond all ids. */
+/** `$1` limit, `$2` from, `$3` to (epoch milliseconds), `$4` a text above all IDs. */
 const WITHIN = `id >= uuid_floor(coalesce($2::bigint, 0)) AND id < coalesce(uuid_floor($3::bigint), $4::uuid)`;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const BEYOND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-/** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
+/** IDs contain 48 bits of milliseconds: a later bound is above all of them. */
 const ID_TIME_MS_MAX = 2 ** 48 - 1;
 
 type Bounds = Pick<ExportQuery, 'account' | 'from' | 'to' | 'limit'>;
@@ -86,7 +86,7 @@ function valuesOf({ from, to, limit }: Bounds): unknown[] {
   return [limit, within(from), within(to), BEYOND_ALL];
 }
 
-/** Stated only if asked for: with and without an account it is another index. */
+/** Omits the condition for all accounts, because the two queries use different indexes. */
 function accountIs({ account }: Bounds, parameter: string): string {
   return account === null ? '' : `AND ${ofAccount(parameter)}`;
 }

@@ -13,8 +13,8 @@ import type { Spend, SpendList } from './spends-store.js';
 import type { FinanceStore } from './store.js';
 
 /**
- * What an account's wallet and calls did in a month, by the times inside their ids; opening and
- * movements give closing.
+ * Returns the wallet movements and calls of an account in a month, by the times in their IDs. The
+ * opening balance plus the movements equals the closing balance.
  */
 export async function showStatement(
   store: Pick<FinanceStore, 'statement'>,
@@ -49,8 +49,8 @@ export async function showStatement(
 }
 
 /**
- * What each key, member or model used in a month: all of them, page by page; those of one key or
- * member alone if asked.
+ * Returns the use of each key, member or model in a month, page by page; optionally only the use of
+ * one key or member.
  */
 export async function showStatementLines(
   store: Pick<FinanceStore, 'statementLines'>,
@@ -92,7 +92,8 @@ function toSpendView({ calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }: Spen
 }
 
 /**
- * All ledger accounts by class, from one snapshot: their total is zero, or the ledger is broken.
+ * Returns the sum of each class of ledger accounts, from one snapshot. If the total is not zero,
+ * the ledger is broken.
  */
 export async function showTrialBalance(
   store: Pick<FinanceStore, 'balances'>,
@@ -119,7 +120,7 @@ export interface FinanceDeps {
   readonly now: () => number;
 }
 
-/** Answers requests for statements and the trial balance. */
+/** Serves the requests for statements and the trial balance. */
 export function serveFinance(bus: Pick<Bus, 'serve'>, { store, now }: FinanceDeps): void {
   bus.serve(billingTrialBalance, (body) => showTrialBalance(store, body, now()));
   bus.serve(billingStatement, (body) => showStatement(store, body));

@@ -8,7 +8,8 @@ export interface Movement {
 }
 
 /**
- * What moved the wallet, by the time inside the ids: [from, to), whole hours in epoch milliseconds.
+ * Sums the wallet movements by kind, by the time in the IDs: [from, to), whole hours in epoch
+ * milliseconds.
  */
 export async function readMovements(tx: Tx, account: string, from: number, to: number): Promise<Movement[]> {
   const others = await readOthers(tx, account, from, to);
@@ -26,11 +27,11 @@ export async function readMovements(tx: Tx, account: string, from: number, to: n
   return movements.sort((one, other) => (one.kind < other.kind ? -1 : 1));
 }
 
-/** The sum of all that moved the wallet from then on. */
+/** Sums all wallet movements from this time on. */
 export async function sumLaterMovements(tx: Tx, account: string, from: number): Promise<bigint> {
   const others = await readOthers(tx, account, from, null);
   const { walletNanoUsd } = await readSettled(tx, account, from, null);
-  // Corrections are of settled calls: they are in their sum already.
+  // The sum of the settled calls already contains their corrections.
   const entries = others.filter(({ kind }) => kind !== 'usage_correction');
   return sumMovements(entries) - walletNanoUsd;
 }
@@ -40,7 +41,8 @@ export function sumMovements(movements: readonly Movement[]): bigint {
 }
 
 /**
- * All but charges: few, with indexes of their own. OFFSET 0: entries are looked up by their ids.
+ * Reads all movements except charges. They are few and have their own indexes. OFFSET 0 forces
+ * lookups of the entries by ID.
  */
 async function readOthers(tx: Tx, account: string, from: number, to: number | null): Promise<Movement[]> {
   const rows = await tx.query<{ kind: string; amount: string; transactions: bigint }>(

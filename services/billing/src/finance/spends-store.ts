@@ -9,13 +9,13 @@ export interface Spend {
 
 export type SpendLine = Spend & { readonly id: string };
 
-/** The largest lines of a list, and how many more there are with what they come to. */
+/** The largest lines of a list, and the number and sum of the omitted lines. */
 export interface SpendList {
   readonly lines: readonly SpendLine[];
   readonly omitted: Spend & { readonly entries: number };
 }
 
-/** What the calls of a month came to, and the largest lines of each list. */
+/** The sums of a month's calls, and the largest lines of each list. */
 export interface Spends {
   readonly usage: Spend;
   readonly byKey: SpendList;
@@ -29,15 +29,15 @@ export interface StatementLinesQuery {
   readonly from: number;
   readonly to: number;
   readonly by: 'key' | 'member' | 'model';
-  /** Only its calls; null: all. */
+  /** Only the calls of this key or member; null: all calls. */
   readonly key: string | null;
   readonly member: string | null;
-  /** Only ids above it. */
+  /** Only IDs above this one. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** An account's calls of [from, to), whole hours in epoch milliseconds. */
+/** The calls of an account in [from, to), whole hours in epoch milliseconds. */
 export type SpendBounds = Pick<StatementLinesQuery, 'account' | 'from' | 'to'>;
 
 const SUMS = `sum(calls)::bigint AS calls, sum(plan_nano_usd + wallet_nano_usd) AS charged, sum(plan_nano_usd) AS plan,
@@ -45,7 +45,7 @@ const SUMS = `sum(calls)::bigint AS calls, sum(plan_nano_usd + wallet_nano_usd) 
 const NO_SPEND: Spend = { calls: 0, chargedNanoUsd: 0n, planNanoUsd: 0n, walletNanoUsd: 0n };
 const LINE_COLUMNS = { key: 'key_id', member: 'member_id', model: 'model_id' } as const;
 
-/** Of settled calls: others cost nothing. The largest of each list. */
+/** Sums settled calls, since others cost nothing, and returns the largest lines of each list. */
 export async function readSpends(tx: Tx, { account, from, to }: SpendBounds, linesMax: number): Promise<Spends> {
   const rows = await tx.query<SummedRow & Pick<SpendRow, 'by'> & { entries: bigint }>(
     `WITH used AS MATERIALIZED (
@@ -75,7 +75,7 @@ export async function readSpends(tx: Tx, { account, from, to }: SpendBounds, lin
   return { usage, byKey: listBy('key'), byMember: listBy('member'), byModel: listBy('model') };
 }
 
-/** All lines of a list by id, page by page. */
+/** Returns all lines of a list by ID, page by page. */
 export async function readLines(tx: Tx, query: StatementLinesQuery): Promise<SpendLine[]> {
   const { account, from, to, key, member, after, limit } = query;
   const column = LINE_COLUMNS[query.by];
@@ -92,12 +92,13 @@ export async function readLines(tx: Tx, query: StatementLinesQuery): Promise<Spe
 
 interface SpendRow extends SpendLine {
   readonly by: 'all' | 'key' | 'member' | 'model';
-  /** How many lines the list has altogether. */
+  /** Total number of lines in the list. */
   readonly entries: number;
 }
 
 /**
- * Every call counts once in each list, so what the lines leave of the usage is what was left out.
+ * Computes the omitted lines. Every call counts once in each list, so the omitted amount is the
+ * total minus the shown lines.
  */
 function listOf(rows: readonly SpendRow[], usage: Spend): SpendList {
   const shown = rows.reduce((sum, row) => minus(sum, row), usage);
@@ -122,7 +123,7 @@ function minus(from: Spend, spend: Spend): Spend {
   };
 }
 
-/** Sums of bigint are numeric, which the driver gives as text. */
+/** Sums of bigint have the type numeric, which the driver returns as text. */
 type SummedRow = Record<'id' | 'plan' | 'wallet' | 'charged', string> & { readonly calls: bigint };
 
 function lineFromRow({ id, calls, charged, plan, wallet }: SummedRow): SpendLine {

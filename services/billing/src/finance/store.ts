@@ -16,8 +16,8 @@ export function createFinanceStore(pool: Pool) {
   const queries = onPool(pool);
   return {
     /**
-     * Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null:
-     * all), in one snapshot.
+     * Sums the entries that were posted before `asOf` (epoch milliseconds; null: all) by class of
+     * ledger account, in one snapshot.
      */
     async balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]> {
       const rows = await queries.query<{ name: string; amount: string }>(
@@ -28,20 +28,20 @@ export function createFinanceStore(pool: Pool) {
       return rows.map(({ name, amount }) => ({ name, amountNanoUsd: BigInt(amount) }));
     },
     /**
-     * In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep
-     * the month any more.
+     * Reads one snapshot, with at most `linesMax` lines in each list; null if the ledger no longer
+     * keeps the month.
      */
     statement: (account: string, from: number, to: number, linesMax: number): Promise<StatementSums | null> =>
       inTransaction(pool, (tx) => statement(tx, account, from, to, linesMax), {
         isolation: 'repeatable read',
         readOnly: true,
       }),
-    /** By id. */
+    /** Ordered by ID. */
     statementLines: (query: StatementLinesQuery): Promise<SpendLine[]> => readLines(queries, query),
   };
 }
 
-/** Ledger accounts of customers are summed over all of them. */
+/** Sums each class of customer accounts over all customers. */
 const CLASS = `CASE WHEN entry.ledger_account LIKE 'wallet:%' THEN 'wallet'
                 WHEN entry.ledger_account LIKE 'plan:%' THEN 'plan' ELSE entry.ledger_account END`;
 const POSTED_BEFORE = `JOIN ledger_transactions head ON head.id = entry.transaction_id AND head.posted_at < ${timeOf('$1')}`;
@@ -62,8 +62,8 @@ async function statement(
   const later = await sumLaterMovements(tx, account, to);
   const spends = await readSpends(tx, { account, from, to }, linesMax);
   return {
-    // What the month did not do was done before it or after it: the balance is the sum of all
-    // movements.
+    // The balance is the sum of all movements. Subtracting the movements of the month and the later
+    // ones gives the opening balance.
     openingNanoUsd: balance - later - sumMovements(movements),
     closingNanoUsd: balance - later,
     movements,

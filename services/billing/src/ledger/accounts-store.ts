@@ -2,8 +2,8 @@ import type { Tx } from '@gateway/postgres';
 import { int8s, texts } from './array-sql.js';
 
 /**
- * Makes accounts that are not known yet. In sorted order and before any lock, so that two workers
- * that meet wait for each other in one direction only.
+ * Creates accounts that do not exist yet. The inserts are sorted and run before any lock, so that
+ * two concurrent workers cannot deadlock.
  */
 export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): Promise<void> {
   await tx.execute(
@@ -17,22 +17,25 @@ export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): P
   );
 }
 
-/** Locks the accounts until the end of the transaction and gives their versions. */
+/** Locks the accounts until the end of the transaction and returns their versions. */
 export async function lockAccounts(tx: Tx, accounts: readonly string[]): Promise<Map<string, bigint>> {
   return (await lockWithLimits(tx, accounts)).versions;
 }
 
 export interface LockedAccounts {
   readonly versions: Map<string, bigint>;
-  /** A text for the state of each account's limits: it changes whenever its terms or a cap do. */
+  /**
+   * Identifies the state of each account's limits: the text changes whenever its terms or a cap
+   * change.
+   */
   readonly limits: Map<string, string>;
-  /** What stands for each account in the big tables. */
+  /** The number that represents each account in the big tables. */
   readonly numbers: Map<string, number>;
 }
 
 /**
- * As {@link lockAccounts}, for a charge: limits that are remembered must be of the state under the
- * lock.
+ * Does the same as {@link lockAccounts}, and returns the limit states. A charge may use cached
+ * limits only if they belong to the state under the lock.
  */
 export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promise<LockedAccounts> {
   const rows = await tx.query<{ account: string; version: bigint; number: number; limits: string }>(
@@ -49,7 +52,7 @@ export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promi
 }
 
 /**
- * Makes the account if it is not known yet and locks it until the end of the transaction, for a
+ * Creates the account if it does not exist and locks it until the end of the transaction, for a
  * change of its terms.
  */
 export async function lockForTerms(tx: Tx, account: string): Promise<{ account: bigint; terms: bigint }> {
@@ -63,7 +66,7 @@ export async function lockForTerms(tx: Tx, account: string): Promise<{ account: 
   return { account: row.version, terms: row.terms_version };
 }
 
-/** Whether the account is closed; under its lock. */
+/** Returns true if the account is closed. The caller holds the account's lock. */
 export async function isClosed(tx: Tx, account: string): Promise<boolean> {
   const row = await tx.one<{ closed: boolean }>(
     'SELECT closed_at IS NOT NULL AS closed FROM accounts WHERE account = $1',

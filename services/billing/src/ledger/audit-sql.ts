@@ -1,12 +1,12 @@
-/** A query that gives the differences of one kind: subject, expected, found. */
+/** A query that returns one kind of difference: subject, expected, found. */
 export interface AuditCheck {
   readonly name: string;
   readonly sql: string;
 }
 
 /**
- * Balances of usage as the records give them, the wallet as the entries do. Names are looked up for
- * sums only.
+ * Computes the usage balances from the records and the wallets from the entries. Names are looked
+ * up after the aggregation, once for each sum.
  */
 const BALANCES = `
   SELECT account, CASE grouping(key_number, member_number) WHEN 1 THEN 'km:' ELSE 'mm:' END
@@ -34,7 +34,7 @@ const WALLET_PART = `(WITH above AS (SELECT charged_nano_usd - least(charged_nan
     SELECT CASE WHEN wallet_max_nano_usd IS NULL THEN above.plan
                 ELSE least(above.plan, greatest(wallet_max_nano_usd, 0)) END FROM above)`;
 
-/** Start of the hour inside an id, epoch milliseconds. */
+/** The start of the hour in an ID, epoch milliseconds. */
 const HOUR_OF_ID = `('x0000' || substr(id::text, 1, 8) || substr(id::text, 10, 4))::bit(64)::bigint / 3600000 * 3600000`;
 const HOUR_SUMS = `format('%s calls, tokens %s %s %s %s %s, plan %s, wallet %s', count(*), coalesce(sum(input_tokens), 0),
     coalesce(sum(cached_input_tokens), 0), coalesce(sum(cache_write_tokens), 0), coalesce(sum(cache_write_1h_tokens), 0),

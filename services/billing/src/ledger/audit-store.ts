@@ -3,40 +3,41 @@ import { AUDIT_CHECKS, type AuditCheck } from './audit-sql.js';
 import type { ChainHead, ChainSource } from './chain-rules.js';
 import { createChainReader } from './chain-store.js';
 
-/** Two records of one thing that do not agree. */
+/** Two stored values that should be equal and are not. */
 export interface Difference {
-  /** What was compared. */
+  /** Name of the check. */
   readonly check: string;
-  /** Which of them: an id, an account with the name of a row, … */
+  /** The object that differs: an ID, or an account with the name of a balance. */
   readonly subject: string;
   readonly expected: string;
   readonly found: string;
 }
 
-/** A ledger as it was in one moment. */
+/** A snapshot of the ledger. */
 export interface LedgerSnapshot {
   readonly chain: ChainSource;
   /**
-   * Every difference between its tables, one check after the other; `begin` hears of each check.
+   * Yields every difference between the tables, one check after the other. Calls `begin` for each
+   * check.
    */
   differences(begin: (check: string) => void): AsyncIterable<Difference>;
-  /** Where the chains ended so many blocks ago; a shorter chain is left out. */
+  /** Returns the heads of the chains that many blocks ago; omits chains that are shorter. */
   headsBefore(blocks: number): Promise<readonly ChainHead[]>;
-  /** Events that are set aside and that no replay has resolved. */
+  /** Returns the number of dead letters that no replay has resolved. */
   deadLetters(): Promise<number>;
 }
 
 export interface LedgerReader {
-  /** All of `work` sees the ledger of one moment; it must not write. */
+  /** Runs `work` on one snapshot of the ledger; `work` must not write. */
   snapshot<T>(work: (ledger: LedgerSnapshot) => Promise<T>): Promise<T>;
 }
 
-/** Differences read at once. */
+/** Differences per fetch. */
 const ROWS_MAX = 500;
-/** For each sort and hash of a check; what needs more goes to the server's disk. */
+/** Memory for each sort and hash of a check; PostgreSQL spills larger ones to disk. */
 const WORK_MEMORY = '64MB';
 
-/** The pool's statements may take long: give it hours. */
+/** The queries run for a long time: give the pool a statement timeout of hours. */
 export function createLedgerReader(pool: Pool): LedgerReader {
   return {
     snapshot: (work) =>

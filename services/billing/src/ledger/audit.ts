@@ -11,9 +11,9 @@ export interface AuditReport {
 }
 
 /**
- * Replays usage records and ledger entries from zero and compares every balance, window, counter
- * and alert with what they give, the tables with each other, and the ledger with its hash chains.
- * Names each difference and repairs nothing.
+ * Replays usage records and ledger entries from zero. Compares every balance, window, counter and
+ * alert with the result, the tables with each other, and the ledger with its hash chains. Reports
+ * each difference and repairs nothing.
  */
 export async function auditLedger(snapshot: LedgerSnapshot, report: AuditReport): Promise<AuditSums> {
   let differences = 0;

@@ -13,7 +13,7 @@ import {
 import type { LedgerEntry, LedgerKind, LedgerTransaction } from './rules.js';
 import { arrayLiteral } from './sql.js';
 
-/** Where a chain ends, under its lock. */
+/** The locked end of a chain. */
 export interface LockedHead {
   readonly chain: number;
   readonly number: bigint;
@@ -22,8 +22,8 @@ export interface LockedHead {
 }
 
 /**
- * Locks the chains of the transactions' accounts, in sorted order. The locks stand until the
- * commit, so they are taken late: after everything else that a transaction may have to wait for.
+ * Locks the chains of the transactions' accounts, in sorted order. The locks are held until the
+ * commit, so take them after everything else that the transaction may have to wait for.
  */
 export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<LockedHead[]> {
   return tx.query<LockedHead>(
@@ -35,9 +35,9 @@ export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[
 }
 
 /**
- * Appends ledger transactions that this database transaction has posted to the chains of their
- * accounts' shards: one block for each chain, in which every link is the SHA-256 of the link before
- * it (hexadecimal) and the transaction's text.
+ * Appends the ledger transactions of this database transaction to the chains of their accounts'
+ * shards, one block for each chain. Each link is the SHA-256 of the previous link (hexadecimal) and
+ * the transaction's text.
  */
 export async function appendChainBlocks(
   tx: Tx,
@@ -71,7 +71,7 @@ function byChainOf(transactions: readonly LedgerTransaction[]): Map<number, Ledg
 interface Block {
   readonly chain: number;
   readonly number: bigint;
-  /** Id and link of each transaction. */
+  /** ID and link of each transaction. */
   readonly members: Buffer;
 }
 
@@ -85,13 +85,13 @@ function blockAfter(head: LockedHead, transactions: readonly LedgerTransaction[]
   return { chain: head.chain, number: head.number + 1n, members: Buffer.from(members, 'hex') };
 }
 
-/** Blocks read at once: at most as many thousand ledger transactions. */
+/** Blocks per query: at most this many thousand ledger transactions. */
 const BLOCKS_MAX = 16;
 const ID_BYTES = 16;
 const LINK_BYTES = 32;
 const MEMBER_BYTES = ID_BYTES + LINK_BYTES;
 
-/** The chains as one transaction sees them; give it a snapshot (`repeatable read`). */
+/** Reads the chains in the given transaction, which should be `repeatable read`. */
 export function createChainReader(tx: Tx): ChainSource {
   return {
     blocks: (after = []) => readBlocks(tx, after),

@@ -3,8 +3,8 @@ import type { AuditEntryView } from '@gateway/contracts/operator';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 
 /**
- * Who changed what. Before and after are views, without secrets; null: it was not there, or is no
- * more.
+ * An entry of the audit log. Before and after are views without secrets; null: the object did not
+ * exist, or was deleted.
  */
 export interface Change {
   readonly author: EntryAuthor;
@@ -24,7 +24,7 @@ export interface Change {
   readonly objectId: string;
   readonly before: object | null;
   readonly after: object | null;
-  /** Of a request that must happen once; see {@link isMade}. */
+  /** The command ID of a request that must happen once; see {@link isMade}. */
   readonly command?: string | null;
 }
 
@@ -39,12 +39,12 @@ export interface WrittenChange extends Omit<Change, 'action' | 'author' | 'comma
 export interface ChangesQuery {
   readonly account: string | null;
   readonly objectId: string | null;
-  /** Only numbers below it. */
+  /** Only numbers below this one. */
   readonly before: bigint | null;
   readonly limit: number;
 }
 
-/** Writes who changed what, in the transaction of the change itself. */
+/** Writes an audit log entry, in the transaction of the change. */
 export async function insertChange(
   tx: Tx,
   { author: { actor, origin }, action, account, objectId, before, after, command = null }: Change,
@@ -60,7 +60,7 @@ export async function insertChange(
   );
 }
 
-/** Whether a command has made its change. The caller holds the lock under which it is made. */
+/** Returns true if the command has made its change. The caller holds the lock of the change. */
 export async function isMade(
   tx: Tx,
   { action, objectId, command }: Pick<Change, 'action' | 'objectId'> & { readonly command: string },
@@ -93,8 +93,8 @@ export function createChangesStore(pool: Pool) {
   const queries = onPool(pool);
   return {
     /**
-     * Erases networks and user agents from the entries of these people; request IDs stay. Returns
-     * the number of entries that had one.
+     * Erases networks and user agents from the entries of these people and keeps the request IDs.
+     * Returns the number of entries that contained one.
      */
     async eraseOrigins(people: readonly string[]): Promise<number> {
       const row = await queries.one<{ entries: bigint }>('SELECT erase_origins($1) AS entries', [people]);

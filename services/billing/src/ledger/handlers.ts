@@ -14,8 +14,8 @@ import { pageOf, readMonth, readNumberCursor, readUuidCursor } from './page.js';
 import type { PostedTransaction, TransactionStore } from './transactions-store.js';
 
 /**
- * An account's ledger transactions, newest first; a month is that of the calls, whenever they were
- * settled.
+ * Returns an account's ledger transactions, newest first. The month is the month of the calls,
+ * independent of the time of their settlement.
  */
 export async function showLedger(
   store: Pick<TransactionStore, 'transactions'>,
@@ -42,7 +42,7 @@ export async function showLedgerTransaction(
   return { transaction: toTransactionView(transaction) };
 }
 
-/** A ledger transaction as operators see it: signed amounts that sum to zero. */
+/** Converts a ledger transaction to the operators' view: signed amounts that sum to zero. */
 export function toTransactionView({
   id,
   kind,
@@ -65,7 +65,7 @@ export function toTransactionView({
   };
 }
 
-/** Who changed what, newest first. */
+/** Returns the audit log, newest first. */
 export async function showAudit(
   store: Pick<ChangesStore, 'changes'>,
   { account, object, cursor, limit }: ReceivedOf<typeof billingAudit>,
@@ -109,7 +109,7 @@ export interface LedgerDeps {
   readonly changes: ChangesStore;
 }
 
-/** Answers requests for ledger transactions and about the audit log. */
+/** Serves the requests for ledger transactions and the audit log. */
 export function serveLedger(bus: Pick<Bus, 'serve'>, { transactions, changes }: LedgerDeps): void {
   bus.serve(billingLedger, (body) => showLedger(transactions, body));
   bus.serve(billingLedgerTransaction, (body) => showLedgerTransaction(transactions, body));

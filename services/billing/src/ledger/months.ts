@@ -1,13 +1,13 @@
 import { monthEnd, monthOf } from '@gateway/metering';
 
-/** Months made ahead, the current one included. */
+/** Number of months to create ahead, including the current one. */
 const MONTHS_AHEAD = 3;
-/** Known months that are remembered; a ledger that keeps more asks the database again. */
+/** Maximum of cached months; above it the cache is cleared and filled from the database again. */
 const REMEMBERED_MAX = 1_200;
 
 export type Months = ReturnType<typeof createMonths>;
 
-/** Which months have a place in the ledger. */
+/** Creates the cache of months that have partitions in the ledger. */
 export function createMonths(store: { ensureMonth(month: string): Promise<boolean> }) {
   const known = new Set<string>();
 
@@ -21,10 +21,14 @@ export function createMonths(store: { ensureMonth(month: string): Promise<boolea
 
   return {
     /**
-     * Makes the month's partitions when they are missing; false when the ledger does not keep it.
+     * Creates the month's partitions if they are missing; returns false if the ledger does not keep
+     * the month.
      */
     has,
-    /** Makes the current month and the next ones, so that no event has to wait for it. */
+    /**
+     * Creates the current month and the following ones, so that no event has to wait for its
+     * partitions.
+     */
     async makeAhead(now: number): Promise<void> {
       let month = monthOf(now);
       for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) {

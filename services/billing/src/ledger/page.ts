@@ -5,19 +5,20 @@ import { monthEnd, monthStart } from '@gateway/metering';
 
 export interface Page<T> {
   readonly items: T[];
-  /** Where the next page begins; null on the last one. */
+  /** Cursor of the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 
 /**
- * Of one page, well below the 1,000,000 that the bus carries: rows may be plans with hundreds of
- * models.
+ * Maximum size of a page, safely below the bus limit of 1,000,000 bytes. Rows may be plans with
+ * hundreds of models.
  */
 export const PAGE_BYTES_MAX = 600_000;
 
 /**
- * The first `limit` of at most `limit + 1` rows in the order of their names, as views, and the name
- * of the last as a cursor. A page that would be too large for the bus is shorter, but never empty.
+ * Builds a page from the first `limit` of at most `limit + 1` rows, which are ordered by name. The
+ * cursor is the name of the last row. A page that would be too large for the bus is shorter, but
+ * never empty.
  */
 export function pageOf<T, V>(
   rows: readonly T[],
@@ -37,32 +38,32 @@ export function pageOf<T, V>(
 }
 
 export interface Place<T> {
-  /** The name after which the page begins; null on the first one. */
+  /** The name after which the page begins; null for the first page. */
   readonly after: T | null;
 }
 
-/** Where a page of rows with UUIDs begins; a cursor that is not of such a list is refused. */
+/** Reads the cursor of a list of UUIDs; refuses a cursor of another kind of list. */
 export function readUuidCursor(cursor: string | null): Place<string> | ManagementRefusal {
   return readCursor(cursor, (name) => (UUID_PATTERN.test(name) ? name : null));
 }
 
-/** Where a page of rows with ids of objects begins. */
+/** Reads the cursor of a list of object IDs. */
 export function readIdCursor(cursor: string | null): Place<string> | ManagementRefusal {
   return readCursor(cursor, (name) => objectId.safeParse(name).data ?? null);
 }
 
-/** Where a page of rows with names of any form begins. */
+/** Reads the cursor of a list of names in any form. */
 export function readNameCursor(cursor: string | null): Place<string> | ManagementRefusal {
   return readCursor(cursor, (name) => (name === '' ? null : name));
 }
 
-/** Where a page of numbered rows begins. */
+/** Reads the cursor of a list of numbered rows. */
 export function readNumberCursor(cursor: string | null): Place<bigint> | ManagementRefusal {
   return readCursor(cursor, (name) => (NUMBER_PATTERN.test(name) ? BigInt(name) : null));
 }
 
 const CURSOR_PREFIX = 'after:';
-/** Below 2^63, as the database counts. */
+/** Below 2^63, the limit of the database. */
 const NUMBER_PATTERN = /^[1-9]\d{0,17}$/;
 
 function readCursor<T>(cursor: string | null, read: (name: string) => T | null): Place<T> | ManagementRefusal {
@@ -77,7 +78,7 @@ export interface MonthBounds {
   readonly to: number;
 }
 
-/** A month before 1970 is refused. */
+/** Refuses a month before 1970. */
 export function readMonth(month: string): MonthBounds | ManagementRefusal {
   try {
     return { from: monthStart(month), to: monthEnd(month) };

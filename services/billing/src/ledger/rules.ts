@@ -17,7 +17,7 @@ export interface LedgerTransaction {
   readonly entries: readonly LedgerEntry[];
 }
 
-/** A balance or counter of an account, with the version at which it last changed. */
+/** A balance or counter of an account, with the version of its last change. */
 export interface Balance {
   readonly account: string;
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Balance {
   readonly version: bigint;
 }
 
-/** The form in which admission gets a row. */
+/** Converts a balance to the message for admission. */
 export function toBalanceMessage({ name, value, version }: Balance): VersionedBalance {
   return { name, value: Number(value), version: Number(version) };
 }

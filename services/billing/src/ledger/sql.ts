@@ -1,11 +1,11 @@
-/** What a column of a batch holds. Texts may be anything; a null is the database's null. */
+/** An item of a batch column. Texts may contain any character; null becomes NULL. */
 export type ArrayItem = string | number | bigint | boolean | null;
 
 const PLAIN_TEXT = /^[^"\\]*$/;
 
 /**
- * A one-dimensional PostgreSQL array as text, for `unnest`. The driver's own conversion takes
- * several times as long, and batches consist of little else.
+ * Formats a one-dimensional PostgreSQL array as text, for `unnest`. The driver's own conversion is
+ * several times slower, and it would be most of the work for a batch.
  */
 export function arrayLiteral(items: readonly ArrayItem[]): string {
   return `{${items.map(itemText).join(',')}}`;
@@ -19,30 +19,30 @@ function itemText(item: ArrayItem): string | number | bigint | boolean {
 
 export const HOUR_MS = 3_600_000;
 
-/** SQL for the time that a parameter of epoch milliseconds stands for. */
+/** Returns SQL that converts a parameter of epoch milliseconds to a time. */
 export function timeOf(parameter: string): string {
   return `timestamptz 'epoch' + ${parameter}::bigint * interval '1 millisecond'`;
 }
 
-/** Page of a list by ids. */
+/** One page of a list that is ordered by ID. */
 export interface PageQuery {
   readonly account: string | null;
-  /** Bounds on the time inside the id, epoch milliseconds: [from, to). */
+  /** Bounds of the time in the ID, epoch milliseconds: [from, to). */
   readonly from: number | null;
   readonly to: number | null;
-  /** Only ids below it. */
+  /** Only IDs below this one. */
   readonly before: string | null;
   readonly limit: number;
 }
 
-/** SQL for what belongs to the account that a parameter names, in the big tables and views. */
+/** Returns the SQL condition for the account in a parameter, for the big tables and views. */
 export function ofAccount(parameter: string): string {
   return `account_number = (SELECT number FROM accounts WHERE account = ${parameter})`;
 }
 
 /**
- * A page of ledger transactions. Each part of the ledger is read in the order of its own index: a
- * union of them would be sorted as a whole.
+ * Returns the SQL for a page of ledger transactions. Each part of the ledger is read in the order
+ * of its own index; PostgreSQL would sort a plain union as a whole.
  * @param page WHERE, ORDER BY id and LIMIT of the statement
  */
 export function headsInOrder(page: string, withoutCalls = false): string {
@@ -52,17 +52,17 @@ export function headsInOrder(page: string, withoutCalls = false): string {
 }
 
 /**
- * The bounds on ids that a query's times and cursor give; `$1` from, `$2` to (epoch milliseconds),
- * `$3` before.
+ * The bounds of IDs from a query's times and cursor; `$1` from, `$2` to (epoch milliseconds), `$3`
+ * before.
  */
 export const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
     AND id < least(uuid_floor(coalesce($2::bigint, 281474976710655)), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))`;
 
 /**
- * The least and the greatest of some ids, for a condition beside `id = ANY (...)`: of an array in a
- * parameter the planner does not know which months it names, and every month ever kept would be
- * looked into for every id.
- * @throws RangeError for none
+ * Returns the lowest and highest ID, for a range condition in addition to `id = ANY (...)`. The
+ * planner cannot infer months from an array parameter, so without the range it would search every
+ * partition for every ID.
+ * @throws RangeError for an empty list
  */
 export function spanOf(ids: readonly string[]): [first: string, last: string] {
   const [one] = ids;
@@ -75,25 +75,25 @@ export function spanOf(ids: readonly string[]): [first: string, last: string] {
   return [first, last];
 }
 
-/** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
+/** IDs contain 48 bits of milliseconds: a later bound is above all of them. */
 export const ID_TIME_MS_MAX = 2 ** 48 - 1;
 
-/** The values of {@link WITHIN}, and `$4`, how many are asked for. */
+/** Returns the parameter values of {@link WITHIN}, and the limit as `$4`. */
 export function boundsOf({ from, to, before, limit }: PageQuery): unknown[] {
   const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
   return [within(from), within(to), before, limit];
 }
 
-/** A place in a list that is read newest first. */
+/** One page of a list that is read newest first. */
 export interface NumberedQuery {
   readonly account: string;
-  /** Only numbers below it. */
+  /** Only numbers below this one. */
   readonly before: bigint | null;
   readonly limit: number;
 }
 
 /**
- * A text for the tables that a connection sees, FROM ledger_state: another one after the server was
- * started anew, promoted, restored or replaced, and in another ledger epoch.
+ * SQL over ledger_state for a text that identifies the tables that a connection sees. The text
+ * changes when the server is restarted, promoted, restored or replaced, and with each ledger epoch.
  */
 export const DATABASE_MARK = `pg_postmaster_start_time()::text || ' ' || to_regclass('names')::oid || ' ' || ledger_state.incarnation`;

@@ -6,12 +6,12 @@ import { appendChainBlocks, lockChainHeads } from './chain-store.js';
 import type { Balance, LedgerTransaction } from './rules.js';
 import { DATABASE_MARK } from './sql.js';
 
-/** What tells this ledger from a copy that was restored or promoted (docs/protocol.md#r17). */
+/** Distinguishes this ledger from a restored or promoted copy (docs/protocol.md#r17). */
 export interface LedgerState {
-  /** Which tables the connection saw. */
+  /** Identifies the database that the connection uses. */
   readonly database: string;
   readonly ledgerEpoch: string;
-  /** Names its consumers of the stream: the epoch of the last restore. */
+  /** Name of the ledger's consumers of the stream: the epoch of the last restore. */
   readonly consumers: string;
 }
 
@@ -24,7 +24,7 @@ export async function readLedgerState(pool: Pool): Promise<LedgerState> {
   return state;
 }
 
-/** Of the database whose outbox has the change of the account; null: what answers has it not. */
+/** Reads the state of the database if its outbox contains the change; null if it does not. */
 export async function readStateWith(pool: Pool, account: string, change: string): Promise<LedgerState | null> {
   return onPool(pool).one<LedgerState>(
     `${LEDGER_STATE} WHERE EXISTS (SELECT FROM outbox WHERE key = $1 AND body ->> 'change' = $2)`,
@@ -64,9 +64,9 @@ function balanceColumns(rows: readonly Balance[]): Buffer[] {
 }
 
 /**
- * Changes balances that this transaction has read under their accounts' locks: half of what
- * {@link writeBalances} writes into the log for each.
- * @throws Error when one of them is not there
+ * Updates balances that this transaction has read under their accounts' locks. Writes half as much
+ * WAL for each balance as {@link writeBalances}.
+ * @throws Error if a balance does not exist
  */
 export async function updateBalances(tx: Tx, rows: readonly Balance[]): Promise<void> {
   if (rows.length === 0) return;
@@ -93,8 +93,8 @@ export async function readBalance(tx: Tx, account: string): Promise<bigint> {
 }
 
 /**
- * Posts ledger transactions of commands: heads, entries, and the blocks of their chains. The last
- * of what a database transaction writes, because the chains' locks stand until its commit.
+ * Posts ledger transactions of commands: heads, entries, and the blocks of their chains. Call it as
+ * the last write of a database transaction, because the chains' locks are held until the commit.
  */
 export async function insertTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
@@ -103,7 +103,8 @@ export async function insertTransactions(tx: Tx, transactions: readonly LedgerTr
 }
 
 /**
- * Heads and entries in one statement: the database takes neither without the other, and none later.
+ * Inserts heads and entries in one statement, because the database rejects a head without entries,
+ * entries without a head, and entries that are added later.
  */
 async function postTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   const entries = entryColumns(transactions);
@@ -146,18 +147,18 @@ function entryColumns(transactions: readonly LedgerTransaction[]) {
   return columns;
 }
 
-/** Outbox messages that become an `admission.apply` with a balance snapshot. */
+/** Outbox messages that are sent as `admission.apply` with a balance snapshot. */
 const SNAPSHOT_TOPIC = 'standing';
 
 /**
- * For the transaction that makes the change, under the account's lock: changes of one account
- * arrive in their order.
+ * Enqueues the snapshot in the transaction that makes the change. The account's lock keeps the
+ * changes of one account in order.
  */
 export async function enqueueSnapshot(tx: Tx, change: string, snapshot: BalanceSnapshot): Promise<void> {
   await enqueue(tx, { topic: SNAPSHOT_TOPIC, key: snapshot.account, body: { change, standing: snapshot } });
 }
 
-/** What waits for a change until admission has it (docs/protocol.md#r10): the outbox. */
+/** Waits until admission has applied a change from the outbox (docs/protocol.md#r10). */
 export interface InForce {
   awaitDelivered(account: string, change: string): Promise<boolean>;
 }

@@ -5,7 +5,7 @@ import { boundsOf, headsInOrder, ofAccount, type PageQuery, WITHIN } from './sql
 
 export type PostedTransaction = LedgerTransaction & {
   readonly postedAt: Date;
-  /** Of money that was added or taken by hand. */
+  /** Only for wallet entries. */
   readonly reference?: string;
   readonly reason?: string;
 };
@@ -14,11 +14,11 @@ const SNAPSHOT = { isolation: 'repeatable read', readOnly: true } as const;
 
 export type TransactionStore = ReturnType<typeof createTransactionStore>;
 
-/** Ledger transactions as people look at them; each answer is of one moment. */
+/** Creates the store of ledger transactions for operators; each result is one snapshot. */
 export function createTransactionStore(pool: Pool) {
   const inSnapshot = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(pool, work, SNAPSHOT);
   return {
-    /** The transactions of an account, newest first. */
+    /** Returns the transactions of an account, newest first. */
     transactions: (query: PageQuery & { readonly account: string; readonly withoutCalls: boolean }) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(
@@ -27,7 +27,7 @@ export function createTransactionStore(pool: Pool) {
         );
         return withReasons(tx, await withEntries(tx, heads));
       }),
-    /** Null: no transaction has the id. */
+    /** Returns null if no transaction has the ID. */
     transaction: (id: string) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(`SELECT ${HEAD} FROM ledger_transactions WHERE id = $1`, [id]);
@@ -36,10 +36,7 @@ export function createTransactionStore(pool: Pool) {
   };
 }
 
-/**
- * Reads the charge of a call and its correction, which carry the time of the id that they belong
- * to.
- */
+/** Reads the charge of a call and its correction. Their IDs contain the time of the call's ID. */
 export async function readTransactionsOfCall(tx: Tx, account: string, requestId: string): Promise<PostedTransaction[]> {
   const heads = await tx.query<HeadRow>(
     `SELECT ${HEAD} FROM ledger_transactions WHERE ${ofAccount('$1')} AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
@@ -49,7 +46,7 @@ export async function readTransactionsOfCall(tx: Tx, account: string, requestId:
   return withEntries(tx, heads);
 }
 
-/** What was written down with money that was added or taken. */
+/** Adds the reference and reason of wallet entries. */
 async function withReasons(tx: Tx, transactions: readonly PostedTransaction[]): Promise<PostedTransaction[]> {
   const ids = transactions.filter(({ requestId }) => requestId === null).map(({ id }) => id);
   if (ids.length === 0) return [...transactions];

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { type ChainBlock, type ChainHead, type ChainSource, chainText } from './chain-rules.js';
 
-/** A place at which a chain is not what its links say. */
+/** A position at which a chain and the ledger differ. */
 export interface BrokenLink {
   readonly chain: number;
   readonly block: bigint;
-  /** Ledger transaction, when the link of one is broken. */
+  /** The ledger transaction whose link is broken; null if the block as a whole is wrong. */
   readonly transaction: string | null;
   readonly problem: string;
 }
@@ -16,22 +16,22 @@ export interface ChainSums {
 }
 
 export interface VerifyOptions {
-  /** Heads that were seen earlier and kept elsewhere: they must still lie on their chains. */
+  /** Heads that were stored elsewhere earlier: the chains must still contain them. */
   readonly anchors?: readonly ChainHead[];
-  /** Verified before: only what follows is read. */
+  /** Heads that were verified before: only later blocks are read. */
   readonly after?: readonly ChainHead[];
   readonly broken: (link: BrokenLink) => void;
 }
 
-/** The link before the first transaction of a chain. */
+/** Returns the link before the first transaction of a chain. */
 export function firstLink(chain: number): string {
   return hash('sha256', `chain ${chain}`, 'hex');
 }
 
 /**
- * Recomputes every link from the ledger's own rows and tells each broken one in the order of the
- * chains. After a broken link it goes on from the one that is stored, so that every damaged
- * transaction is named and no other.
+ * Recomputes every link from the rows of the ledger and reports each broken one in chain order.
+ * After a broken link it continues from the stored one, so that exactly the damaged transactions
+ * are reported.
  */
 export async function verifyChain(source: ChainSource, options: VerifyOptions): Promise<ChainSums> {
   const ends = new Map<number, ChainHead>();

@@ -3,9 +3,9 @@ import type { LedgerReader, LedgerSnapshot } from './audit-store.js';
 import type { LedgerTransaction } from './rules.js';
 import { verifyChain } from './verify-chain.js';
 
-/** How often the newest part of the ledger is looked at. */
+/** Interval between checks of the newest blocks. */
 const WATCH_MS = 60_000;
-/** Blocks of each chain that are followed; a block has at most 500 ledger transactions. */
+/** Number of blocks to verify in each chain; a block has at most 500 ledger transactions. */
 const BLOCKS_WATCHED = 4;
 
 export interface WatchDeps {
@@ -13,7 +13,7 @@ export interface WatchDeps {
   readonly log: { warn(facts: object, text: string): void; error(facts: object, text: string): void };
 }
 
-/** What a look has found. */
+/** Result of a check. */
 export interface Watched {
   /** Texts for the log. */
   readonly faults: readonly string[];
@@ -21,8 +21,8 @@ export interface Watched {
 }
 
 /**
- * A bounded look at the invariants: the newest blocks of each chain follow from the ledger, and the
- * entries of each of their transactions sum to zero. The audit looks at everything.
+ * Checks the invariants of the newest blocks of each chain: the links follow from the ledger, and
+ * the entries of each transaction sum to zero. The audit checks the whole ledger.
  */
 export async function checkNewestBlocks(ledger: LedgerSnapshot): Promise<Watched> {
   const faults: string[] = [];
@@ -52,8 +52,7 @@ function totalOf(transaction: LedgerTransaction | undefined): bigint {
 }
 
 /**
- * Looks again and again while the service runs; what was found is a metric, and an error in the
- * log.
+ * Repeats the check while the service runs. Reports faults as a metric and as errors in the log.
  */
 export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void> } {
   let watched: Watched = { faults: [], deadLetters: 0 };
