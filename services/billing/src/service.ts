@@ -75,11 +75,11 @@ export interface BillingOptions {
   readonly postgresUrl: string;
   readonly streamBytesMax: number;
   readonly streamReplicas: number;
-  /** Open the secrets of webhooks. */
+  /** Keys that open the webhook secrets. */
   readonly webhookKeys: OpeningKeys;
-  /** Webhooks on private and loopback addresses. */
+  /** Allows webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
-  /** How attempts at webhooks are spaced; the rule's times when absent. */
+  /** Delays between webhook attempts; the defaults of `outboxes.ts` if absent. */
   readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
   readonly replica: string;
   readonly log: Logger;
@@ -88,25 +88,28 @@ export interface BillingOptions {
   readonly stopping: AbortSignal;
 }
 
-/** A hung process gives up the rows that its transactions have locked after this time. */
+/**
+ * After this time the server ends an idle transaction, so that a hung process releases its row
+ * locks.
+ */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 /**
  * One for each shard, for what is applied, for subjects of the version before, and for months that
  * are missing.
  */
 const SETTLE_CONNECTIONS_MAX = 8;
-/** Connections for all requests; one more keeps the shard locks. */
+/** Connections for all requests. The shard locks have a separate pool. */
 const CONNECTIONS_MAX = 20;
-/** How what a server did not take is tried again. */
+/** Delays between retries after an infrastructure fault. */
 const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 const DRAIN_MS = 10_000;
 
-/** Opens bus, database, stream, workers and handlers, in this order. */
+/** Opens the bus, database and stream, and starts the workers and handlers, in this order. */
 export async function startBilling(options: BillingOptions): Promise<RunningService> {
   const { log, clock, ready, stopping } = options;
   const opened = { database: false, bus: false };
-  // Both were reached once: a later fault of a shared server must not take every replica out at
-  // once.
+  // Both checks pass after the first connection: a later fault of a shared server must not make all
+  // replicas unready at the same time.
   ready.add('database', () => opened.database || 'not reached yet');
   ready.add('bus', () => opened.bus || 'not connected yet');
 
@@ -129,7 +132,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
   });
   const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, timelines, log });
-  // At the start the database may come later than this process.
+  // The database may start later than this process.
   const { ledgerEpoch, consumers } = await retry(() => readLedgerState(pool), {
     ...RETRY,
     signal: stopping,
@@ -216,11 +219,11 @@ interface FeatureParts {
   readonly stream: UsageStream;
   readonly months: Months;
   readonly inForce: Pick<Outbox, 'awaitDelivered'>;
-  /** Whether loads may be answered from the database that a connection sees. */
+  /** Returns true if loads may be answered from the database that a connection sees. */
   readonly mayUse: (database: string) => boolean;
 }
 
-/** Gives each feature its stores, and the bus its handlers. */
+/** Creates the stores of each feature and registers its handlers on the bus. */
 function serveFeatures({ options, pool, stream, months, inForce, mayUse }: FeatureParts, connected: Bus): void {
   const bus = { ...connected, serve: requestServer(connected, { faultOf }) };
   const { clock, log, privateAllowed } = options;
@@ -262,7 +265,9 @@ function serveFeatures({ options, pool, stream, months, inForce, mayUse }: Featu
   serveExports(bus, createExportStore(pool));
 }
 
-/** No transaction of billing waits for anything but its next statement. */
+/**
+ * Limits idle transactions. No transaction of billing waits for anything but its next statement.
+ */
 function withIdleLimit(url: string): string {
   return changeUrl(url, ({ searchParams }) =>
     searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)),

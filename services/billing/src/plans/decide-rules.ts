@@ -6,18 +6,18 @@ export interface PlanPut {
   readonly plan: PlanSpec;
 }
 
-/** What an operator wants of the plans, all of it or nothing. */
+/** The requested changes of plans. Either all of them are applied or none. */
 export interface PlansInput {
   readonly puts: readonly PlanPut[];
   readonly deletes: readonly string[];
-  /** Deletes every plan that is not put. */
+  /** Deletes every plan that is not in `puts`. */
   readonly prune: boolean;
 }
 
-/** A plan that was made once, with its current version. */
+/** An existing or deleted plan, with its current version. */
 export interface PlanState extends PlanVersion {
   readonly deleted: boolean;
-  /** A subscription period that has not ended is on it. */
+  /** True if a subscription period that has not ended uses the plan. */
   readonly inUse: boolean;
 }
 
@@ -29,13 +29,15 @@ export interface PlanChange {
 }
 
 /**
- * Of all changes together, below the 1,000,000 that the bus carries: they are answered as a whole.
+ * Maximum size of all changes together. They are returned in one message, and the bus limit is
+ * 1,000,000 bytes.
  */
 export const CHANGES_BYTES_MAX = 800_000;
 
 /**
- * Every change makes the next version, an equal plan none; a plan that was deleted goes on counting
- * where it stopped. Changes come in the order of the wish, what is pruned at the end by its id.
+ * Decides the changes of plans. Every change creates the next version; an equal plan creates none.
+ * After a deletion, version numbers continue where they stopped. Changes are in the order of the
+ * request; pruned plans are at the end, sorted by ID.
  */
 export function decidePlans(
   wanted: PlansInput,

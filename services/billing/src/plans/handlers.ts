@@ -20,7 +20,7 @@ export interface ChangePlansDeps {
   readonly now: () => number;
 }
 
-/** Makes a plan, or its next version; periods that run keep theirs. */
+/** Creates a plan or its next version; running periods keep their version. */
 export async function putPlan(
   { store, now }: ChangePlansDeps,
   { id, spec, author }: ReceivedOf<typeof billingPutPlan>,
@@ -33,7 +33,7 @@ export async function putPlan(
   return { change: made.change, plan: toPlanView(made.after) };
 }
 
-/** Its versions stay: periods that have ended, and their records, name them. */
+/** Deletes a plan. Its versions are kept, because ended periods and their records refer to them. */
 export async function deletePlan(
   { store, now }: ChangePlansDeps,
   { id, author }: ReceivedOf<typeof billingDeletePlan>,
@@ -44,7 +44,7 @@ export async function deletePlan(
 }
 
 /**
- * Brings the plans into the form of a document, all or none; a dry run does the same and takes it
+ * Applies a document of plans, all or none. A dry run applies it in a transaction and rolls it
  * back.
  */
 export async function applyPlans(
@@ -67,14 +67,14 @@ function toApplyChange({ id, change, before, after }: PlanChange): ApplyChange {
   return { kind: 'plan', id, change, before: content(before), after: content(after), credentialChanged: false };
 }
 
-/** Without the time, so that a dry run shows exactly what is done later. */
+/** Omits the time, so that the result of a dry run equals the result of the later run. */
 function content(version: PlanVersion | null): Record<string, unknown> | null {
   if (version === null) return null;
   const { createdAt: _createdAt, ...view } = toPlanView(version);
   return view;
 }
 
-/** A plan in its current version. */
+/** Returns a plan in its current version. */
 export async function showPlan(
   store: Pick<PlanStore, 'plan'>,
   { id }: ReceivedOf<typeof billingGetPlan>,
@@ -83,7 +83,7 @@ export async function showPlan(
   return plan === null ? refuse('not_found', `there is no plan ${id}`) : { plan: toPlanView(plan) };
 }
 
-/** All plans by their ids. */
+/** Returns all plans, ordered by ID. */
 export async function showPlans(
   store: Pick<PlanStore, 'plans'>,
   { cursor, limit }: ReceivedOf<typeof billingListPlans>,
@@ -97,7 +97,7 @@ export async function showPlans(
   return { plans: items, nextCursor };
 }
 
-/** Answers requests that change or show plans. */
+/** Serves the requests that change or show plans. */
 export function servePlans(bus: Pick<Bus, 'serve'>, deps: ChangePlansDeps & { readonly store: PlanStore }): void {
   bus.serve(billingPutPlan, (body) => putPlan(deps, body));
   bus.serve(billingDeletePlan, (body) => deletePlan(deps, body));

@@ -2,11 +2,11 @@ import { formatUsd, type NanoUsd, parseUsd, type WindowType, type WindowUnit } f
 import { isDeepStrictEqual } from 'node:util';
 import type { PlanView, PlanSpec as WirePlanSpec } from '@gateway/contracts/operator';
 
-/** What a version of a plan grants; immutable once written. Limits in the unit beside them. */
+/** The content of a plan version; immutable once written. Each limit is in its `unit`. */
 export interface PlanSpec {
   readonly name: string;
   readonly tier: string;
-  /** Null: every model. */
+  /** Null: all models. */
   readonly models: readonly string[] | null;
   readonly requestsPerMinute: number;
   readonly concurrency: number;
@@ -16,21 +16,20 @@ export interface PlanSpec {
   readonly activeKeysMax: number;
 }
 
-/** A version of a plan, as it is stored for ever. */
+/** A version of a plan; stored permanently. */
 export interface PlanVersion {
   readonly id: string;
   readonly version: number;
   readonly plan: PlanSpec;
-  /** When the plan's first version was made. */
+  /** When the plan's first version was created. */
   readonly createdAt: Date;
 }
 
-/** Names of windows that a plan leaves without one (docs/behaviour.md#usage). */
+/** Default labels of windows (docs/behaviour.md#usage). */
 const LABELS: Record<WindowType, string> = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' };
 
 /**
- * A plan in the ledger's figures. Its amounts are in the bounds that the schema of the message
- * states.
+ * Converts a plan to the ledger's units. The message schema has checked the bounds of its amounts.
  */
 export function planFromWire(spec: WirePlanSpec): PlanSpec {
   return {
@@ -55,7 +54,7 @@ export function planFromWire(spec: WirePlanSpec): PlanSpec {
   };
 }
 
-/** A plan as operators see it: what is shown can be put again and changes nothing. */
+/** Converts a plan to the operators' view. Putting the view again changes nothing. */
 export function toPlanView({ id, version, plan, createdAt }: PlanVersion): PlanView {
   return {
     id,
@@ -81,7 +80,9 @@ export function isSamePlan(one: PlanSpec, other: PlanSpec): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** A decimal text is USD and becomes nano-USD; a number is a count of requests. */
+/**
+ * Converts a limit: a decimal text is USD and becomes nano-USD; a number is a count of requests.
+ */
 function limitOf(limit: string | number): bigint {
   return typeof limit === 'number' ? BigInt(limit) : parseUsd(limit);
 }

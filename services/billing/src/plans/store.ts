@@ -9,9 +9,9 @@ import { type PlanSpec, type PlanVersion, toPlanView } from './rules.js';
 
 export interface PlansRequest extends PlansInput {
   readonly author: CommandAuthor;
-  /** Which periods have ended, epoch milliseconds. */
+  /** Determines which periods have ended, epoch milliseconds. */
   readonly now: number;
-  /** Does the same and takes it back. */
+  /** Applies the changes and rolls them back. */
   readonly dryRun: boolean;
 }
 
@@ -24,7 +24,7 @@ export function createPlanStore(pool: Pool) {
       const row = await queries.one<PlanRow>(`${SELECTION} WHERE plan.id = $1 AND plan.deleted_at IS NULL`, [id]);
       return row === null ? null : versionFromRow(row);
     },
-    /** By id, after the one named. */
+    /** Ordered by ID, after the given one. */
     async plans(after: string | null, limit: number): Promise<PlanVersion[]> {
       const rows = await queries.query<PlanRow>(
         `${SELECTION} WHERE plan.deleted_at IS NULL AND ($1::text IS NULL OR plan.id > $1) ORDER BY plan.id LIMIT $2`,
@@ -33,8 +33,8 @@ export function createPlanStore(pool: Pool) {
       return rows.map(versionFromRow);
     },
     /**
-     * One database transaction: lock all plans, decide, write versions and audit, commit; all of it
-     * or, refused, nothing.
+     * One database transaction: locks all plans, decides, writes versions and audit, commits. A
+     * refusal writes nothing.
      */
     async changePlans(request: PlansRequest): Promise<PlanChange[] | ManagementRefusal> {
       try {
@@ -60,7 +60,7 @@ const SELECTION = `SELECT plan.id, plan.current_version, plan.deleted_at IS NOT 
   JOIN plan_versions version ON version.plan_id = plan.id AND version.version = plan.current_version
   JOIN plan_versions first ON first.plan_id = plan.id AND first.version = 1`;
 
-/** Ends a dry run: what was written is rolled back, what it would have been is told. */
+/** Ends a dry run: the transaction is rolled back, and the caller gets its changes. */
 class TakenBack extends Error {
   constructor(readonly changes: PlanChange[]) {
     super('a dry run is taken back');
@@ -68,8 +68,8 @@ class TakenBack extends Error {
 }
 
 /**
- * Plans are few and changed by people: their changes wait for each other, whichever plans they
- * name.
+ * Changes plans under one lock for all plans. Plans are few and are changed by operators, so the
+ * lock costs nothing.
  */
 async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] | ManagementRefusal> {
   const begun = await tx.one<{ now: Date }>(
@@ -87,8 +87,8 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
 }
 
 /**
- * The plans that are named, all of them for a prune; locked against periods that are put on them
- * meanwhile.
+ * Reads and locks the named plans, or all plans for a prune. The lock prevents that a concurrent
+ * transaction adds a period with one of them.
  */
 async function readStates(tx: Tx, { puts, deletes, prune, now }: PlansRequest): Promise<Map<string, PlanState>> {
   const named = [...puts.map(({ id }) => id), ...deletes];
@@ -137,7 +137,7 @@ function versionFromRow({ id, current_version, spec, created_at }: PlanRow): Pla
   return { id, version: current_version, plan: planFromStored(spec), createdAt: created_at };
 }
 
-/** A plan version as jsonb: limits are safe integers, so JSON numbers hold them exactly. */
+/** A plan version as jsonb: limits are safe integers, so JSON numbers represent them exactly. */
 export interface StoredPlan extends Omit<PlanSpec, 'windows' | 'allotments' | 'defaultKeyCapNanoUsd'> {
   readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: number; label: string }[];
   readonly allotments: readonly { model: string; unit: WindowUnit; limit: number }[];
@@ -163,8 +163,8 @@ export function planToStored(plan: PlanSpec): StoredPlan {
 }
 
 /**
- * The version that new periods get, kept from changes until the end of the transaction: a plan
- * cannot be deleted while a period is put on it. Null: there is no such plan.
+ * Returns the version for new periods and locks it until the end of the transaction, so that the
+ * plan cannot be deleted while a period is added. Null: the plan does not exist.
  */
 export async function currentVersion(tx: Tx, planId: string): Promise<number | null> {
   const row = await tx.one<{ current_version: number }>(
@@ -176,8 +176,8 @@ export async function currentVersion(tx: Tx, planId: string): Promise<number | n
 }
 
 /**
- * In the transaction that gives a plan a new version: the periods to come on it are to be told
- * anew.
+ * Schedules an update of the plan's coming periods, in the transaction that creates a new version
+ * of the plan.
  */
 export async function enqueueRefresh(tx: Tx, planId: string, now: number): Promise<void> {
   await tx.execute(

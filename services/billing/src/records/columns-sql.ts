@@ -3,30 +3,33 @@ import { monthOf, type TokenCounts, type WindowType, type WindowUnit } from '@ga
 import { bools, hashes, int2s, int4s, int8s, texts, uuids } from '../ledger/array-sql.js';
 import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 
-/** A record as it is written. */
+/** A record to insert. */
 export interface NewRecord {
   readonly record: UsageRecord;
-  /** The record of the lower rank: this one's transaction corrects it. Null: there is none. */
+  /**
+   * The record with the lower rank, which this record's transaction corrects; null if there is
+   * none.
+   */
   readonly corrects: UsageRecord | null;
 }
 
-/** The numbers that stand for texts in the big tables. */
+/** The numbers that represent texts in the big tables. */
 export interface Numbers {
   readonly accounts: ReadonlyMap<string, number>;
   readonly names: ReadonlyMap<string, number>;
 }
 
-/** Codes of the stored form: they never change their meaning, whatever the contract lists. */
+/** Codes in stored records. A code never changes its meaning, even if the contract changes. */
 export const OUTCOME_CODES = { expired: 1, settled: 2, voided: 3 } as const;
 const EVIDENCE_CODES = { reported: null, estimated: 2, none: 3 } as const;
 const ATTEMPT_CODES = { completed: 1, rejected: 2, unreachable: 3, timed_out: 4, broken: 5, abandoned: 6 } as const;
 const CLASS_CODES = { standard: null, priority: 1, flex: 2, fast: 3 } as const;
 const UNIT_CODES: Readonly<Record<WindowUnit, number>> = { usd: 1, requests: 2 };
 const WINDOW_CODES: Readonly<Record<WindowType, number>> = { session_5h: 0, weekly: 2, monthly: 4 };
-/** Of one window. */
+/** Bits per window. */
 const WINDOW_BITS = 3;
 
-/** The texts of a record that are kept as numbers. */
+/** Returns the texts of a record that are stored as numbers. */
 export function namesOf(record: UsageRecord): string[] {
   const { key, member, model, source, endpoint, priceVersion, subscriptionPeriod } = record;
   const attempt = onlyAttempt(record);
@@ -36,7 +39,7 @@ export function namesOf(record: UsageRecord): string[] {
   return names;
 }
 
-/** A record with what of it is computed once for several columns. */
+/** A record with values that several columns share. */
 interface Row extends NewRecord {
   readonly idMs: number;
   readonly exact: string | null;
@@ -45,11 +48,11 @@ interface Row extends NewRecord {
 
 interface Column {
   readonly name: string;
-  /** Type of the array that `unnest` takes. */
+  /** Type of the array for `unnest`. */
   readonly type: 'uuid' | 'text' | 'smallint' | 'integer' | 'bigint' | 'boolean' | 'bytea';
-  /** Its values in the server's binary form. */
+  /** Encodes the values in the server's binary format. */
   readonly valuesOf: (rows: readonly Row[], numbers: Numbers) => Buffer;
-  /** What the unnested item is stored as, when not as it is. */
+  /** Type to which the unnested item is cast; absent if it needs no cast. */
   readonly as?: 'bigint[]' | 'jsonb';
 }
 
@@ -60,7 +63,7 @@ const bigint = (name: string, value: Value<bigint>): Column => ({
   type: 'bigint',
   valuesOf: (rows) => int8s(rows.map(value)),
 });
-/** What does not fit stands in `exact`, and all of it is null here. */
+/** If one value does not fit, all of them are stored in `exact`, and these columns are null. */
 const integer = (name: string, value: Value<number>): Column => ({
   name,
   type: 'integer',
@@ -100,11 +103,11 @@ const number = (name: string, value: Value<string>): Column => ({
     ),
 });
 
-/** Of a count that is mostly 0. */
+/** For a count that is mostly 0. */
 const orNull = (count: number | undefined): number | null => count || null;
 const bigintOrNull = (amount: bigint): bigint | null => (amount === 0n ? null : amount);
 
-/** All columns of `call_records` but the time of recording. */
+/** All columns of `call_records` except the recording time. */
 const COLUMNS: readonly Column[] = [
   bigint('charged_nano_usd', ({ record }) => record.chargedNanoUsd),
   bigint('worst_nano_usd', ({ record }) => record.worstNanoUsd),
@@ -168,7 +171,7 @@ const COLUMNS: readonly Column[] = [
   json('unpriced', ({ record }) => record.unpriced),
 ];
 
-/** Counts of a sampling in the order of the columns, then those of its kinds. */
+/** Returns the counts of a sampling in column order, followed by the counts of its kinds. */
 function storedCounts({ input, cachedInput, cacheWrite, cacheWrite1h, output, kinds }: TokenCounts): StoredCounts {
   const counts: StoredCounts = [input, cachedInput, cacheWrite, cacheWrite1h, output];
   if (kinds !== undefined) counts.push(kinds.audioInput, kinds.imageInput, kinds.audioOutput, kinds.imageOutput);
@@ -179,10 +182,10 @@ const LIST = COLUMNS.map(({ name }) => name).join(', ');
 const STORED = COLUMNS.map(({ name, as }) => (as === undefined ? `item.${name}` : `item.${name}::${as}`)).join(', ');
 const ARRAYS = COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
 
-/** Adds records; its parameters are {@link recordValues}. */
+/** Inserts records; the parameters are {@link recordValues}. */
 export const INSERT_RECORDS = `INSERT INTO call_records (${LIST}) SELECT ${STORED} FROM unnest(${ARRAYS}) AS item (${LIST})`;
 
-/** @throws Error for a record with a name that has no number */
+/** @throws Error if a name of a record has no number */
 export function recordValues(records: readonly NewRecord[], numbers: Numbers): Buffer[] {
   const rows = records.map(toRow);
   return COLUMNS.map(({ valuesOf }) => valuesOf(rows, numbers));
@@ -203,7 +206,7 @@ function since(time: number | null, start: number): number | null {
   return time === null ? null : time - start;
 }
 
-/** Null: all times and counts fit their columns, as those of calls do. */
+/** Returns null if all times and counts fit their columns, which is true for almost all calls. */
 function exactOf(record: UsageRecord, idMs: number): string | null {
   const { admittedAt, startedAt, firstByteAt, endedAt, session5h, weekly, usage } = record;
   const counts = [usage?.input, usage?.cachedInput, usage?.cacheWrite, usage?.cacheWrite1h, usage?.output];
@@ -225,8 +228,8 @@ function isInt4(value: number): boolean {
 }
 
 /**
- * The attempt of a call that had one and no other, if the record says the same, and there is
- * nothing but tokens of the standard class, at a computed cost.
+ * Returns the attempt of a call with exactly one attempt, if the record contains the same data.
+ * Null if the call has anything other than tokens of the standard class at a computed cost.
  */
 function onlyAttempt({ attempts, source, status, usage, served }: UsageRecord): AttemptOutcome | null {
   const [attempt] = attempts;
@@ -252,7 +255,7 @@ function hasUnits({ served }: UsageRecord): boolean {
   return served !== null && Object.keys(served.units).length > 0;
 }
 
-/** Costs are bounded like all amounts, so a JSON number holds them exactly. */
+/** Costs are bounded like all amounts, so a JSON number represents them exactly. */
 function attemptsText({ record: { attempts }, attempt }: Row): string | null {
   if (attempts.length === 0 || attempt !== null) return null;
   return JSON.stringify(

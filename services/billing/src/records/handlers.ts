@@ -25,8 +25,8 @@ export interface RecordDeps {
 }
 
 /**
- * Answers requests about usage records, hours of use and refused calls, and keeps the refused calls
- * that it hears of.
+ * Serves the requests for usage records, hours of use and refused calls. Stores the refused calls
+ * that admission publishes.
  */
 export function serveRecords(
   bus: Pick<Bus, 'serve' | 'subscribe'>,

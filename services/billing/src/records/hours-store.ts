@@ -8,7 +8,7 @@ import type { UsageRecord } from './rules.js';
 
 export type SeriesRow = Extract<AnswerOf<typeof billingUsageSeries>, { rows: unknown }>['rows'][number];
 
-/** What a series sums. Times are epoch milliseconds, whole hours: [from, to). */
+/** The filter of a series. Times are epoch milliseconds in whole hours: [from, to). */
 export interface SeriesQuery {
   readonly account: string;
   readonly from: number;
@@ -19,13 +19,13 @@ export interface SeriesQuery {
   readonly key: string | null;
   readonly model: string | null;
   readonly member: string | null;
-  /** Groups with rows of their own: those that were charged most. */
+  /** Maximum of groups with their own rows: the groups with the highest charges. */
   readonly groupsMax: number;
 }
 
 /**
- * A row of a series with its group's place, 1 for the one that was charged most; those beyond
- * `groupsMax` are one.
+ * A row of a series with the rank of its group; 1 has the highest charge. All groups above
+ * `groupsMax` are one group.
  */
 export type PlacedRow = SeriesRow & { readonly place: number };
 
@@ -35,7 +35,7 @@ export interface UnbilledCalls {
   readonly expired: number;
 }
 
-/** What the settled calls of one hour with the same key, member and model come to. */
+/** Sums of the settled calls of one hour with the same key, member and model. */
 interface HourSums {
   readonly account: string;
   readonly hourMs: number;
@@ -50,11 +50,11 @@ interface HourSums {
   output: number;
   plan: bigint;
   wallet: bigint;
-  /** Calls of which the wallet paid a part. */
+  /** Calls for which the wallet paid a part. */
   walletCalls: number;
 }
 
-/** Adds new records to the hours of their calls; under the locks of their accounts. */
+/** Adds new records to the hours of their calls. The caller holds the locks of their accounts. */
 export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
   const sums = sumByHour(records);
   if (sums.length === 0) return;
@@ -96,8 +96,8 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
 }
 
 /**
- * A settled record is never replaced, and one that is replaced was not settled: there is nothing to
- * take off.
+ * Sums the settled records. Nothing has to be subtracted: a settled record is never replaced, and a
+ * replaced record was never settled.
  */
 function sumByHour(records: readonly UsageRecord[]): HourSums[] {
   const sums = new Map<string, HourSums>();
@@ -168,7 +168,7 @@ export type UsageHoursStore = ReturnType<typeof createUsageHoursStore>;
 
 export function createUsageHoursStore(pool: Pool) {
   return {
-    /** In the order of their starts, within one of their charges, the largest first. */
+    /** Ordered by start time, then by charge, the largest first. */
     series: (query: SeriesQuery): Promise<PlacedRow[]> =>
       inTransaction(
         pool,
@@ -179,13 +179,13 @@ export function createUsageHoursStore(pool: Pool) {
         },
         { readOnly: true },
       ),
-    /** The balances of an account that have such names. */
+    /** Returns the account's balances with the given names. */
     balances: (account: string, names: readonly string[]): Promise<{ name: string; value: bigint }[]> =>
       onPool(pool).query<{ name: string; value: bigint }>(
         'SELECT name, value FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])',
         [account, names],
       ),
-    /** Of the calls that a series of this query leaves out. */
+    /** Counts the calls that a series with this filter leaves out. */
     async unbilled({ account, from, to, key, model, member }: SeriesQuery): Promise<UnbilledCalls> {
       const rows = await onPool(pool).query<{ outcome: string; calls: bigint }>(UNBILLED_SQL, [
         account,
@@ -202,7 +202,8 @@ export function createUsageHoursStore(pool: Pool) {
 }
 
 /**
- * In the words of the index `call_records_unsettled`, which holds the few records that it reads.
+ * Repeats the condition of the index `call_records_unsettled`, which contains the few records that
+ * this query reads.
  */
 const UNBILLED_SQL = `
   SELECT outcome, count(*) AS calls FROM usage_records
@@ -213,8 +214,7 @@ const UNBILLED_SQL = `
    GROUP BY 1`;
 
 /**
- * Enough for the sums of the longest series: else the server sorts all hours on its disk to group
- * them.
+ * Enough for the sums of the longest series. With less, the server would sort all hours on disk.
  */
 const SUM_IN_MEMORY = `SET LOCAL work_mem = '64MB'`;
 

@@ -2,16 +2,19 @@ import type { Tx } from '@gateway/postgres';
 import { texts } from '../ledger/array-sql.js';
 import { DATABASE_MARK } from '../ledger/sql.js';
 
-/** Names that a process remembers, with their numbers: about 15 MB. */
+/** Maximum of cached names per process: about 15 MB. */
 const REMEMBERED_MAX = 100_000;
 
-/** Numbers that a transaction found or gave; they count when it is committed. */
+/** Numbers that a transaction has read or assigned; valid after its commit. */
 export interface FoundNames {
   readonly database: string;
   readonly found: ReadonlyMap<string, number>;
 }
 
-/** Which database this connection sees: another one may have lost numbers that were committed. */
+/**
+ * Reads the text that identifies the database of this connection. Another database may have lost
+ * committed numbers.
+ */
 export async function readDatabaseMark(tx: Tx): Promise<string> {
   const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark FROM ledger_state`, [], {
     name: 'database_mark',
@@ -22,12 +25,12 @@ export async function readDatabaseMark(tx: Tx): Promise<string> {
 
 export type Names = ReturnType<typeof createNames>;
 
-/** The numbers of names, of which each process remembers those that it met last. */
+/** Creates the cache of the names' numbers; each process keeps the names that it added last. */
 export function createNames() {
   const known = new Map<string, number>();
   let knownOf = '';
   return {
-    /** What is remembered of the wanted names, and the others. */
+    /** Returns the cached numbers of the wanted names, and the names that are not cached. */
     recall(wanted: Iterable<string>, database: string): { numbers: Map<string, number>; unknown: string[] } {
       const numbers = new Map<string, number>();
       const unknown = new Set<string>();
@@ -38,7 +41,7 @@ export function createNames() {
       }
       return { numbers, unknown: [...unknown] };
     },
-    /** The transaction is committed: what it found is true for all who come after it. */
+    /** Caches the numbers after the commit of the transaction that found them. */
     committed({ database, found }: FoundNames): void {
       if (database !== knownOf) known.clear();
       knownOf = database;
@@ -52,8 +55,8 @@ export function createNames() {
 }
 
 /**
- * Gives numbers to names that were not found, whoever adds them meanwhile. In sorted order, so that
- * two workers that meet wait for each other in one direction only.
+ * Assigns numbers to new names and tolerates concurrent inserts of the same names. The inserts are
+ * sorted, so that two concurrent workers cannot deadlock.
  */
 export async function addNames(tx: Tx, names: readonly string[]): Promise<void> {
   await tx.execute(

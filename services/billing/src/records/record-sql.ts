@@ -2,14 +2,14 @@ import type { ServedExtras } from '@gateway/contracts/messages';
 import type { TokenCounts, TokenKinds, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 
-/** For a SELECT of `usage_records`: everything that {@link recordFromRow} reads. */
+/** Columns of a SELECT from `usage_records` that {@link recordFromRow} needs. */
 export const RECORD_SELECTION = `id, rank, content_hash, account, key_id, member_id, model_id, source_id, endpoint, streamed,
   outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
   cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
   admitted_at, worst_nano_usd, plan_max_nano_usd, wallet_max_nano_usd, month, session_start_ms, week_start_ms,
   subscription_period, windows, allotment, attempts, price_class, units, token_kinds, samplings, unpriced`;
 
-/** As the driver gives it: int8 as bigint, timestamptz as Date, jsonb parsed. */
+/** A row from the driver: int8 as bigint, timestamptz as Date, jsonb parsed. */
 export interface RecordRow {
   id: string;
   rank: number;

@@ -11,12 +11,12 @@ import { refuse } from '@gateway/contracts/operator';
 import type { RefusedCalls, RefusedStore } from './refused-store.js';
 
 const MINUTE_MS = 60_000;
-/** A replica's clock may be ahead of ours. */
+/** Tolerance for a replica whose clock is ahead of this one. */
 const AHEAD_MS = 3_600_000;
 
 /**
- * Keeps what a replica of admission tells of calls that it refused; of minutes that are not kept
- * any more, or not real: nothing.
+ * Stores the refused calls that an admission replica publishes. Ignores minutes that are older than
+ * the retention time or too far in the future.
  */
 export async function recordRefusedCalls(
   store: Pick<RefusedStore, 'add'>,
@@ -30,7 +30,7 @@ export async function recordRefusedCalls(
 
 const DAY_MS = 86_400_000;
 
-/** The refused calls of an account, newest first. */
+/** Returns the refused calls of an account, newest first. */
 export async function showRefusedCalls(
   store: Pick<RefusedStore, 'list'>,
   { account, from, to, key }: ReceivedOf<typeof billingRefusedCalls>,
@@ -42,7 +42,7 @@ export async function showRefusedCalls(
   return { rows: rows.slice(0, REFUSED_SHOWN_MAX).map(toView), more: rows.length > REFUSED_SHOWN_MAX, totals };
 }
 
-/** Where the refused call of an id was counted. */
+/** Returns the minute in which the refused call with the given ID was counted. */
 export async function showRefusedCall(
   store: Pick<RefusedStore, 'find'>,
   { requestId }: ReceivedOf<typeof billingRefusedCall>,

@@ -8,10 +8,10 @@ export interface RefusedCalls {
   /** Start of the minute, epoch milliseconds. */
   readonly minute: number;
   readonly code: string;
-  /** Null: of no key that is known. */
+  /** Null: the key is unknown. */
   readonly key: string | null;
   readonly count: number;
-  /** The newest last. */
+  /** Newest last. */
   readonly lastIds: readonly string[];
 }
 
@@ -24,11 +24,11 @@ export interface RefusedQuery {
   readonly limit: number;
 }
 
-/** Rows deleted in one statement. */
+/** Rows per DELETE statement. */
 const DELETE_MAX = 10_000;
 /**
- * An id is of the edge's clock, its minute of the limit store's: they differ by half a minute at
- * most.
+ * Tolerance for finding an ID: the ID has the edge's time and the minute has the limit store's
+ * time. They differ by at most half a minute.
  */
 const NEAR_MS = 120_000;
 
@@ -42,7 +42,8 @@ interface RefusedRow {
 }
 
 /**
- * Ids begin with their time; two replicas may be told in another order than the calls were refused.
+ * IDs begin with their time, so they are sorted here: messages of two replicas may arrive in
+ * another order than the refusals.
  */
 const NEWEST = `ARRAY(SELECT id FROM (
     SELECT id FROM unnest(kept.last_ids || excluded.last_ids) AS id ORDER BY id DESC LIMIT ${REFUSED_IDS_MAX}) newest ORDER BY id)`;
@@ -52,7 +53,7 @@ export type RefusedStore = ReturnType<typeof createRefusedStore>;
 export function createRefusedStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** Adds to what is kept of the same account, minute, code and key. */
+    /** Adds to the stored row with the same account, minute, code and key. */
     async add(refused: readonly RefusedCalls[]): Promise<void> {
       const rows = [...together(refused).values()].sort(byKey);
       if (rows.length === 0) return;
@@ -75,7 +76,7 @@ export function createRefusedStore(pool: Pool) {
         { name: 'add_refused' },
       );
     },
-    /** Newest first, with the sums of all that lies within the bounds. */
+    /** Newest first, with totals over the bounds. */
     async list({
       account,
       from,
@@ -94,7 +95,7 @@ export function createRefusedStore(pool: Pool) {
       );
       return { rows: rows.map(fromRow), totals: totals.map(({ code, calls }) => ({ code, count: Number(calls) })) };
     },
-    /** Null: no minute that is kept names the id. */
+    /** Returns null if no stored minute contains the ID. */
     async find(requestId: string): Promise<RefusedCalls | null> {
       const time = timeOfUuidV7(requestId);
       const [row] = await queries.query<RefusedRow>(
@@ -103,7 +104,7 @@ export function createRefusedStore(pool: Pool) {
       );
       return row === undefined ? null : fromRow(row);
     },
-    /** Deletes what lies before, epoch milliseconds; some at a time, all of it by and by. */
+    /** Deletes all rows before the given time (epoch milliseconds), in batches. */
     async deleteOld(before: number): Promise<void> {
       for (let deleted = DELETE_MAX; deleted === DELETE_MAX;)
         deleted = await queries.execute(
@@ -115,7 +116,7 @@ export function createRefusedStore(pool: Pool) {
   };
 }
 
-/** One row for each key: a statement cannot add to one row twice. */
+/** Merges the rows with equal keys, because one statement cannot update a row twice. */
 function together(refused: readonly RefusedCalls[]): Map<string, RefusedCalls> {
   const rows = new Map<string, RefusedCalls>();
   for (const row of refused) {
@@ -130,7 +131,7 @@ function nameOf({ account, minute, code, key }: RefusedCalls): string {
   return `${account} ${minute} ${code} ${key ?? ''}`;
 }
 
-/** All writers lock rows in the same order. */
+/** Sorts the rows, so that all writers lock them in the same order. */
 function byKey(one: RefusedCalls, other: RefusedCalls): number {
   const [first, second] = [nameOf(one), nameOf(other)];
   return first < second ? -1 : Number(first > second);

@@ -7,16 +7,16 @@ export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
 }
 
 /**
- * A sampling in the database: `input`, `cachedInput`, `cacheWrite`, `cacheWrite1h`, `output`; where
- * it has other tokens than text, also `audioInput`, `imageInput`, `audioOutput`, `imageOutput`.
+ * The stored form of a sampling: `input`, `cachedInput`, `cacheWrite`, `cacheWrite1h`, `output`. If
+ * it has tokens other than text, also `audioInput`, `imageInput`, `audioOutput`, `imageOutput`.
  */
 export type StoredCounts = number[];
 
-/** The usage record of one request id, as the ledger keeps it. Times are epoch milliseconds. */
+/** The ledger's usage record of one request ID. Times are epoch milliseconds. */
 export interface UsageRecord {
   readonly id: string;
   readonly rank: number;
-  /** The first 16 bytes of the event's, in hexadecimal. */
+  /** The first 16 bytes of the event's hash, in hexadecimal. */
   readonly contentHash: string;
   readonly account: string;
   readonly key: string;
@@ -32,16 +32,16 @@ export interface UsageRecord {
   readonly firstByteAt: number | null;
   readonly endedAt: number;
   readonly usage: TokenUsage | null;
-  /** What was billed beside `usage`; null: the standard class, nothing by the piece. */
+  /** Class and units that were billed in addition to `usage`; null: standard class, no units. */
   readonly served: ServedExtras | null;
-  /** Names of what was served without a price; null: there are none. */
+  /** Names of classes, units and kinds that were served without a price; null: none. */
   readonly unpriced: readonly string[] | null;
   readonly priceVersion: string | null;
   /** `plan` and `wallet` add up to `charged`. */
   readonly chargedNanoUsd: NanoUsd;
   readonly planNanoUsd: NanoUsd;
   readonly walletNanoUsd: NanoUsd;
-  /** Null while no attempt's cost is known. */
+  /** Null if no attempt has a known cost. */
   readonly costNanoUsd: NanoUsd | null;
   readonly admittedAt: number;
   readonly worstNanoUsd: NanoUsd;

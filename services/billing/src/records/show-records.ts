@@ -6,7 +6,7 @@ import { pageOf, readUuidCursor } from '../ledger/page.js';
 import type { UsageRecord } from './rules.js';
 import type { RecordStore } from './store.js';
 
-/** One usage record with the ledger transactions that it made. */
+/** Returns a usage record with its ledger transactions. */
 export async function showUsageRecord(
   store: Pick<RecordStore, 'record'>,
   requestId: string,
@@ -16,7 +16,7 @@ export async function showUsageRecord(
   return { record: toRecordView(found.record), transactions: found.transactions.map(toTransactionView) };
 }
 
-/** Usage records by the time of their admission, newest first. */
+/** Returns usage records by the time of their admission, newest first. */
 export async function showUsageRecords(
   store: Pick<RecordStore, 'records'>,
   body: ReceivedOf<typeof billingUsageRecords>,
@@ -41,7 +41,7 @@ export async function showUsageRecords(
   return { records: items, nextCursor };
 }
 
-/** A usage record as operators see it. */
+/** Converts a usage record to the operators' view. */
 export function toRecordView(record: UsageRecord): UsageRecordView {
   const { usage, served } = record;
   return {

@@ -15,12 +15,15 @@ import type { PlacedRow, SeriesRow, UsageHoursStore } from './hours-store.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Estimated bytes of an answer, below the 1,000,000 that the bus carries. */
+/** Maximum estimated size of an answer in bytes, below the bus limit of 1,000,000. */
 const ANSWER_BYTES_MAX = 900_000;
-/** JSON of a row without its group, with the largest numbers that are likely. */
+/** Estimated JSON size of a row without its group, with large numbers. */
 const ROW_BYTES = 220;
 
-/** What an account's settled calls used, as rows for a chart, and how many others there were. */
+/**
+ * Returns the use by an account's settled calls, as rows for a chart, and the number of calls that
+ * were not billed.
+ */
 export async function showUsageSeries(
   store: Pick<UsageHoursStore, 'series' | 'unbilled'>,
   { account, from, to, by, groupBy, key, model, member }: ReceivedOf<typeof billingUsageSeries>,
@@ -44,7 +47,7 @@ export async function showUsageSeries(
   return { rows: groupBy === 'none' ? rows.map(withoutPlace) : fitRows(rows), unbilled };
 }
 
-/** Names as many of the largest groups as fit into one answer, and joins the rest. */
+/** Keeps as many of the largest groups as fit into one answer, and merges the others. */
 export function fitRows(
   rows: readonly PlacedRow[],
   { rowsMax = SERIES_ROWS_MAX, bytesMax = ANSWER_BYTES_MAX } = {},
@@ -60,12 +63,12 @@ export function fitRows(
 
 const NO_ROWS = { rows: 0, bytes: 0 };
 
-/** How large an answer is that names so many groups, at most. */
+/** Estimates, for each number of named groups, the largest size of the answer. */
 function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: number }[] {
   const named = Array.from({ length: SERIES_GROUPS_MAX + 1 }, () => ({ ...NO_ROWS }));
   /**
-   * Starts of which the last group in the order of places is this one: with fewer groups they have
-   * a row of the rest.
+   * For each rank, the number of start times whose last group has this rank. If fewer groups are
+   * named, these start times have a row for the other groups.
    */
   const reaching = Array.from({ length: SERIES_GROUPS_MAX + 2 }, () => 0);
   const lastOf = new Map<number, number>();
@@ -87,8 +90,8 @@ function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: numbe
 }
 
 /**
- * A group that has the name of the rest is joined with it: rows of one start never have the same
- * group.
+ * Merges the groups after the first `groups`. A group whose name is the name of the merged group is
+ * merged too, so that the rows of one start time always have different groups.
  */
 function joinBeyond(rows: readonly PlacedRow[], groups: number): SeriesRow[] {
   const joined: SeriesRow[] = [];
@@ -128,7 +131,7 @@ function withoutPlace({ place: _place, ...row }: PlacedRow): SeriesRow {
   return row;
 }
 
-/** What keys were charged for in a month: the balances that their caps are held against. */
+/** Returns the charges of keys in a month: the balances that are compared with their caps. */
 export async function showKeyMonths(
   store: Pick<UsageHoursStore, 'balances'>,
   { account, month, keys }: ReceivedOf<typeof billingKeyMonths>,

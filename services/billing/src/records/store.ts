@@ -7,7 +7,7 @@ import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js
 import type { UsageRecord } from './rules.js';
 import { readTransactionsOfCall } from '../ledger/transactions-store.js';
 
-/** Null: whatever it is. */
+/** Null: no filter. */
 export interface RecordsQuery extends PageQuery {
   readonly key: string | null;
   readonly member: string | null;
@@ -20,12 +20,12 @@ export interface RecordsQuery extends PageQuery {
 
 export type RecordStore = ReturnType<typeof createRecordStore>;
 
-/** Usage records as people look at them; each answer is of one moment. */
+/** Creates the store of usage records for operators; each result is one snapshot. */
 export function createRecordStore(pool: Pool) {
   const inSnapshot = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     inTransaction(pool, work, { isolation: 'repeatable read', readOnly: true });
   return {
-    /** A record with the ledger transactions that it made; null: no record has the id. */
+    /** Returns a record with its ledger transactions; null if no record has the ID. */
     record: (requestId: string) =>
       inSnapshot(async (tx) => {
         const row = await tx.one<RecordRow>(`SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = $1`, [requestId]);
@@ -41,9 +41,9 @@ export function createRecordStore(pool: Pool) {
 }
 
 /**
- * Records newest first. What is asked of one account by key, member or model is looked for where
- * the sums of its hours say that there are such calls, and among the calls that are not settled: so
- * a search that finds nothing reads no record.
+ * Finds records, newest first. For a search in one account by key, member or model, it reads only
+ * the hours whose sums contain such calls, and the unsettled calls. So a search without a match
+ * reads no settled record.
  */
 async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> {
   const { account, key, member, model, outcome, requestId, limit, reportsCost = false } = query;
@@ -60,20 +60,23 @@ async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> 
 }
 
 /**
- * In the words of the index `call_records_unsettled`: a parameter would not tell the planner that
- * the index has all of them.
+ * Repeats the condition of the index `call_records_unsettled`. With a parameter the planner could
+ * not know that the index contains all of these records.
  */
 const UNSETTLED = {
   voided: `AND outcome_code = ${OUTCOME_CODES.voided} AND outcome_code <> ${OUTCOME_CODES.settled}`,
   expired: `AND outcome_code = ${OUTCOME_CODES.expired} AND outcome_code <> ${OUTCOME_CODES.settled}`,
 } as const;
 
-/** In the words of the index `call_records_attempts`, which has few records of other providers. */
+/**
+ * Repeats the condition of the index `call_records_attempts`, which contains few records of other
+ * providers.
+ */
 const REPORTED = `AND id IN (
   SELECT id FROM call_records
    WHERE ${WITHIN} AND attempts IS NOT NULL AND jsonb_path_exists(attempts, '$[*].reportedCostNanoUsd'))`;
 
-/** Conditions on numbers, which indexes find, in the order of the index. */
+/** Conditions on numbers, which are indexed, in the order of the index. */
 const FILTERS = {
   account: ofAccount,
   key: (parameter: string) => `key_number = ${numberOfName(parameter)}`,
@@ -82,7 +85,7 @@ const FILTERS = {
   outcome: (parameter: string) => `outcome = ${parameter}`,
   requestId: (parameter: string) => `id = ${parameter}`,
 } as const;
-/** Of the hours of use, which have names. */
+/** Conditions for the hours of use, which contain names. */
 const HOUR_FILTERS = {
   account: (parameter: string) => `account = ${parameter}`,
   key: (parameter: string) => `key_id = ${parameter}`,
@@ -118,7 +121,7 @@ async function readSettled(tx: Tx, query: RecordsQuery & { readonly account: str
   return rows.map(recordFromRow);
 }
 
-/** Starts of the newest hours that together have as many settled calls as are asked for. */
+/** Returns the starts of the newest hours that together contain `limit` settled calls. */
 async function readHours(tx: Tx, query: RecordsQuery & { readonly account: string }): Promise<number[]> {
   const { from, to, before, limit } = query;
   const begin = from ?? 0;
@@ -126,7 +129,7 @@ async function readHours(tx: Tx, query: RecordsQuery & { readonly account: strin
     to ?? Number.MAX_SAFE_INTEGER,
     before === null ? Number.MAX_SAFE_INTEGER : timeOfUuidV7(before) + 1,
   );
-  // An hour has a call at least; the first and the last may lie partly outside.
+  // Each hour contains at least one call; the first and the last may be partly out of bounds.
   const { conditions, values } = filtersOf(query, HOUR_FILTERS, [begin - HOUR_MS, end, limit + 2]);
   const rows = await tx.query<{ hour_ms: bigint; calls: bigint }>(
     `SELECT hour_ms, sum(calls)::bigint AS calls FROM usage_hours WHERE hour_ms > $1 AND hour_ms < $2 ${conditions}
@@ -144,7 +147,7 @@ async function readHours(tx: Tx, query: RecordsQuery & { readonly account: strin
   return hours;
 }
 
-/** Only the filters that are there, so that the plan of the statement is that of what is asked. */
+/** Omits unused filters, so that the planner can choose an index for the used ones. */
 function filtersOf(
   query: RecordsQuery,
   filters: Readonly<Record<string, (parameter: string) => string>>,
@@ -158,7 +161,7 @@ function filtersOf(
   return { conditions: conditions.join(' '), values };
 }
 
-/** For a settlement: of each id the record of the highest rank. */
+/** Reads the record with the highest rank for each ID, for a settlement. */
 export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<RecordRow>(

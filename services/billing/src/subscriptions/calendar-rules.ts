@@ -2,8 +2,8 @@ const DAY_MS = 86_400_000;
 const MONTHS_PER_YEAR = 12;
 
 /**
- * A span of time in epoch milliseconds, [start, end), with the day of the month that it goes by, if
- * that is known.
+ * A time span in epoch milliseconds, [start, end), with the day of the month on which it renews;
+ * null if it is not known.
  */
 export interface CalendarSpan {
   readonly start: number;
@@ -12,9 +12,9 @@ export interface CalendarSpan {
 }
 
 /**
- * The day of the month (1 to 31, UTC) on which a span of whole months begins and ends, where
- * shorter months have their last day in its place; null when the span is no number of whole months.
- * 31 January to 28 February goes by the 31st.
+ * Returns the day of the month (1 to 31, UTC) on which a span of whole months begins and ends; null
+ * if the span is not a number of whole months. Shorter months use their last day: 31 January to 28
+ * February has the day 31.
  */
 export function anchorDayOf(start: number, end: number): number | null {
   if (end <= start || timeOfDay(start) !== timeOfDay(end) || monthIndex(start) === monthIndex(end)) return null;
@@ -23,9 +23,9 @@ export function anchorDayOf(start: number, end: number): number | null {
 }
 
 /**
- * The span of the same length `count` lengths after one (1: the next), in whole months when that
- * one is: the next of 31 January to 28 February ends on 31 March. Spans follow each other without
- * gap or overlap.
+ * Returns the span that is `count` lengths later (1: the next one), in whole months if the given
+ * span has whole months: the span after 31 January to 28 February ends on 31 March. Consecutive
+ * spans have no gap and no overlap.
  */
 export function spanAfter(span: CalendarSpan, count: number): CalendarSpan {
   const { start, end } = span;
@@ -42,11 +42,11 @@ export function spanAfter(span: CalendarSpan, count: number): CalendarSpan {
   };
 }
 
-/** The first span after one that ends after `now`. */
+/** Returns the first later span that ends after `now`. */
 export function spanReaching(span: CalendarSpan, now: number): CalendarSpan {
   const months = anchorOf(span) === null ? 0 : monthIndex(span.end) - monthIndex(span.start);
   const passed = Math.max(0, now - span.end);
-  // A first guess that is never too far; months are at most 31 days long.
+  // A lower bound for the count, because months have at most 31 days.
   let count = 1 + Math.floor(passed / (months === 0 ? span.end - span.start : months * 31 * DAY_MS));
   for (;;) {
     const next = spanAfter(span, count);
@@ -62,9 +62,7 @@ function anchorOf({ start, end, anchorDay }: CalendarSpan): number | null {
   return anchorDayOf(start, end);
 }
 
-/**
- * The day and time of day that `ms` has, in another month; a day that the month lacks is its last.
- */
+/** Moves `ms` to another month, with the same time of day; uses the last day of a shorter month. */
 function onMonth(ms: number, month: number, day: number): number {
   const year = Math.floor(month / MONTHS_PER_YEAR);
   const inYear = month % MONTHS_PER_YEAR;

@@ -2,7 +2,7 @@ import { type ManagementRefusal, refuse } from '@gateway/contracts/operator';
 import { anchorDayOf } from './calendar-rules.js';
 import { type Period, RENEWING_PERIOD_MS_MIN, shownPeriod } from './period-rules.js';
 
-/** The period that an operator asks for. Times are epoch milliseconds, [start, end). */
+/** A request for a period. Times are epoch milliseconds, [start, end). */
 export interface PeriodRequest {
   readonly account: string;
   readonly planId: string;
@@ -11,28 +11,28 @@ export interface PeriodRequest {
   readonly renews: boolean;
 }
 
-/** What is known, under the account's lock, when a wish is decided. */
+/** Data that is read under the account's lock to decide a request. */
 export interface PeriodInput {
-  /** Those that run or come, and those that begin when the wished one does. */
+  /** The running and coming periods, and the ones that have the start of the requested period. */
   readonly periods: readonly Period[];
-  /** The plan's version for new periods; null: there is no such plan. */
+  /** The plan's version for new periods; null: the plan does not exist. */
   readonly planVersion: number | null;
-  /** The account is closed: it gets no subscription any more. */
+  /** True if the account is closed, which means that it cannot get a subscription. */
   readonly closed: boolean;
-  /** Id for a period that is made. */
+  /** ID for a new period. */
   readonly newId: string;
   readonly now: number;
 }
 
 export interface PeriodWrite {
   readonly change: 'created' | 'changed';
-  /** What stood for the subscription before. */
+  /** The period that represented the subscription before. */
   readonly before: Period | null;
   readonly period: Period;
   readonly isNew: boolean;
-  /** Periods that end now, before their time. */
+  /** Periods to end now, before their end. */
   readonly ended: readonly string[];
-  /** The period into which the wished one falls: it ends when that begins. */
+  /** Periods that overlap the start of the requested one; they end when it begins. */
   readonly shortened: readonly string[];
 }
 
@@ -42,11 +42,11 @@ export type PeriodDecision =
   | { readonly kind: 'refused'; readonly refusal: ManagementRefusal };
 
 /**
- * A period with a start of its own is a new one: it takes the place of the running one, or follows
- * it when it begins later. One with the start of a period that is there changes that period, which
- * keeps its id and with it the use of its `monthly` windows and allotments
- * (docs/behaviour.md#windows). Of the periods to come stay those that an operator made and that
- * begin when this one has ended; renewals are made anew.
+ * Decides a request for a period. A period with a new start replaces the running one, or follows it
+ * if it begins later. A period with the start of an existing period changes that period, which
+ * keeps its ID and with it the use of its `monthly` windows and allotments
+ * (docs/behaviour.md#windows). Coming periods are kept if an operator created them and if they
+ * begin after the end of this one. Renewals are created again.
  */
 export function decidePeriod(wanted: PeriodRequest, input: PeriodInput): PeriodDecision {
   const { periods, planVersion, closed, newId, now } = input;
@@ -89,8 +89,8 @@ function isSame(period: Period, { planId, end, renews }: PeriodRequest): boolean
 }
 
 /**
- * Whether another period gives way: the running one to one that has begun, later ones that it
- * reaches into, renewals.
+ * Returns true if the requested period ends another one: the running period if the requested one
+ * has begun, later periods that it overlaps, and renewals.
  */
 function isReplaced(other: Period, wanted: PeriodRequest, now: number): boolean {
   if (other.start <= now) return wanted.start <= now;

@@ -25,8 +25,8 @@ export interface SubscribeDeps {
 }
 
 /**
- * Gives an account a subscription period, or changes the one with this start; answers when
- * admission has the terms.
+ * Creates a subscription period, or changes the period with the same start. Answers after admission
+ * has applied the terms.
  */
 export async function putSubscription(
   { store, inForce, now }: SubscribeDeps,
@@ -58,7 +58,7 @@ export async function putSubscription(
   };
 }
 
-/** Ends an account's periods, those to come too; answers when admission has the terms. */
+/** Ends an account's running and coming periods. Answers after admission has applied the terms. */
 export async function deleteSubscription(
   { store, inForce, now }: SubscribeDeps,
   { account, author }: ReceivedOf<typeof billingDeleteSubscription>,
@@ -68,7 +68,7 @@ export async function deleteSubscription(
   return (await inForce.awaitDelivered(account, change)) ? { deleted: true } : notInForce();
 }
 
-/** The running period, else the one that begins next. */
+/** Returns the running period, or else the next one. */
 export async function showSubscription(
   store: Pick<SubscriptionStore, 'periods'>,
   account: string,
@@ -86,7 +86,7 @@ export interface PutLimitsDeps {
   readonly now: () => number;
 }
 
-/** Replaces an account's overrides as a whole and answers when admission has the new terms. */
+/** Replaces all of an account's overrides. Answers after admission has applied the terms. */
 export async function putLimits(
   { store, inForce, now }: PutLimitsDeps,
   { account, spec, author }: ReceivedOf<typeof billingPutLimits>,
@@ -100,7 +100,7 @@ export async function putLimits(
   return (await inForce.awaitDelivered(account, change)) ? { limits: spec } : notInForce();
 }
 
-/** The overrides of an account; null where there is none. */
+/** Returns the overrides of an account; null for each limit without an override. */
 export async function showLimits(
   store: Pick<LimitsStore, 'limits'>,
   account: string,
@@ -113,7 +113,7 @@ export interface SubscriptionDeps extends Omit<SubscribeDeps, 'store'> {
   readonly limits: LimitsStore;
 }
 
-/** Answers requests that change or show an account's subscription and limits. */
+/** Serves the requests that change or show an account's subscription and limits. */
 export function serveSubscriptions(bus: Pick<Bus, 'serve'>, deps: SubscriptionDeps): void {
   const { subscriptions, limits, inForce, now } = deps;
   bus.serve(billingPutSubscription, (body) => putSubscription({ store: subscriptions, inForce, now }, body));

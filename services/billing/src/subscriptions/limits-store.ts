@@ -10,7 +10,7 @@ export interface LimitsRequest {
   readonly account: string;
   readonly limits: LimitOverrides;
   readonly author: CommandAuthor;
-  /** Which subscription runs, epoch milliseconds. */
+  /** Determines the running subscription, epoch milliseconds. */
   readonly now: number;
 }
 
@@ -20,9 +20,9 @@ export function createLimitsStore(pool: Pool) {
   return {
     limits: (account: string): Promise<LimitOverrides> => readLimits(onPool(pool), account),
     /**
-     * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal
-     * limits write nothing.
-     * @returns the change that admission must have
+     * One database transaction: locks the account, writes limits, terms, audit and outbox, commits.
+     * Equal limits write nothing.
+     * @returns the change that admission must apply
      */
     putLimits: (request: LimitsRequest): Promise<string> => inTransaction(pool, (tx) => putLimits(tx, request)),
   };

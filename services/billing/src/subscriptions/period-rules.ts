@@ -2,8 +2,8 @@ import type { SubscriptionView } from '@gateway/contracts/operator';
 import { spanReaching } from './calendar-rules.js';
 
 /**
- * A stored subscription period that nobody ended before its time. Times are epoch milliseconds,
- * [start, end).
+ * A stored subscription period that was not ended early. Times are epoch milliseconds, [start,
+ * end).
  */
 export interface Period {
   readonly id: string;
@@ -13,25 +13,27 @@ export interface Period {
   readonly start: number;
   readonly end: number;
   readonly renews: boolean;
-  /** Day of the month that periods of whole months go by; null: what start and end show. */
+  /** Day of the month on which the period renews; null: derived from start and end. */
   readonly anchorDay: number | null;
-  /** The period that it renews; null: an operator made it. */
+  /** The period that this one renews; null: an operator created this one. */
   readonly renewalOf: string | null;
 }
 
-/** How long before its end a period is renewed: the next one is known before it is needed. */
+/**
+ * Time before the end of a period at which the next one is created, so that it is known in advance.
+ */
 export const RENEW_AHEAD_MS = 86_400_000;
-/** Shortest period that renews; shorter ones would keep the worker busy and renew nothing. */
+/** Shortest period that renews. Shorter ones would keep the renewal job busy without benefit. */
 export const RENEWING_PERIOD_MS_MIN = 1_000;
 
 /**
- * How far the clocks of billing and of the limit store may be apart. So long around the end of a
- * period admission knows both it and what follows, and goes by its own time. Between periods that
- * are shorter nothing is left of this.
+ * Maximum difference between the clocks of billing and the limit store. Within this time around the
+ * end of a period, admission has both that period and the following one, and selects by its own
+ * clock. Periods that are shorter than this get no such tolerance.
  */
 export const CLOCKS_APART_MS_MAX = 30_000;
 
-/** What becomes the period after one that renews. */
+/** A planned period that renews another one. */
 export interface Renewal {
   readonly of: Period;
   readonly start: number;
@@ -39,29 +41,29 @@ export interface Renewal {
   readonly anchorDay: number | null;
 }
 
-/** The period that runs; of several the one that began last. */
+/** Returns the running period; if there are several, the one that began last. */
 export function runningPeriod(periods: readonly Period[], now: number): Period | null {
   return latest(periods.filter(({ start, end }) => start <= now && now < end));
 }
 
 /**
- * The period that stands for the account's subscription: the running one, else the one that begins
- * next.
+ * Returns the period that represents the account's subscription: the running one, or else the next
+ * one.
  */
 export function shownPeriod(periods: readonly Period[], now: number): Period | null {
   return runningPeriod(periods, now) ?? nextPeriod(periods, now);
 }
 
-/** The two periods that admission is told of at one time. */
+/** The two periods that admission gets. */
 export interface PublishedPeriods<One = Period> {
   readonly current: One | null;
-  /** It begins after the current one. */
+  /** Begins after the current one. */
   readonly next: One | null;
 }
 
 /**
- * The running period and the one that follows; soon after the end of a period that one and the
- * running one.
+ * Returns the running period and the following one. Shortly after the end of a period, returns the
+ * ended period and the running one.
  */
 export function publishedPeriods(periods: readonly Period[], now: number): PublishedPeriods {
   const running = runningPeriod(periods, now);
@@ -78,16 +80,16 @@ export function publishedPeriods(periods: readonly Period[], now: number): Publi
     : { current: ended, next: running };
 }
 
-/** The renewal that is to be written at `now`; null when none is. */
+/** Returns the renewal that is due at `now`; null if none is due. */
 export function dueRenewal(periods: readonly Period[], now: number): Renewal | null {
   const renewal = comingRenewal(periods, now);
   return renewal !== null && renewalTime(renewal.of) <= now ? renewal : null;
 }
 
 /**
- * When an account is to be looked at again: admission is to be told of other periods, or one is to
- * be renewed. Null: never.
- * @param renewing false: its renewal was found to be impossible
+ * Returns the time at which the account needs work: other periods must be published to admission,
+ * or one must be renewed. Null: never.
+ * @param renewing false if its renewal is impossible
  */
 export function nextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
   const renewal = renewing ? comingRenewal(periods, now) : null;
@@ -99,7 +101,7 @@ export function nextDue(periods: readonly Period[], now: number, renewing: boole
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** A subscription period as operators see it. */
+/** Converts a subscription period to the operators' view. */
 export function toSubscriptionView(period: Period, now: number): SubscriptionView {
   return {
     id: period.id,
@@ -114,8 +116,8 @@ export function toSubscriptionView(period: Period, now: number): SubscriptionVie
 }
 
 /**
- * Periods that have passed while nobody renewed are left out, so that the renewal reaches beyond
- * now; a period that is there already is never covered.
+ * Returns the next renewal. Skips periods that have passed without a renewal, so that the new
+ * period ends after `now`. Never overlaps an existing period.
  */
 function comingRenewal(periods: readonly Period[], now: number): Renewal | null {
   for (const of of periods) {
@@ -130,7 +132,7 @@ function comingRenewal(periods: readonly Period[], now: number): Renewal | null 
   return null;
 }
 
-/** A period shorter than the time ahead is renewed once it has begun. */
+/** A period that is shorter than RENEW_AHEAD_MS is renewed after it has begun. */
 function renewalTime({ start, end }: Period): number {
   return Math.max(start, end - RENEW_AHEAD_MS);
 }

@@ -18,8 +18,9 @@ interface PeriodRow {
 const COLUMNS = 'id, account, plan_id, plan_version, period_start, period_end, renews, anchor_day, renewal_of';
 
 /**
- * Periods that run or come, the last that has ended by time, and the one that begins at `start`
- * (epoch milliseconds, or none); none of those that were ended before their time. By their start.
+ * Reads the running and coming periods, the last period that has ended by time, and the period that
+ * begins at `start` (epoch milliseconds; null: none). Excludes periods that were ended early.
+ * Ordered by start.
  */
 export async function readPeriods(
   tx: Tx,
@@ -50,7 +51,7 @@ export async function readPeriods(
   }));
 }
 
-/** Others give way first: no two periods of an account begin at the same time. */
+/** Ends other periods first, because an account cannot have two periods with the same start. */
 export async function writePeriod(tx: Tx, write: PeriodWrite, actor: string, now: number): Promise<void> {
   const { period, isNew, ended, shortened } = write;
   if (ended.length > 0) await endPeriods(tx, ended, now);
@@ -96,10 +97,10 @@ export async function endPeriods(tx: Tx, ids: readonly string[], now: number): P
   ]);
 }
 
-/** What an account waits for. */
+/** The next due time of an account. */
 export interface TimerRow {
   readonly dueAt: number;
-  /** Ids of the periods that admission was told of last. */
+  /** IDs of the periods that were last published to admission. */
   readonly published: PublishedPeriods<string>;
 }
 
@@ -112,7 +113,7 @@ export async function readTimer(tx: Tx, account: string): Promise<TimerRow | nul
   return row && { dueAt: row.due_at.getTime(), published: { current: row.told_period, next: row.told_next } };
 }
 
-/** `dueAt` null: nothing is to come. */
+/** Null for `dueAt` deletes the timer. */
 export async function writeTimer(
   tx: Tx,
   account: string,

@@ -13,7 +13,7 @@ export interface RenewRequest {
   readonly now: number;
 }
 
-/** An account that is to be looked at, and since or until when (epoch milliseconds). */
+/** An account that needs work, and when (epoch milliseconds). */
 export interface Timer {
   readonly account: string;
   readonly dueAt: number;
@@ -27,13 +27,13 @@ interface WorkRow {
 
 export type RenewalStore = ReturnType<typeof createRenewalStore>;
 
-/** What the renewal job reads and writes. */
+/** Creates the store of the renewal job. */
 export function createRenewalStore(pool: Pool) {
   const queries = onPool(pool);
   return {
     /**
-     * The accounts that come first, by their time; and whether a plan has a new version that
-     * periods are to take.
+     * Returns the first accounts by due time, and whether a plan has a new version that its coming
+     * periods do not have yet.
      */
     async work(limit: number): Promise<{ timers: Timer[]; hasNewPlans: boolean }> {
       const rows = await queries.query<WorkRow>(
@@ -52,16 +52,16 @@ export function createRenewalStore(pool: Pool) {
       };
     },
     /**
-     * Makes some accounts due whose next period is on a plan with a new version; false: there was
-     * nothing to do.
+     * Makes some accounts due whose next period has a plan with a new version. Returns false if
+     * there was nothing to do.
      */
     refreshPlans: (now: number) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),
     /**
-     * Writes what is due of one account: its renewal, and what admission is to be told. Nothing
-     * when it is not due.
+     * Writes the renewal of one account and publishes changed terms to admission. Does nothing if
+     * the account is not due.
      */
     renew: (request: RenewRequest) => inTransaction(pool, (tx) => renew(tx, request)),
-    /** Makes an account due at `until`: its renewal has failed now. */
+    /** Sets the due time of an account to `until`, after its renewal has failed. */
     async postpone(account: string, until: number): Promise<void> {
       await queries.execute(`UPDATE subscription_timers SET due_at = ${timeOf('$2')} WHERE account = $1`, [
         account,
@@ -71,10 +71,10 @@ export function createRenewalStore(pool: Pool) {
   };
 }
 
-/** Who makes the periods that nobody asked for. */
+/** Actor of automatic renewals in the audit log. */
 export const RENEWER = 'billing';
 
-/** Whoever comes second finds the time moved on. */
+/** A concurrent second run finds a later due time and does nothing. */
 async function renew(
   tx: Tx,
   { account, newId, now }: RenewRequest,
@@ -117,13 +117,13 @@ async function renew(
   return { renewed, published };
 }
 
-/** Accounts that one transaction makes due. */
+/** Maximum of accounts per transaction. */
 const ACCOUNTS_MAX = 100;
 
 /**
- * Makes some of the accounts due whose next period is on a plan with a new version, those that
- * begin first before the others. What is told of them is found out under their own locks.
- * @returns whether there was something to do
+ * Makes some of the accounts due whose next period has a plan with a new version, in the order of
+ * their start. The published terms are computed later, under each account's lock.
+ * @returns true if there was something to do
  */
 async function refreshNextPlan(tx: Tx, now: number): Promise<boolean> {
   const [refresh] = await tx.query<{ plan_id: string; after_start: Date; after_account: string }>(

@@ -2,18 +2,15 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { type Clock, counter, every, gauge } from '@gateway/service-kit';
 import type { RenewalStore } from './renewals-store.js';
 
-/** Accounts that are read at once, and those of them that are kept side by side. */
+/** Accounts per query, and the number of concurrent renewals. */
 const BATCH_MAX = 100;
 const SIDE_BY_SIDE = 4;
 /**
- * How often the timers are looked at when nothing is due sooner: other replicas, and people, set
- * them too, for times that are further away.
+ * Poll interval if no timer is due sooner. Other replicas and operators may set timers meanwhile,
+ * for later times.
  */
 const POLL_MS = 1_000;
-/**
- * An account that could not be kept is left alone for so long, so that it does not hold up the
- * others.
- */
+/** Delay after a failed renewal, so that it does not block the other accounts. */
 const POSTPONE_MS = 30_000;
 
 export interface RenewalDeps {
@@ -25,9 +22,8 @@ export interface RenewalDeps {
 }
 
 /**
- * Renews subscriptions ahead of their end, tells admission of the periods that come, and no more of
- * those that have passed. Every replica does it: whoever comes first writes, the others find it
- * done.
+ * Renews subscriptions before they end, publishes the coming periods to admission, and removes the
+ * ended ones. Every replica runs this; the first one writes, and the others find nothing to do.
  */
 export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   const { store, clock, log } = deps;
@@ -50,7 +46,7 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
     }
   };
 
-  /** @returns how long nothing is due, in milliseconds */
+  /** @returns the time until the next account is due, in milliseconds */
   const poll = async (): Promise<number> => {
     const { timers, hasNewPlans } = await store.work(BATCH_MAX);
     const refreshed = hasNewPlans && (await store.refreshPlans(clock.nowMs()));

@@ -11,27 +11,27 @@ import { termsChange, writeTerms } from './terms-store.js';
 export interface PutPeriodRequest {
   readonly account: string;
   readonly planId: string;
-  /** Periods that begin then are read too, also those that have ended by time. */
+  /** Periods with this start are read too, even if they have ended by time. */
   readonly start: number;
   readonly author: CommandAuthor;
   readonly now: number;
-  /** Pure. */
+  /** A pure function. */
   readonly decide: (input: Pick<PeriodInput, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
 }
 
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
 /**
- * Each change is one database transaction: lock the account, read, decide, write periods, terms,
- * audit, outbox, commit.
+ * Creates the subscription store. Each change is one database transaction: locks the account,
+ * reads, decides, writes periods, terms, audit and outbox, commits.
  */
 export function createSubscriptionStore(pool: Pool) {
   return {
-    /** The periods that run or come, and the last that has ended by time. */
+    /** Returns the running and coming periods, and the last one that has ended by time. */
     periods: (account: string, now: number) => readPeriods(onPool(pool), account, now),
-    /** `change` is what admission must have, also when nothing was written. */
+    /** Returns the change that admission must apply, even if nothing was written. */
     putPeriod: (request: PutPeriodRequest) => inTransaction(pool, (tx) => putPeriod(tx, request)),
-    /** Ends all periods that run or come; null when there is none. */
+    /** Ends all running and coming periods; returns null if there are none. */
     endPeriods: (account: string, author: CommandAuthor, now: number) =>
       inTransaction(pool, (tx) => endAll(tx, account, author, now)),
   };
@@ -64,8 +64,8 @@ async function endAll(tx: Tx, account: string, author: CommandAuthor, now: numbe
 }
 
 /**
- * Ends an account's periods under its lock, those to come too; false when there is none. The terms
- * are still to be told.
+ * Ends an account's running and coming periods under its lock; returns false if there are none. The
+ * caller publishes the terms.
  */
 export async function endRunning(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<boolean> {
   const periods = await readPeriods(tx, account, now);

@@ -2,10 +2,7 @@ import type { AccountTerms } from '@gateway/contracts/messages';
 import type { LimitsSpec } from '@gateway/contracts/operator';
 import type { PlanSpec } from '../plans/rules.js';
 
-/**
- * A subscription period with the plan version that it keeps. Times are epoch milliseconds, [start,
- * end).
- */
+/** A subscription period with its plan version. Times are epoch milliseconds, [start, end). */
 export interface Subscription {
   readonly id: string;
   readonly start: number;
@@ -15,8 +12,8 @@ export interface Subscription {
 }
 
 /**
- * What an operator set for one account in place of its plan's values or the defaults; null:
- * nothing.
+ * An operator's values for one account, instead of its plan's values or the defaults; null: no
+ * override.
  */
 export interface LimitOverrides {
   readonly requestsPerMinute: number | null;
@@ -26,20 +23,18 @@ export interface LimitOverrides {
 
 export const NO_OVERRIDES: LimitOverrides = { requestsPerMinute: null, concurrency: null, activeKeysMax: null };
 
-/** Account defaults without a plan (docs/behaviour.md#order-of-refusals). */
+/** Defaults for an account without a plan (docs/behaviour.md#order-of-refusals). */
 export const REQUESTS_PER_MINUTE_DEFAULT = 60;
 export const CONCURRENCY_DEFAULT = 3;
 export const ACTIVE_KEYS_DEFAULT = 3;
 
-/**
- * The subscription periods that admission is told of; the next one begins after the current one.
- */
+/** The subscription periods that admission gets; the next one begins after the current one. */
 export interface PublishedSubscriptions {
   readonly current: Subscription | null;
   readonly next: Subscription | null;
 }
 
-/** The terms under which an account is admitted, in both periods and outside them. */
+/** Returns the terms of an account for both periods, and for the time without a period. */
 export function composeTerms({ current, next }: PublishedSubscriptions, limits: LimitOverrides): AccountTerms {
   const withoutPlan = {
     requestsPerMinute: limits.requestsPerMinute ?? REQUESTS_PER_MINUTE_DEFAULT,
@@ -52,12 +47,12 @@ export function composeTerms({ current, next }: PublishedSubscriptions, limits: 
   };
 }
 
-/** Overrides as operators see and put them. */
+/** Converts overrides to the operators' view. */
 export function toLimitsView({ requestsPerMinute, concurrency, activeKeysMax }: LimitOverrides): LimitsSpec {
   return { requestsPerMinute, concurrency, maxActiveKeys: activeKeysMax };
 }
 
-/** How many active keys the account may have. */
+/** Returns the maximum of active keys for the account. */
 export function activeKeysMaxOf(subscription: Subscription | null, limits: LimitOverrides): number {
   return limits.activeKeysMax ?? subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT;
 }

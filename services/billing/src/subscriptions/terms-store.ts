@@ -12,17 +12,17 @@ import {
   type PublishedSubscriptions,
 } from './terms-rules.js';
 
-/** Names the change by which admission gets an account's terms of a version. */
+/** Returns the name of the change that publishes this version of an account's terms. */
 export function termsChange(version: bigint): string {
   return `terms-${version}`;
 }
 
 /**
- * Tells admission the terms that hold around `now` (epoch milliseconds), in the transaction that
- * changed them and under the account's lock. `version` is the account's new one. A period to come
- * gets the plan's version of the moment in which it is told, and keeps the last one when it begins;
- * so does one that has begun and was never told.
- * @returns the change that admission must have
+ * Publishes the terms around `now` (epoch milliseconds) to admission, in the transaction that
+ * changed them and under the account's lock. `version` is the account's new version. A coming
+ * period gets the current version of its plan each time it is published, and keeps the last one
+ * when it begins. A period that begins before its first publication gets the current version too.
+ * @returns the change that admission must apply
  */
 export async function writeTerms(tx: Tx, account: string, version: bigint, now: number): Promise<string> {
   const periods = await readPeriods(tx, account, now);
@@ -46,7 +46,7 @@ export async function writeTerms(tx: Tx, account: string, version: bigint, now: 
   return change;
 }
 
-/** Whether the plan of a period that was told ahead has another version now. */
+/** Returns true if the plan of a coming, published period has a newer version. */
 export async function isOutdated(tx: Tx, period: Period | null, now: number): Promise<boolean> {
   if (period === null || period.start <= now) return false;
   const version = await currentVersion(tx, period.planId);
@@ -54,8 +54,8 @@ export async function isOutdated(tx: Tx, period: Period | null, now: number): Pr
 }
 
 /**
- * A clock behind that of the replica which told a later period does not begin the earlier one
- * again.
+ * Returns true if the period gets the current plan version. A replica whose clock is behind does
+ * not publish an earlier period again as new.
  */
 function takesVersion(
   { id, start, end }: Period,
@@ -88,8 +88,8 @@ const SELECTION = `SELECT period.id, period.plan_id, period.period_start, period
   JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version`;
 
 /**
- * The subscription period that runs at `now` (epoch milliseconds); of several the one that began
- * last.
+ * Reads the subscription period that runs at `now` (epoch milliseconds); if several, the latest
+ * start.
  */
 export async function readSubscription(tx: Tx, account: string, now: number): Promise<Subscription | null> {
   const [row] = await tx.query<SubscriptionRow>(
@@ -104,7 +104,7 @@ export async function readSubscription(tx: Tx, account: string, now: number): Pr
   return row === undefined ? null : subscriptionFromRow(row);
 }
 
-/** Periods with the plan versions that they have now. */
+/** Reads the periods with their current plan versions. */
 export async function readPublished(tx: Tx, { current, next }: PublishedPeriods): Promise<PublishedSubscriptions> {
   const ids = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   if (ids.length === 0) return { current: null, next: null };
