@@ -94,8 +94,8 @@ export interface BillingOptions {
  */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 /**
- * One for each shard, for what is applied, for subjects of the version before, and for months that
- * are missing.
+ * Connections for settlements: one for each shard and one that records the applied messages. The
+ * others are for settling the messages of lost commits.
  */
 const SETTLE_CONNECTIONS_MAX = 8;
 /** Connections for all requests. The shard locks have a separate pool. */

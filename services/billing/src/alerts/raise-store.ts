@@ -67,8 +67,7 @@ export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
 
 /**
  * Creates the function that raises alerts. A charge that crosses no threshold must be cheap, so
- * each process caches for the balances that it charges the use at which the next threshold is
- * reached. It queries the database only for limits that are not cached. A cache entry is never
+ * each process caches for the balances that it charges the use that reaches the next threshold. It queries the database only for limits that are not cached. A cache entry is never
  * stale: it belongs to one state of the account's limits, which is read under the account's lock,
  * and to one database, where alerts are never deleted. After an eviction one more statement finds
  * the stored alerts.

@@ -70,8 +70,8 @@ export function alertsCrossed(before: bigint, after: bigint, limit: bigint): Ale
 }
 
 /**
- * Returns the use at which the first threshold above `used` is reached; null if all are reached. If
- * `used` is null, returns the first threshold.
+ * Returns the use that reaches the first threshold above `used`; null if all are reached. If `used`
+ * is null, returns the first threshold.
  */
 export function nextReach(limit: bigint, used: bigint | null): bigint | null {
   for (const threshold of THRESHOLDS) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type ChainBlock, type ChainHead, type ChainSource, chainText } from './chain-rules.js';
 
-/** A position at which a chain and the ledger differ. */
+/** A position where a chain and the ledger differ. */
 export interface BrokenLink {
   readonly chain: number;
   readonly block: bigint;

@@ -52,7 +52,7 @@ interface Column {
   readonly type: 'uuid' | 'text' | 'smallint' | 'integer' | 'bigint' | 'boolean' | 'bytea';
   /** Encodes the values in the server's binary format. */
   readonly valuesOf: (rows: readonly Row[], numbers: Numbers) => Buffer;
-  /** Type to which the unnested item is cast; absent if it needs no cast. */
+  /** Type for casting the unnested item; absent if it needs no cast. */
   readonly as?: 'bigint[]' | 'jsonb';
 }
 

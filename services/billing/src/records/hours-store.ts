@@ -50,7 +50,7 @@ interface HourSums {
   output: number;
   plan: bigint;
   wallet: bigint;
-  /** Calls for which the wallet paid a part. */
+  /** Calls that the wallet paid in full or in part. */
   walletCalls: number;
 }
 

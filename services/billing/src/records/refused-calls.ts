@@ -42,7 +42,7 @@ export async function showRefusedCalls(
   return { rows: rows.slice(0, REFUSED_SHOWN_MAX).map(toView), more: rows.length > REFUSED_SHOWN_MAX, totals };
 }
 
-/** Returns the minute in which the refused call with the given ID was counted. */
+/** Returns the counts of the minute that contains the refused call with the given ID. */
 export async function showRefusedCall(
   store: Pick<RefusedStore, 'find'>,
   { requestId }: ReceivedOf<typeof billingRefusedCall>,

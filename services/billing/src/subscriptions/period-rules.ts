@@ -20,7 +20,8 @@ export interface Period {
 }
 
 /**
- * Time before the end of a period at which the next one is created, so that it is known in advance.
+ * The next period is created this long before the end of the current one, so that it is known in
+ * advance.
  */
 export const RENEW_AHEAD_MS = 86_400_000;
 /** Shortest period that renews. Shorter ones would keep the renewal job busy without benefit. */
@@ -87,7 +88,7 @@ export function dueRenewal(periods: readonly Period[], now: number): Renewal | n
 }
 
 /**
- * Returns the time at which the account needs work: other periods must be published to admission,
+ * Returns the time when the account needs work: other periods must be published to admission,
  * or one must be renewed. Null: never.
  * @param renewing false if its renewal is impossible
  */

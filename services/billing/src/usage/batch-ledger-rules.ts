@@ -4,11 +4,11 @@ import type { UsageRecord } from '../records/rules.js';
 import type { Postings } from './postings-rules.js';
 import type { DeadLetter } from './rules.js';
 
-/** What became of one event. */
+/** The result of one event. */
 export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
 
 /**
- * An id that a balance snapshot names as closed, with the rows that its record touched
+ * An ID that a balance snapshot lists as closed, with the balances that its record touched
  * (docs/protocol.md#r8).
  */
 export interface ClosedId {
@@ -19,13 +19,15 @@ export interface ClosedId {
 
 export interface RecordWrite {
   readonly record: UsageRecord;
-  /** The record of the lower rank that was settled before and stays beside this one. */
+  /**
+   * The record with the lower rank, which was settled earlier and is kept in addition to this one.
+   */
   readonly corrects: UsageRecord | null;
-  /** It was there before this batch. */
+  /** True if a record of this ID existed before this batch. */
   readonly replaces: boolean;
 }
 
-/** Everything that one database transaction writes, and what is told of it afterwards. */
+/** Everything that one database transaction writes and that billing publishes afterwards. */
 export interface BatchDecision {
   readonly records: readonly RecordWrite[];
   readonly transactions: readonly LedgerTransaction[];
@@ -33,30 +35,33 @@ export interface BatchDecision {
   readonly accountVersions: ReadonlyMap<string, bigint>;
   readonly deadLetters: readonly DeadLetter[];
   readonly closed: readonly ClosedId[];
-  /** All rows that `closed` names and that exist, as they are after this batch, by account. */
+  /** All existing balances that `closed` lists, by account, with their values after this batch. */
   readonly rowsAfter: ReadonlyMap<string, ReadonlyMap<string, Balance>>;
   readonly outcomes: readonly EventOutcome[];
 }
 
-/** What was read of the ledger for one batch, under the locks of its accounts. */
+/** The part of the ledger that was read for one batch, under the locks of its accounts. */
 export interface LedgerRead {
-  /** Records of the batch's ids. */
+  /** Existing records of the batch's IDs. */
   readonly known: ReadonlyMap<string, UsageRecord>;
   /** Versions of the batch's accounts. */
   readonly versions: ReadonlyMap<string, bigint>;
   readonly rows: readonly Balance[];
 }
 
-/** The ledger while a batch is decided: later events see what earlier ones of the batch did. */
+/**
+ * The state of the ledger while a batch is decided. Later events see the changes of earlier events
+ * in the batch.
+ */
 export interface BatchLedger {
   known(id: string): UsageRecord | undefined;
-  /** Whether every row and entry stays within the bounds of the wire. */
+  /** Returns true if every balance and entry stays within the bounds of the messages. */
   fits(account: string, postings: Postings): boolean;
   write(write: Omit<RecordWrite, 'replaces'>, transaction: LedgerTransaction | null, postings: Postings): void;
   addDeadLetter(event: DeadLetter): void;
   /**
-   * Names an id as closed, together with the rows of an postings; several times for one id adds
-   * rows.
+   * Marks an ID as closed and adds the balances of the postings. Further calls with the same ID add
+   * balances.
    */
   close(record: Pick<UsageRecord, 'account' | 'id'>, postings: Postings): void;
   result(): Omit<BatchDecision, 'outcomes'>;
@@ -133,7 +138,7 @@ function place(rows: RowsByAccount, row: Balance): void {
   rows.set(row.account, ofAccount.set(row.name, row));
 }
 
-/** A row that was never written has the value and the version 0. */
+/** Returns value and version 0 for a balance that was never written. */
 function valueOf(rows: RowsByAccount, account: string, name: string): Balance {
   return rows.get(account)?.get(name) ?? { account, name, value: 0n, version: 0n };
 }

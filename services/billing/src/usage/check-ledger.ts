@@ -9,7 +9,7 @@ import {
   wholenessOf,
 } from './lost-commits-rules.js';
 
-/** A message of the stream, by its position. */
+/** A message of the stream with its position. */
 export interface StreamMessage {
   readonly sequence: number;
   readonly subject: number;
@@ -21,16 +21,22 @@ export interface LostCommitsDeps {
   readonly store: LostCommitsStore;
   readonly stream: {
     state(): Promise<StreamState>;
-    /** By subject: up to where all of its messages are acknowledged. */
+    /** For each subject, the position up to which all messages are acknowledged. */
     acknowledged(): Promise<readonly number[]>;
-    /** At the position, or the first of the subject from there on. */
+    /**
+     * Returns the message at the position; with a subject, the first one of it from the position
+     * on.
+     */
     message(sequence: number, subject?: number): Promise<StreamMessage | null>;
   };
   readonly kept: {
     read(): Promise<KeptPosition | null>;
     write(position: KeptPosition): Promise<void>;
   };
-  /** Settles messages of one subject, whatever the guard says; false: the database could not. */
+  /**
+   * Settles messages of one subject independently of the guard; returns false after an
+   * infrastructure fault.
+   */
   readonly settle: (subject: number, messages: readonly UsageDelivery[]) => Promise<boolean>;
   readonly log: { warn(facts: object, text: string): void };
 }
@@ -38,26 +44,28 @@ export interface LostCommitsDeps {
 export type Checked =
   | { readonly kind: 'whole' | 'again'; readonly look: LedgerLook }
   | { readonly kind: 'superseded' | 'behind'; readonly look: LedgerLook }
-  /** Commits were lost, and their usage is settled again. */
+  /** Commits were lost, and their usage was settled again. */
   | { readonly kind: 'mended'; readonly look: LedgerLook; readonly lost: number; readonly settled: number }
-  /** Usage that was settled, is lost, and has left the stream. */
+  /** Settled usage was lost, and its messages have been deleted from the stream. */
   | { readonly kind: 'gap'; readonly look: LedgerLook; readonly gone: readonly MessageRange[] };
 
-/** Messages that are fetched at once, and settled together. */
+/** Messages that are settled together, and concurrent fetches. */
 const FETCHED_MAX = 100;
 const FETCHING_MAX = 16;
 
 /**
- * Compares the ledger with what was kept outside its database and with what the stream was told was
- * settled (docs/protocol.md#r17). What was acknowledged before the ledger is read was committed
- * before: if it is not there, commits are lost. Their messages are settled again, out of turn, and
- * the ledger gets a new epoch, because versions of balances may have come back lower.
+ * Compares the ledger with the position that is kept outside its database, and with the
+ * acknowledged messages of the stream (docs/protocol.md#r17). A message that was acknowledged
+ * before the ledger is read must be in the ledger: otherwise commits are lost. Their messages are
+ * settled again, separately from deliveries. Then the ledger gets a new epoch, because versions of
+ * balances may be lower than before.
  */
 export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
   const { store, stream, kept: keeping } = deps;
   const [state, acknowledged, kept] = await Promise.all([stream.state(), stream.acknowledged(), keeping.read()]);
-  // Also up to the first message that the stream has: what is below it and not settled was purged
-  // or has expired. The state was read before the ledger, so a trim in between hides nothing.
+  // Includes the messages below the first one of the stream: an unsettled message there was purged
+  // or has expired. The state was read before the ledger, so a concurrent trim cannot hide a
+  // missing message.
   const told = Math.max(0, ...acknowledged, kept?.sequence ?? 0, state.firstSequence - 1);
   const look = await store.look(told);
   const known = kept !== null && (await isOfThisStream(stream, state, look, kept)) ? kept : null;
@@ -69,7 +77,8 @@ export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
     await keeping.write(keptOf(look));
     return { kind: 'whole', look };
   }
-  // Another replica has looked meanwhile, and may have begun an epoch for the same promotion.
+  // If the kept timeline has changed, another replica has compared the ledger meanwhile, and may
+  // have begun an epoch for the same promotion.
   if ((await keeping.read())?.timeline !== kept?.timeline) return { kind: 'again', look };
   deps.log.warn(
     { ...look, missing: look.missing.slice(0, 10), kept, lost },
@@ -83,7 +92,7 @@ export async function checkLedger(deps: LostCommitsDeps): Promise<Checked> {
   return { kind: 'mended', look, lost, settled };
 }
 
-/** What was kept of a stream that is no more says nothing of this one. */
+/** Returns false if the kept position belongs to a stream that was deleted and created again. */
 async function isOfThisStream(
   stream: LostCommitsDeps['stream'],
   state: StreamState,
@@ -99,17 +108,20 @@ async function isOfThisStream(
 interface Told {
   readonly state: StreamState;
   readonly acknowledged: readonly number[];
-  /** Everything up to it was settled by this ledger. */
+/** The end of the messages that this ledger has settled without a gap. */
   readonly kept: number;
 }
 
-/** How many messages surely were settled and are not, as far as the first of each range tell. */
+/**
+ * Counts the messages that were certainly settled and are missing. For acknowledged messages it
+ * tests only the first message of each range.
+ */
 async function lostMessages({ stream }: LostCommitsDeps, look: LedgerLook, told: Told): Promise<number> {
   let lost = 0;
   for (const { from, to } of look.missing) {
     if (from <= told.kept) lost += Math.min(to, told.kept) - from + 1;
-    // Nothing that is unsettled is ever deleted. A ledger that has settled nothing begins where the
-    // stream does.
+    // Unsettled messages are never deleted. A ledger that has settled nothing begins at the first
+    // message of the stream.
     else if (from < told.state.firstSequence) lost += look.settled.sequence > 0 ? to - from + 1 : 0;
     else {
       for (const [subject, floor] of told.acknowledged.entries()) {
@@ -127,7 +139,10 @@ interface Settled {
   readonly isDone: boolean;
 }
 
-/** Of those that nobody has acknowledged the stream delivers again: they change nothing then. */
+/**
+ * Settles the missing messages. The stream will deliver the unacknowledged ones again; that changes
+ * nothing, because they are settled then.
+ */
 async function settleMissing(
   deps: LostCommitsDeps,
   look: LedgerLook,
@@ -136,7 +151,7 @@ async function settleMissing(
   const gone: MessageRange[] = [];
   let settled = 0;
   for (const range of look.missing) {
-    // A ledger that has settled nothing begins where the stream does.
+    // A ledger that has settled nothing begins at the first message of the stream.
     if (range.from < firstSequence && look.settled.sequence > 0)
       gone.push({ from: range.from, to: Math.min(range.to, firstSequence - 1) });
     for (let from = Math.max(firstSequence, range.from); from <= range.to; from += FETCHED_MAX) {

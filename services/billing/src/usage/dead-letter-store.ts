@@ -7,9 +7,9 @@ import { createNames } from '../records/names-store.js';
 import { createSettleStore, settleIn, type SettleRequest } from './settle-store.js';
 import { snapshotMessages } from './snapshot-rules.js';
 
-/** An event that was set aside, as a person looks at it. */
+/** A dead letter for operators. */
 export interface StoredDeadLetter {
-  /** SHA-256, hexadecimal: its name. */
+  /** SHA-256, hexadecimal; identifies the dead letter. */
   readonly contentHash: string;
   readonly requestId: string | null;
   readonly account: string | null;
@@ -19,14 +19,14 @@ export interface StoredDeadLetter {
   readonly detail: string;
   readonly recordedAt: Date;
   readonly event: Buffer;
-  /** How often it was tried again; the last time with these outcomes. */
+  /** Number of replays, and the outcomes of the last one. */
   readonly replays: number;
   readonly lastOutcomes: readonly EventOutcome[] | null;
 }
 
 export interface ReplayResult {
   readonly outcomes: readonly EventOutcome[];
-  /** Nothing of it is set aside any more. */
+  /** True if no event of it is a dead letter any more. */
   readonly resolved: boolean;
 }
 
@@ -64,7 +64,7 @@ export function createDeadLetterStore(pool: Pool) {
   const { ensureMonth } = createSettleStore(pool);
   return {
     ensureMonth,
-    /** Oldest first; those that a replay has resolved only if `all`. */
+    /** Oldest first; includes resolved dead letters only if `all`. */
     async *list(all: boolean): AsyncIterable<StoredDeadLetter> {
       let after = { at: new Date(0), hash: '' };
       for (;;) {
@@ -84,8 +84,8 @@ export function createDeadLetterStore(pool: Pool) {
       return row === null ? null : toStoredDeadLetter(row);
     },
     /**
-     * Settles, records the replay and queues the balance snapshots for admission, in one database
-     * transaction.
+     * Settles the event, records the replay and enqueues the balance snapshots for admission, in
+     * one database transaction.
      */
     replay: (
       contentHash: string,

@@ -12,10 +12,11 @@ import { type PreparedEvent, type PreparedEvents, deadLetterOf } from './prepare
 import type { DeadLetter } from './rules.js';
 
 /**
- * Decides a batch over facts read once under the locks of its accounts (docs/protocol.md#r7). Rank
- * decides between records of one id: the higher wins by a correcting transaction, the lower changes
- * nothing, the same with the same content is a repetition, the same with other content is set
- * aside. Events of one batch meet each other as if they came one by one.
+ * Decides a batch over data that was read once under the locks of its accounts
+ * (docs/protocol.md#r7). The rank decides between records of one ID. A higher rank wins by a
+ * correcting transaction, and a lower one changes nothing. The same rank with the same content is a
+ * repetition; with other content it becomes a dead letter. The events of a batch are decided one
+ * after the other, so the result is the same as in separate batches.
  */
 export function decideBatch({ accepted, deadLetters }: PreparedEvents, read: LedgerRead): BatchDecision {
   const ledger = createBatchLedger(read);
@@ -27,7 +28,7 @@ export function decideBatch({ accepted, deadLetters }: PreparedEvents, read: Led
   return { ...ledger.result(), outcomes: [...outcomes, ...deadLetters.map(() => 'set_aside' as const)] };
 }
 
-/** The rows that a batch may change or must name: read before it is decided. */
+/** Returns the names of the balances that a batch may change or must publish, by account. */
 export function rowsOfBatch(
   { accepted }: PreparedEvents,
   known: ReadonlyMap<string, UsageRecord>,
@@ -64,7 +65,10 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
   return 'set_aside';
 }
 
-/** Its hold must end too. An id or an account that could not be read is named to nobody. */
+/**
+ * Closes the hold of a dead letter. Does nothing if its ID is unreadable, or if neither its account
+ * nor a record of its ID is known.
+ */
 function closeDeadLetter({ requestId, account }: DeadLetter, ledger: BatchLedger): void {
   if (requestId === null) return;
   const before = ledger.known(requestId);
@@ -92,8 +96,9 @@ function write(
 }
 
 /**
- * The first charge of an id has the id itself as its key and the correction a key derived from it,
- * so that the ledger's primary key refuses a second charge whatever this code believes.
+ * Builds the ledger transaction of an event. The key of the first charge is the call's ID, and the
+ * key of a correction is derived from it. So the ledger's primary key rejects a second charge, even
+ * if this code is wrong.
  */
 function transactionOf(
   { record }: PreparedEvent,
@@ -108,13 +113,13 @@ function transactionOf(
     : { id: correctionIdOf(id), kind: 'usage_correction', account, requestId: id, corrects: id, entries };
 }
 
-/** Where the variant of a UUID stands, and its values in pairs. */
+/** Position of the variant in a UUID, and the pairs of its values. */
 const VARIANT_AT = 19;
 const OTHER_VARIANT: Readonly<Record<string, string>> = { '8': '9', '9': '8', a: 'b', b: 'a' };
 
 /**
- * The id with one bit turned: of the same month, and as unlikely to be another call's as any random
- * id.
+ * Flips one bit of the ID. The result is in the same month, and is as unlikely to be the ID of
+ * another call as a random ID.
  */
 function correctionIdOf(id: string): string {
   const variant = OTHER_VARIANT[id.charAt(VARIANT_AT)];

@@ -3,7 +3,7 @@ import type { LedgerGuard, Stopped } from './ledger-guard.js';
 
 const REASONS: readonly Stopped[] = ['unchecked', 'lost', 'gap', 'behind', 'superseded'];
 
-/** @returns what is called with each mend */
+/** @returns the function to call after lost commits were settled again */
 export function measureGuard(guard: () => LedgerGuard): (mended: { readonly lost: number }) => void {
   gauge(
     'gateway_billing_ledger_stopped',

@@ -16,7 +16,7 @@ const position = z.object({
   blocks: count,
 });
 
-/** In a bucket of the bus (docs/decisions/0018). */
+/** Stores the position in a bucket of the bus (docs/decisions/0018). */
 export function createKeptPosition(bucket: LookUpBucket): LostCommitsDeps['kept'] {
   return {
     async read() {

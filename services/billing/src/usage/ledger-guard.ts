@@ -1,14 +1,14 @@
 import { type Background, every } from '@gateway/service-kit';
 import { type Checked, checkLedger, type LostCommitsDeps } from './check-ledger.js';
 
-/** How often a ledger that is whole is compared again. */
+/** Interval between checks of a whole ledger. */
 export const CHECK_MS = 10_000;
-/** How often one that is not. */
+/** Interval between checks of a ledger that is not whole. */
 const RECHECK_MS = 1_000;
-/** So many comparisons in a row that fail are told as what stops the ledger. */
+/** After this many consecutive failed checks the ledger counts as unchecked. */
 const FAILED_MAX = 10;
 
-/** Why nothing is answered from the ledger. */
+/** The reason why billing does not use the ledger. */
 export type Stopped = 'unchecked' | 'superseded' | 'behind' | 'gap' | 'lost';
 
 export interface GuardDeps extends LostCommitsDeps {
@@ -17,14 +17,15 @@ export interface GuardDeps extends LostCommitsDeps {
 }
 
 /**
- * Lets loads, settlements and what is told of changes use the database that was found whole, and no
- * other: a database that was started anew or promoted is compared first (docs/protocol.md#r17). One
- * that was restored is the ledger before it is whole: it settles again what it lacks.
+ * Allows loads, settlements and the publication of changes only on a database that was verified. A
+ * database that was restarted or promoted is verified first (docs/protocol.md#r17). Settlements on
+ * a restored database are allowed before it is whole, because it has to settle the missing messages
+ * again.
  */
 export class LedgerGuard {
   #checked: string | null = null;
   #restored: string | null = null;
-  /** The database that the last look saw, whatever it found. */
+  /** The database of the last check, independent of its result. */
   #seen: string | null = null;
   #ledgerEpoch: string;
   #stopped: Stopped | null = 'unchecked';
@@ -39,34 +40,34 @@ export class LedgerGuard {
     this.#ledgerEpoch = ledgerEpoch;
   }
 
-  /** Under which epoch balances are told. */
+  /** The epoch under which balances are published. */
   get ledgerEpoch(): string {
     return this.#ledgerEpoch;
   }
 
-  /** Null: the ledger is whole, as far as is known. */
+  /** Null: the ledger is whole according to the last check. */
   get stopped(): Stopped | null {
     return this.#failed < FAILED_MAX ? this.#stopped : 'unchecked';
   }
 
-  /** Messages of usage that are not settled and have left the stream. */
+  /** Unsettled usage messages that have been deleted from the stream. */
   get gone(): number {
     return this.#gone;
   }
 
-  /** Whether it is known which database is the ledger. */
+  /** Returns true if the guard knows which database is the ledger. */
   readonly isKnown = (): boolean => this.#checked !== null || this.#restored !== null;
 
   /**
-   * Whether it is the ledger, which may have to settle more: to settle in it, and to tell its
-   * changes under its epoch.
-   * @param database as the connection says which one it sees
+   * Returns true if the database is the ledger, even if it still has messages to settle. Required
+   * for settlements in it and for publishing its changes.
+   * @param database the identity that the connection reports
    */
   readonly isLedger = (database: string): boolean => database === this.#restored || this.allows(database);
 
   /**
-   * Whether it is the ledger, and whole: to load from it.
-   * @param database as the connection says which one it sees
+   * Returns true if the database is the ledger and whole. Required for loads.
+   * @param database the identity that the connection reports
    */
   readonly allows = (database: string): boolean => {
     if (database === this.#checked) return true;
@@ -74,7 +75,7 @@ export class LedgerGuard {
     return false;
   };
 
-  /** Checks now, and again and again. */
+  /** Checks immediately and then periodically. */
   start(): void {
     this.#checking = every(RECHECK_MS, () => this.check(), {
       atOnce: true,
@@ -89,7 +90,7 @@ export class LedgerGuard {
     await this.#checking?.stop();
   }
 
-  /** @returns after how many milliseconds to look again */
+  /** @returns the delay until the next check, in milliseconds */
   async check(): Promise<number> {
     const checked = await checkLedger(this.deps);
     this.#failed = 0;
@@ -104,7 +105,7 @@ export class LedgerGuard {
       return CHECK_MS;
     }
     this.#tell(checked);
-    // What was mended is whole at the next look.
+    // After lost commits were settled again, the next check finds a whole ledger.
     return checked.kind === 'mended' || checked.kind === 'again' ? 0 : RECHECK_MS;
   }
 

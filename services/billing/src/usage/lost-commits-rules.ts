@@ -1,34 +1,34 @@
 import { UUID_PATTERN } from '@gateway/contracts/ids';
 import type { SettledPosition } from './progress-rules.js';
 
-/** Which database a connection sees, and where its log stands. */
+/** Identifies the database of a connection, and the position of its log. */
 export interface DatabasePosition {
-  /** Another text after the server was started anew, promoted, restored or replaced. */
+  /** Changes when the server is restarted, promoted, restored or replaced. */
   readonly database: string;
   readonly timeline: number;
   /** Bytes of the write-ahead log. */
   readonly logBytes: number;
 }
 
-/** Messages of the stream from one position to another, both included. */
+/** Messages of the stream from one position to another, both inclusive. */
 export interface MessageRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What the ledger says of itself, in one snapshot. */
+/** The ledger's data about itself, read in one snapshot. */
 export interface LedgerLook extends DatabasePosition {
   readonly ledgerEpoch: string;
-  /** Of the last restore. */
+  /** Name of its consumers: the epoch of the last restore. */
   readonly consumers: string;
-  /** Blocks of all hash chains: every charge and every wallet entry is in one. */
+  /** Number of blocks in all hash chains, which contain every charge and every wallet entry. */
   readonly blocks: number;
   readonly settled: SettledPosition;
-  /** Messages that are not settled, up to the position that was asked for; the first of them. */
+  /** Ranges of unsettled messages up to the given position; at most the first 100. */
   readonly missing: readonly MessageRange[];
 }
 
-/** What was true when billing last looked, kept where the database is not. */
+/** The result of billing's last check, stored outside the database. */
 export interface KeptPosition extends SettledPosition {
   /** Not kept by releases before docs/decisions/0113. */
   readonly ledgerEpoch?: string | undefined;
@@ -38,27 +38,29 @@ export interface KeptPosition extends SettledPosition {
   readonly blocks: number;
 }
 
-/** The ledger, as it is compared. */
+/** The ledger's side of the comparison. */
 export interface LostCommitsStore {
-  /** One snapshot; what is missing, up to `upTo` and as far as it was asked for. */
+  /** Reads one snapshot, with the missing messages up to `upTo`. */
   look(upTo: number): Promise<LedgerLook>;
   /**
-   * A new ledger epoch, later than `former` and `seen`, and for every account a balance snapshot
-   * that makes admission load it anew. Null: it has another epoch than `former` already.
+   * Begins a new ledger epoch that is later than `former` and `seen`, and enqueues a balance
+   * snapshot for each account that makes admission load it again. Returns null if `former` is
+   * not the current epoch.
    */
   beginEpochAfter(former: string, seen: string): Promise<string | null>;
 }
 
 /**
- * - `whole`: nothing is known that the ledger lacks.
- * - `superseded`: a database that was promoted away, or in whose place a backup was restored:
- *   another one is the ledger.
- * - `behind`: a ledger that was restored, and has not settled again what the one before it had.
- * - `cut`: commits are lost, or may be: the log was promoted, or stands before what was seen.
+ * - `whole`: the ledger has everything that is known.
+ * - `superseded`: the database was replaced by a promoted copy or a restored backup; another
+ *   database is the ledger.
+ * - `behind`: the ledger was restored, and has not yet settled all messages of the former ledger
+ *   again.
+ * - `cut`: commits are lost or may be lost: the log was promoted, or is shorter than before.
  */
 export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
 
-/** Compares the ledger with what was kept. Which messages it lost is found out from the stream. */
+/** Compares the ledger with the kept position. The stream shows which messages are missing. */
 export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
   if (kept === null) return 'whole';
   if (kept.consumers !== look.consumers) {
@@ -70,7 +72,9 @@ export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholen
   return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
 }
 
-/** Epochs are UUIDs of version 7, which are in order; those of releases before count as earlier. */
+/**
+ * Epochs are UUIDs of version 7, which are ordered; epochs of earlier releases count as earlier.
+ */
 function placeOf(ledgerEpoch = ''): string {
   return UUID_PATTERN.test(ledgerEpoch) ? ledgerEpoch : '';
 }

@@ -12,7 +12,9 @@ interface LookRow {
   blocks: bigint;
 }
 
-/** The timeline of what is written now: the control file names it only after a checkpoint. */
+/**
+ * Reads the timeline of the current WAL position; the control file has it only after a checkpoint.
+ */
 const LOOK = `
   SELECT ${DATABASE_MARK} AS database,
          ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer AS timeline,
@@ -21,7 +23,7 @@ const LOOK = `
          (SELECT coalesce(sum(number), 0) FROM chain_heads)::bigint AS blocks
     FROM ledger_state`;
 
-/** What the ledger says of itself, and how it begins a new epoch. */
+/** Creates the store that reads the ledger's state and begins a new epoch. */
 export function createLostCommitsStore(pool: Pool): LostCommitsStore {
   return {
     look: (upTo) =>

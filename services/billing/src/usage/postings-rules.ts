@@ -14,8 +14,8 @@ import type { LedgerEntry } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
 
 /**
- * What a record means for the ledger: amounts by ledger account (they sum to zero) and changes of
- * balances by name.
+ * The effect of a record on the ledger: amounts by ledger account (their sum is zero) and changes
+ * of balances by name.
  */
 export interface Postings {
   readonly entries: ReadonlyMap<string, NanoUsd>;
@@ -25,10 +25,10 @@ export interface Postings {
 export const NO_POSTINGS: Postings = { entries: new Map(), rows: new Map() };
 
 /**
- * Signs: what we owe or have earned is positive (wallets, revenue, providers), what we own or have
- * spent negative (funding, cost). A charge moves wallet → `revenue:wallet` and plan →
- * `revenue:plan`; what an attempt cost us moves `cost` → its provider. Only a settled call counts
- * in rows of usage.
+ * Computes the postings of a record. Liabilities and earnings are positive (wallets, revenue,
+ * providers); assets and expenses are negative (funding, cost). A charge moves wallet →
+ * `revenue:wallet` and plan → `revenue:plan`; the cost of an attempt moves `cost` → its provider.
+ * Only a settled call changes usage balances.
  */
 export function postingsOf(record: UsageRecord): Postings {
   const entries = new Map<string, NanoUsd>();
@@ -65,7 +65,7 @@ export function postingsOf(record: UsageRecord): Postings {
   return { entries, rows };
 }
 
-/** What must still be written so that the ledger show `after` where they show `before`. */
+/** Returns the postings that change the ledger from `before` to `after`. */
 export function difference(after: Postings, before: Postings): Postings {
   return { entries: minus(after.entries, before.entries), rows: minus(after.rows, before.rows) };
 }

@@ -5,7 +5,7 @@ import { type Postings, postingsOf } from './postings-rules.js';
 import { rateWire, recordOf } from './record-rules.js';
 import type { DeadLetter, DeadLetterReason, ReceivedEvent } from './rules.js';
 
-/** An event with the record that it asks for and what that record means for the ledger. */
+/** An event with its record and the record's postings. */
 export interface PreparedEvent {
   readonly receivedEvent: ReceivedEvent;
   readonly record: UsageRecord;
@@ -17,7 +17,7 @@ export interface PreparedEvents {
   readonly deadLetters: readonly DeadLetter[];
 }
 
-/** Parts events that may become records from those that are set aside whatever the ledger holds. */
+/** Separates events that may become records from events that become dead letters in any case. */
 export function prepareEvents(received: readonly ReceivedEvent[]): PreparedEvents {
   const accepted: PreparedEvent[] = [];
   const deadLetters: DeadLetter[] = [];
@@ -30,14 +30,14 @@ export function prepareEvents(received: readonly ReceivedEvent[]): PreparedEvent
   return { accepted, deadLetters };
 }
 
-/** What is kept of an event that was read but cannot become a record. */
+/** Builds the dead letter of an event that was read but cannot become a record. */
 export function deadLetterOf(receivedEvent: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
   const { event, sent, contentHash, origin } = receivedEvent;
   const bytes = Buffer.from(JSON.stringify(sent), 'utf8');
   return { contentHash, requestId: event.id, account: event.hold.account, origin, reason, detail, event: bytes };
 }
 
-/** Names of rows can be refused by their maker: a month or a period that is none. */
+/** The functions that build balance names throw a RangeError for an invalid month or period. */
 function prepare(receivedEvent: ReceivedEvent): PreparedEvent | Problem {
   try {
     const record = recordOf(receivedEvent);
@@ -54,9 +54,9 @@ export interface Problem {
 }
 
 /**
- * What is wrong with an event whose form is right; null: it may become a record. Billing rates
- * again what the edge rated (docs/protocol.md#r7): an amount that differs is set aside, never
- * corrected by guess.
+ * Returns the problem of an event that is well-formed; null if it may become a record. Billing
+ * rates the usage again (docs/protocol.md#r7): an event with a different amount becomes a dead
+ * letter and is never corrected.
  */
 export function problemOf(event: UsageEvent): Problem | null {
   const { hold, outcome, rank, price } = event;
@@ -75,7 +75,7 @@ export function problemOf(event: UsageEvent): Problem | null {
   return { reason: 'amount', detail: `the event says ${event.amountNanoUsd}, usage and price give ${expected}` };
 }
 
-/** Wallet-funded calls have no bound on the wallet's part (docs/protocol.md#r7). */
+/** The wallet's part of a wallet-funded call has no bound (docs/protocol.md#r7). */
 export function isPlanFunded(event: UsageEvent): boolean {
   return event.hold.walletMaxNanoUsd !== null;
 }

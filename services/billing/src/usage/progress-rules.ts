@@ -1,7 +1,7 @@
-/** How far the stream is settled: every message up to `sequence` is. */
+/** The position up to which every message of the stream is settled. */
 export interface SettledPosition {
   readonly sequence: number;
-  /** When that message was stored, epoch milliseconds; 0 when none is settled. */
+  /** When that message was stored, epoch milliseconds; 0 if none is settled. */
   readonly storedAtMs: number;
 }
 
@@ -9,24 +9,23 @@ export interface StreamState {
   readonly firstSequence: number;
   readonly lastSequence: number;
   /**
-   * When the oldest and the newest message were stored, epoch milliseconds; null while there is
-   * none.
+   * When the oldest and the newest message were stored, epoch milliseconds; null if there is none.
    */
   readonly firstAtMs: number | null;
   readonly lastAtMs: number | null;
-  /** Bytes stored, of those that the stream may hold: 0 to 1. */
+  /** Stored bytes as a share of the maximum: 0 to 1. */
   readonly filled: number;
 }
 
 /**
- * The times of one message, from a delivery and from the stream's state, may be rounded to
- * milliseconds differently.
+ * A message's time may be rounded to milliseconds differently in a delivery and in the stream's
+ * state.
  */
 export const STORED_AT_ROUNDING_MS = 2;
 
 /**
- * Whether everything is settled that was in the stream. The time tells a position in a stream that
- * is no more from one beyond the end that was seen.
+ * Returns true if all messages of the stream's state are settled. The time distinguishes a position
+ * in a deleted stream from a position after the end of this state.
  */
 export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamState): boolean {
   if (lastAtMs === null) return true;
@@ -34,9 +33,10 @@ export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }:
 }
 
 /**
- * Whether what is settled up to `sequence` may be deleted from this stream: the floor has passed
- * its first message, so it was counted there. A stream that was made anew is shorter, or all of it
- * was stored after the floor. Floor and sequence were read before the stream.
+ * Returns true if the messages up to `sequence` may be deleted from this stream. The floor must
+ * have passed the stream's first message, which proves that the position was counted in this
+ * stream. A stream that was created again is shorter, or all of its messages were stored after the
+ * floor. Floor and sequence must be read before the stream's state.
  */
 export function mayTrim(floor: SettledPosition, sequence: number, { firstAtMs, lastSequence }: StreamState): boolean {
   if (firstAtMs === null || sequence > lastSequence) return false;

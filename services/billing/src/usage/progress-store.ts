@@ -3,13 +3,13 @@ import { int8s, timestamps } from '../ledger/array-sql.js';
 import type { MessageRange } from './lost-commits-rules.js';
 import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
 
-/** A message of the stream, with all its events settled by the transaction that records it. */
+/** A message of the stream whose events are all settled by the transaction that records it. */
 export interface AppliedMessage {
   readonly sequence: number;
   readonly storedAtMs: number;
 }
 
-/** Messages in one row: 16 bytes each, well within a page of the database. */
+/** Messages per row: 16 bytes each, far less than a database page. */
 const ROW_MESSAGES_MAX = 300;
 
 export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[]): Promise<void> {
@@ -26,9 +26,7 @@ export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[])
   }
 }
 
-/**
- * Rows above the floor that are looked at in one step; a longer run is counted in the next step.
- */
+/** Maximum of rows above the floor per query; the next query continues a longer run. */
 const BATCHES_MAX = 1_000;
 
 interface ProgressRow {
@@ -38,9 +36,9 @@ interface ProgressRow {
 }
 
 /**
- * The last message of the unbroken run above the floor. Sequences of all subjects together have no
- * gaps, so a missing one is a message that is not settled. A message that came again is in several
- * rows.
+ * Finds the last message of the contiguous run above the floor. The sequences of all subjects
+ * together have no gaps, so a missing sequence is an unsettled message. A message that was
+ * delivered again occurs in several rows.
  */
 const SETTLED = `
   WITH progress AS (SELECT floor_sequence, floor_stored_at, stream_since FROM stream_progress),
@@ -66,28 +64,28 @@ export function createProgressStore(pool: Pool) {
   const queries = onPool(pool);
   return {
     settledPosition: (): Promise<SettledPosition> => settledPosition(queries),
-    /** The floor as it is: everything up to it is settled. */
+    /** Reads the floor: every message up to it is settled. */
     async floor(): Promise<SettledPosition> {
       const row = await queries.one<ProgressRow>('SELECT * FROM stream_progress');
       if (row === null) throw new Error('the ledger has no row of stream progress');
       return floorOf(row);
     },
     /**
-     * Moves the floor over what is settled without a gap; finds out that the stream was made anew.
-     * `floorBefore` was read before `stream`: when another replica has moved the floor since, the
-     * stream's end may be older than the floor and tells nothing.
+     * Moves the floor to the end of the contiguous settled run, and detects a stream that was
+     * created again. Read `floorBefore` before `stream`: if another replica has moved the floor
+     * since then, the stream's end may be older than the floor and is ignored.
      */
     advance: (
       stream: StreamState,
       floorBefore: SettledPosition,
     ): Promise<{ position: SettledPosition; restarted: boolean }> =>
       inTransaction(pool, (tx) => advance(tx, stream, floorBefore)),
-    /** Remembers that everything up to `sequence` was stored before now and is settled. */
+    /** Records that everything up to `sequence` was stored before now and is settled. */
     async mark(sequence: number): Promise<void> {
       await queries.execute('INSERT INTO stream_marks (sequence) VALUES ($1) ON CONFLICT DO NOTHING', [sequence]);
     },
     /**
-     * The newest position marked at least so long ago, null when there is none; forgets older
+     * Returns the newest position that was marked at least `ageMs` ago, or null; deletes older
      * marks.
      */
     async markedBefore(ageMs: number): Promise<number | null> {
@@ -112,14 +110,14 @@ export async function settledPosition(tx: Tx): Promise<SettledPosition> {
   return { sequence: Number(row.sequence), storedAtMs: row.stored_at.getTime() };
 }
 
-/** Messages above what is settled that are not, up to a position: the first of these ranges. */
+/** Returns the first ranges of unsettled messages between the settled position and `upTo`. */
 export async function missingMessages(tx: Tx, settled: number, upTo: number): Promise<MessageRange[]> {
   if (settled >= upTo) return [];
   const rows = await tx.query<{ first: bigint; last: bigint }>(MISSING, [settled, upTo]);
   return rows.map(({ first, last }) => ({ from: Number(first), to: Number(last) }));
 }
 
-/** More ranges are looked at when these are settled. */
+/** Maximum of ranges; later ones are found after these are settled. */
 const MISSING_MAX = 100;
 
 const MISSING = `
@@ -159,10 +157,10 @@ async function advance(
 }
 
 /**
- * Whether the stream is another one than the floor was counted in: it is shorter, or a message up
- * to the floor was stored after it. An empty stream tells nothing: there is nothing in it to be
- * settled. Nor does the length of one that was looked at before the floor came where it is: a
- * replica that hung in between would take back what another one has counted, for ever.
+ * Returns true if the floor was counted in another stream: this one is shorter, or a message up to
+ * the floor was stored after the floor's time. An empty stream is ignored, because it has nothing
+ * to settle. The length is ignored if the floor has moved since the stream was read. Otherwise a
+ * replica that hung in between would reset the floor to a position that others have passed.
  */
 async function isRestarted(
   tx: Tx,
@@ -195,8 +193,8 @@ async function startAfresh(tx: Tx, stream: StreamState): Promise<void> {
 }
 
 /**
- * A ledger that has settled nothing begins where the stream begins. Another one lacks what was
- * deleted: only a person may go on without it (docs/protocol.md#r17).
+ * A ledger that has settled nothing begins at the first message of the stream. Any other ledger
+ * lacks the deleted messages, and only an operator can accept that (docs/protocol.md#r17).
  */
 async function beginWithStream(
   tx: Tx,
@@ -217,19 +215,19 @@ async function moveFloor(tx: Tx, sequence: number, storedAtMs: number): Promise<
 
 export type RestoreStore = ReturnType<typeof createRestoreStore>;
 
-/** What the command for a restored ledger needs of it. */
+/** Creates the store for the command that declares a restored ledger. */
 export function createRestoreStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** Every message up to it was settled when the backup was made. */
+    /** Every message up to this one was settled when the backup was made. */
     async floorSequence(): Promise<number> {
       const row = await queries.one<{ sequence: bigint }>('SELECT floor_sequence AS sequence FROM stream_progress');
       return Number(row?.sequence ?? 0n);
     },
     /**
-     * Gives the ledger a new epoch, with consumers of its own, and queues, for every account, a
-     * balance snapshot that makes admission load it again.
-     * @param floor of messages that are lost for good and accepted as such; null: none are
+     * Begins a new ledger epoch with new consumers. Enqueues a balance snapshot for each account
+     * that makes admission load it again.
+     * @param floor last message that is lost and whose loss was accepted; null: no message is lost
      */
     beginLedgerEpoch: (
       floor: SettledPosition | null,
@@ -243,9 +241,12 @@ export function createRestoreStore(pool: Pool) {
   };
 }
 
-/** For the transaction that begins a ledger epoch. @returns accounts that are to be loaded anew */
+/**
+ * Enqueues the snapshots of a new ledger epoch, in the transaction that begins it. @returns the
+ * number of accounts to load again
+ */
 export async function tellNewEpoch(tx: Tx, ledgerEpoch: string): Promise<number> {
-  // Marks name positions that the lost part of this ledger had settled.
+  // The marks may contain positions that only the lost part of this ledger had settled.
   await tx.execute('DELETE FROM stream_marks');
   return tx.execute(
     `INSERT INTO outbox (topic, key, body)

@@ -3,14 +3,14 @@ import type { ProgressStore } from './progress-store.js';
 import type { Stream } from './stream.js';
 
 /**
- * How often the floor is moved. Nobody waits for it: who asks what is settled counts what is
- * applied above it.
+ * Interval for moving the floor. No query depends on it: the settled position includes the applied
+ * messages above the floor.
  */
 export const TRACK_MS = 1_000;
-/** How often the stream is trimmed (docs/protocol.md#r15). */
+/** Interval for trimming the stream (docs/protocol.md#r15). */
 export const TRIM_MS = 10_000;
 /**
- * Settled messages younger than this stay in the stream, so that they can be replayed into a
+ * Settled messages stay in the stream for this time, so that they can be settled again in a
  * restored ledger.
  */
 export const REPLAY_RESERVE_MS = 3_600_000;
@@ -22,7 +22,7 @@ export interface Progress {
   readonly stream: StreamState;
 }
 
-/** Moves the floor over everything that is settled without a gap. */
+/** Moves the floor to the end of the contiguous settled run. */
 export async function trackProgress(
   store: ProgressStore,
   stream: Stream,
@@ -30,7 +30,7 @@ export async function trackProgress(
 ): Promise<Progress> {
   const floor = await store.floor();
   const state = await stream.state();
-  // Nothing came since: there is nothing to move, and no transaction is needed to see that.
+  // Skips the transaction if no new message was stored.
   if (state.lastSequence === floor.sequence && isSettled(floor, state)) {
     return { position: floor, stream: state };
   }
@@ -41,14 +41,16 @@ export async function trackProgress(
 }
 
 /**
- * Deletes from the stream what is settled and older than the replay reserve: what a mark of that
- * age names was stored before the mark. A stream that is filled beyond the reserve's share keeps
- * only what is unsettled: admission stops at a full stream, and settled messages must not be what
- * fills it. Nothing unsettled is ever deleted, whatever the clocks say, and nothing of a stream
- * that was made anew before the floor is counted in it. What remains: JetStream deletes by position
- * alone. Of a stream that is made anew between the look at it and the deletion, what was stored in
- * these milliseconds is deleted. So is what lies below the old position in one that is longer by
- * then and whose server's clock is behind that of the server before.
+ * Deletes settled messages that are older than the replay reserve. A mark of that age contains a
+ * position whose messages were all stored before the mark. If the stream is filled beyond the
+ * reserve's share, all settled messages are deleted: admission stops at a full stream, and settled
+ * messages must not fill it. Unsettled messages are never deleted, independent of the clocks, and a
+ * stream that was created again is not trimmed before the floor is counted in it.
+ *
+ * One race remains, because JetStream deletes by position only. If the stream is created again
+ * between the check and the deletion, messages that were stored in these milliseconds are deleted.
+ * If the new stream is already longer and its server's clock is behind the former server's clock,
+ * its messages up to the old position are deleted.
  */
 export async function trimStream(store: ProgressStore, stream: Stream, reserveMs = REPLAY_RESERVE_MS): Promise<number> {
   const floor = await store.floor();

@@ -3,7 +3,7 @@ import { readDelivery } from './read-delivery.js';
 import type { DeadLetter, ReceivedEvent } from './rules.js';
 import type { UsageBatch } from './settle-batch.js';
 
-/** A stored message as the bus delivers it. */
+/** A stored message from the bus. */
 export interface UsageDelivery {
   readonly data: Uint8Array;
   readonly sequence: number;
@@ -12,16 +12,16 @@ export interface UsageDelivery {
   retryAfter(ms: number): void;
 }
 
-/** Whole messages that are settled together. */
+/** Complete messages that are settled together. */
 export interface Chunk {
   readonly batch: UsageBatch;
   readonly deliveries: readonly UsageDelivery[];
 }
 
 /**
- * Reads deliveries into chunks of at most `eventsMax` events, or of one message. Beyond the first
- * chunk it gives way between two messages, so that the database's answers to the chunk before are
- * heard.
+ * Reads deliveries into chunks of at most `eventsMax` events, or of one message. After the first
+ * chunk it yields to the event loop between messages, so that the database results of the previous
+ * chunk are processed.
  */
 export async function* readChunks(
   deliveries: readonly UsageDelivery[],

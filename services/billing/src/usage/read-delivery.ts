@@ -15,14 +15,14 @@ export interface ReadDelivery {
   readonly deadLetters: readonly DeadLetter[];
 }
 
-/** Characters of a problem's text that are kept. */
+/** Maximum length of a stored problem text. */
 const PROBLEM_CHARS_MAX = 300;
 
 const hasForm = compileCheck(usageEvent);
 
 /**
- * Reads the events of a stored message. One that is not in the form of the contract is set aside
- * alone, with its id and account when these can be read, and the others go on. Never throws.
+ * Reads the events of a stored message. An event that does not match the contract becomes a dead
+ * letter on its own, with its ID and account if they are readable. Never throws.
  */
 export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDelivery {
   const events = eventsOf(parseJson(data));
@@ -33,7 +33,7 @@ export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDeliver
   return readEvents(events, origin);
 }
 
-/** The same of the packed events of a message. Never throws. */
+/** Reads the packed events of a message. Never throws. */
 export function readEvents(events: readonly unknown[], origin: EventOrigin): ReadDelivery {
   const received: ReceivedEvent[] = [];
   const deadLetters: DeadLetter[] = [];
@@ -45,16 +45,16 @@ export function readEvents(events: readonly unknown[], origin: EventOrigin): Rea
   return { received, deadLetters };
 }
 
-/** An accepted event; `sent` is the packed event. */
+/** Builds an accepted event; `sent` is the packed event. */
 export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventOrigin): ReceivedEvent {
   return { event, sent, contentHash: contentHashOf(event, sent), origin };
 }
 
 /**
- * Over the event as it was sent, so that the hash outlives changes of the contract: an event's
- * bytes are frozen by its sender, and what JSON made of them is written again as it was. The end of
- * an expired call is the moment at which some replica's sweep found it; two sweeps of one call say
- * the same.
+ * Hashes the event as it was sent, so that the hash survives changes of the contract. The sender
+ * never changes an event, and JSON.stringify restores the parsed bytes. For an expired call the
+ * hash omits the end time, which is the time of the sweep, so that two sweeps produce the same
+ * hash.
  */
 function contentHashOf(event: UsageEvent, sent: unknown): string {
   return sha256(JSON.stringify(event.outcome === 'expired' ? { ...event, endedAt: null } : sent));
@@ -64,7 +64,7 @@ function sha256(data: string | Buffer): string {
   return hash('sha256', data, 'hex');
 }
 
-/** Null: it is none. */
+/** Returns null for invalid JSON. */
 export function parseJson(data: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
@@ -99,7 +99,7 @@ function bytesOf(item: unknown): Buffer {
   return Buffer.from(JSON.stringify(item) ?? 'null', 'utf8');
 }
 
-/** In the words of the schema, which says the same as the check. */
+/** Returns the schema's messages; the schema and the compiled check are equivalent. */
 function problemOf(item: unknown): string {
   const issues = usageEvent.safeParse(item).error?.issues ?? [];
   const text = issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; ');

@@ -9,11 +9,11 @@ import { type NanoUsd, rate, recordedCost, splitFunding, type TokenCounts } from
 import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
 import type { ReceivedEvent } from './rules.js';
 
-/** 16 bytes of the SHA-256: nobody finds another content for them. */
+/** 16 bytes of the SHA-256, enough to make a second content with the same hash infeasible. */
 const CONTENT_HASH_CHARS = 32;
 
 /**
- * The record that an accepted event asks for. Plan and wallet parts come from the event alone
+ * Builds the record of an accepted event. Plan and wallet parts depend only on the event
  * (docs/protocol.md#r7).
  */
 export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
@@ -61,7 +61,7 @@ export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
   };
 }
 
-/** Only what is known here: an event may carry more fields, and this is kept as it is. */
+/** Copies the known fields, because an event may have more and the result is stored as it is. */
 function usageOf(usage: WireTokenUsage): WireTokenUsage {
   const counts = countsOf(usage);
   return usage.samplings === undefined ? counts : { ...counts, samplings: usage.samplings.map(countsOf) };
@@ -79,8 +79,8 @@ function servedOf({ class: name, units }: ServedExtras): ServedExtras {
 }
 
 /**
- * Its cost is unknown while the usage or the cost version is: a probable cost is not a cost. The
- * provider's own figure counts before the computed one.
+ * The cost is null if the usage or the cost version is unknown, because estimates are not recorded
+ * as costs. A cost that the provider reported takes precedence over the computed one.
  */
 function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
   const {
@@ -119,7 +119,7 @@ function bigintOrNull(value: number | null): bigint | null {
   return value === null ? null : BigInt(value);
 }
 
-/** A usage, and what was served beside it, rated with a price or cost version of the wire. */
+/** Rates a usage and its extras with a price or cost version from a message. */
 export function rateWire(usage: WireTokenUsage, version: PricedVersion, served?: ServedExtras): NanoUsd {
   return rate(usage, figuresOfVersion(version), served);
 }

@@ -5,9 +5,9 @@ import { settleBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
 
 /**
- * Tries an event again that was set aside, after what refused it was put right. It goes the way of
- * a delivery: it may settle, be found to be settled already, or be set aside as before. Null: no
- * such event.
+ * Settles a dead letter again, after the cause of its refusal was fixed. It is processed like a
+ * delivery: it may settle, be a repetition, or become a dead letter again. Returns null if it does
+ * not exist.
  */
 export async function replayDeadLetter(
   store: DeadLetterStore,
@@ -31,7 +31,7 @@ export async function replayDeadLetter(
   return result;
 }
 
-/** Reads a message that could not be read, or an event, which is kept without its message. */
+/** Reads a dead letter, which is either a whole unreadable message or a single event. */
 function read(row: StoredDeadLetter): ReadDelivery {
   const origin = { subject: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);

@@ -1,13 +1,13 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
 
-/** An event in the form of the contract, with what was computed of its bytes. */
+/** An event that matches the contract, with its hash and origin. */
 export interface ReceivedEvent {
   readonly event: UsageEvent;
   /** The packed event. */
   readonly sent: unknown;
-  /** SHA-256 of the event's content in hexadecimal: the same for every delivery of it. */
+  /** SHA-256 of the event's content in hexadecimal; equal for every delivery of the event. */
   readonly contentHash: string;
-  /** Where the event came from, for the record of an event set aside. */
+  /** Stored with a dead letter of the event. */
   readonly origin: EventOrigin;
 }
 
@@ -18,16 +18,16 @@ export interface EventOrigin {
 }
 
 export type DeadLetterReason =
-  | 'unreadable' // no JSON, or not the form of an event
-  | 'other_content' // same id and rank as a record, but not the same content
-  | 'other_account' // the id belongs to a record of another account
-  | 'amount' // the amount is not what usage and price give
+  | 'unreadable' // not JSON, or not the form of an event
+  | 'other_content' // same ID and rank as a record, but other content
+  | 'other_account' // the ID belongs to a record of another account
+  | 'amount' // the amount differs from the rated usage
   | 'contradiction' // parts of the event contradict each other
-  | 'bounds' // a balance would leave its bounds
-  | 'no_partition' // the month of its id was dropped, or is not real
+  | 'bounds' // a balance would exceed its bounds
+  | 'no_partition' // the month of its ID was dropped, or is invalid
   | 'refused_by_database';
 
-/** An event that cannot become a record, kept for a person to look at. */
+/** An event that cannot become a record, stored for an operator. */
 export interface DeadLetter {
   readonly contentHash: string;
   readonly requestId: string | null;

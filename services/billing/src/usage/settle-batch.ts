@@ -10,16 +10,16 @@ import type { SettleStore } from './settle-store.js';
 
 export interface UsageBatch {
   readonly received: readonly ReceivedEvent[];
-  /** Could not be read. */
+  /** Messages or events that could not be read. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Messages whose events are all in this batch, or were settled before. */
+  /** Messages whose events are all in this batch or already settled. */
   readonly applied: readonly AppliedMessage[];
 }
 
 /**
- * Settles a batch in one database transaction (docs/protocol.md#r7): what may become a record is
- * found out, then the ledger is read under the locks of the accounts, the decision is made over
- * what was read, and all of it is written.
+ * Settles a batch in one database transaction (docs/protocol.md#r7). First it prepares the events
+ * that may become records. Then it reads the ledger under the locks of the accounts, decides, and
+ * writes.
  */
 export async function settleBatch(store: SettleStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
   const prepared = await withMonths(prepareEvents(batch.received), months);
@@ -33,7 +33,7 @@ export async function settleBatch(store: SettleStore, months: Months, batch: Usa
   });
 }
 
-/** An event whose month is kept no more has no place to be recorded in (docs/protocol.md#r16). */
+/** An event whose month the ledger no longer keeps becomes a dead letter (docs/protocol.md#r16). */
 async function withMonths({ accepted, deadLetters }: PreparedEvents, months: Months): Promise<PreparedEvents> {
   const kept: PreparedEvents['accepted'][number][] = [];
   const homeless: DeadLetter[] = [];
@@ -48,7 +48,7 @@ async function withMonths({ accepted, deadLetters }: PreparedEvents, months: Mon
   return { accepted: kept, deadLetters: [...deadLetters, ...homeless] };
 }
 
-/** Null for an id whose time lies beyond all calendars. */
+/** Returns null if the time in the ID is out of range. */
 function monthOfId(id: string): string | null {
   try {
     return monthOf(timeOfUuidV7(id));

@@ -10,18 +10,19 @@ import type { SettleMeter } from './settle-meter.js';
 import { snapshotMessages } from './snapshot-rules.js';
 import type { SnapshotPublisher } from './stream.js';
 
-/** Events in one database transaction. */
+/** Maximum of events in one database transaction. */
 export const BATCH_EVENTS_MAX = 1_200;
 /**
- * Share of {@link BATCH_EVENTS_MAX} that the shards of a chunk have on average: they are not equal,
- * and a few events too many would be a transaction of their own.
+ * Average fill of the shards of a chunk, as a share of {@link BATCH_EVENTS_MAX}. Shards differ in
+ * size, and a few events above the maximum would need another transaction.
  */
 const FILLED = 5 / 6;
 /**
- * How long a batch is tried here while the database cannot work; then its messages are given back.
+ * Maximum time for retrying a batch here after infrastructure faults; then its messages are
+ * returned to the stream.
  */
 export const RETRY_IN_PLACE_MS = 10_000;
-/** Messages given back are delivered again after this. */
+/** Delay until returned messages are delivered again. */
 export const GIVEN_BACK_MS = 1_000;
 
 export interface SettleDeps extends SettleInHalvesDeps {
@@ -29,18 +30,18 @@ export interface SettleDeps extends SettleInHalvesDeps {
   readonly meter: SettleMeter;
   /** Delay before retry number `attempt`, milliseconds. */
   readonly retryDelayMs: (attempt: number) => number;
-  /** {@link BATCH_EVENTS_MAX} unless stated. */
+  /** Defaults to {@link BATCH_EVENTS_MAX}. */
   readonly batchEventsMax?: number;
-  /** Aborted at the stop of the service. */
+  /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
 }
 
 /**
- * Settles deliveries of one subject: commit, publish the balance snapshots, acknowledge
- * (docs/protocol.md#r7). Whatever ends this in between, the message comes again, changes nothing
- * and is told again. Infrastructure errors are retried for ever, here first and then by redelivery;
- * only an event that the database refuses by itself is set aside. The next chunk is read while one
- * is written.
+ * Settles deliveries of one subject: commits, publishes the balance snapshots, acknowledges
+ * (docs/protocol.md#r7). If this is interrupted, the message is delivered again, changes nothing,
+ * and is published again. Infrastructure faults are retried indefinitely, first here and then by
+ * redelivery. Only an event that the database rejects by itself becomes a dead letter. The next
+ * chunk is read while the previous one is written.
  */
 export async function settleDeliveries(
   deps: SettleDeps,
@@ -53,7 +54,7 @@ export async function settleDeliveries(
   for await (const chunk of readChunks(deliveries, subject, Math.ceil(batchEventsMax(deps) * SHARDS_TOTAL * FILLED))) {
     read += chunk.deliveries.length;
     const settling = settleChunk(deps, lanes, chunk);
-    // Awaited only when the next chunk has been read.
+    // It is awaited only after the next chunk was read.
     settling.catch(() => undefined);
     const isSettled = await last;
     last = settling;
@@ -64,17 +65,17 @@ export async function settleDeliveries(
 }
 
 /**
- * What is under way of each shard of accounts; false: the database could not work, and nothing more
- * is tried.
+ * The last settlement of each shard; false after an infrastructure fault, which stops the following
+ * ones.
  */
 type Lanes = Map<number, Promise<boolean>>;
 
 const batchEventsMax = (deps: SettleDeps): number => deps.batchEventsMax ?? BATCH_EVENTS_MAX;
 
 /**
- * In one transaction if it is small. Else the shards of its accounts at the same time, which share
- * no account and no hash chain and so do not wait for each other, and after all of them that its
- * messages are applied.
+ * Settles a small chunk in one transaction. For a larger chunk, settles the shards of its accounts
+ * concurrently: they share no account and no hash chain, so they do not block each other.
+ * Afterwards a last transaction records the messages as applied.
  */
 async function settleChunk(deps: SettleDeps, lanes: Lanes, { batch, deliveries }: Chunk): Promise<boolean> {
   const isSmall = batch.received.length + batch.deadLetters.length <= batchEventsMax(deps);
@@ -104,13 +105,13 @@ function settleParts(deps: SettleDeps, lanes: Lanes, received: readonly Received
   return parts;
 }
 
-/** True: committed and told. */
+/** Returns true if the batch was committed and published. */
 async function settleOne(deps: SettleDeps, batch: UsageBatch): Promise<boolean> {
   const decision = await settleWithRetry(deps, batch);
   return decision !== null && announce(deps, decision);
 }
 
-/** Null: the database could not work for too long. */
+/** Returns null if infrastructure faults last too long. */
 async function settleWithRetry(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision | null> {
   const { meter, log, stopping } = deps;
   const begunMs = performance.now();
@@ -133,7 +134,7 @@ async function settleWithRetry(deps: SettleDeps, batch: UsageBatch): Promise<Bat
   }
 }
 
-/** The whole batch; when the database refuses some of its data, all but that. */
+/** Settles the whole batch; if the database rejects some events, settles the others. */
 async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision> {
   try {
     return await settleBatch(deps.store, deps.months, batch);
@@ -144,7 +145,10 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
   }
 }
 
-/** False: the bus is disconnected. What was sent before that may be published twice. */
+/**
+ * Returns false if the bus is disconnected. Snapshots that were sent before that may be published
+ * twice.
+ */
 function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
   return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.snapshots(accounts),

@@ -10,20 +10,20 @@ export interface SettleInHalvesDeps {
   readonly store: SettleStore;
   readonly months: Months;
   /**
-   * Whether the database as a whole cannot work, whatever it is asked: such errors make no dead
-   * letters.
+   * Returns true for errors of the database as a whole, independent of the data. Such errors never
+   * cause dead letters.
    */
   readonly isInfrastructureFault: (error: unknown) => boolean;
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
 
-/** Characters of the database's refusal that are kept. */
+/** Maximum length of the stored database error. */
 const DETAIL_CHARS_MAX = 300;
 
 /**
- * Settles the halves of a batch that the database has refused, and the halves of a half that it
- * refuses, so that what is refused by itself is set aside alone and the others go on. The messages
- * count as applied only when all of that is done.
+ * Settles the halves of a batch that the database has rejected, and recursively the halves of a
+ * rejected half. So only the events that the database rejects by themselves become dead letters.
+ * The messages are recorded as applied only after all parts are settled.
  */
 export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch): Promise<BatchDecision> {
   const decisions = await settleEach(deps, halvesOf(batch.received));
@@ -70,7 +70,7 @@ function refusedEvent(receivedEvent: ReceivedEvent, error: unknown): DeadLetter 
   return deadLetterOf(receivedEvent, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
 }
 
-/** One decision as if both had been one batch; rows of the later one are newer. */
+/** Merges two decisions into one; the balances of the later one are newer. */
 function together(earlier: BatchDecision, later: BatchDecision): BatchDecision {
   const rowsAfter = new Map<string, Map<string, Balance>>();
   for (const rows of [earlier.rowsAfter, later.rowsAfter])

@@ -2,9 +2,9 @@ import { settleDeliveries, type SettleDeps } from './settle-deliveries.js';
 import type { LostCommitsDeps } from './check-ledger.js';
 
 /**
- * Settles messages that are nobody's delivery. Nothing is told to admission: it loads every account
- * anew under the epoch that follows, and asks for holds that are due.
- * @param deps with a store that asks no guard
+ * Settles messages that were read by position and not delivered. Publishes nothing to admission:
+ * under the following epoch, admission loads every account again and queries billing for due holds.
+ * @param deps with a store that does not use the guard
  */
 export function settleLost(deps: Omit<SettleDeps, 'announcer'>): LostCommitsDeps['settle'] {
   const untold = { ...deps, announcer: { snapshots: () => true } };

@@ -3,7 +3,7 @@ import { counter, histogram, LINKS_MAX, type Span, startSpan } from '@gateway/se
 import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
 import type { ReceivedEvent } from './rules.js';
 
-/** Counts what becomes of usage events, and makes their spans. */
+/** Counts usage events by outcome and creates their spans. */
 export interface SettleMeter {
   begin(received: readonly ReceivedEvent[]): Measured;
 }
@@ -46,15 +46,15 @@ export function createSettleMeter(): SettleMeter {
 }
 
 /**
- * Traced events of one batch that get spans: what 1 % of the calls of a full batch are, and no more
- * at 100 %.
+ * Maximum of traced events per batch: 1 % of a full batch. A trace rate of 100 % does not raise it.
  */
 const TRACED_EVENTS_MAX = LINKS_MAX;
 const NO_SPANS: readonly Span[] = [];
 
 /**
- * A span for each traced event, as its child, and one for the transaction that settles all of them:
- * it stands in the trace of the first and is linked with the others.
+ * Starts a span for each traced event, as a child of its trace, and one for the transaction that
+ * settles all of them. The transaction's span belongs to the first trace and has links to the
+ * others.
  */
 function openSpans(received: readonly ReceivedEvent[]): readonly Span[] {
   const events: Span[] = [];

@@ -34,29 +34,34 @@ import { correctionSnapshots } from './snapshot-rules.js';
 export interface SettleRequest {
   readonly accounts: ReadonlySet<string>;
   readonly ids: readonly string[];
-  /** The rows to read, once the records of the ids are known: names by account. */
+  /** Returns the balances to read, as names by account, from the existing records of the IDs. */
   readonly rowsOf: (known: ReadonlyMap<string, UsageRecord>) => ReadonlyMap<string, ReadonlySet<string>>;
-  /** Pure; may be called again when the transaction is repeated. */
+  /** A pure function; called again when the transaction is retried. */
   readonly decide: (read: LedgerRead) => BatchDecision;
   readonly applied: readonly AppliedMessage[];
 }
 
 export interface SettleStore {
-  /** One database transaction: lock the accounts in sorted order, read, decide, write, commit. */
+  /**
+   * One database transaction: locks the accounts in sorted order, reads, decides, writes, commits.
+   */
   settle(request: SettleRequest): Promise<BatchDecision>;
-  /** False: the month was dropped or is not real; its events cannot be kept. Repeatable. */
+  /**
+   * Returns false if the month was dropped or is invalid, so that its events cannot be stored.
+   * Idempotent.
+   */
   ensureMonth(month: string): Promise<boolean>;
 }
 
-/** This connection sees a database that was not compared with the stream yet; it is tried again. */
+/** The connection's database is not yet compared with the stream; the settlement is retried. */
 class UncheckedDatabase extends Error {
   override readonly name = 'UncheckedDatabase';
 }
 
 /**
- * Whether the database as a whole cannot work: no connection, no table, no right. Everything else
- * (refused data, a fault in our own code) lies in what was asked and comes back with the same
- * question.
+ * Returns true if the database as a whole does not work: no connection, a missing table, a missing
+ * privilege. Any other error (rejected data, a fault in our code) depends on the request and would
+ * occur again.
  */
 export function isInfrastructureFault(error: unknown): boolean {
   return (
@@ -67,7 +72,7 @@ export function isInfrastructureFault(error: unknown): boolean {
 }
 
 /**
- * @param mayUse whether the database that a connection sees is the ledger (docs/protocol.md#r17)
+ * @param mayUse returns true if the database of a connection is the ledger (docs/protocol.md#r17)
  * @param nudge called after a commit whose charges reached thresholds: the outboxes may have alerts
  */
 export function createSettleStore(
@@ -93,7 +98,7 @@ export function createSettleStore(
   };
 }
 
-/** What a process remembers from one settlement to the next. */
+/** Caches of a process that outlive one settlement. */
 export interface SettleMemory {
   readonly alerts: AlertRaiser;
   readonly names: Names;
@@ -101,9 +106,9 @@ export interface SettleMemory {
 }
 
 /**
- * The locks come first: whatever is read after them is what the last holder of the lock has
- * committed. Statements that do not wait for each other's answers are sent at once on a connection
- * that takes them so.
+ * Settles in the given transaction. It takes the locks first, so that all later reads see the
+ * commit of the previous lock holder. Independent statements are sent together if the connection is
+ * pipelined.
  */
 export async function settleIn(
   tx: Tx,
@@ -142,12 +147,15 @@ async function findNames(tx: Tx, names: readonly string[], pipeline: Pipeline): 
 
 interface Writes extends Pick<SettleRequest, 'applied'> {
   readonly decision: BatchDecision;
-  /** The balances as they were. */
+  /** The balances before the batch. */
   readonly read: readonly Balance[];
   readonly numbers: Numbers;
 }
 
-/** Records are the ledger transactions of their calls: only chains are written for those. */
+/**
+ * Writes the decision. A record is the ledger transaction of its call, so only its chain link is
+ * written in addition.
+ */
 async function write(tx: Tx, { decision, read, applied, numbers }: Writes, pipeline: Pipeline): Promise<void> {
   const { records, transactions, changedRows, accountVersions, deadLetters } = decision;
   const posts = transactions.length > 0;
@@ -178,7 +186,7 @@ async function write(tx: Tx, { decision, read, applied, numbers }: Writes, pipel
   }
 }
 
-/** The shard is that of the account; of what names none, the number of the subject. */
+/** The shard is the account's; without an account, the number of the subject. */
 export async function insertDeadLetters(tx: Tx, events: readonly DeadLetter[]): Promise<void> {
   for (const event of events) {
     await tx.execute(

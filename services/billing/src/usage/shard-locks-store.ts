@@ -3,32 +3,35 @@ import { type Background, every } from '@gateway/service-kit';
 import type { PoolClient } from 'pg';
 
 /**
- * First key of the advisory locks: "bill" in ASCII, so that they meet no others in this database.
+ * First key of the advisory locks: "bill" in ASCII, to avoid conflicts with other locks of the
+ * database.
  */
 const LOCK_SPACE = 0x62696c6c;
-/** How often a process says that it still works on its shards. */
+/** Interval of the heartbeats that show that a process works on its shards. */
 const HEARTBEAT_MS = 1_000;
-/** A holder that was silent so long hangs: its session is ended, which frees its shards. */
+/**
+ * Silence after which a holder counts as hung: its session is terminated, which frees its shards.
+ */
 export const HOLDER_SILENT_MS = 5_000;
 
 export type ShardLocks = ReturnType<typeof createShardLocks>;
 
 /**
- * Advisory locks of one database session kept for them: the database frees them when the session
- * ends, so a replacement starts at once when a process dies. One that hangs (stopped, swapped out,
- * cut off) keeps its session; the others see that its heartbeats have ended and end the session.
- * `onLost` is called when the session breaks, in a process that hung as soon as it wakes. Only
- * speed depends on these locks (ledger): two workers on one shard wait for each other's accounts
- * and settle nothing twice.
+ * Creates advisory locks in a dedicated database session. When a process dies, its session ends, so
+ * another process can take over immediately. A hung process (stopped, swapped out, disconnected)
+ * keeps its session; the others see that its heartbeats have stopped and terminate the session.
+ * `onLost` is called when the session ends, in a hung process after it resumes. Only speed depends
+ * on these locks: two workers on one shard wait for each other's account locks and settle nothing
+ * twice.
  */
 export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER_SILENT_MS) {
   let session: PoolClient | null = null;
   let beating: Background | undefined;
   const held = new Set<number>();
-  // One query of a session at a time.
+  // Runs one query of the session at a time.
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Closed, never returned to the pool: a session keeps its locks. */
+  /** Closes the session instead of returning it to the pool, because a session keeps its locks. */
   const close = (closing: PoolClient): boolean => {
     if (session !== closing) return false;
     session = null;
@@ -64,7 +67,7 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
   };
 
   return {
-    /** Takes the shard if nobody holds it; true also while it is held here. */
+    /** Takes the shard if it is free; returns true if this process holds it. */
     async hold(shard: number): Promise<boolean> {
       if (held.has(shard)) return true;
       const on = session ?? (await connect());
@@ -82,7 +85,7 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
       held.add(shard);
       return true;
     },
-    /** Gives all back. */
+    /** Releases all shards. */
     async release(): Promise<void> {
       if (session !== null) close(session);
     },
@@ -98,8 +101,8 @@ const RECORD_HELD = `
 const HEARTBEAT = 'UPDATE shard_holders SET seen_at = clock_timestamp() WHERE backend_pid = pg_backend_pid()';
 
 /**
- * Of the same role, as every holder is; the start of the session tells it from a later one with its
- * number.
+ * The holder has the same database role. The start time of its session distinguishes it from a
+ * later session with the same process ID.
  */
 const END_SILENT_HOLDER = `
   SELECT pg_terminate_backend(activity.pid)

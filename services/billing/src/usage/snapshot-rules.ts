@@ -2,14 +2,14 @@ import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { type Balance, toBalanceMessage } from '../ledger/rules.js';
 import type { BatchDecision, ClosedId } from './batch-ledger-rules.js';
 
-/** Rows or ids in the part of one account; the message allows twice as many. */
+/** Maximum of balances or IDs for one account in a message; the schema allows twice as many. */
 const PART_ITEMS_MAX = 1_000;
-/** Accounts in one message; the message allows a quarter more. */
+/** Maximum of accounts in a message; the schema allows a quarter more. */
 const MESSAGE_ACCOUNTS_MAX = 400;
-/** Estimated bytes of one message, well below the 1,000,000 that the bus carries. */
+/** Maximum estimated size of a message, safely below the bus limit of 1,000,000 bytes. */
 const MESSAGE_BYTES_MAX = 400_000;
 
-/** Rounded up: JSON around a row and its numbers, around an id, around an account. */
+/** Estimated JSON size of a balance without its name, of an ID, and of an account; rounded up. */
 const ROW_BYTES = 80;
 const ID_BYTES = 40;
 const ACCOUNT_BYTES = 60;
@@ -21,9 +21,9 @@ interface Part {
 }
 
 /**
- * What admission is told of closed ids, in messages below the limits of the bus. Each part that
- * names an id carries every row that the id touched (docs/protocol.md#r8); rows that were never
- * written have nothing to tell.
+ * Builds the snapshot messages for closed IDs, within the limits of the bus. Each part that lists
+ * an ID contains every balance that the ID touched (docs/protocol.md#r8), except balances that were
+ * never written.
  */
 export function snapshotMessages(
   closed: readonly ClosedId[],
@@ -48,9 +48,9 @@ export function snapshotMessages(
 }
 
 /**
- * What is told of records that replaced others, until admission has it. The hold of such a call has
- * expired: where a snapshot is lost (docs/protocol.md#r8), no hold falls due that would ask for
- * what it said.
+ * Builds the snapshots for corrected records, which the outbox sends until admission has them. The
+ * hold of such a call has already expired. So if a balance snapshot is lost (docs/protocol.md#r8),
+ * no due hold would make admission query for it.
  */
 export function correctionSnapshots({
   records,

@@ -11,46 +11,44 @@ export interface Stream {
 }
 
 export interface SnapshotPublisher {
-  /** False: not sent, because the bus is disconnected. */
+  /** Returns false if nothing was sent because the bus is disconnected. */
   snapshots(accounts: BalanceSnapshot[]): boolean;
 }
 
-/**
- * How long a message is kept at most; trimmed earlier once it is settled (docs/protocol.md#r15).
- */
+/** Maximum age of a message; settled messages are trimmed earlier (docs/protocol.md#r15). */
 const AGE_MAX_MS = 14 * 24 * 3_600_000;
-/** Unacknowledged messages of one subject, of all replicas together. */
+/** Maximum of unacknowledged messages of one subject, over all replicas. */
 const ACK_PENDING_MAX = 1_000;
-/** A killed worker's messages are delivered again after this. */
+/** Time after which the messages of a killed worker are delivered again. */
 const ACK_WAIT_MS = 5_000;
 /**
- * Batches begin at the earliest so far apart: a transaction is a dozen statements and a commit, for
- * one event as for fifty. A call's hold stays until its charge is known. A load after a loss waits
- * for the stream to be settled, at most `CATCH_UP_MS` (docs/protocol.md#r11), so it must be well
- * below that.
+ * Minimum time between the starts of two batches: a transaction is a dozen statements and a commit,
+ * for one event as for fifty. The time must be far below `CATCH_UP_MS`, because a load after a loss
+ * waits at most that long for the stream to be settled (docs/protocol.md#r11). Until the charge is
+ * known, the call's hold remains.
  */
 const COLLECT_MS = 250;
 /**
- * About 500 events: more at once make none of them cheaper, so nothing waits after a batch of so
- * many.
+ * About 500 events. Larger batches are not cheaper per event, so the next batch starts immediately
+ * after a batch of this size.
  */
 const COLLECT_BYTES = 256 * 1024;
 /**
- * Messages handed over at once, as many again are read ahead; a message holds up to 100 events and
- * 256 KiB.
+ * Maximum of messages per batch; the same number is prefetched. A message contains up to 100 events
+ * and 256 KiB.
  */
 const BATCH_MESSAGES_MAX = 250;
 
-/** The stream of usage events, which billing owns: it makes, consumes and trims it. */
+/** The stream of usage events, which billing creates, consumes and trims. */
 export interface UsageStream extends Stream, Pick<LostCommitsDeps['stream'], 'acknowledged' | 'message'> {
   ensure(): Promise<void>;
-  /** Only the owner of the subject calls it; two owners are slower and no less right. */
+  /** Only the owner of the subject should call this; two owners are slower but also correct. */
   consume(subject: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
 }
 
 /**
- * Consumers are named by the epoch of the last restore: a restored ledger begins with the first
- * message that is stored (docs/protocol.md#r17).
+ * Creates the stream client. The consumers are named by the epoch of the last restore, so a
+ * restored ledger begins at the first stored message (docs/protocol.md#r17).
  */
 export function createUsageStream(
   bus: Bus,
@@ -61,8 +59,8 @@ export function createUsageStream(
 ): UsageStream {
   const { stream } = usageEvents;
 
-  // These subjects and no others, and each has a consumer, so that sequences have no gaps when all
-  // is settled.
+  // The stream has only these subjects, and each has a consumer. So the sequences have no gaps when
+  // everything is settled.
   const subjects = usageSubjects(groups);
 
   let bytesStored = 0;
@@ -76,8 +74,8 @@ export function createUsageStream(
       discard: 'new',
       bytesMax,
       ageMaxMs: AGE_MAX_MS,
-      // Repetitions are known by their ids for ever, not by the stream for minutes; JetStream has
-      // no zero.
+      // Repetitions are recognized by their IDs without a time limit, so the stream's own check is
+      // not needed; JetStream does not allow 0.
       duplicateWindowMs: 1_000,
       replicas,
     });
@@ -116,7 +114,7 @@ export function createUsageStream(
   };
 }
 
-/** Publishes balance snapshots under the epoch of this ledger. */
+/** Publishes balance snapshots under the current ledger epoch. */
 export function createSnapshotPublisher(bus: Bus, ledgerEpoch: () => string): SnapshotPublisher {
   return {
     snapshots: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch(), accounts }),

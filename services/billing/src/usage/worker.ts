@@ -3,7 +3,7 @@ import { every } from '@gateway/service-kit';
 import type { UsageDelivery } from './read-chunks.js';
 import { settleDeliveries, type SettleDeps } from './settle-deliveries.js';
 
-/** How often a subject that somebody else works on, or nobody, is tried. */
+/** Retry interval for subjects that this process does not hold. */
 const POLL_MS = 200;
 
 export interface UsageWorkerDeps extends SettleDeps {
@@ -12,22 +12,21 @@ export interface UsageWorkerDeps extends SettleDeps {
 }
 
 export interface UsageWorker {
-  /** The locks were lost: somebody else may work on the subjects already. */
+  /** Called when the locks are lost: another process may already work on the subjects. */
   lost(): void;
-  /** Subjects that this process works on. */
+  /** Returns the subjects that this process works on. */
   subjects(): number[];
   stop(): Promise<void>;
 }
 
 /**
- * Works on every subject that this process can get, one batch of deliveries after the other within
- * a subject.
+ * Works on every subject that this process can lock, one batch of deliveries at a time per subject.
  */
 export function startUsageWorker(deps: UsageWorkerDeps, groups = USAGE_GROUPS_TOTAL): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;
 
-  /** Nothing is tried while all are held: an idle process sleeps. */
+  /** Sleeps while this process holds all subjects. */
   const poll = async (): Promise<number> => {
     for (let subject = 0; subject < groups && !stopped; subject += 1) {
       if (consumers.has(subject) || !(await deps.locks.hold(subject)) || stopped) continue;

@@ -23,9 +23,9 @@ type Request = ReceivedOf<typeof billingAddWalletEntry>;
 type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
 
 /**
- * Puts money into a wallet or takes it out, once per reference, and answers when admission has it.
- * After five seconds the answer is `not_in_force`; the entry stands and the outbox goes on until it
- * is.
+ * Adds money to a wallet or takes it out, once per reference, and answers after admission has
+ * applied the change. After five seconds the answer is `not_in_force`; the entry is kept, and the
+ * outbox repeats the message until admission has applied it.
  */
 export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
   const now = deps.now();
@@ -79,7 +79,7 @@ function refusalOf(decision: WalletDecision): Answer {
   }
 }
 
-/** Answers requests that add money to a wallet or take it out. */
+/** Serves the requests that add money to a wallet or take it out. */
 export function serveWallets(bus: Pick<Bus, 'serve'>, deps: AddWalletEntryDeps): void {
   bus.serve(billingAddWalletEntry, (body) => addWalletEntry(deps, body));
 }

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../ledger/rules.js';
 
 export type WalletEntryKind = 'credit' | 'refund' | 'chargeback' | 'adjustment';
 
-/** What somebody puts into a wallet or, negative, takes out of it. */
+/** A wallet entry; a negative amount takes money out. */
 export interface WalletEntry {
   readonly account: string;
   readonly amountNanoUsd: NanoUsd;
@@ -14,23 +14,23 @@ export interface WalletEntry {
   readonly actor: string;
 }
 
-/** What a refund can relate to, with what earlier entries have taken or given of it already. */
+/** The object that a refund relates to, with the sum of earlier entries for it. */
 export type Related =
-  /** A credit; refunds and chargebacks take of what it paid in. */
+  /** A credit; refunds and chargebacks take from the amount that it paid in. */
   | { readonly kind: 'payment'; readonly paidInNanoUsd: NanoUsd; readonly takenBackNanoUsd: NanoUsd }
-  /** The ledger transaction of a call; refunds give of what the wallet paid for it. */
+  /** The ledger transaction of a call; refunds return a part of the wallet's payment for it. */
   | { readonly kind: 'charge'; readonly walletNanoUsd: NanoUsd; readonly givenBackNanoUsd: NanoUsd }
   /** Another ledger transaction of the account. */
   | { readonly kind: 'other' };
 
-/** What is known, under the account's lock, when an entry is decided. */
+/** Data that is read under the account's lock to decide an entry. */
 export interface WalletInput {
-  /** The entry that has this reference, of whichever account. */
+  /** The existing entry with this reference, of any account. */
   readonly earlier: Pick<WalletEntry, 'account' | 'amountNanoUsd' | 'kind' | 'relatesTo'> | null;
-  /** What the entry relates to; null: it names nothing, or nothing of this account. */
+  /** The object that the entry relates to; null: none, or not of this account. */
   readonly related: Related | null;
   readonly balanceNanoUsd: NanoUsd;
-  /** The account is closed: it takes no credit any more. */
+  /** True if the account is closed, which means that it cannot get a credit. */
   readonly closed: boolean;
 }
 
@@ -38,9 +38,9 @@ export type WalletRefusal =
   | 'reference_taken'
   | 'related_unknown'
   | 'closed'
-  /** A refund that names nothing that it could refund. */
+  /** A refund that does not relate to a payment or a charge. */
   | 'related_kind'
-  /** A refund of more than is left of what it relates to. */
+  /** A refund above the amount that is left of the related object. */
   | 'more_than_left'
   | 'bounds';
 
@@ -50,8 +50,8 @@ export type WalletDecision =
   | { readonly kind: 'refused'; readonly why: WalletRefusal };
 
 /**
- * Wallets may go below zero by an entry: a chargeback takes what was spent already. Only the bound
- * of amounts stops it.
+ * Decides a wallet entry. An entry may make the wallet negative: a chargeback may take money that
+ * is already spent. Only the bound of amounts limits it.
  */
 export function decideWalletEntry(entry: WalletEntry, input: WalletInput): WalletDecision {
   const { earlier, related } = input;
@@ -73,8 +73,8 @@ export function decideWalletEntry(entry: WalletEntry, input: WalletInput): Walle
 }
 
 /**
- * A refund that takes was paid out of a payment, and no more than is left of it; one that gives is
- * for a call, and no more than the wallet paid for it. Money without such an origin is an
+ * A refund that takes money out must relate to a payment, and one that gives money back must relate
+ * to a call. Neither may exceed the amount that is left. Money without such an origin is an
  * adjustment.
  */
 function refuseRefund(amount: NanoUsd, related: Related | null): WalletRefusal | null {
@@ -87,8 +87,8 @@ function refuseRefund(amount: NanoUsd, related: Related | null): WalletRefusal |
 }
 
 /**
- * Money that came in, or went back to whoever paid, is funding; a refund that gives back what calls
- * took lessens revenue; the rest is a decision of ours.
+ * Returns the other side of the entry. Money from or to the payer is `funding`. A refund that
+ * returns the charge of a call reduces revenue. Everything else is an adjustment by an operator.
  */
 function counterAccount({ kind, amountNanoUsd }: WalletEntry): string {
   switch (kind) {

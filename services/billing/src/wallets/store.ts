@@ -16,12 +16,12 @@ export interface WalletEntryRow extends WalletEntry {
 export interface WalletRequest {
   readonly entry: WalletEntry;
   readonly origin: EntryAuthor['origin'];
-  /** Key of the ledger transaction if one is written. */
+  /** Key of the ledger transaction, if one is written. */
   readonly transactionId: string;
   readonly decide: (input: WalletInput) => WalletDecision;
 }
 
-/** `written` is null when the entry is refused. */
+/** `written` is null if the entry is refused. */
 export interface WalletResult {
   readonly decision: WalletDecision;
   readonly written: WalletEntryRow | null;
@@ -47,12 +47,13 @@ export function createWalletStore(pool: Pool) {
   const attempt = (request: WalletRequest) => inTransaction(pool, (tx) => addEntry(tx, request));
   return {
     /**
-     * One database transaction: lock the account, read, decide, write entry, row, version and
-     * outbox, commit.
+     * One database transaction: locks the account, reads, decides, writes entry, balance, version
+     * and outbox, commits.
      */
     addEntry: (request: WalletRequest): Promise<WalletResult> =>
       attempt(request).catch((error: unknown) => {
-        // The reference was written for another account meanwhile: now it is found.
+        // A concurrent transaction has used the reference for another account; the second attempt
+        // finds it.
         if (sqlStateOf(error) === UNIQUE_VIOLATION) return attempt(request);
         throw error;
       }),
@@ -144,8 +145,8 @@ async function insertEntry(tx: Tx, entry: WalletEntryRow): Promise<void> {
 }
 
 /**
- * What an entry relates to, under the account's lock; null: nothing is named, or nothing of this
- * account.
+ * Reads the object that an entry relates to, under the account's lock; null if the entry names
+ * none, or none of this account.
  */
 export async function readRelated(
   tx: Tx,
@@ -156,7 +157,7 @@ export async function readRelated(
     'SELECT kind, request_id FROM ledger_transactions WHERE id = $1 AND account = $2',
     [relatesTo, account],
   );
-  // A call that was settled after it had expired has no transaction with its own id.
+  // A call that was settled after it had expired has no transaction with its own ID.
   if (head === null || head.request_id !== null) return readCharge(tx, account, head?.request_id ?? relatesTo);
   return head.kind === 'credit' ? readPayment(tx, account, relatesTo) : { kind: 'other' };
 }
@@ -172,8 +173,8 @@ async function readPayment(tx: Tx, account: string, id: string): Promise<Related
 }
 
 /**
- * Refunds may name a call by its id or by any of its transactions; null: no call of this account
- * has the id.
+ * Reads a call by its request ID. A refund may name the call's ID or any of its transactions. Null
+ * if the account has no such call.
  */
 async function readCharge(tx: Tx, account: string, request: string): Promise<Related | null> {
   const row = await tx.one<{ wallet: bigint; given_back: string }>(

@@ -5,7 +5,7 @@ import type { DeliveryStore } from './delivery-store.js';
 import type { SecretSeal } from './secrets.js';
 import type { WebhookRequest, WebhookSender } from './sender.js';
 
-/** An event is given up when an attempt fails so long after it was raised. */
+/** Age of an event after which a failed attempt is the last one. */
 export const GIVEN_UP_MS = 3 * 86_400_000;
 const SUCCESS_MIN = 200;
 const SUCCESS_MAX = 299;
@@ -28,9 +28,9 @@ const attemptsTotal = counter('gateway_billing_webhook_attempts_total', 'Attempt
 });
 
 /**
- * Delivers one event of the outbox, whose rows of one account come in order. Whatever the receiver
- * answers beside 2xx is a failure; it throws, so that the outbox tries again later. An event that
- * was delivered and comes again is not sent.
+ * Delivers one event of the outbox, which keeps the events of an account in order. Any status other
+ * than 2xx is a failure: it throws, so that the outbox tries again later. An event that was already
+ * delivered is not sent again.
  */
 export async function deliverEvent(
   { store, seal, sender, now }: DeliverEventDeps,
@@ -74,9 +74,9 @@ export const TIMESTAMP_HEADER = 'x-gateway-timestamp';
 export const SIGNATURE_HEADER = 'x-gateway-signature';
 
 /**
- * One attempt to send an event. The signature is the HMAC-SHA-256 of `<timestamp>.<body>` under the
- * webhook's secret, so that a receiver can refuse what is old or was not sent by us. @param atMs
- * epoch milliseconds of the attempt
+ * Builds a request for one attempt. The signature is the HMAC-SHA-256 of `<timestamp>.<body>` under
+ * the webhook's secret, so that a receiver can reject old and forged requests.
+ * @param atMs epoch milliseconds of the attempt
  */
 export function signedRequest(url: string, secret: string, event: WebhookEvent, atMs: number): WebhookRequest {
   const body = JSON.stringify(event);

@@ -4,7 +4,7 @@ import type { NumberedQuery } from '../ledger/sql.js';
 
 export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'dropped';
 
-/** One event on its way to a webhook. */
+/** The delivery of one event to a webhook. */
 export interface Delivery {
   readonly event: string;
   readonly number: bigint;
@@ -16,14 +16,14 @@ export interface Delivery {
   readonly lastAttempts: readonly WebhookAttempt[];
 }
 
-/** Attempts that a delivery shows; older ones are only counted. */
+/** Maximum of attempts in a delivery; older ones are only counted. */
 const ATTEMPTS_KEPT_MAX = 20;
-/** How long what became of an event is kept. */
+/** Retention of ended deliveries. */
 const KEPT_DAYS = 30;
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
-/** What delivering events reads and notes. */
+/** Creates the store of webhook deliveries. */
 export function createDeliveryStore(pool: Pool) {
   const queries = onPool(pool);
   return {
@@ -36,7 +36,10 @@ export function createDeliveryStore(pool: Pool) {
       );
       return rows.map(deliveryFromRow);
     },
-    /** Where a waiting event is to be sent; null: nowhere any more, or it has been. */
+    /**
+     * Returns the destination of a waiting event; null if it has none any more, or was already
+     * sent.
+     */
     async target(event: string): Promise<{ readonly url: string; readonly sealedSecret: string } | null> {
       const row = await queries.one<{ url: string; sealed_secret: string }>(
         `SELECT webhook.url, webhook.sealed_secret
@@ -48,8 +51,8 @@ export function createDeliveryStore(pool: Pool) {
       return row && { url: row.url, sealedSecret: row.sealed_secret };
     },
     /**
-     * Notes an attempt; with a state the delivery ends, and what the account keeps for too long is
-     * deleted.
+     * Records an attempt. With a state it ends the delivery and deletes the account's expired
+     * deliveries.
      */
     async recordAttempt(event: string, attempt: WebhookAttempt, ended: 'delivered' | 'failed' | null): Promise<void> {
       const row = await queries.one<{ account: string }>(

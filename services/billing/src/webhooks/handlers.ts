@@ -22,13 +22,11 @@ import type { Webhook, WebhookStore } from './store.js';
 
 export interface WebhookDeps {
   readonly store: WebhookStore;
-  /** Addresses that only a private network reaches are allowed. */
+  /** Allows private addresses. */
   readonly privateAllowed: boolean;
 }
 
-/**
- * Says where an account's events go. The secret that comes is kept only when the webhook is new.
- */
+/** Sets the destination of an account's events. The secret is stored only if the webhook is new. */
 export async function putWebhook(
   { store, privateAllowed }: WebhookDeps,
   { account, spec, sealedSecret, author }: ReceivedOf<typeof billingPutWebhook>,
@@ -48,7 +46,7 @@ export async function showWebhook(
   return webhook === null ? noWebhook() : { webhook: toWebhookView(webhook) };
 }
 
-/** What waits for it is dropped. */
+/** Deletes the webhook and drops its waiting events. */
 export async function deleteWebhook(
   { store }: Pick<WebhookDeps, 'store'>,
   { account, author }: ReceivedOf<typeof billingDeleteWebhook>,
@@ -56,7 +54,7 @@ export async function deleteWebhook(
   return (await store.deleteWebhook(account, author)) ? { deleted: true } : noWebhook();
 }
 
-/** Every attempt from then on is signed with the new secret. */
+/** Replaces the secret; every later attempt is signed with the new one. */
 export async function rotateWebhookSecret(
   { store }: Pick<WebhookDeps, 'store'>,
   { account, sealedSecret, author, command }: ReceivedOf<typeof billingRotateWebhookSecret>,
@@ -79,7 +77,7 @@ function toWebhookView({ account, url, enabled, createdAt, changedAt }: Webhook)
   };
 }
 
-/** What became of an account's events, newest first. */
+/** Returns the deliveries of an account's events, newest first. */
 export async function showDeliveries(
   store: Pick<DeliveryStore, 'deliveries'>,
   { account, cursor, limit }: ReceivedOf<typeof billingWebhookDeliveries>,
@@ -106,7 +104,7 @@ function toDeliveryView({ event, state, createdAt, endedAt, attempts, lastAttemp
   };
 }
 
-/** Answers requests that change or show an account's webhook and its deliveries. */
+/** Serves the requests that change or show an account's webhook and its deliveries. */
 export function serveWebhooks(
   bus: Pick<Bus, 'serve'>,
   deps: WebhookDeps & { readonly deliveries: DeliveryStore },

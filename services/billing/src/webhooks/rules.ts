@@ -2,9 +2,9 @@ import { type ManagementRefusal, refuse, WEBHOOK_URL_CHARS_MAX } from '@gateway/
 import { isPrivateHost } from '@gateway/service-kit/network-address';
 
 /**
- * A webhook's address as it is kept: normalised by the URL parser. Names are judged by their text;
- * what they resolve to is judged at every connection.
- * @param privateAllowed private and loopback addresses, and plain HTTP to them
+ * Checks a webhook's URL and returns it in the URL parser's normal form. Host names are checked by
+ * their text; their resolved addresses are checked at every connection.
+ * @param privateAllowed allows private and loopback addresses, and plain HTTP to them
  */
 export function checkWebhookUrl(text: string, privateAllowed: boolean): string | ManagementRefusal {
   const wrong = (message: string) => refuse('invalid_request', `url ${message}`, 'url');

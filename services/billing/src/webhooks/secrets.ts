@@ -4,15 +4,15 @@ import type { WebhookStore } from './store.js';
 export type SecretSeal = ReturnType<typeof createSecretSeal>;
 
 /**
- * Opens what was sealed to GATEWAY_WEBHOOK_PRIVATE_KEY; a secret opens for its account's webhook
- * alone.
+ * Opens secrets that are sealed to GATEWAY_WEBHOOK_PRIVATE_KEY. A secret opens only for its
+ * account's webhook.
  */
 export function createSecretSeal(keys: OpeningKeys) {
   return {
-    /** The secret; null: no key at hand opens it. */
+    /** Returns the secret; null if no configured key opens it. */
     open: (sealed: string, account: string): string | null =>
       orNull(() => openSealed(sealed, contextOf(account), keys)),
-    /** Under the current key; null: no key at hand opens it. */
+    /** Returns the secret sealed under the current key; null if no configured key opens it. */
     current: (sealed: string, account: string): string | null =>
       orNull(() => resealTo(sealed, contextOf(account), keys) ?? sealed),
   };
@@ -35,13 +35,12 @@ const BATCH_MAX = 500;
 
 export interface Resealed {
   readonly resealed: number;
-  /** No key at hand opens them: their events are not sent. */
+  /** Secrets that no configured key opens; their events are not sent. */
   readonly unreadable: number;
 }
 
 /**
- * After a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY: every secret under the previous key is sealed
- * again under the current one.
+ * Seals every secret under the current key again, after a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY.
  */
 export async function resealSecrets(
   store: Pick<WebhookStore, 'sealedSecrets' | 'replaceSealed'>,

@@ -10,8 +10,8 @@ export interface WebhookRequest {
 }
 
 /**
- * Posts to addresses that customers name. Follows nothing, reads no answer but its status, never
- * throws.
+ * Posts to addresses that customers configure. Does not follow redirects, reads only the status of
+ * the response, and never throws.
  */
 export interface WebhookSender {
   post(
@@ -19,35 +19,35 @@ export interface WebhookSender {
   ): Promise<{ readonly status: number } | { readonly failure: 'timeout' | 'connection' | 'private_address' }>;
 }
 
-/** From the lookup of the name to the head of the answer. */
+/** From the name lookup to the response headers. */
 const TIMEOUT_MS = 10_000;
-/** A larger head is a failure. */
+/** A response with larger headers is a failure. */
 const HEADER_BYTES_MAX = 16 * 1024;
 
 export interface WebhookSenderOptions {
   /**
-   * Connections to private and loopback addresses are made. Otherwise they are refused, literal or
-   * looked up.
+   * Allows connections to private and loopback addresses. Otherwise they are refused, both as
+   * literals and as results of a lookup.
    */
   readonly privateAllowed: boolean;
-  /** TIMEOUT_MS when absent. */
+  /** Defaults to TIMEOUT_MS. */
   readonly timeoutMs?: number;
-  /** The resolver of names; the system's unless stated. */
+  /** Name resolver; defaults to the system's. */
   readonly lookup?: LookupFunction;
 }
 
 /**
- * Each request has a connection of its own, closed when the status is known: the name is looked up
- * for every request, the addresses found are judged, and the socket connects to these and no
- * others. So a name that changes its address after it was checked gains nothing. Redirects are not
- * followed; the answer's body is not read.
+ * Creates a sender that opens one connection per request and closes it after the status. Each
+ * request looks up the name, checks the addresses, and connects only to the checked addresses. So a
+ * name whose address changes after the check cannot bypass it. Redirects are not followed, and the
+ * response body is not read.
  */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { privateAllowed, timeoutMs = TIMEOUT_MS, lookup = systemLookup } = options;
   return {
     async post({ url, headers, body }: WebhookRequest) {
       const { origin, hostname, pathname, search } = new URL(url);
-      // An address that stands in the URL is never looked up.
+      // A literal address in the URL is never looked up.
       if (!privateAllowed && isPrivateHost(hostname)) return { failure: 'private_address' };
       const signal = AbortSignal.timeout(timeoutMs);
       const client = new Client(origin, {

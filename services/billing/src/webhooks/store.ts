@@ -5,7 +5,7 @@ import { insertChange, isMade } from '../ledger/changes-store.js';
 
 export const WEBHOOK_OUTBOX = 'webhook_outbox';
 
-/** Where an account's events are posted to. */
+/** The webhook of an account. */
 export interface Webhook {
   readonly account: string;
   readonly url: string;
@@ -18,7 +18,7 @@ export interface PutWebhookRequest {
   readonly account: string;
   readonly url: string;
   readonly enabled: boolean;
-  /** Kept only when the webhook is new. */
+  /** Stored only if the webhook is new. */
   readonly sealedSecret: string;
   readonly author: CommandAuthor;
 }
@@ -37,8 +37,10 @@ export interface PutWebhookResult {
 
 export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
-/** Each change is one database transaction with its audit row, under the account's lock. */
-/** Sealed secrets of webhooks, for looking after the key under which they are sealed. */
+/**
+ * Creates the store of webhooks and their sealed secrets. Each change is one database transaction
+ * with its audit row, under the account's lock.
+ */
 export function createWebhookStore(pool: Pool) {
   const queries = onPool(pool);
   return {
@@ -47,18 +49,18 @@ export function createWebhookStore(pool: Pool) {
       return row && webhookFromRow(row);
     },
     /**
-     * Another address is tried at once for what waits; disabling drops what waits. Null: the
-     * account is closed.
+     * With a new address, waiting events are sent to it immediately. Disabling drops waiting
+     * events. Returns null if the account is closed.
      */
     putWebhook: (request: PutWebhookRequest): Promise<PutWebhookResult | null> =>
       inTransaction(pool, (tx) => putWebhook(tx, request)),
-    /** Drops what waits. False: there is none. */
+    /** Drops waiting events. Returns false if there is no webhook. */
     deleteWebhook: (account: string, author: CommandAuthor): Promise<boolean> =>
       inTransaction(pool, (tx) => deleteWebhook(tx, account, author)),
-    /** Null: there is none. */
+    /** Returns null if there is no webhook. */
     rotateSecret: (request: RotateSecretRequest): Promise<{ webhook: Webhook; repeated: boolean } | null> =>
       inTransaction(pool, (tx) => rotateSecret(tx, request)),
-    /** By account, after the one named. */
+    /** Ordered by account, after the given one. */
     async sealedSecrets(
       after: string,
       limit: number,
@@ -69,7 +71,7 @@ export function createWebhookStore(pool: Pool) {
       );
       return rows.map((row) => ({ account: row.account, sealedSecret: row.sealed_secret }));
     },
-    /** Nothing when the secret is another one by now. */
+    /** Does nothing if the secret has changed meanwhile. */
     async replaceSealed(account: string, before: string, after: string): Promise<void> {
       await queries.execute('UPDATE webhooks SET sealed_secret = $3 WHERE account = $1 AND sealed_secret = $2', [
         account,
@@ -108,7 +110,7 @@ async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhoo
   return { change: before === null ? 'created' : 'changed', webhook };
 }
 
-/** False: the account has none. What waits for it is dropped. */
+/** Deletes the webhook and drops its waiting events. Returns false if the account has none. */
 export async function deleteWebhook(tx: Tx, account: string, author: CommandAuthor): Promise<boolean> {
   const before = await lockWebhook(tx, account);
   if (before === null) return false;
@@ -158,7 +160,10 @@ function readWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
   return tx.one<WebhookRow>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE account = $1`, [account]);
 }
 
-/** The webhook under its account's lock. Whoever has none need not be known to the ledger. */
+/**
+ * Locks the account and reads its webhook. An account without a webhook may not exist in the
+ * ledger.
+ */
 async function lockWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
   if ((await readWebhook(tx, account)) === null) return null;
   await lockForTerms(tx, account);
@@ -171,7 +176,7 @@ async function written(tx: Tx, text: string, values: readonly unknown[]): Promis
   return row;
 }
 
-/** An address that was changed may work: what waits does not wait for its next attempt. */
+/** Makes waiting events due now, because the new address may work. */
 async function tryAtOnce(tx: Tx, account: string): Promise<void> {
   await tx.execute(
     `UPDATE ${WEBHOOK_OUTBOX} SET due_at = clock_timestamp(), attempts = 0 WHERE key = $1 AND claim IS NULL`,
@@ -187,7 +192,7 @@ async function dropWaiting(tx: Tx, account: string): Promise<void> {
   await tx.execute(`DELETE FROM ${WEBHOOK_OUTBOX} WHERE key = $1`, [account]);
 }
 
-/** As audit entries show it. */
+/** The view for the audit log. */
 function content({ url, enabled }: Webhook): object {
   return { url, enabled };
 }
