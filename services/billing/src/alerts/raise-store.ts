@@ -67,10 +67,11 @@ export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
 
 /**
  * Creates the function that raises alerts. A charge that crosses no threshold must be cheap, so
- * each process caches for the balances that it charges the use that reaches the next threshold. It queries the database only for limits that are not cached. A cache entry is never
- * stale: it belongs to one state of the account's limits, which is read under the account's lock,
- * and to one database, where alerts are never deleted. After an eviction one more statement finds
- * the stored alerts.
+ * each process caches, for each charged balance, the use that reaches the next threshold. It
+ * queries the database only for limits that are not cached. A cache entry is never stale: it
+ * belongs to one state of the account's limits, which is read under the account's lock, and to one
+ * database, where alerts are never deleted. After an eviction one more statement finds the stored
+ * alerts.
  */
 export function createAlertRaiser() {
   const accounts = new Map<string, WatchedAccount>();

@@ -108,7 +108,7 @@ async function isOfThisStream(
 interface Told {
   readonly state: StreamState;
   readonly acknowledged: readonly number[];
-/** The end of the messages that this ledger has settled without a gap. */
+  /** The end of the messages that this ledger has settled without a gap. */
   readonly kept: number;
 }
 
