@@ -63,7 +63,7 @@ async function record(...events: UsageEvent[]): Promise<void> {
 
 const isClosed = (id: string): boolean => snapshots.some(({ closed }) => closed.includes(id));
 const settledAll = (...events: UsageEvent[]): Promise<true> =>
-  until('every event is named in a standing', () => events.every(({ id }) => isClosed(id)));
+  until('every event is listed in a snapshot', () => events.every(({ id }) => isClosed(id)));
 
 const load = (account: string, changes: Partial<ReceivedOf<typeof billingLoad>> = {}, options = {}) =>
   admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false, ...changes }, options);
@@ -75,7 +75,7 @@ const fund = (account: string, amountUsd: string, changes: object = {}) =>
     author: AUTHOR,
   });
 
-test('an event becomes a record, ledger entries, a standing and an acknowledgement', async () => {
+test('an event becomes a record, ledger entries, a snapshot and an acknowledgement', async () => {
   const account = freshAccount();
   const event = settled(holdFor(account), 1_234);
   await record(event);
@@ -97,7 +97,7 @@ test('an event becomes a record, ledger entries, a standing and an acknowledgeme
   });
 });
 
-test('two processes at once settle everything once, and the one that is left takes over', async () => {
+test('two processes settle each event once, and the remaining one takes over', async () => {
   const other = await world.start('two');
   const events = Array.from({ length: 200 }, (_, index) => settled(holdFor(`shared-${index % 20}`), 10));
   await record(...events.slice(0, 100));
@@ -109,7 +109,7 @@ test('two processes at once settle everything once, and the one that is left tak
 }, 30_000);
 
 describe('billing.load', () => {
-  test('an account that billing never saw has the terms of no plan and no wallet', async () => {
+  test('returns no plan and no wallet for an unknown account', async () => {
     const account = freshAccount();
     const id = makeUuidV7(Date.now());
     const { standing } = await load(account, { names: ['km:k:2026-11'], ids: [id] });
@@ -135,7 +135,7 @@ describe('billing.load', () => {
     });
   });
 
-  test('answers rows, closed ids and a time up to which everything stored is settled', async () => {
+  test('returns balances, closed IDs and the time up to which the stream is settled', async () => {
     const account = freshAccount();
     const event = settled(holdFor(account), 10);
     await record(event);
@@ -157,7 +157,7 @@ describe('billing.load', () => {
     );
   });
 
-  test('the running subscription, its windows and its allotments are in it', async () => {
+  test('contains the running subscription with its windows and allotments', async () => {
     const account = freshAccount();
     const now = Date.now();
     await onPool(world.ledger.pool).execute('INSERT INTO accounts (account) VALUES ($1)', [account]);
@@ -213,7 +213,7 @@ describe('billing.load', () => {
   });
 
   // Covers r11; Redis is lost and billing is behind
-  test('while an event is not settled, no later time is claimed, and after a loss nothing is answered', async () => {
+  test('reports no later time than the settled one, and fails after a loss', async () => {
     const account = freshAccount();
     const locked = settled(holdFor(account), 10);
     await record(locked);
@@ -240,7 +240,7 @@ describe('billing.load', () => {
   }, 30_000);
 });
 
-test('accounts are unchanged when nothing of them has a newer version and all that was stored is settled', async () => {
+test('billing.unchanged returns accounts without newer versions, once all is settled', async () => {
   const account = freshAccount();
   const first = settled(holdFor(account), 10);
   await record(first);
@@ -290,7 +290,7 @@ describe('wallet entries', () => {
     expect(await dashboard.request(billingWallet, { account })).toEqual({ balanceUsd: '12.50' });
   });
 
-  test('of one reference are written once, however many come at once', async () => {
+  test('with one reference are written once, despite concurrent requests', async () => {
     const account = freshAccount();
     const reference = makeUuidV7(Date.now());
     const answers = await Promise.all(Array.from({ length: 8 }, () => fund(account, '3.00', { reference })));
@@ -302,7 +302,7 @@ describe('wallet entries', () => {
     expect(await dashboard.request(billingWallet, { account })).toEqual({ balanceUsd: '3.00' });
   });
 
-  test('of one reference for two accounts at once are written for one of them', async () => {
+  test('with one reference are written for one of several accounts', async () => {
     const reference = makeUuidV7(Date.now());
     const answers = await Promise.all([1, 2, 3, 4].map(() => fund(freshAccount(), '3.00', { reference })));
     expect(answers.filter((answer) => 'transaction' in answer)).toHaveLength(1);
@@ -311,7 +311,7 @@ describe('wallet entries', () => {
     ).toHaveLength(3);
   });
 
-  test('of one account at once add up', async () => {
+  test('of one account add up when they are concurrent', async () => {
     const account = freshAccount();
     await Promise.all(Array.from({ length: 10 }, (_, index) => fund(account, index % 2 === 0 ? '2.00' : '-1.00')));
     expect(await dashboard.request(billingWallet, { account })).toEqual({ balanceUsd: '5.00' });
@@ -338,12 +338,12 @@ describe('wallet entries', () => {
     ['credit', '1.00', 'funding'],
     ['chargeback', '-1.00', 'funding'],
     ['adjustment', '-1.00', 'adjustment'],
-  ])('a %s of %s goes against %s', async (kind, amountUsd, counter) => {
+  ])('of kind %s and amount %s are posted against %s', async (kind, amountUsd, counter) => {
     const answer = await fund(freshAccount(), amountUsd, { kind });
     expect(answer).toMatchObject({ transaction: { entries: [{}, { ledgerAccount: counter }] } });
   });
 
-  test('that admission does not take are refused as not in force, stand, and come into force later', async () => {
+  test('return not_in_force until admission applies them, and are kept', async () => {
     const account = freshAccount();
     const reference = makeUuidV7(Date.now());
     admissionAnswers = false;
@@ -358,7 +358,7 @@ describe('wallet entries', () => {
   }, 20_000);
 });
 
-test('limits of an account stand in place of the defaults until they are taken away', async () => {
+test('limits of an account replace the defaults until they are removed', async () => {
   const account = freshAccount();
   const put = (spec: object): Promise<unknown> =>
     dashboard.request(billingPutLimits, { account, spec, author: AUTHOR });
@@ -376,7 +376,7 @@ test('limits of an account stand in place of the defaults until they are taken a
   expect((await load(account)).standing.terms).toMatchObject({ value: { requestsPerMinute: 60 }, version: 2 });
 });
 
-test('the ledger and the records are listed newest first, page by page', async () => {
+test('ledger and records are listed newest first, page by page', async () => {
   const account = freshAccount();
   const events = [1, 2, 3].map((number) =>
     settled(holdFor(account), 10, { id: makeUuidV7(Date.UTC(2026, 10, 20, number)) }),
@@ -419,7 +419,7 @@ test('the ledger and the records are listed newest first, page by page', async (
   });
 });
 
-test('NATS killed and restarted: what was stored is settled, what comes after it too', async () => {
+test('billing settles everything after NATS was killed and restarted', async () => {
   const account = freshAccount();
   const first = settled(holdFor(account), 10);
   await record(first);
@@ -440,12 +440,12 @@ test('NATS killed and restarted: what was stored is settled, what comes after it
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
 }, 60_000);
 
-test('a stream that was lost and made anew is settled from its beginning', async () => {
+test('a stream that was lost and created again is settled from its beginning', async () => {
   const account = freshAccount();
   await world.nats.restart?.({ kill: true, emptyState: true });
   const event = settled(holdFor(account), 10);
   await until('the edge is connected again', () => edge.connected());
-  await until('the stream was made again', async () =>
+  await until('the stream is created again', async () =>
     record(event).then(
       () => true,
       () => false,
@@ -466,7 +466,7 @@ test('a stream that was lost and made anew is settled from its beginning', async
   expect((await load(account, { afterLoss: true, ids: [event.id] })).standing.closed).toEqual([event.id]);
 }, 60_000);
 
-test('ready stays ready when the database goes away', async () => {
+test('readiness reports database and bus', async () => {
   const billing = await world.start('three');
   expect(billing.ready.report()).toEqual({ ready: true, checks: { database: 'ok', bus: 'ok' } });
   await billing.stop();

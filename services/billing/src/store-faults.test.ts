@@ -3,7 +3,7 @@ import { billingWallet } from '@gateway/contracts/messages';
 import { faultOf } from '@gateway/postgres';
 import { expect, test } from '@jest/globals';
 
-/** What a handler that fails with this error is answered with. */
+/** Returns the error code of a handler that fails with this error. */
 async function codeFor(error: unknown): Promise<string | undefined> {
   let answered: Promise<unknown> = Promise.resolve();
   const bus = {
@@ -24,8 +24,8 @@ test.each([
   ['a number out of range', { code: '22003' }, 'invalid_value'],
   ['a server that starts', { code: '57P03' }, 'dependency_unavailable'],
   ['no connection', { code: 'ECONNREFUSED' }, 'dependency_unavailable'],
-])('%s', async (_, error, code) => expect(await codeFor(error)).toBe(code));
+])('a handler that meets %s fails with %s', async (_, error, code) => expect(await codeFor(error)).toBe(code));
 
-test('anything else is left to the log', async () => {
+test('a handler with any other error has no error code', async () => {
   expect(await codeFor(new TypeError('a mistake'))).toBeUndefined();
 });

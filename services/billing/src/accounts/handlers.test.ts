@@ -43,7 +43,7 @@ const changesOf = (account: string) =>
 test.each([
   ['1.00', 'pay it out'],
   ['-1.00', 'give the debt up'],
-])('a wallet of %s is not closed: somebody must %s', async (amountUsd, remedy) => {
+])('a wallet of %s cannot be closed: the refusal says %s', async (amountUsd, remedy) => {
   const account = fresh();
   await fund(account, 'adjustment', amountUsd);
   expect(await close(account)).toMatchObject({
@@ -54,7 +54,7 @@ test.each([
   expect(await close(account)).toEqual({ closed: true });
 });
 
-test('closing ends the subscription, tells admission so, and is written down once', async () => {
+test('closing an account ends the subscription, informs admission and is audited once', async () => {
   const account = fresh();
   await verbs.subscribe(account, 'pro', NOW - HOUR, NOW + HOUR, NOW);
   expect(await close(account)).toEqual({ closed: true });
@@ -70,7 +70,7 @@ test('closing ends the subscription, tells admission so, and is written down onc
   expect(published).toEqual({ plan: null });
 });
 
-test('closing deletes the webhook', async () => {
+test('closing an account deletes the webhook', async () => {
   const account = fresh();
   await fund(account, 'adjustment', '1.00');
   await fund(account, 'adjustment', '-1.00');
@@ -82,14 +82,14 @@ test('closing deletes the webhook', async () => {
   expect(await onPool(ledger.pool).query('SELECT FROM webhooks WHERE account = $1', [account])).toEqual([]);
 });
 
-test('while admission does not have it the answer is not in force; again waits for the same', async () => {
+test('closing returns not_in_force until admission has it, also when repeated', async () => {
   const account = fresh();
   await verbs.subscribe(account, 'pro', NOW - HOUR, NOW + HOUR, NOW);
   expect(await close(account, false)).toMatchObject({ refused: { code: 'not_in_force' } });
   expect(await close(account, true)).toEqual({ closed: true });
 });
 
-test('a closed account takes no credit and no subscription, but its late calls, chargebacks and adjustments', async () => {
+test('a closed account refuses credits and subscriptions, and accepts late charges', async () => {
   const account = fresh();
   const payment = accepted(await fund(account, 'credit', '1.00')).transaction.id;
   await fund(account, 'adjustment', '-1.00');
@@ -115,7 +115,7 @@ test('a closed account takes no credit and no subscription, but its late calls, 
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
-test('closing and crediting at once: either the credit is refused or the closing', async () => {
+test('concurrent closing and crediting: exactly one of them is refused', async () => {
   for (let round = 0; round < 10; round += 1) {
     const account = fresh();
     const [closed, credited] = await Promise.all([close(account), fund(account, 'credit', '1.00')]);

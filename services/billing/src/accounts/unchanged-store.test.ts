@@ -44,19 +44,19 @@ const unchanged = async (...asked: AskedAccounts) =>
 
 const KEPT = { wallet: 7, 'km:k:2026-11': 5, [RUNNING]: 7 };
 test.each([
-  ['all are as is said', {}, {}, true],
-  ['a balance was never written, and is said to have been not', {}, { 'mm:m:2026-11': 0 }, true],
+  ['all versions match', {}, {}, true],
+  ['a balance was never written, and is named with version 0', {}, { 'mm:m:2026-11': 0 }, true],
   ['a balance is newer', { wallet: 8 }, {}, false],
   ['a balance is older', { wallet: 6 }, {}, false],
-  ['a balance is said that was never written', {}, { 'mm:m:2026-11': 3 }, false],
-  ['a balance was written, and is said to have been not', { 'mm:m:2026-11': 3 }, { 'mm:m:2026-11': 0 }, false],
-  ['a session runs that is not said', { [sessionWindowRow('requests', NOW - 1_000)]: 7 }, {}, false],
-  ['a session is to come that is not said', { [sessionWindowRow('usd', NOW + 900)]: 7 }, {}, false],
-  ['a week runs that is not said', { [weeklyWindowRow('usd', weekStart(NOW))]: 7 }, {}, false],
-  ['a session is over that is not said', { [OVER]: 8 }, {}, true],
-  ['a week is over that is not said', { [weeklyWindowRow('usd', weekStart(NOW) - WEEK_MS)]: 8 }, {}, true],
-  ['a month is not said: it is asked for by name', { 'km:other:2026-11': 8 }, {}, true],
-])('%s', async (_name, written, said, isUnchanged) => {
+  ['a named balance was never written', {}, { 'mm:m:2026-11': 3 }, false],
+  ['a balance was written, and is named with version 0', { 'mm:m:2026-11': 3 }, { 'mm:m:2026-11': 0 }, false],
+  ['a running session is not named', { [sessionWindowRow('requests', NOW - 1_000)]: 7 }, {}, false],
+  ['a coming session is not named', { [sessionWindowRow('usd', NOW + 900)]: 7 }, {}, false],
+  ['a running week is not named', { [weeklyWindowRow('usd', weekStart(NOW))]: 7 }, {}, false],
+  ['an ended session is not named', { [OVER]: 8 }, {}, true],
+  ['an ended week is not named', { [weeklyWindowRow('usd', weekStart(NOW) - WEEK_MS)]: 8 }, {}, true],
+  ['a month is not named: it is loaded by name', { 'km:other:2026-11': 8 }, {}, true],
+])('unchanged(): %s', async (_name, written, said, isUnchanged) => {
   await put('one', { ...KEPT, ...written });
   await put('other', KEPT);
   expect(await unchanged(asking('one', { ...KEPT, ...said }), asking('other', KEPT))).toEqual(
@@ -64,14 +64,14 @@ test.each([
   );
 });
 
-test('terms of another version are a change; an account that is not known has none', async () => {
+test('another terms version is a change; an unknown account has version 0', async () => {
   await put('one', KEPT);
   expect(await unchanged(asking('one', KEPT, 3), asking('none', { wallet: 0 }, 0), asking('nobody', {}, 1))).toEqual([
     'none',
   ]);
 });
 
-test('the version of an account and the ledger epoch are those of the snapshot', async () => {
+test('the result has the account version and the ledger epoch of the snapshot', async () => {
   await put('one', KEPT, 12);
   const found = await createUnchangedStore(pool).unchanged([asking('one', KEPT), asking('none', {}, 0)], NOW);
   const { rows } = await ledger.admin.query('SELECT incarnation FROM billing.ledger_state');
@@ -84,7 +84,7 @@ test('the version of an account and the ledger epoch are those of the snapshot',
   });
 });
 
-test('not one row of the year before is read', async () => {
+test('the check reads no row of the year before', async () => {
   const sessions = Array.from({ length: 1_750 }, (_, index) => NOW - index * SESSION_5H_MS);
   const rows = Object.fromEntries(sessions.map((start) => [sessionWindowRow('usd', start), 1]));
   await put('busy', { wallet: 1, ...rows });

@@ -29,8 +29,8 @@ import { AUTHOR } from '../../test/ledger-verbs.js';
 const OPTIONS = { privateAllowed: true, webhookRetry: { baseMs: 20, maxMs: 200 } };
 const SECRET = 'whsec_first';
 /**
- * A delivery whose worker lost the database before it could say so comes again when its lease of 30
- * s is over.
+ * Longer than the lease of 30 s. A delivery whose worker loses the database before it records the
+ * result is repeated after the lease.
  */
 const AFTER_LEASE_MS = 45_000;
 
@@ -39,7 +39,7 @@ let edge: Bus;
 let accountsBus: Bus;
 let dashboard: Bus;
 const receiver = duringTests(startWebhookReceiver);
-/** What accounts was asked to mail. */
+/** Alerts that accounts received. */
 const mailed: RaisedAlert[] = [];
 let accountsAnswer = true;
 let names = 0;
@@ -92,13 +92,13 @@ const thresholdsOf = (account: string) =>
     .filter(({ data }) => data.accountId === account)
     .map(({ data }) => data.thresholdPercent);
 
-test('an alert is listed, told to accounts and posted, signed so that anybody with the secret can check it', async () => {
+test('an alert is listed, sent to accounts and posted with a verifiable signature', async () => {
   const account = fresh();
   await capped(account);
   expect(await put(account)).toMatchObject({ change: 'created', webhook: { accountId: account, enabled: true } });
   await charge(account, 60);
   const posted = await until('the event is posted', () => receiver.received[0]);
-  await until('accounts is asked to mail', () => mailed[0]);
+  await until('accounts gets the alert', () => mailed[0]);
   const { alerts } = await alertsOf(account);
   expect(alerts).toMatchObject([
     {
@@ -135,14 +135,14 @@ test('an alert is listed, told to accounts and posted, signed so that anybody wi
   ]);
 });
 
-test('a receiver that fails gets every event once it is back, in order; nobody else waits for it', async () => {
+test('a failing receiver later gets every event in order, and blocks no other account', async () => {
   const [failing, other] = [fresh(), fresh()];
   await Promise.all([capped(failing), capped(other)]);
   await put(failing);
   receiver.answer = 500;
   await charge(failing, 50);
   await until('a first attempt has failed', () => thresholdsOf(failing).length > 0);
-  // One at a time: alerts of one batch are mailed of once.
+  // One at a time, because accounts gets only the highest alert of a batch.
   for (const [index, amount] of [25, 15, 10].entries()) {
     await until('the one before is raised', async () => (await alertsOf(failing)).alerts.length === index + 1);
     await charge(failing, amount);
@@ -154,7 +154,7 @@ test('a receiver that fails gets every event once it is back, in order; nobody e
   });
   expect(new Set(thresholdsOf(failing))).toEqual(new Set([50]));
   await charge(other, 60);
-  await until('the other account is mailed to', () => mailedOf(other).length === 1);
+  await until('the other account gets its alert', () => mailedOf(other).length === 1);
   receiver.received.length = 0;
   receiver.answer = 204;
   await until('all are delivered', async () => {
@@ -164,38 +164,38 @@ test('a receiver that fails gets every event once it is back, in order; nobody e
   expect(thresholdsOf(failing)).toEqual([50, 75, 90, 100]);
   const { deliveries } = await deliveriesOf(failing);
   expect(deliveries.at(-1)?.lastAttempts[0]).toMatchObject({ failure: 'status', status: 500 });
-  await until('accounts is asked to mail the last', () => mailedOf(failing).includes(100));
+  await until('accounts gets the last alert', () => mailedOf(failing).includes(100));
   expect(mailedOf(failing)).toEqual([50, 75, 90, 100]);
 });
 
-test('accounts may be away: it is told when it is back', async () => {
+test('accounts receives an alert after an outage', async () => {
   const account = fresh();
   await capped(account);
   accountsAnswer = false;
   await charge(account, 80);
   await until('both are raised', async () => (await alertsOf(account)).alerts.length === 2);
   accountsAnswer = true;
-  await until('accounts is told', () => mailedOf(account).length > 0);
+  await until('accounts gets the alert', () => mailedOf(account).length > 0);
   expect(mailedOf(account)).toEqual([75]);
 });
 
-test('a call that crosses every threshold at once is mailed of once, as the highest; all are listed and posted', async () => {
+test('a charge that crosses every threshold is emailed once, as the highest', async () => {
   const account = fresh();
   await capped(account);
   await put(account);
   await charge(account, 100);
   await until('all are posted', () => thresholdsOf(account).length === 4);
-  await until('accounts is told', () => mailedOf(account).includes(100));
+  await until('accounts gets the alert', () => mailedOf(account).includes(100));
   expect((await alertsOf(account)).alerts.map(({ thresholdPercent }) => thresholdPercent)).toEqual([100, 90, 75, 50]);
-  // A mail of a later charge comes after all of this one.
+  // The outbox keeps the order, so the next account's alert arrives after all alerts of this one.
   const next = fresh();
   await capped(next);
   await charge(next, 50);
-  await until('the next one is told', () => mailedOf(next).length === 1);
+  await until('the next alert arrives', () => mailedOf(next).length === 1);
   expect(mailedOf(account)).toEqual([100]);
 });
 
-test('replicas come and go while accounts are charged: each alert is raised once and reaches both ways', async () => {
+test('each alert is raised and delivered once while replicas and connections break', async () => {
   const accounts = Array.from({ length: 8 }, fresh);
   await Promise.all(accounts.map((account) => capped(account, 1_000)));
   await Promise.all(accounts.map((account) => put(account)));
@@ -205,13 +205,12 @@ test('replicas come and go while accounts are charged: each alert is raised once
   })();
   const ending = (async () => {
     for (let round = 0; round < 10; round += 1) {
-      // Every connection to the database is cut: whatever was under way may or may not have been
-      // committed.
+      // Terminates every database connection. Running transactions may or may not have committed.
       await onPool(world.ledger.admin).query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway_billing'",
       );
       await until(
-        'a little was settled',
+        'some events are settled',
         async () => (await alertsOf(accounts[0] as string).catch(() => null)) !== null,
       );
     }
@@ -227,11 +226,12 @@ test('replicas come and go while accounts are charged: each alert is raised once
         mailedOf(account).includes(100)
       );
     };
-    await until('both ways have ended', ended, AFTER_LEASE_MS);
+    await until('both deliveries have ended', ended, AFTER_LEASE_MS);
     const { alerts } = await alertsOf(account);
     expect(alerts.map(({ thresholdPercent }) => thresholdPercent)).toEqual([100, 90, 75, 50]);
     expect([...new Set(mailedOf(account))]).toEqual(await highestOfBatches(world.ledger.pool, account));
-    // At least once on the way, and the same event: what a receiver knows by its id comes in order.
+    // A webhook gets each event at least once, with the same ID; without repetitions the events are
+    // in order.
     expect([...new Set(thresholdsOf(account))]).toEqual([50, 75, 90, 100]);
     const ids = receiver.received.map(eventOf).filter(({ data }) => data.accountId === account);
     expect(new Set(ids.map(({ id }) => id)).size).toBe(4);
@@ -239,7 +239,7 @@ test('replicas come and go while accounts are charged: each alert is raised once
 }, 120_000);
 
 describe('webhooks', () => {
-  test('are put, shown, changed and deleted, with audit entries and without secrets', async () => {
+  test('can be put, shown, changed and deleted, with audit entries and without secrets', async () => {
     const account = fresh();
     const of = { account };
     expect(await dashboard.request(billingGetWebhook, of)).toMatchObject({ refused: { code: 'not_found' } });
@@ -259,14 +259,14 @@ describe('webhooks', () => {
     expect(JSON.stringify(entries)).not.toContain('sealed');
   });
 
-  test('a webhook of a closed account is not put any more', async () => {
+  test('cannot be put for a closed account', async () => {
     const account = fresh();
     await put(account);
     await onPool(world.ledger.admin).execute('UPDATE accounts SET closed_at = now() WHERE account = $1', [account]);
     expect(await put(account, { enabled: false })).toMatchObject({ refused: { code: 'state_conflict' } });
   });
 
-  test('a rotated secret signs from then on; the same command rotates once, also after another one', async () => {
+  test('sign with the rotated secret; a repeated command does not rotate again', async () => {
     const account = fresh();
     await capped(account);
     await put(account);
@@ -294,7 +294,7 @@ describe('webhooks', () => {
   test.each([
     ['disabled', (account: string) => put(account, { enabled: false })],
     ['deleted', (account: string) => dashboard.request(billingDeleteWebhook, { account, author: AUTHOR })],
-  ])('what waits for one that is %s is dropped', async (_what, end) => {
+  ])('drop waiting events when they are %s', async (_what, end) => {
     const account = fresh();
     await capped(account);
     await put(account);
@@ -302,7 +302,7 @@ describe('webhooks', () => {
     await charge(account, 80);
     await until('an attempt has failed', () => thresholdsOf(account).length > 0);
     await end(account);
-    await until('what waited is dropped', async () => {
+    await until('the waiting events are dropped', async () => {
       const { deliveries } = await deliveriesOf(account);
       return deliveries.length === 2 && deliveries.every(({ state }) => state === 'dropped');
     });
@@ -314,7 +314,7 @@ describe('webhooks', () => {
     expect(thresholdsOf(account)).toEqual([90]);
   });
 
-  test('an event goes to the address that stands now, and at once', async () => {
+  test('send a waiting event to a new address immediately', async () => {
     const account = fresh();
     await capped(account);
     await put(account, { url: `http://127.0.0.1:1/` });
@@ -332,7 +332,7 @@ describe('webhooks', () => {
   });
 
   test.each(['https://169.254.169.254/', 'http://example.com/', 'https://a:b@example.com/'])(
-    '%s is refused',
+    'refuse %s',
     async (url) => {
       const refusedHere = url.startsWith('https') ? await putStrictly(url) : await put(fresh(), { url });
       expect(refusedHere).toMatchObject({ refused: { code: 'invalid_request', param: 'url' } });
@@ -346,7 +346,7 @@ describe('webhooks', () => {
   }
 });
 
-test('lists are read page by page, newest first; a cursor of another list is refused', async () => {
+test('lists are paged, newest first, and refuse the cursor of another list', async () => {
   const account = fresh();
   await capped(account);
   await put(account);

@@ -7,7 +7,7 @@ import { holdFor, settled } from '../../test/events.js';
 import { highestOfBatches } from '../../test/highest-of-batches.js';
 import { createAlertStore } from './store.js';
 
-/** Around everything that a batch does once an alert is decided. */
+/** Points before and after each step of a batch that raises an alert. */
 const POINTS = [
   'before insert_alerts',
   'after insert_alerts',
@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
-test('workers that are killed around an alert, two at a time: one alert each, told once, in order', async () => {
+test('killed workers raise each alert once, publish it once, and keep the order', async () => {
   const accounts = POINTS.map((_, index) => `killed-${index}`);
   const store = createAlertStore(world.ledger.pool);
   for (const account of accounts)
@@ -37,8 +37,8 @@ test('workers that are killed around an alert, two at a time: one alert each, to
     const account = accounts[index] as string;
     const events: UsageEvent[] = [50, 25, 15, 10].map((amount) => settled(holdFor(account), amount));
     await world.store([...events, ...events.slice(0, 2)], 1);
-    // Whichever of the two has the shard reaches the point, and the other takes over and reaches it
-    // too, if there is more.
+    // The worker that holds the shard reaches the point. The other one takes over, and reaches it
+    // too if there are events left.
     const workers = [world.worker({ point }), world.worker({ point })];
     await until(
       `a worker reaches "${point}"`,

@@ -40,7 +40,7 @@ const WINDOWS: PlanSpec['windows'] = [
   { type: 'monthly', unit: 'usd', limit: 10_000n, label: 'Month' },
 ];
 
-/** The period that the holds of the tests name, on a plan of its own. */
+/** Creates the period that the tests' holds name, on a separate plan. */
 async function subscribe(account: string, windows = WINDOWS, version = 1): Promise<void> {
   const sql = onPool(ledger.admin);
   const plan = planToStored({
@@ -83,7 +83,7 @@ const toHooks = () =>
 
 const km = (threshold: number, account = 'a') => `km:key-${account} 2026-11 ${threshold}`;
 
-test('what raises an alert again, in a ledger that was restored, gives it the same id; others have others', async () => {
+test('an alert that a restored ledger raises again has the same ID', async () => {
   const ids = async (): Promise<string[]> => {
     await cap('a', 100n);
     await settle([settled(holdFor('a'), 80)], createSettleStore(ledger.pool));
@@ -97,7 +97,7 @@ test('what raises an alert again, in a ledger that was restored, gives it the sa
   for (const id of before) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test('a database that lost the alert, and was promoted while billing runs, has it raised again', async () => {
+test('a promoted database that lost the alert raises it again while billing runs', async () => {
   const raiser = createAlertRaiser();
   const row = { account: 'a', name: 'km:key-a:2026-11', value: 60n, version: 1n };
   const raise = async (database: string): Promise<string[]> => {
@@ -122,7 +122,7 @@ test('a database that lost the alert, and was promoted while billing runs, has i
   expect(await raise('of timeline 2')).toEqual([km(50)]);
 });
 
-test('the cap of a key: each threshold once, in the order of the charges', async () => {
+test('a key cap raises each threshold once, in the order of the charges', async () => {
   await cap('a', 100n);
   for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([settled(holdFor('a'), amount)]);
   expect(await raised()).toEqual([km(50), km(75), km(90), km(100)]);
@@ -140,13 +140,13 @@ test('the cap of a key: each threshold once, in the order of the charges', async
   expect(await toHooks()).toEqual([]);
 });
 
-test('one charge may reach all thresholds; a batch of several accounts raises the alerts of each', async () => {
+test('one charge may reach all thresholds; a batch raises the alerts of each account', async () => {
   await Promise.all([cap('a', 100n), cap('b', 100n), cap('b', 50n, 'member'), cap('c', 1_000n)]);
   await settle([settled(holdFor('a'), 100), settled(holdFor('b'), 30), settled(holdFor('c'), 30)]);
   expect(await raised()).toEqual([km(50), km(75), km(90), km(100), 'mm:member-b 2026-11 50']);
 });
 
-test('windows of the plan in USD and in calls; a call without the plan touches none', async () => {
+test('plan windows raise in USD and in calls; a call without the plan touches none', async () => {
   await subscribe('a');
   await settle([settled(planHoldFor('a', 60, 0), 60), settled(holdFor('a'), 900)]);
   const [week, session] = [weekStart(START), START - 60_000];
@@ -170,7 +170,7 @@ test('windows of the plan in USD and in calls; a call without the plan touches n
   });
 });
 
-test('a row that is corrected down and charged up again raises nothing twice', async () => {
+test('a balance that is corrected down and charged again raises nothing twice', async () => {
   await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 100n, label: 'Week' }]);
   await cap('a', 100n);
   const late = settled(planHoldFor('a', 1_000, 0), 60);
@@ -178,7 +178,7 @@ test('a row that is corrected down and charged up again raises nothing twice', a
   await settle([late]);
   const before = await raised();
   expect(before).toEqual([km(50), `w:weekly:usd ${weekStart(START)} 50`]);
-  // Nothing that the stream carries takes a charge back, so the row itself is turned back.
+  // No usage event reduces a charge, so the test changes the balance itself.
   await onPool(ledger.pool).execute("UPDATE standing_rows SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
   for (const by of [store, createSettleStore(ledger.pool)]) await settle([settled(planHoldFor('a', 1_000, 0), 25)], by);
   expect(await raised()).toEqual(before);
@@ -186,7 +186,7 @@ test('a row that is corrected down and charged up again raises nothing twice', a
   expect(await raised()).toEqual(before);
 });
 
-test('a limit that falls below the use raises at the next charge, also in a process that knew the old one', async () => {
+test('a limit that falls below the use raises at the next charge, despite the cache', async () => {
   await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 1_000n, label: 'Week' }]);
   await cap('a', 1_000n, 'member');
   await settle([settled(planHoldFor('a', 1_000, 0), 80)]);
@@ -201,7 +201,7 @@ test('a limit that falls below the use raises at the next charge, also in a proc
   ]);
 });
 
-test('a cap of an older version, or one taken away, limits nothing', async () => {
+test('a cap of an older version and a removed cap limit nothing', async () => {
   await cap('a', 100n, 'key', 3);
   await cap('a', 10n, 'key', 2);
   await settle([settled(holdFor('a'), 20)]);
@@ -236,7 +236,7 @@ test('an enabled webhook gets the event, a disabled one does not', async () => {
   expect(await createDeliveryStore(ledger.pool).deliveries({ account: 'a', before: null, limit: 9 })).toHaveLength(2);
 });
 
-test('a charge that reaches nothing asks the database for nothing once its limits are known', async () => {
+test('a charge below the next threshold queries nothing once its limits are cached', async () => {
   await cap('a', 1_000n);
   const watch = createAlertRaiser();
   const batch = (value: bigint) => ({
@@ -263,7 +263,7 @@ test('a charge that reaches nothing asks the database for nothing once its limit
   expect(await raised()).toEqual([km(50)]);
 });
 
-test('what a transaction reached that was rolled back is raised by the next one', async () => {
+test('a threshold that a rolled back transaction crossed is raised by the next one', async () => {
   await cap('a', 100n);
   await settle([settled(holdFor('a'), 10)]);
   const broken = settled(holdFor('a'), 60);
@@ -275,7 +275,7 @@ test('what a transaction reached that was rolled back is raised by the next one'
   expect(await raised()).toEqual([km(50)]);
 });
 
-test(`several processes charge the same accounts at once: one alert each, and each is told once (TEST_SEED=${SEED})`, async () => {
+test(`concurrent processes raise and publish each alert once (TEST_SEED=${SEED})`, async () => {
   const random = seededRandom(SEED);
   const accounts = Array.from({ length: 5 }, (_, index) => `p${index}`);
   for (const account of accounts) await cap(account, 1_000n);
@@ -285,7 +285,7 @@ test(`several processes charge the same accounts at once: one alert each, and ea
   const stores = [1, 2, 3].map(() => createSettleStore(ledger.pool));
   await Promise.all(
     stores.map(async (by) => {
-      // Each process gets every event, in an order of its own.
+      // Each process gets every event, in a different order.
       const own = [...events].sort(() => random() - 0.5);
       for (let at = 0; at < own.length; at += 7) await settle(own.slice(at, at + 7), by);
     }),

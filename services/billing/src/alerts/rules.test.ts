@@ -9,24 +9,24 @@ const rows: [what: string, before: bigint, after: bigint, limit: bigint, crossed
   ['nine tenths', 0n, 90n, 100n, [50, 75, 90]],
   ['just below the limit', 0n, 99n, 100n, [50, 75, 90]],
   ['the limit', 99n, 100n, 100n, [50, 75, 90, 100]],
-  ['all at once', 0n, 100n, 100n, [50, 75, 90, 100]],
+  ['all thresholds in one charge', 0n, 100n, 100n, [50, 75, 90, 100]],
   ['above the limit', 100n, 250n, 100n, [50, 75, 90, 100]],
-  ['a share that is no whole number is reached from above: 50 % of 3', 0n, 1n, 3n, []],
+  ['fractional thresholds are rounded up: 50 % of 3', 0n, 1n, 3n, []],
   ['50 % of 3 are 1.5', 1n, 2n, 3n, [50]],
   ['75 % of 3 are 2.25', 2n, 3n, 3n, [50, 75, 90, 100]],
   ['a limit of one call', 0n, 1n, 1n, [50, 75, 90, 100]],
-  ['a limit of nothing is reached by anything', 0n, 1n, 0n, [50, 75, 90, 100]],
-  ['a row that stays', 80n, 80n, 100n, []],
-  ['a row that goes down', 100n, 80n, 100n, []],
-  ['a limit that was lowered below the use: the next charge', 60n, 61n, 50n, [50, 75, 90, 100]],
-  ['amounts beyond a double', 0n, 4_500_000_000_000_000n, 8_999_999_999_999_999n, [50]],
-  ['one below half of them', 0n, 4_499_999_999_999_999n, 8_999_999_999_999_999n, []],
+  ['a limit of zero is reached by any use', 0n, 1n, 0n, [50, 75, 90, 100]],
+  ['an unchanged balance', 80n, 80n, 100n, []],
+  ['a reduced balance', 100n, 80n, 100n, []],
+  ['a limit lowered below the use: the next charge', 60n, 61n, 50n, [50, 75, 90, 100]],
+  ['amounts above 2^53', 0n, 4_500_000_000_000_000n, 8_999_999_999_999_999n, [50]],
+  ['one below half of such an amount', 0n, 4_499_999_999_999_999n, 8_999_999_999_999_999n, []],
 ];
-test.each(rows)('%s: %s to %s of %s', (_what, before, after, limit, crossed) => {
+test.each(rows)('alertsCrossed(): %s: %s to %s of %s', (_what, before, after, limit, crossed) => {
   expect(alertsCrossed(before, after, limit)).toEqual(crossed);
 });
 
-test('the next reach is the smallest use at which one more threshold is crossed', () => {
+test('nextReach() returns the smallest use that crosses one more threshold', () => {
   for (let limit = 0n; limit <= 250n; limit += 1n) {
     for (let used = 0n; used <= 260n; used += 1n) {
       const next = nextReach(limit, used);

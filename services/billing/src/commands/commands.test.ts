@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** A command of the compiled room, as an operator runs it. */
+/** Runs a command of the compiled package like an operator. */
 function run(command: string, ...values: string[]): Promise<{ code: number; out: string }> {
   const env = { ...process.env, GATEWAY_POSTGRES_URL: ledger.url };
   return new Promise((resolve) => {
@@ -45,7 +45,7 @@ function run(command: string, ...values: string[]): Promise<{ code: number; out:
   });
 }
 
-test('the events that are set aside are listed and tried again', async () => {
+test('the dead letter command lists, shows and replays dead letters', async () => {
   const listed = await run('commands/dead-letters.js', 'list');
   expect(listed).toMatchObject({ code: 0, out: expect.stringMatching(/^[0-9a-f]{64} .* amount {2}the event says 6/) });
   const hash = listed.out.slice(0, 64);
@@ -59,7 +59,7 @@ test('the events that are set aside are listed and tried again', async () => {
   expect((await run('commands/dead-letters.js', 'replay', hash)).code).toBe(64);
 });
 
-test('the audit and the chains: clean, then each names what was damaged', async () => {
+test('audit and chain verification pass, then report damaged records', async () => {
   const [heads, exported] = await Promise.all([run('commands/chain.js', 'heads'), run('commands/chain.js', 'export')]);
   const [anchors, file] = [join(directory, 'anchors'), join(directory, 'export')];
   writeFileSync(anchors, heads.out);
@@ -83,7 +83,7 @@ test('the audit and the chains: clean, then each names what was damaged', async 
   expect(await run(...verify)).toMatchObject({ code: 1, out: expect.stringContaining(event.id) });
 }, 60_000);
 
-test('a configuration that cannot be used ends with 78', async () => {
+test('a command with an invalid configuration exits with 78', async () => {
   const { url } = ledger;
   ledger = { ...ledger, url: 'not a url' };
   expect((await run('commands/audit.js')).code).toBe(78);

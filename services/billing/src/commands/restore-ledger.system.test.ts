@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
-/** A ledger that consumes the stream beside the world's. */
+/** Creates another ledger that consumes the same stream. */
 async function otherLedger(): Promise<TestDatabase> {
   const other = await world.ledgers.ledger();
   await other.pool.query('SELECT begin_incarnation()');
@@ -27,12 +27,12 @@ async function otherLedger(): Promise<TestDatabase> {
 }
 
 // Covers r17
-test(`a ledger from a backup settles everything since, and admission is told to load anew (TEST_SEED=${SEED})`, async () => {
+test(`a restored ledger settles everything since the backup (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic([0, 1, 2, 3], SEED);
   const store = async (rounds: number): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) await world.store(traffic.round(), 3);
   };
-  // The copy saw the first part only, like a backup that was made then; the world's ledger goes on
+  // The copy sees the first part only, like a backup of that time. The original ledger continues
   // and is lost.
   const copy = await otherLedger();
   await store(20);
@@ -64,7 +64,7 @@ test(`a ledger from a backup settles everything since, and admission is told to 
 }, 120_000);
 
 // Covers i8
-test('the whole stream into an empty ledger gives the same balances', async () => {
+test('settling the whole stream into an empty ledger gives the same balances', async () => {
   const empty = await otherLedger();
   const worker = world.worker({ ledger: empty });
   await world.settled(empty);
@@ -73,7 +73,7 @@ test('the whole stream into an empty ledger gives the same balances', async () =
 }, 120_000);
 
 // Covers r17
-test('what has left the stream since the backup is told, and a loss has to be accepted', async () => {
+test('restoring reports messages that have left the stream, and requires acceptance', async () => {
   const copy = await world.ledgers.ledger();
   const store = createRestoreStore(copy.pool);
   const before = (await readLedgerState(copy.pool)).ledgerEpoch;

@@ -25,7 +25,7 @@ const linesOf = <T>(text: string): T[] =>
     .map((line) => JSON.parse(line) as T);
 const idsOf = (text: string): string[] => linesOf<UsageRecordLine>(text).map(({ requestId }) => requestId);
 
-/** Calls of two accounts, one each minute. */
+/** Settles calls of two accounts, one per minute. */
 async function settleMany(total: number): Promise<string[]> {
   const calls = Array.from({ length: total }, (_, index) =>
     callAt(START + index * MINUTE, index % 2 === 0 ? 'a' : 'b'),
@@ -34,7 +34,7 @@ async function settleMany(total: number): Promise<string[]> {
   return calls.map(({ id }) => id);
 }
 
-test('a file is in the order of ids, in as many pages as it needs, each with its checksum', async () => {
+test('an export is ordered by ID, in several pages with a checksum each', async () => {
   const ids = await settleMany(EXPORT_LINES_MAX + 20);
   const { text, pages } = await verbs.recordsFile();
   expect(idsOf(text)).toEqual(ids);
@@ -49,7 +49,7 @@ test('a file is in the order of ids, in as many pages as it needs, each with its
 });
 
 test.each(['csv', 'jsonl'] as const)(
-  'a %s that goes on after any line has the same bytes as the rest of the whole',
+  'a %s export resumed after any line equals the remaining bytes of the whole',
   async (format) => {
     await settleMany(30);
     await verbs.fund(
@@ -76,7 +76,7 @@ test.each(['csv', 'jsonl'] as const)(
   },
 );
 
-test('an empty file is a head, or nothing; after the last line there is nothing', async () => {
+test('an empty export is only a CSV head, or nothing', async () => {
   expect((await verbs.recordsFile()).pages).toMatchObject([{ text: '', lines: 0, lastId: null, more: false }]);
   expect(readCsv((await verbs.recordsFile({ format: 'csv' })).text)).toEqual([]);
   const [id = ''] = await settleMany(1);
@@ -85,7 +85,7 @@ test('an empty file is a head, or nothing; after the last line there is nothing'
   ]);
 });
 
-test('the columns are these, in this order', () => {
+test('the export columns and their order are fixed', () => {
   expect(USAGE_RECORD_COLUMNS.map(({ name }) => name).join()).toBe(
     'requestId,accountId,keyId,memberId,modelId,sourceId,endpoint,streamed,outcome,evidence,inputTokens,cachedInputTokens,' +
       'cacheWriteTokens,outputTokens,priceVersion,chargedUsd,planUsd,walletUsd,costUsd,attempts,startedAt,endedAt,recordedAt,' +
@@ -97,7 +97,7 @@ test('the columns are these, in this order', () => {
   );
 });
 
-test('a call that is settled late is in the rest of the file once if its id lies behind the cursor, else in a new one', async () => {
+test('a call that is settled late is exported once', async () => {
   const ids = await settleMany(10);
   const cursor = ids[4] ?? '';
   const place = timeOfUuidV7(cursor);
@@ -113,7 +113,7 @@ test('a call that is settled late is in the rest of the file once if its id lies
   expect(anew).toEqual([...ids, before.id, behind.id].sort());
 });
 
-test('a call that was corrected is one record, and two transactions whose entries add up', async () => {
+test('a corrected call is one record and two transactions whose entries add up', async () => {
   const call = callAt(START);
   await verbs.settle({ ...expired(call), attempts: call.attempts });
   const first = linesOf<UsageRecordLine>((await verbs.recordsFile()).text);
@@ -132,7 +132,7 @@ test('a call that was corrected is one record, and two transactions whose entrie
   expect(entries.every(({ requestId }) => requestId === call.id)).toBe(true);
 });
 
-test('an entry of money says who, why and what it relates to', async () => {
+test('an exported wallet entry has actor, reason and related object', async () => {
   const paid = accepted(
     await verbs.fund(
       'a',
@@ -151,7 +151,7 @@ test('an entry of money says who, why and what it relates to', async () => {
   ]);
 });
 
-test('a page that would be too large for the bus has fewer lines, but never none', () => {
+test('a page that would be too large for the bus has fewer lines, at least one', () => {
   const columns = [{ name: 'x', kind: 'text' as const, value: (line: string) => line }];
   const page = (lines: string[]) =>
     makePage(lines, { format: 'csv', columns, idOf: (line) => line.slice(0, 1), first: false, more: false });

@@ -27,7 +27,7 @@ test.each([
   ['\rx', null, `"'\rx",`],
   ["'quoted'", null, `"''quoted'",`],
   ['=HYPERLINK("http://x","y")', null, `"'=HYPERLINK(""http://x"",""y"")",`],
-])('%j and %j are the line %j, and are read back', (text, money, line) => {
+])('%j and %j are the line %j, and are parsed back', (text, money, line) => {
   expect(csvLine(COLUMNS, { text, money })).toBe(`${line}\r\n`);
   expect(readCsv(csvHead(COLUMNS) + csvLine(COLUMNS, { text, money }))).toEqual([{ text, money }]);
 });

@@ -30,13 +30,13 @@ beforeAll(async () => {
 
 const rows = (text: string) => onPool(finance).query<Record<string, unknown>>(text);
 
-test('the views are those that were committed', async () => {
+test('the finance views match the golden schema', async () => {
   const dump = await dumpSchema(ledger.admin, 'finance');
   if (process.env['UPDATE_GOLDEN'] === '1' || !existsSync(GOLDEN)) writeFileSync(GOLDEN, dump);
   expect(dump).toBe(readFileSync(GOLDEN, 'utf8'));
 });
 
-test('finance reads every view, money with nine places', async () => {
+test('the finance role reads every view, with nine decimal places', async () => {
   expect(
     await rows(
       'SELECT request_id, month, charged_usd, plan_usd, wallet_usd, cost_usd, attempts FROM finance.usage_records_v1',
@@ -98,7 +98,7 @@ test('finance reads every view, money with nine places', async () => {
   ]);
 });
 
-test('and nothing else: no table of any service, no write, no function of the ledger', async () => {
+test('the finance role cannot read tables, write, or call functions of the ledger', async () => {
   const tables = await onPool(ledger.admin).query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
       WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
@@ -110,7 +110,7 @@ test('and nothing else: no table of any service, no write, no function of the le
     `SELECT format('%I.%I', schemaname, viewname) AS name FROM pg_views WHERE schemaname = 'finance' ORDER BY 1`,
   );
   expect(views).toHaveLength(9);
-  // The setting only helps against mistakes; the rights must hold without it.
+  // The setting only prevents mistakes; the privileges must work without it.
   await finance.query('SET default_transaction_read_only = off');
   for (const { name } of views) {
     expect((await finance.query(`SELECT * FROM ${name}`)).rowCount).toBeGreaterThan(0);
@@ -127,7 +127,7 @@ test('and nothing else: no table of any service, no write, no function of the le
     await expect(finance.query(text)).rejects.toMatchObject({ code: expect.stringMatching(`${DENIED}|${READ_ONLY}`) });
 });
 
-test('the third view of records has class, tools, token kinds and unpriced names', async () => {
+test('usage_records_v3 has class, tools, token kinds and unpriced names', async () => {
   const { figures, version } = PLAIN_PRICE;
   const kinds = { audioInput: null, imageInput: null, audioOutput: null, imageOutput: null };
   const price = {

@@ -115,7 +115,7 @@ test('every command logs actor and origin; closing an account erases origins', a
   );
 });
 
-test('a cursor that is not ours is refused by every list', async () => {
+test('every list refuses an invalid cursor', async () => {
   const account = world.fresh('account');
   const page = { cursor: 'something', limit: 5 };
   const answers = await Promise.all([
@@ -146,7 +146,7 @@ describe('finance', () => {
   const trialBalance = async (asOf: number | null) =>
     accepted(await world.dashboard.request(billingTrialBalance, { asOf })).trialBalance;
 
-  test('a ledger transaction is found by its id', async () => {
+  test('finds a ledger transaction by its ID', async () => {
     const transaction = await fund(world.fresh('account'), '2.00', 'credit');
     expect(await world.dashboard.request(billingLedgerTransaction, { id: transaction.id })).toEqual({ transaction });
     expect(await world.dashboard.request(billingLedgerTransaction, { id: makeUuidV7(1) })).toMatchObject({
@@ -154,7 +154,7 @@ describe('finance', () => {
     });
   });
 
-  test('a wallet entry is audited with its balances', async () => {
+  test('audits a wallet entry with its balances', async () => {
     const account = world.fresh('account');
     const { id } = await fund(account, '2.00', 'credit');
     expect((await world.audit({ object: id })).entries).toMatchObject([
@@ -167,7 +167,7 @@ describe('finance', () => {
     ]);
   });
 
-  test('a statement adds up to the ledger, in every month, to the last millisecond', async () => {
+  test('returns statements that add up to the ledger in every month', async () => {
     const account = world.fresh('account');
     const end = Date.UTC(2026, 10, 1);
     const at = (ms: number, hold = holdFor(account), amount = 1_000) => settled(hold, amount, { id: makeUuidV7(ms) });
@@ -226,7 +226,7 @@ describe('finance', () => {
     expect(december.closingBalanceUsd).toBe(december.openingBalanceUsd);
   });
 
-  test('a statement with more lines than it shows sums up the rest; all lines are read page by page', async () => {
+  test('sums the omitted lines of a statement, and returns all lines page by page', async () => {
     const account = world.fresh('account');
     const total = STATEMENT_LINES_MAX + 30;
     const at = Date.UTC(2026, 9, 5);
@@ -290,13 +290,13 @@ describe('finance', () => {
     ]);
   });
 
-  test.each(['1969-12', '2019-12'])('there is no statement of %s', async (month) => {
+  test.each(['1969-12', '2019-12'])('refuses a statement of %s', async (month) => {
     expect(await world.dashboard.request(billingStatement, { account: 'a', month })).toMatchObject({
       refused: { code: 'invalid_request', param: 'month' },
     });
   });
 
-  test('the trial balance sums every class to zero, at any time', async () => {
+  test('returns a trial balance that sums to zero, at any time', async () => {
     const account = world.fresh('account');
     await fund(account, '3.00', 'adjustment');
     await settle(settled(planHoldFor(account, 400, 1_000), 900));

@@ -8,7 +8,7 @@ import { arrayLiteral } from './sql.js';
 
 const ledger = duringTests(startLedger);
 
-/** What the server reads out of a value of the type. */
+/** Returns the server's result for a value of the type. */
 async function read(type: string, value: unknown): Promise<unknown> {
   return (await onPool(ledger.pool).one<{ items: unknown }>(`SELECT $1::${type} AS items`, [value]))?.items;
 }
@@ -20,7 +20,7 @@ test.each<[string, (items: never) => unknown]>([
   ['as text', arrayLiteral],
   ['binary', texts],
 ])(
-  'PostgreSQL reads any texts and nulls as they were: %s',
+  'PostgreSQL reads texts and nulls unchanged: %s',
   async (_form, encode) => {
     await fc.assert(
       fc.asyncProperty(orNull(fc.oneof(text, fc.string())), async (items) => {
@@ -34,11 +34,11 @@ test.each<[string, (items: never) => unknown]>([
   30_000,
 );
 
-test('numbers, amounts and truths as text', () => {
+test('arrayLiteral() formats numbers, amounts and booleans', () => {
   expect(arrayLiteral([1, -9_000_000_000_000_000n, true, null])).toBe('{1,-9000000000000000,true,NULL}');
 });
 
-test('PostgreSQL reads every kind of binary array as it was', async () => {
+test('PostgreSQL reads every kind of binary array unchanged', async () => {
   const int8 = fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.integer().map(BigInt));
   const uuid = fc.uuid();
   const hash = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString('hex'));
@@ -74,7 +74,7 @@ test('PostgreSQL reads every kind of binary array as it was', async () => {
   );
 }, 30_000);
 
-test('what is no UUID or no hash is refused before it is sent', () => {
+test('uuids() and hashes() reject invalid texts before they are sent', () => {
   expect(() => uuids(['0'])).toThrow(RangeError);
   expect(() => uuids([`${'0'.repeat(35)}x`])).toThrow(RangeError);
   expect(() => hashes(['g'.repeat(32)])).toThrow(RangeError);

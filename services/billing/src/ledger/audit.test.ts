@@ -25,7 +25,7 @@ let call: UsageEvent;
 let late: UsageEvent;
 let payment: string;
 
-/** Two accounts, plan and wallet, a top-up, a correction. */
+/** Creates two accounts with plan and wallet charges, a credit and a correction. */
 beforeEach(async () => {
   await ledger.empty();
   call = settled(planHoldFor('a', 50, 30), 100);
@@ -61,7 +61,7 @@ async function topUp(account: string, amountNanoUsd: bigint): Promise<string> {
   return transactionId;
 }
 
-/** As somebody who can do everything does it. */
+/** Damages the ledger with the privileges of a superuser. */
 function damage(...statements: string[]): Promise<void> {
   return inTransaction(ledger.admin, async (tx) => {
     await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
@@ -78,18 +78,18 @@ test('a clean ledger has no differences', async () => {
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
-describe('damage is named', () => {
+describe('the audit reports', () => {
   const forged = makeUuidV7(START);
   const kinds: [what: string, checks: string[], subject: () => string, ...statements: (() => string)[]][] = [
     [
-      'an entry of another amount',
+      'an entry with another amount',
       ['trial balance', 'transaction', 'chain'],
       () => payment,
       () => `UPDATE command_entries SET amount_nano_usd = amount_nano_usd + 1
               WHERE transaction_id = '${payment}' AND ledger_account = 'funding'`,
     ],
     [
-      'two entries of other amounts that balance',
+      'two entries with other amounts that balance',
       ['wallet entry', 'standing', 'chain'],
       () => payment,
       () => `UPDATE command_entries SET amount_nano_usd = amount_nano_usd * 2 WHERE transaction_id = '${payment}'`,
@@ -109,7 +109,7 @@ describe('damage is named', () => {
       () => `DELETE FROM command_transactions WHERE id = '${payment}'`,
     ],
     [
-      'a transaction that nobody posted',
+      'a forged transaction',
       ['wallet entry', 'standing', 'chained transactions', 'unchained transaction'],
       () => forged,
       () => `INSERT INTO command_transactions (id, kind, account_number)
@@ -117,7 +117,7 @@ describe('damage is named', () => {
       () => `INSERT INTO command_entries VALUES ('${forged}', 1, 'wallet:a', 5), ('${forged}', 2, 'adjustment', -5)`,
     ],
     [
-      'a charge that was posted at another time',
+      'a charge with another posting time',
       ['chain'],
       () => call.id,
       () => `UPDATE call_records SET recorded_at = recorded_at + interval '1 microsecond' WHERE id = '${call.id}'`,
@@ -130,25 +130,25 @@ describe('damage is named', () => {
     ],
     [
       // Covers i1
-      'a wallet of another value',
+      'a wallet with another value',
       ['standing'],
       () => 'b wallet',
       () => `UPDATE standing_rows SET value = value + 1 WHERE account = 'b' AND name = 'wallet'`,
     ],
     [
-      'a window that has lost its use',
+      'a window without its use',
       ['standing'],
       () => 'a w:weekly:requests',
       () => `DELETE FROM standing_rows WHERE account = 'a' AND name LIKE 'w:weekly:requests:%'`,
     ],
     [
-      'the month of a key that nobody used',
+      'the month of an unused key',
       ['standing'],
       () => 'a km:nobody:2026-11',
       () => `INSERT INTO standing_rows VALUES ('a', 'km:nobody:2026-11', 7, 1)`,
     ],
     [
-      'a record of another charge',
+      'a record with another charge',
       ['record', 'standing', 'hour of use', 'chain'],
       () => call.id,
       () => `UPDATE call_records SET charged_nano_usd = 101, plan_nano_usd = 70 WHERE id = '${call.id}'`,
@@ -159,38 +159,33 @@ describe('damage is named', () => {
       () => call.id,
       () => `DELETE FROM call_records WHERE id = '${call.id}'`,
     ],
+    ['a lower-rank record that is gone', ['rank'], () => late.id, () => `DELETE FROM call_records WHERE rank = 1`],
     [
-      'a record of the lower rank that is gone',
-      ['rank'],
-      () => late.id,
-      () => `DELETE FROM call_records WHERE rank = 1`,
-    ],
-    [
-      'an hour with a call that nobody made',
+      'an hour with one call too many',
       ['hour of use'],
       () => 'key-a',
       () => `UPDATE usage_hours SET calls = calls + 1 WHERE account = 'a'`,
     ],
     [
-      'an hour with a payment of the wallet that nobody made',
+      'an hour with one wallet payment too many',
       ['hour of use'],
       () => 'key-a',
       () => `UPDATE usage_hours SET wallet_calls = wallet_calls + 1 WHERE account = 'a'`,
     ],
     [
-      'what an attempt has cost',
+      'another cost of an attempt',
       ['chain'],
       () => call.id,
       () => `UPDATE call_records SET cost_nano_usd = 1 WHERE id = '${call.id}'`,
     ],
     [
-      'a wallet entry of another amount',
+      'a wallet entry with another amount',
       ['wallet entry'],
       () => '1000',
       () => `UPDATE wallet_entries SET amount_nano_usd = 1001`,
     ],
     [
-      'a version that went back',
+      'a lower account version',
       ['version'],
       () => 'a wallet',
       () => `UPDATE accounts SET version = 1 WHERE account = 'a'`,
@@ -203,7 +198,7 @@ describe('damage is named', () => {
         `DELETE FROM chain_blocks WHERE (chain, number) IN (SELECT chain, max(number) FROM chain_blocks GROUP BY chain)`,
     ],
     [
-      'an alert that nobody reached',
+      'an alert above the use',
       ['alert'],
       () => 'a km:key-a:2026-11 at 50 percent',
       () => `INSERT INTO alerts (account, subject, period, threshold, limit_value, used_value, period_start, period_end)
@@ -218,14 +213,14 @@ describe('damage is named', () => {
     expect(faults.some((fault) => fault.includes(subject()))).toBe(true);
   });
 
-  test('all of it at once, each by its name', async () => {
+  test('all damages together, each under its check', async () => {
     const apart = kinds.filter(([what]) => !what.includes('gone') && !what.includes('last block'));
     await damage(...apart.flatMap(([, , , ...statements]) => statements.map((statement) => statement())));
     expect(new Set(checksOf(await faultsOf(ledger.pool)))).toEqual(new Set(apart.flatMap(([, checks]) => checks)));
   });
 });
 
-test('a look at the newest part finds what is wrong there, and counts what is set aside', async () => {
+test('the check of the newest blocks finds faults there and counts dead letters', async () => {
   const poll = () => createLedgerReader(ledger.pool).snapshot(checkNewestBlocks);
   expect(await poll()).toEqual({ faults: [], deadLetters: 0 });
   await settle({ ...call, amountNanoUsd: 99 });
@@ -239,7 +234,7 @@ test('a look at the newest part finds what is wrong there, and counts what is se
   });
 });
 
-describe('an export of the chains', () => {
+describe('a chain export', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'gateway-chain-')), 'chain.jsonl');
   afterAll(() => rmSync(join(file, '..'), { recursive: true }));
 
@@ -261,14 +256,14 @@ describe('an export of the chains', () => {
     return broken;
   }
 
-  test('follows by itself, and names the transaction that was changed in it', async () => {
+  test('is valid on its own, and reports a changed transaction', async () => {
     const exported = await lines();
     expect(await brokenIn(exported)).toEqual([]);
     const changed = exported.map((line) => line.replace('"wallet:a","-30"', '"wallet:a","-29"'));
     expect(await brokenIn(changed)).toEqual([call.id]);
   });
 
-  test('a chain that was computed anew is refuted by a head that was kept', async () => {
+  test('with recomputed links is rejected by a stored head', async () => {
     const heads = await createLedgerReader(ledger.pool).snapshot(({ chain }) => chain.heads());
     const anchors = heads.filter(({ number }) => number > 0n);
     expect(await brokenIn(await lines(), anchors)).toEqual([]);

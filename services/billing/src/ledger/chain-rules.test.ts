@@ -9,7 +9,7 @@ const TRANSACTION = {
   postedAtUs: 1_795_176_000_123_456n,
 };
 
-test('the text of a ledger transaction is the one that the links were made of', () => {
+test('chainText() returns the committed canonical text', () => {
   const entries = [
     { ledgerAccount: 'wallet:a', amountNanoUsd: -9_000_000_000_000_000n },
     { ledgerAccount: 'revenue:wallet', amountNanoUsd: 9_000_000_000_000_000n },
@@ -21,7 +21,7 @@ test('the text of a ledger transaction is the one that the links were made of', 
 });
 
 test.each(['a"b', 'a\\b', 'a\nb', 'ä', '\u2028', '\ud800', 'a'.repeat(128), ' !#[]~'])(
-  'an account %j is written as JSON writes it',
+  'chainText() escapes the account %j like JSON',
   (account) => {
     const { id, kind, requestId, corrects, postedAtUs } = TRANSACTION;
     const entries = [{ ledgerAccount: `wallet:${account}`, amountNanoUsd: 1n }];

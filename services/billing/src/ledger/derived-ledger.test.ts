@@ -26,12 +26,17 @@ const MONTH_MS = 30 * 86_400_000;
 const CALLS = 400;
 
 const ledger = duringTests(startLedger);
-/** The entries of calls as the rules make them, which were stored before they were derived. */
+/**
+ * The calls' transactions as the rules compute them; the database derives them from the records.
+ */
 const stored: LedgerTransaction[] = [];
-/** Of each call the record of the highest rank. */
+/** The record with the highest rank for each call. */
 const records = new Map<string, UsageRecord>();
 
-/** A month of calls: settled, voided, expired, corrected, with any attempts, of plan and wallet. */
+/**
+ * Creates a month of calls: settled, voided, expired and corrected ones with random attempts, paid
+ * by plan and wallet.
+ */
 beforeAll(async () => {
   const verbs = ledgerVerbs(ledger);
   for (let account = 0; account < 6; account += 1)
@@ -46,7 +51,7 @@ beforeAll(async () => {
     ...calls.map((call) => (late.includes(call) ? randomExpired(call) : call)),
     ...late.filter(() => !oneIn(4)),
   ];
-  // Some ranks of one call meet in one batch.
+  // Shuffles the events, so that some batches contain both ranks of a call.
   for (let at = deliveries.length - 1; at > 0; at -= 1) {
     const to = Math.max(0, at - pick(30));
     [deliveries[at], deliveries[to]] = [deliveries[to] as UsageEvent, deliveries[at] as UsageEvent];
@@ -77,7 +82,7 @@ function randomCall(): UsageEvent {
       session5h: oneIn(3) ? null : funding.periods.session5h,
     },
   };
-  // Counts and times of any size, zero among them.
+  // Counts and times of any size, including zero.
   const amount = oneIn(6) ? 0 : oneIn(20) ? 3_000_000_000 + pick(1_000) : pick(150);
   const started = oneIn(20) ? pick(1_000_000) : time;
   const call = settled(hold, amount, {
@@ -90,7 +95,10 @@ function randomCall(): UsageEvent {
   return oneIn(8) ? { ...voided(call), attempts: randomAttempts(amount) } : call;
 }
 
-/** One like its record, none, one that is not, or several; costs known, zero and unknown. */
+/**
+ * One attempt that equals its record, none, a different one, or several; with known, zero and
+ * unknown costs.
+ */
 function randomAttempts(amount: number): AttemptRecord[] {
   const plain: AttemptRecord = {
     source: 'source-1',
@@ -114,7 +122,7 @@ function randomAttempts(amount: number): AttemptRecord[] {
   }));
 }
 
-/** No sweeper knows of attempts; the form of the event allows them. */
+/** The sweep does not know attempts, but the event format allows them. */
 function randomExpired(call: UsageEvent): UsageEvent {
   return { ...expired(call), attempts: oneIn(2) ? randomAttempts(50) : oneIn(3) ? call.attempts : [] };
 }
@@ -127,7 +135,7 @@ interface Row {
   readonly corrects: string | null;
 }
 
-test(`heads and entries of a month are, row by row, those that the rules make (TEST_SEED=${SEED})`, async () => {
+test(`derived heads and entries equal the computed ones (TEST_SEED=${SEED})`, async () => {
   const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1);
   const heads = await onPool(ledger.pool).query<Row>(
     `SELECT id, kind, account, request_id, corrects FROM ledger_transactions WHERE kind LIKE 'usage%'`,
@@ -151,7 +159,7 @@ test(`heads and entries of a month are, row by row, those that the rules make (T
   );
 });
 
-test(`sums by ledger account are the same, and nothing is amiss in audit and chains (TEST_SEED=${SEED})`, async () => {
+test(`sums by ledger account are equal, and the audit passes (TEST_SEED=${SEED})`, async () => {
   const sums = new Map<string, bigint>();
   for (const { entries } of stored)
     for (const { ledgerAccount, amountNanoUsd } of entries)
@@ -163,7 +171,7 @@ test(`sums by ledger account are the same, and nothing is amiss in audit and cha
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
-test(`exports hold the same lines in the same order (TEST_SEED=${SEED})`, async () => {
+test(`exports contain the same lines in the same order (TEST_SEED=${SEED})`, async () => {
   const { text } = await ledgerVerbs(ledger).entriesFile();
   const lines = text
     .trim()
@@ -196,7 +204,7 @@ test(`exports hold the same lines in the same order (TEST_SEED=${SEED})`, async 
   );
 });
 
-test(`records come back as they were written, the highest rank of each (TEST_SEED=${SEED})`, async () => {
+test(`stored records equal the written ones of the highest rank (TEST_SEED=${SEED})`, async () => {
   const found = await inTransaction(ledger.pool, (tx) => readRecords(tx, [...records.keys()]));
   for (const [id, record] of records) expect(found.get(id)).toEqual(record);
   expect(await onPool(ledger.pool).query('SELECT FROM usage_records')).toHaveLength(records.size);

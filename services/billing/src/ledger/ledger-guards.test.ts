@@ -19,7 +19,7 @@ const BALANCED: Entries = [
 
 type Query = (text: string, values: unknown[]) => Promise<unknown>;
 
-/** Head and entries in one statement, as the ledger wants them. */
+/** Inserts head and entries in one statement, as the ledger requires. */
 async function postBy(query: Query, id: string, entries: Entries): Promise<void> {
   await query(
     `WITH head AS (INSERT INTO billing.command_transactions (id, kind, account_number) VALUES ($1, 'credit', 1))
@@ -38,14 +38,14 @@ async function addEntries(query: Query, id: string, entries: Entries, first = 1)
   );
 }
 
-/** Posts one ledger transaction as the service's role. */
+/** Posts one ledger transaction with the service's role. */
 async function post(entries: Entries): Promise<string> {
   const id = makeUuidV7(START);
   await postBy((text, values) => ledger.pool.query(text, values), id, entries);
   return id;
 }
 
-test('the schema is the one that was committed', async () => {
+test('the schema matches the golden schema', async () => {
   const golden = new URL('../../schema.golden.txt', import.meta.url);
   const dump = await dumpSchema(ledger.admin, 'billing');
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(golden, dump);
@@ -53,7 +53,7 @@ test('the schema is the one that was committed', async () => {
 });
 
 describe('a ledger transaction', () => {
-  test('is taken when its entries sum to zero', async () => {
+  test('is accepted when its entries sum to zero', async () => {
     const all = [
       'wallet:a',
       'revenue:wallet',
@@ -81,7 +81,7 @@ describe('a ledger transaction', () => {
     ],
     ['has one entry', [['wallet:a', -5]]],
     ['has no entries', []],
-  ])('is refused when it %s', async (_what, entries) => {
+  ])('is rejected when it %s', async (_what, entries) => {
     await expect(post(entries)).rejects.toThrow(/entries that sum to/);
   });
 
@@ -112,37 +112,34 @@ describe('a ledger transaction', () => {
       ],
     ]),
     [
-      'an amount beyond the bound',
+      'an amount out of bounds',
       [
         ['wallet:a', -9_000_000_000_000_001],
         ['revenue:wallet', 9_000_000_000_000_001],
       ],
     ],
-  ])('is refused with %s', async (_what, entries) => {
+  ])('is rejected with %s', async (_what, entries) => {
     await expect(post(entries)).rejects.toThrow(/violates check constraint/);
   });
 
-  test.each(['the service', 'the superuser'])(
-    'is refused in parts, whatever order they come in, to %s',
-    async (who) => {
-      const pool = who === 'the service' ? ledger.pool : ledger.admin;
-      const id = makeUuidV7(START);
-      const head = (query: Query) =>
-        query(`INSERT INTO billing.command_transactions (id, kind, account_number) VALUES ($1, 'credit', 1)`, [id]);
-      await expect(inTransaction(pool, (tx) => head((text, values) => tx.execute(text, values)))).rejects.toThrow(
-        /has no entries/,
-      );
-      await expect(
-        inTransaction(pool, async (tx) => {
-          const query: Query = (text, values) => tx.execute(text, values);
-          await postBy(query, id, BALANCED);
-          await addEntries(query, id, BALANCED, 3);
-        }),
-      ).rejects.toThrow(/do not come whole/);
-    },
-  );
+  test.each(['the service', 'the superuser'])('is rejected in parts, in any order, from %s', async (who) => {
+    const pool = who === 'the service' ? ledger.pool : ledger.admin;
+    const id = makeUuidV7(START);
+    const head = (query: Query) =>
+      query(`INSERT INTO billing.command_transactions (id, kind, account_number) VALUES ($1, 'credit', 1)`, [id]);
+    await expect(inTransaction(pool, (tx) => head((text, values) => tx.execute(text, values)))).rejects.toThrow(
+      /has no entries/,
+    );
+    await expect(
+      inTransaction(pool, async (tx) => {
+        const query: Query = (text, values) => tx.execute(text, values);
+        await postBy(query, id, BALANCED);
+        await addEntries(query, id, BALANCED, 3);
+      }),
+    ).rejects.toThrow(/do not come whole/);
+  });
 
-  test('by a partition is checked as by its parent', async () => {
+  test('is checked in a partition as in its parent', async () => {
     const id = makeUuidV7(START);
     await expect(
       ledger.admin.query(
@@ -157,7 +154,7 @@ describe('a ledger transaction', () => {
     ).rejects.toThrow(/do not come whole/);
   });
 
-  test.each(['the service', 'the superuser'])('takes no entries later, not even balanced ones, of %s', async (who) => {
+  test.each(['the service', 'the superuser'])('rejects later entries, even balanced ones, from %s', async (who) => {
     const id = await post(BALANCED);
     const pool = who === 'the service' ? ledger.pool : ledger.admin;
     for (const first of [1, 3])
@@ -166,7 +163,7 @@ describe('a ledger transaction', () => {
       );
   });
 
-  test('cannot be claimed to be written now when it was written before', async () => {
+  test('rejects a forged time of writing', async () => {
     await expect(
       ledger.pool.query(
         `INSERT INTO command_transactions (id, kind, account_number, posted_by) VALUES ($1, 'credit', 1, '1')`,
@@ -175,7 +172,7 @@ describe('a ledger transaction', () => {
     ).rejects.toThrow(/permission denied/);
   });
 
-  test('takes no entries without its head', async () => {
+  test('rejects entries without a head', async () => {
     await expect(
       addEntries((text, values) => ledger.pool.query(text, values), makeUuidV7(START), BALANCED),
     ).rejects.toThrow(/do not come whole/);
@@ -187,11 +184,11 @@ interface RecordChanges {
   readonly rank?: 1 | 2;
   readonly account?: number;
   readonly corrects?: boolean;
-  /** More columns with their values as SQL. */
+  /** Additional columns with SQL values. */
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** A record of a call that is not settled, as the service's role adds it. */
+/** Inserts the record of an unsettled call with the service's role. */
 async function addRecord({ id, rank = 2, account = 1, corrects = false, more = {} }: RecordChanges): Promise<string> {
   const recordId = id ?? makeUuidV7(START);
   const columns = {
@@ -227,7 +224,7 @@ describe('a usage record', () => {
       await expect(addRecord({ id, rank, corrects: rank === 2 })).rejects.toThrow(/duplicate key/);
   });
 
-  test('of the higher rank corrects nothing when it is the first, and no lower one comes after it', async () => {
+  test('that comes first corrects nothing, and a lower rank is rejected after it', async () => {
     await expect(addRecord({ corrects: true })).rejects.toThrow(/does not follow/);
     const id = await addRecord({});
     await expect(addRecord({ id, rank: 1 })).rejects.toThrow(/does not follow/);
@@ -238,15 +235,15 @@ describe('a usage record', () => {
   test.each<[string, RecordChanges['more']]>([
     ['a plan part above the charge', { ...settled, plan_nano_usd: '6', subscription_number: '1' }],
     ['a plan part without a period', { ...settled, plan_nano_usd: '5' }],
-    ['a charge and no settlement', { charged_nano_usd: '5' }],
-    ['a cost that is not that of its attempts', { attempts, cost_nano_usd: '8' }],
-    ['a cost and no provider', { cost_nano_usd: '8' }],
-    ['neither a time nor where it stands exactly', { started_ms: 'NULL' }],
-  ])('is refused with %s', async (_what, more) => {
+    ['a charge without a settlement', { charged_nano_usd: '5' }],
+    ['a cost that differs from its attempts', { attempts, cost_nano_usd: '8' }],
+    ['a cost without a provider', { cost_nano_usd: '8' }],
+    ['neither a time column nor an exact time', { started_ms: 'NULL' }],
+  ])('is rejected with %s', async (_what, more) => {
     await expect(addRecord({ more: more ?? {} })).rejects.toThrow(/violates check constraint/);
   });
 
-  test('is taken with a plan part up to the charge and the cost of all its attempts', async () => {
+  test('is accepted with a plan part up to the charge and the cost of all its attempts', async () => {
     await addRecord({
       more: { ...settled, plan_nano_usd: '5', subscription_number: '1', attempts, cost_nano_usd: '7' },
     });
@@ -275,13 +272,13 @@ describe('history', () => {
     await addRecord({});
   });
 
-  test.each(tables)('%s: the service has no right to delete or to empty', async (table) => {
+  test.each(tables)('%s: the service has no privilege to delete or truncate', async (table) => {
     await expect(ledger.pool.query(`DELETE FROM ${table}`)).rejects.toThrow(/permission denied/);
     await expect(ledger.pool.query(`TRUNCATE ${table}`)).rejects.toThrow(/permission denied/);
   });
 
   test.each(['command_transactions', 'command_entries', 'wallet_entries', 'set_aside_events', 'call_records', 'names'])(
-    '%s: changes are refused to the superuser too',
+    '%s: even a superuser cannot change rows',
     async (table) => {
       const id = await post(BALANCED);
       expect(id).toBeTruthy();
@@ -297,7 +294,7 @@ describe('history', () => {
     },
   );
 
-  test('a partition is no way around', async () => {
+  test('partitions are protected like their parents', async () => {
     await post(BALANCED);
     await expect(
       ledger.pool.query('INSERT INTO command_entries_2026_11 SELECT * FROM command_entries'),
@@ -306,7 +303,7 @@ describe('history', () => {
       await expect(ledger.admin.query(`${text} billing.command_entries_2026_11`)).rejects.toThrow(/append-only/);
   });
 
-  test('a superuser who says so can repair', async () => {
+  test('a superuser can repair after setting gateway.ledger_repair', async () => {
     const id = await post(BALANCED);
     await inTransaction(ledger.admin, async (tx) => {
       await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
@@ -316,7 +313,7 @@ describe('history', () => {
     expect(await onPool(ledger.pool).query('SELECT FROM ledger_transactions WHERE id = $1', [id])).toEqual([]);
   });
 
-  test('the service cannot say so', async () => {
+  test('the service cannot repair with the same setting', async () => {
     await post(BALANCED);
     await expect(
       inTransaction(ledger.pool, async (tx) => {
@@ -334,7 +331,7 @@ describe('the hash chains', () => {
       [number],
     );
 
-  test('take the next block only, and no other one of its number', async () => {
+  test('accept only the next block, and each number once', async () => {
     await expect(append(2)).rejects.toThrow(/does not follow a block/);
     await append(1);
     await append(2);
@@ -343,14 +340,14 @@ describe('the hash chains', () => {
   });
 
   test.each(['UPDATE billing.chain_blocks SET members = members', 'DELETE FROM billing.chain_blocks'])(
-    '%s is refused to the service and to the superuser',
+    '%s is rejected for the service and for a superuser',
     async (text) => {
       await expect(ledger.pool.query(text)).rejects.toThrow(/permission denied/);
       await expect(ledger.admin.query(text)).rejects.toThrow(/append-only/);
     },
   );
 
-  test('the service cannot give the ledger an incarnation of its choice', async () => {
+  test('the service cannot set the ledger epoch', async () => {
     await expect(ledger.pool.query(`UPDATE ledger_state SET incarnation = 'mine'`)).rejects.toThrow(
       /permission denied/,
     );
@@ -358,7 +355,7 @@ describe('the hash chains', () => {
 });
 
 // Covers r17
-test('an epoch is later than the one before it and than any other that was seen; nobody begins the same one twice', async () => {
+test('an epoch is later than the previous and the seen one, and begins only once', async () => {
   const beginAfter = async (former: string, seen: string): Promise<string | null> =>
     (
       await onPool(ledger.pool).one<{ begun: string | null }>('SELECT begin_incarnation_after($1, $2) AS begun', [
@@ -382,7 +379,7 @@ describe('months', () => {
   const ensure = async (month: string): Promise<boolean> =>
     (await onPool(ledger.pool).one<{ kept: boolean }>('SELECT ensure_month($1) AS kept', [month]))?.kept === true;
 
-  test('are made by whoever comes first, at once by many', async () => {
+  test('are created once by concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => ensure('2027-03-01')));
     expect(answers).toEqual(Array.from({ length: 8 }, () => true));
   });
@@ -391,7 +388,7 @@ describe('months', () => {
     expect(await ensure(month)).toBe(false);
   });
 
-  test('the service cannot make or drop tables', async () => {
+  test('the service cannot create or drop tables', async () => {
     await expect(ledger.pool.query('CREATE TABLE other (a int)')).rejects.toThrow(/permission denied/);
     await expect(ledger.pool.query('DROP TABLE call_records_2026_11')).rejects.toThrow(/must be owner/);
   });

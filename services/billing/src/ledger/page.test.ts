@@ -5,9 +5,9 @@ const ID = '0193a5d0-0000-7000-8000-000000000000';
 
 test.each([
   ['a UUID', readUuidCursor, `after:${ID}`, ID],
-  ['an id', readIdCursor, 'after:pro.v-2', 'pro.v-2'],
+  ['an ID', readIdCursor, 'after:pro.v-2', 'pro.v-2'],
   ['a number', readNumberCursor, 'after:17', 17n],
-])('the cursor of %s is read back', (_name, read, cursor, after) => {
+])('the cursor of %s is parsed', (_name, read, cursor, after) => {
   expect(read(cursor)).toEqual({ after });
   expect(read(null)).toEqual({ after: null });
 });
@@ -15,10 +15,10 @@ test.each([
 test.each([
   ['without the prefix', readUuidCursor, ID],
   ['of another list', readUuidCursor, 'after:17'],
-  ['that is no number', readNumberCursor, 'after:1e3'],
-  ['beyond the numbers', readNumberCursor, 'after:9223372036854775808'],
+  ['that is not a number', readNumberCursor, 'after:1e3'],
+  ['above the largest number', readNumberCursor, 'after:9223372036854775808'],
   ['that is zero', readNumberCursor, 'after:0'],
-  ['that is no id', readIdCursor, 'after:-'],
+  ['that is not an ID', readIdCursor, 'after:-'],
   ['that is empty', readIdCursor, 'after:'],
 ])('a cursor %s is refused', (_name, read, cursor) => {
   expect(read(cursor)).toMatchObject({ refused: { code: 'invalid_request', param: 'cursor' } });

@@ -28,7 +28,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** The months into which a statement that this session has prepared looks. */
+/** Returns the months whose partitions a prepared statement of this session reads. */
 async function monthsLookedInto(explained: Promise<{ 'QUERY PLAN': string }[]>): Promise<string[]> {
   const plan = (await explained).map((row) => row['QUERY PLAN']).join('\n');
   return [...new Set(plan.match(/call_records_\d{4}_\d{2}/g))];
@@ -40,7 +40,7 @@ const spanText = (ids: readonly string[]): string =>
     .map((id) => `'${id}'`)
     .join();
 
-test('the look of a settle for known ids goes into their month only, however many are kept', async () => {
+test('reading records for a settlement scans only the months of the IDs', async () => {
   const months = await inTransaction(pool, async (tx) => {
     await readRecords(tx, IDS);
     return monthsLookedInto(tx.query(`EXPLAIN EXECUTE read_records (${arrayOf(IDS)}, ${spanText(IDS)})`, []));
@@ -48,7 +48,7 @@ test('the look of a settle for known ids goes into their month only, however man
   expect(months).toEqual(['call_records_2026_11']);
 });
 
-test('ids around a month end are looked for in both months', async () => {
+test('reading IDs around a month end scans both months', async () => {
   const ids = [makeUuidV7(Date.UTC(2026, 11, 1)), makeUuidV7(Date.UTC(2026, 11, 1) - 1)];
   const months = await inTransaction(pool, async (tx) => {
     await readRecords(tx, ids);
@@ -57,7 +57,7 @@ test('ids around a month end are looked for in both months', async () => {
   expect(months.sort()).toEqual(['call_records_2026_11', 'call_records_2026_12']);
 });
 
-test('the look of a load for closed ids goes into their month only', async () => {
+test('reading closed IDs for a load scans only the months of the IDs', async () => {
   // The same statement on a connection that plans it once for all values.
   await createLoadStore(pool).snapshot({ account: 'none', names: [], ids: IDS, now: NOW });
   const months = await inTransaction(pool, (tx) =>
@@ -66,7 +66,7 @@ test('the look of a load for closed ids goes into their month only', async () =>
   expect(months).toEqual(['call_records_2026_11']);
 });
 
-test('without the span every month is looked into: an array in a parameter names none', async () => {
+test('a query without the span scans every month', async () => {
   const months = await inTransaction(pool, async (tx) => {
     await tx.query('SELECT id FROM usage_records WHERE id = ANY ($1::uuid[])', [IDS], { name: 'without_span' });
     return monthsLookedInto(tx.query(`EXPLAIN EXECUTE without_span (${arrayOf(IDS)})`, []));
@@ -74,7 +74,7 @@ test('without the span every month is looked into: an array in a parameter names
   expect(months.length).toBeGreaterThanOrEqual(MONTHS.length);
 });
 
-test('the span of ids is their least and their greatest', () => {
+test('spanOf() returns the lowest and the highest ID', () => {
   expect(spanOf(IDS)).toEqual([IDS[1], IDS[0]]);
   expect(() => spanOf([])).toThrow(RangeError);
 });

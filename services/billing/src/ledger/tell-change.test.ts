@@ -18,16 +18,16 @@ async function tell(compared: string, state: typeof STATE | null = STATE) {
   return { told, failed };
 }
 
-test('a change is told under the epoch of the ledger that has it', async () => {
+test('tellChange() publishes a change under the epoch of its ledger', async () => {
   const told = [{ standing: { incarnation: 'second', accounts: [CHANGE.standing] } }];
   expect(await tell('promoted')).toEqual({ told, failed: null });
 });
 
 // Covers r17
-test('a change of a ledger that was not compared yet is not told, and is to be told again', async () => {
+test('tellChange() throws for an unverified ledger, so that it is retried', async () => {
   expect(await tell('former')).toEqual({ told: [], failed: 'this ledger was not compared with the stream yet' });
 });
 
-test('a change that the ledger has lost since is not told', async () => {
+test('tellChange() does not publish a change that the ledger has lost', async () => {
   expect(await tell('promoted', null)).toEqual({ told: [], failed: 'the ledger does not have this change any more' });
 });

@@ -29,8 +29,8 @@ function known(id: string, changes: Partial<PlanState> = {}): [string, PlanState
   return [id, { id, version: 4, plan: plan(), createdAt: MADE, deleted: false, inUse: false, ...changes }];
 }
 
-describe('a plan of the wire', () => {
-  test('has the defaults of the contract and labels of its windows', () => {
+describe('planFromWire()', () => {
+  test('adds the defaults of the contract and window labels', () => {
     expect(plan()).toMatchObject({
       requestsPerMinute: 60,
       concurrency: 10,
@@ -45,7 +45,7 @@ describe('a plan of the wire', () => {
     });
   });
 
-  test('is shown in a form that can be put again and is the same', () => {
+  test('returns the same plan for the view of a plan', () => {
     for (const changes of [{}, { models: null, windows: [], modelAllotments: [], defaultKeySpendCapUsd: null }]) {
       const view = toPlanView({ id: 'pro', version: 1, plan: plan(changes), createdAt: MADE });
       expect(planFromWire(planSpec.parse(view))).toEqual(plan(changes));
@@ -56,7 +56,7 @@ describe('a plan of the wire', () => {
     ['windows[1].limit', { windows: [WIRE.windows[0], { type: 'weekly', unit: 'usd', limit: '9000000.000000001' }] }],
     ['modelAllotments[0].limit', { modelAllotments: [{ modelId: 'acme/one', unit: 'usd', limit: '9999999' }] }],
     ['defaultKeySpendCapUsd', { defaultKeySpendCapUsd: '9000001' }],
-  ])('beyond the wire is refused by the schema: %s', (param, changes) => {
+  ])('requires a schema that rejects amounts out of bounds: %s', (param, changes) => {
     const path = planSpec.safeParse({ ...WIRE, ...changes }).error?.issues[0]?.path ?? [];
     expect(path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')).toBe(
       `.${param}`,
@@ -65,32 +65,37 @@ describe('a plan of the wire', () => {
 });
 
 test.each<[string, [string, PlanState][], PlanSpec, object]>([
-  ['unknown is version 1', [], plan(), { change: 'created', before: null, after: { version: 1, createdAt: NOW } }],
-  ['equal makes none', [known('pro')], plan(), { change: 'unchanged', before: { version: 4 }, after: { version: 4 } }],
+  ['unknown becomes version 1', [], plan(), { change: 'created', before: null, after: { version: 1, createdAt: NOW } }],
   [
-    'changed makes the next',
+    'equal creates no version',
+    [known('pro')],
+    plan(),
+    { change: 'unchanged', before: { version: 4 }, after: { version: 4 } },
+  ],
+  [
+    'changed creates the next version',
     [known('pro')],
     plan({ name: 'P' }),
     { change: 'changed', before: { version: 4 }, after: { version: 5, createdAt: MADE } },
   ],
   [
-    'deleted goes on counting',
+    'deleted continues its versions',
     [known('pro', { deleted: true })],
     plan(),
     { change: 'created', before: null, after: { version: 5 } },
   ],
   [
-    'of models in another order is another',
+    'reordered in its models is changed',
     [known('pro')],
     plan({ models: ['acme/two', 'acme/one'] }),
     { change: 'changed' },
   ],
-])('a put plan that is %s', (_name, plans, put, expected) => {
+])('decidePlans(): a put plan that is %s', (_name, plans, put, expected) => {
   const wanted = { puts: [{ id: 'pro', plan: put }], deletes: [], prune: false };
   expect(decidePlans(wanted, new Map(plans), NOW)).toMatchObject([{ id: 'pro', ...expected }]);
 });
 
-test('a prune deletes what is not put and not deleted, by id', () => {
+test('decidePlans() with prune deletes the existing plans that are not put, by ID', () => {
   const plans = new Map([known('z'), known('b'), known('pro'), known('gone', { deleted: true })]);
   const wanted = { puts: [{ id: 'pro', plan: plan() }], deletes: [], prune: true };
   expect(decidePlans(wanted, plans, NOW)).toMatchObject([
@@ -105,14 +110,14 @@ test.each<[string, [string, PlanState][], object]>([
   ['not_found', [known('pro', { deleted: true })], { deletes: ['pro'] }],
   ['in_use', [known('pro', { inUse: true })], { deletes: ['pro'] }],
   ['in_use', [known('a'), known('pro', { inUse: true })], { prune: true }],
-])('all is refused with %s', (code, plans, wanted) => {
+])('decidePlans() refuses all changes with %s', (code, plans, wanted) => {
   const all = { puts: [], deletes: [], prune: false, ...wanted };
   expect(decidePlans(all, new Map(plans), NOW)).toMatchObject({
     refused: { code, message: expect.stringContaining('pro') },
   });
 });
 
-test('more changes than an answer carries are refused; plans that do not change are not counted', () => {
+test('decidePlans() refuses more changes than a message can carry', () => {
   const models = Array.from({ length: 500 }, (_, index) => `acme/${String(index).padStart(100, '0')}`);
   const large = plan({ models });
   const ids = Array.from({ length: Math.ceil(CHANGES_BYTES_MAX / 50_000) }, (_, index) => `plan-${index}`);

@@ -18,7 +18,7 @@ const apply = (plans: { id: string; spec: object }[], changes: object = {}) =>
   });
 
 describe('plans', () => {
-  test('are made, changed to a next version, shown, and put again as they were shown without a change', async () => {
+  test('are created, changed and shown; putting the shown form changes nothing', async () => {
     const id = world.fresh('plan');
     const windows = [{ type: 'weekly', unit: 'usd', limit: '10.50' }];
     expect(await world.putPlan(id, { windows })).toMatchObject({ change: 'created', plan: { id, version: 1 } });
@@ -36,20 +36,20 @@ describe('plans', () => {
     ]);
   });
 
-  test('put at once become one version each', async () => {
+  test('get one version for each concurrent put', async () => {
     const id = world.fresh('plan');
     const answers = await Promise.all([1, 2, 3, 4].map((concurrency) => world.putPlan(id, { concurrency })));
     expect(answers.map((answer) => accepted(answer).plan.version).sort()).toEqual([1, 2, 3, 4]);
   });
 
-  test('are refused beyond the bounds of the wire, and written to nobody', async () => {
+  test('are refused and not stored when an amount is out of bounds', async () => {
     const id = world.fresh('plan');
     const windows = [{ type: 'weekly', unit: 'usd', limit: '9000000.01' }];
     await expect(world.putPlan(id, { windows })).rejects.toMatchObject({ code: 'invalid_message' });
     expect(await world.getPlan(id)).toMatchObject({ refused: { code: 'not_found' } });
   });
 
-  test('are deleted when no period is on them that has not ended, and made again with the next version', async () => {
+  test('are deleted when no open period uses them; a later put continues the versions', async () => {
     const { account, plan } = await world.subscribed();
     expect(await world.deletePlan(plan)).toMatchObject({ refused: { code: 'in_use' } });
     await world.deletePeriod(account);
@@ -62,7 +62,7 @@ describe('plans', () => {
     expect(await world.putPlan(plan)).toMatchObject({ change: 'created', plan: { version: 2 } });
   });
 
-  test('deleted while somebody subscribes to them: one of both is refused', async () => {
+  test('deleted during a subscription: exactly one of them is refused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [account, plan] = [world.fresh('account'), world.fresh('plan')];
       await world.putPlan(plan);
@@ -74,7 +74,7 @@ describe('plans', () => {
     }
   });
 
-  test('are listed by id, page by page; a cursor of another list is refused', async () => {
+  test('are listed by ID, page by page; a cursor of another list is refused', async () => {
     const ids = [1, 2, 3].map(() => world.fresh('zz-plan')).sort();
     for (const id of ids) await world.putPlan(id);
     const seen: string[] = [];
@@ -91,7 +91,7 @@ describe('plans', () => {
 });
 
 describe('apply', () => {
-  test('does what its dry run says, and nothing the second time', async () => {
+  test('makes the changes of its dry run, and none the second time', async () => {
     const [kept, changed, made] = [world.fresh('apply'), world.fresh('apply'), world.fresh('apply')];
     await apply([
       { id: kept, spec: {} },
@@ -116,7 +116,7 @@ describe('apply', () => {
     expect(await apply(wanted)).toEqual({ changes: [], unchanged: 3 });
   });
 
-  test('prunes what it does not name, but nothing that is in use, and then nothing at all', async () => {
+  test('prunes missing plans, or nothing if one of them is in use', async () => {
     const [kept, pruned] = [world.fresh('apply'), world.fresh('apply')];
     await apply([
       { id: kept, spec: {} },
@@ -137,7 +137,7 @@ describe('apply', () => {
     await world.deletePeriod(account);
   });
 
-  test('names the object that stands twice and writes nothing', async () => {
+  test('reports a duplicate object and writes nothing', async () => {
     const prefix = world.fresh('apply');
     const plan = { id: `${prefix}-first`, spec: {} };
     expect(await apply([plan, plan])).toMatchObject({

@@ -22,8 +22,8 @@ const world = duringTests(OperatorWorld.start);
 
 const { figures } = PLAIN_PRICE;
 /**
- * Three times for priority; a search costs 10 nano-USD, an audio token of the input five, so 15 for
- * priority.
+ * Priority costs three times as much. A search costs 10 nano-USD. An audio input token costs five
+ * times as much as a text token: 15 for priority.
  */
 const PRICE: PricedVersion = {
   version: PLAIN_PRICE.version,
@@ -38,7 +38,7 @@ const PRICE: PricedVersion = {
 };
 const KINDS = { audioInput: 20, imageInput: 0, audioOutput: 0, imageOutput: 0 };
 const PRIORITY: ServedExtras = { class: 'priority', units: { web_search: 2 } };
-/** 80 plain and 20 audio tokens of the class, and two searches. */
+/** 80 text tokens and 20 audio tokens of the class, and two searches. */
 const COST = 80 * 3 + 20 * 15 + 2 * 10;
 
 function eventOf(account: string, changes: Partial<UsageEvent> = {}, usage: WireTokenUsage = tokens(100)): UsageEvent {
@@ -57,7 +57,7 @@ async function recordOf(event: UsageEvent) {
   return accepted(await ask()).record;
 }
 
-test('class, units and kinds of tokens are rated again, kept, and shown', async () => {
+test('class, units and token kinds are rated again, stored and shown', async () => {
   const event = eventOf('extras', { amountNanoUsd: COST }, { ...tokens(100), kinds: KINDS });
   expect(rate(event.usage as WireTokenUsage, figuresOfVersion(PRICE), PRIORITY)).toBe(BigInt(COST));
   expect(await recordOf(event)).toMatchObject({
@@ -70,7 +70,7 @@ test('class, units and kinds of tokens are rated again, kept, and shown', async 
   expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
 });
 
-test('so are units alone, and they stand in the files', async () => {
+test('units without a class are rated again, stored and exported', async () => {
   const served: ServedExtras = { class: 'standard', units: { web_search: 3 } };
   const event = eventOf('units', { amountNanoUsd: 130, served });
   expect(await recordOf(event)).toMatchObject({
@@ -112,7 +112,7 @@ test('samplings are rated one by one, stored and shown with unpriced names', asy
   expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
 });
 
-test('an event without them settles as before, by name and with its one attempt', async () => {
+test('an event without extras settles as standard class', async () => {
   const event = settled(holdFor('plain'), 70);
   expect(await recordOf(event)).toMatchObject({
     chargedUsd: '0.00000007',
@@ -123,14 +123,14 @@ test('an event without them settles as before, by name and with its one attempt'
   });
 });
 
-test('a record that expired before is corrected by one with a class', async () => {
+test('an expired record is corrected by one with a class', async () => {
   const event = eventOf('late', { amountNanoUsd: COST, id: makeUuidV7(Date.now()) }, { ...tokens(100), kinds: KINDS });
   await recordOf(expired(event));
   expect(await recordOf(event)).toMatchObject({ outcome: 'settled', chargedUsd: '0.00000056', class: 'priority' });
   expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
 });
 
-test('an amount that leaves the class out is set aside', async () => {
+test('an amount that ignores the class becomes a dead letter', async () => {
   const event = eventOf('wrong', { amountNanoUsd: 100 });
   await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
   await recordOf(settled(holdFor('wrong'), 1));

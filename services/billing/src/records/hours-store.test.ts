@@ -13,9 +13,7 @@ import { createUsageHoursStore } from './hours-store.js';
 import { showKeyMonths } from './show-series.js';
 import type { RecordsQuery } from './store.js';
 
-/**
- * What is read through the hours of use must be what the records and the entries themselves give.
- */
+/** Queries that use the hours must return the same as queries over the records and entries. */
 const SEED = testSeed();
 const HOUR = 3_600_000;
 const MONTH_ENDS = Date.UTC(2026, 10, 1);
@@ -48,7 +46,7 @@ beforeAll(async () => {
 }, 60_000);
 
 function makeEvent(): UsageEvent {
-  // Often to the first or last millisecond of an hour, where bounds could be wrong.
+  // Often the first or last millisecond of an hour, to test the bounds.
   const at = BEGIN + Math.floor(random() * HOURS) * HOUR + pick([0, 1, HOUR - 1, Math.floor(random() * HOUR)]);
   const account = pick(ACCOUNTS);
   const key = random() < 0.01 ? 'key-rare' : pick(KEYS.slice(0, 3));
@@ -59,12 +57,12 @@ function makeEvent(): UsageEvent {
   return pick([event, event, event, event, event, event, voided(event), expired(event)]);
 }
 
-/** The call of an expired event was made after all. */
+/** Returns the late event of a call that was recorded as expired. */
 function lateOf({ hold, id }: UsageEvent): UsageEvent {
   return settled(hold, 1_500, { id });
 }
 
-test(`records that are searched for are those that a look at all of them finds (TEST_SEED=${SEED})`, async () => {
+test(`searches find the same records as a full scan (TEST_SEED=${SEED})`, async () => {
   const { rows } = await ledger.pool.query<Record<string, string>>(
     `SELECT id, account, key_id AS key, member_id AS member, model_id AS model, outcome FROM usage_records ORDER BY id DESC`,
   );
@@ -112,7 +110,7 @@ test.each([
     'UPDATE billing.usage_hours SET wallet_calls = 0, counted_calls = 0 WHERE calls > 1',
   ],
   ['counted in part', 'UPDATE billing.usage_hours SET counted_calls = 1, wallet_calls = 1 WHERE calls > 1'],
-])(`a statement moves and counts what the entries do: hours %s (TEST_SEED=${SEED})`, async (_, change) => {
+])(`a statement equals the sums of the entries: hours %s (TEST_SEED=${SEED})`, async (_, change) => {
   await ledger.admin.query(change);
   const kinds = new Set<string>();
   for (const account of ACCOUNTS) {
@@ -145,7 +143,7 @@ async function movementsOfEntries(account: string, from: number, to: number): Pr
   }));
 }
 
-test('a key was charged in a month what its cap counts; keys of others and unused ones have no row', async () => {
+test('showKeyMonths() returns the amounts that the caps count, only for charged keys', async () => {
   const { rows } = await ledger.pool.query<{ key: string; charged: string }>(
     `SELECT key_id AS key, sum(charged_nano_usd)::text AS charged FROM usage_records
       WHERE account = 'a' AND month = '2026-10' AND charged_nano_usd > 0 GROUP BY 1 ORDER BY 1`,

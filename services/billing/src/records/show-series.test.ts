@@ -24,7 +24,7 @@ import { createRefusedStore } from './refused-store.js';
 import { fitRows } from './show-series.js';
 
 const DAY = 24 * HOUR;
-/** Two days before now: nothing of it is at the edge of a month that is not kept. */
+/** Two days ago, so that no call is outside the kept months. */
 const DAY_START = Math.floor((Date.now() - 2 * DAY) / DAY) * DAY;
 
 const world = duringTests(OperatorWorld.start);
@@ -33,7 +33,7 @@ async function settle(...events: UsageEvent[]): Promise<void> {
   for (const event of events) await world.edge.store(usageEvents, { group: 0 }, { events: [event] });
   const account = events[0]?.hold.account ?? '';
   await until(
-    'they are settled',
+    'the calls are settled',
     async () => (await recordsOf(account)).length === new Set(events.map((e) => e.id)).size,
   );
 }
@@ -43,7 +43,7 @@ async function recordsOf(account: string, filters: Partial<BodyOf<typeof billing
   return accepted(await world.dashboard.request(billingUsageRecords, query)).records;
 }
 
-/** A call at a time of the day; one nano-USD a token. */
+/** Creates a call at an hour of the day; a token costs one nano-USD. */
 function callAt(hour: number, account: string, amount: number, changes: object = {}): UsageEvent {
   const hold = holdFor(account, { periods: { ...holdFor(account).periods, month: monthOf(DAY_START) }, ...changes });
   return settled(hold, amount, { id: makeUuidV7(DAY_START + hour * HOUR + 1) });
@@ -72,7 +72,7 @@ describe('usage over time', () => {
     await settle(callAt(1, 'another', 5_000));
   });
 
-  test('by the day everything that was settled counts once, in the day of its admission', async () => {
+  test('by day counts each settled call once, on the day of its admission', async () => {
     const rows = await series(account);
     expect(rows).toEqual([
       {
@@ -104,7 +104,7 @@ describe('usage over time', () => {
     ]);
   });
 
-  test('by the hour, in groups, the largest charge of an hour first; bounds are whole hours', async () => {
+  test('by hour and group is sorted by charge; bounds are whole hours', async () => {
     const rows = await series(account, {
       by: 'hour',
       groupBy: 'model',
@@ -120,7 +120,7 @@ describe('usage over time', () => {
     );
   });
 
-  test('of one key, member or model alone', async () => {
+  test('can be limited to one key, member or model', async () => {
     const charged = async (filter: object) =>
       (await series(account, filter)).map((row) => [row.group, row.chargedNanoUsd]);
     expect(await charged({ key: 'k2' })).toEqual([[null, 1_000]]);
@@ -128,7 +128,7 @@ describe('usage over time', () => {
     expect(await charged({ model: 'acme/two', groupBy: 'member' })).toEqual([[`member-${account}`, 100]]);
   });
 
-  test('calls that were not billed are counted by outcome, within the same bounds and filters', async () => {
+  test('counts unbilled calls by outcome, within the same bounds and filters', async () => {
     const failing = 'series-unbilled';
     const lost = callAt(3, failing, 9, { key: 'k3' });
     const others = [voided(callAt(1, failing, 0)), voided(callAt(26, failing, 0)), expired(lost)];
@@ -139,11 +139,11 @@ describe('usage over time', () => {
     expect(await unbilled({ key: 'k3' })).toEqual({ voided: 0, expired: 1 });
     expect(await unbilled({ member: 'nobody' })).toEqual({ voided: 0, expired: 0 });
     await world.edge.store(usageEvents, { group: 0 }, { events: [lost] });
-    await until('the lost one is settled late', async () => (await series(failing))[0]?.calls === 2);
+    await until('the lost call is settled late', async () => (await series(failing))[0]?.calls === 2);
     expect(await unbilled()).toEqual({ voided: 2, expired: 0 });
   });
 
-  test('a time that is too long or ends before it begins is refused', async () => {
+  test('refuses a time that is too long or ends before it begins', async () => {
     const request = (changes: object) =>
       world.dashboard.request(billingUsageSeries, {
         account,
@@ -159,7 +159,7 @@ describe('usage over time', () => {
     expect(await request({ to: 0 })).toMatchObject({ refused: { code: 'invalid_request', param: 'to' } });
   });
 
-  test('the largest groups have rows of their own, the others one together', async () => {
+  test('has a row for each of the largest groups and one for the others', async () => {
     const keys = Array.from({ length: SERIES_GROUPS_MAX + 3 }, (_, at) => `key-${at}`);
     await settle(...keys.map((key, at) => callAt(5, 'many', 100 + at, { key })));
     const rows = await series('many', { groupBy: 'key' });
@@ -167,7 +167,7 @@ describe('usage over time', () => {
     expect(rows.find(({ group }) => group === 'other')).toMatchObject({ calls: 3, chargedNanoUsd: 303 });
   });
 
-  test('usage records are filtered by everything that a chart shows', async () => {
+  test('usage records can be filtered by everything that a chart shows', async () => {
     const amounts = async (filters: object) =>
       (await recordsOf(account, filters)).map(({ chargedUsd }) => Math.round(Number(chargedUsd) * 1e9));
     expect(await amounts({ key: 'k2' })).toEqual([900, 100]);
@@ -179,12 +179,12 @@ describe('usage over time', () => {
     expect(await recordsOf('another', { requestId: one?.requestId ?? '' })).toEqual([]);
   });
 
-  test('the audit finds every hour as its records give it', async () => {
+  test('the audit finds no difference between hours and records', async () => {
     expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
   });
 });
 
-test('groups that do not fit into an answer join the rest, and nothing is lost', () => {
+test('fitRows() merges groups that do not fit into an answer, and loses nothing', () => {
   const nothing = {
     inputTokens: 0,
     cachedInputTokens: 0,
@@ -235,7 +235,7 @@ describe('refused calls', () => {
   const report = (at: number, ...rows: BodyOf<typeof callsRefused>['rows']) =>
     world.admission.publish(callsRefused, {}, { from: 'replica-1', minute: at, rows });
 
-  test('what replicas tell adds up by account, minute, code and key, with the last ids', async () => {
+  test('are summed by account, minute, code and key, with the last IDs', async () => {
     const row = { account: 'refused', key: 'k1', code: 'rate_limit_exceeded' };
     report(
       minute,
@@ -245,7 +245,7 @@ describe('refused calls', () => {
     report(minute + 1, { ...row, count: 2, lastIds: ids.slice(4, 6) });
     report(minute + 60_000, { account: 'refused', code: 'invalid_api_key', count: 3, lastIds: ids.slice(6) });
     await until(
-      'all three came',
+      'all three messages arrive',
       async () => (await list('refused')).totals.reduce((sum, one) => sum + one.count, 0) === 45,
     );
     expect(await list('refused')).toEqual({
@@ -263,7 +263,7 @@ describe('refused calls', () => {
     expect((await list('refused', { to: minute + 60_000 })).rows.map(({ count }) => count)).toEqual([42]);
   });
 
-  test('an id is found in the minute that names it', async () => {
+  test('are found by an ID in the minute that contains it', async () => {
     const find = (requestId: string) => world.dashboard.request(billingRefusedCall, { requestId });
     expect(await find(ids[5] ?? '')).toMatchObject({ account: 'refused', row: { minute, count: 42, key: 'k1' } });
     expect(await find(ids[0] ?? '')).toMatchObject({ refused: { code: 'not_found' } });
@@ -274,11 +274,11 @@ describe('refused calls', () => {
     });
   });
 
-  test('minutes that are too old are not kept, and those that grow old are deleted', async () => {
+  test('are dropped when they are too old, and deleted after the retention time', async () => {
     const row = { account: 'refused', code: 'model_not_found', count: 1, lastIds: [] };
     report(Date.now() - REFUSED_KEPT_MS - 60_000, row);
     report(minute, row);
-    await until('the later one came', async () => (await list('refused')).rows.length === 3);
+    await until('the later message arrives', async () => (await list('refused')).rows.length === 3);
     const { pool } = world.billing.ledger;
     const kept = async () => (await pool.query('SELECT count(*) AS n FROM refused_calls')).rows[0] as { n: bigint };
     expect(await kept()).toEqual({ n: 4n });

@@ -25,11 +25,11 @@ test.each([
   ['2026-01-30', '2026-03-01', null],
   ['2026-01-15T10:00:00Z', '2026-02-15T10:00:00Z', 15],
   ['2026-01-15T10:00:00Z', '2026-02-15T10:00:01Z', null],
-])('%s to %s goes by day %s', (start, end, day) => {
+])('anchorDayOf() of %s to %s is %s', (start, end, day) => {
   expect(anchorDayOf(at(start), at(end))).toBe(day);
 });
 
-describe('the spans after', () => {
+describe('spanAfter()', () => {
   test.each([
     ['2026-01-31', '2026-02-28', ['2026-03-31', '2026-04-30', '2026-05-31']],
     ['2027-12-31', '2028-01-31', ['2028-02-29', '2028-03-31', '2028-04-30']],
@@ -40,7 +40,7 @@ describe('the spans after', () => {
     ['2026-11-30', '2027-02-28', ['2027-05-30', '2027-08-30', '2027-11-30']],
     ['2026-11-16', '2026-11-23', ['2026-11-30', '2026-12-07', '2026-12-14']],
     ['2026-01-01', '2026-01-31', ['2026-03-02', '2026-04-01', '2026-05-01']],
-  ])('%s to %s end on %j, one by one and counted', (start, end, ends) => {
+  ])('of %s to %s ends on %j, both chained and counted', (start, end, ends) => {
     const first = span(start, end);
     let last = first;
     const chained = ends.map(() => {
@@ -53,13 +53,13 @@ describe('the spans after', () => {
     expect(ends.map((_, index) => text(spanAfter(first, index + 1).end))).toEqual(ends);
   });
 
-  test('a day that was lost in short months comes back', () => {
+  test('restores a day that short months do not have', () => {
     let last = span('2027-10-31', '2027-12-31');
     const ends = Array.from({ length: 4 }, () => text((last = spanAfter(last, 1)).end));
     expect(ends).toEqual(['2028-02-29', '2028-04-30', '2028-06-30', '2028-08-31']);
   });
 
-  test('a day that start and end do not have is not gone by', () => {
+  test('ignores an anchor day that start and end do not match', () => {
     expect(text(spanAfter(span('2026-11-01', '2026-11-20', 31), 1).end)).toBe('2026-12-09');
   });
 });
@@ -70,12 +70,12 @@ test.each([
   ['2026-01-31', '2026-02-28', '2028-02-29', '2028-02-29', '2028-03-31'],
   ['2026-01-31', '2026-02-28', '2028-02-28T23:59:59.999Z', '2028-01-31', '2028-02-29'],
   ['2026-11-16', '2026-11-23', '2026-12-25', '2026-12-21', '2026-12-28'],
-])('of %s to %s, the first that ends after %s is %s to %s', (start, end, now, nextStart, nextEnd) => {
+])('spanReaching() of %s to %s at %s is %s to %s', (start, end, now, nextStart, nextEnd) => {
   const found = spanReaching(span(start, end), at(now));
   expect([text(found.start), text(found.end)]).toEqual([nextStart, nextEnd]);
 });
 
-test('spans of any length follow each other without gap, and the one that is reached holds the time', () => {
+test('spans of any length have no gaps, and spanReaching() contains the time', () => {
   const time = fc.integer({ min: 0, max: Date.UTC(2200, 0, 1) });
   fc.assert(
     fc.property(time, fc.integer({ min: 1_000, max: 800 * 86_400_000 }), time, (start, length, now) => {
@@ -90,7 +90,7 @@ test('spans of any length follow each other without gap, and the one that is rea
   );
 });
 
-test('monthly spans always end on their day or the last of the month', () => {
+test('monthly spans always end on their day or the last day of the month', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 31 }), fc.integer({ min: 1, max: 60 }), (day, count) => {
       const start = Date.UTC(2027, 0, day);

@@ -12,7 +12,7 @@ import {
 } from './period-rules.js';
 
 const DAY = 86_400_000;
-/** Days after a day from which thirty days are no month. */
+/** Days after 2 October; 30 days from then are not a whole month. */
 const day = (number: number): number => Date.UTC(2026, 9, 2) + number * DAY;
 const NOW = day(10);
 
@@ -42,35 +42,25 @@ const COMING = period('coming', 30, 60);
 const decide = (wantedPeriod: PeriodRequest, periods: readonly Period[], planVersion: number | null = 3) =>
   decidePeriod(wantedPeriod, { periods, planVersion, closed: false, newId: 'new', now: NOW });
 
-describe('a wished period', () => {
+describe('a requested period', () => {
   test.each<[string, PeriodRequest, Period[], object]>([
     ['is the first', wanted(5, 35), [], { change: 'created', isNew: true, ended: [], shortened: [], before: null }],
+    ['that begins now replaces the running one', wanted(10, 40), [RUNNING], { ended: ['running'], isNew: true }],
+    ['that began earlier replaces the running one', wanted(-5, 40), [RUNNING], { ended: ['running'] }],
+    ['replaces a renewal too', wanted(10, 20), [RUNNING, RENEWAL], { ended: ['running', 'renewal'] }],
+    ['keeps a coming one that it does not overlap', wanted(10, 30), [RUNNING, COMING], { ended: ['running'] }],
+    ['replaces a coming one that it overlaps', wanted(10, 31), [RUNNING, COMING], { ended: ['running', 'coming'] }],
+    ['that follows keeps the running one', wanted(30, 60), [RUNNING], { ended: [], shortened: [], change: 'changed' }],
+    ['that begins earlier shortens the running one', wanted(20, 60), [RUNNING], { ended: [], shortened: ['running'] }],
+    ['replaces the coming one', wanted(29, 59), [RUNNING, COMING], { ended: ['coming'], shortened: ['running'] }],
     [
-      'that begins now takes the place of the running one',
+      'keeps a period that has ended by time',
       wanted(10, 40),
-      [RUNNING],
-      { ended: ['running'], isNew: true },
+      [period('old', -30, 0)],
+      { ended: [], change: 'created' },
     ],
-    ['that began before takes the place of the running one', wanted(-5, 40), [RUNNING], { ended: ['running'] }],
-    ['takes the place of a renewal too', wanted(10, 20), [RUNNING, RENEWAL], { ended: ['running', 'renewal'] }],
-    ['leaves one to come that it does not reach', wanted(10, 30), [RUNNING, COMING], { ended: ['running'] }],
     [
-      'takes the place of one to come that it reaches into',
-      wanted(10, 31),
-      [RUNNING, COMING],
-      { ended: ['running', 'coming'] },
-    ],
-    ['that follows leaves the running one', wanted(30, 60), [RUNNING], { ended: [], shortened: [], change: 'changed' }],
-    ['that begins earlier ends the running one then', wanted(20, 60), [RUNNING], { ended: [], shortened: ['running'] }],
-    [
-      'takes the place of the one to come',
-      wanted(29, 59),
-      [RUNNING, COMING],
-      { ended: ['coming'], shortened: ['running'] },
-    ],
-    ['leaves what has ended by time', wanted(10, 40), [period('old', -30, 0)], { ended: [], change: 'created' }],
-    [
-      'with the start of one changes that one',
+      'with the start of another one changes that one',
       wanted(0, 40),
       [RUNNING],
       { isNew: false, ended: [], period: { id: 'running', end: day(40), planVersion: 3 } },
@@ -82,13 +72,13 @@ describe('a wished period', () => {
       { isNew: false, period: { id: 'running', planId: 'max', planVersion: 3 } },
     ],
     [
-      'that no longer renews takes its renewal back',
+      'that no longer renews removes its renewal',
       wanted(0, 30),
       [{ ...RUNNING, renews: true }, RENEWAL],
       { ended: ['renewal'], period: { renews: false } },
     ],
     [
-      'changes one to come',
+      'changes a coming one',
       wanted(30, 61),
       [RUNNING, COMING],
       { isNew: false, ended: [], shortened: [], period: { id: 'coming', end: day(61) } },
@@ -106,9 +96,9 @@ describe('a wished period', () => {
   test.each<[string, PeriodRequest, Period[], number | null]>([
     ['running', wanted(0, 30), [RUNNING], 3],
     ['coming', wanted(30, 60), [RUNNING, COMING], 3],
-    ['on a plan that is gone', wanted(0, 30), [RUNNING], null],
+    ['with a deleted plan', wanted(0, 30), [RUNNING], null],
   ])(
-    'equal to the %s one changes nothing, also when the plan has a newer version',
+    'equal to the %s one changes nothing, even if the plan has a newer version',
     (_name, wantedPeriod, periods, version) => {
       expect(decide(wantedPeriod, periods, version)).toMatchObject({ kind: 'unchanged' });
     },
@@ -123,7 +113,7 @@ describe('a wished period', () => {
     expect(decide(wantedPeriod, [], version)).toMatchObject({ kind: 'refused', refusal: { refused: { code, param } } });
   });
 
-  test('goes by the day of its month, and a renewal keeps the day that a short month hid', () => {
+  test('keeps the day of its month when a short month lacks it', () => {
     const month = { start: Date.UTC(2026, 9, 31), end: Date.UTC(2026, 10, 30) };
     expect(decide({ ...wanted(0, 0), ...month }, [])).toMatchObject({ period: { anchorDay: 31 } });
     const renewed = period('r', 0, 0, { start: Date.UTC(2026, 10, 5), end: Date.UTC(2028, 1, 29), anchorDay: 30 });
@@ -134,13 +124,13 @@ describe('a wished period', () => {
 });
 
 test.each<[string, Period[], string | null, string | null]>([
-  ['nothing', [], null, null],
-  ['a running one', [RUNNING, COMING], 'running', 'running'],
-  ['one to come', [COMING], null, 'coming'],
-  ['one that has ended', [period('old', -30, 10)], null, null],
-  ['one that begins now', [period('new', 10, 20)], 'new', 'new'],
-  ['two at once: the later', [RUNNING, period('later', 5, 30)], 'later', 'later'],
-])('of %s', (_name, periods, running, shown) => {
+  ['no periods', [], null, null],
+  ['a running period', [RUNNING, COMING], 'running', 'running'],
+  ['a coming period', [COMING], null, 'coming'],
+  ['an ended period', [period('old', -30, 10)], null, null],
+  ['a period that begins now', [period('new', 10, 20)], 'new', 'new'],
+  ['two periods is the later one', [RUNNING, period('later', 5, 30)], 'later', 'later'],
+])('the running and the shown period of %s', (_name, periods, running, shown) => {
   expect(runningPeriod(periods, NOW)?.id ?? null).toBe(running);
   expect(shownPeriod(periods, NOW)?.id ?? null).toBe(shown);
 });
@@ -153,13 +143,13 @@ const SHORT = period('short', 30, SHORT_END);
 test.each<[string, Period[], number, [string | null, string | null]]>([
   ['nothing', [], 0, [null, null]],
   ['the running one', [RUNNING], 10, ['running', null]],
-  ['the running one and the one to come, long before', [RUNNING, COMING], 1, ['running', 'coming']],
+  ['the running and the coming one, long before', [RUNNING, COMING], 1, ['running', 'coming']],
   ['both when the second begins', [RUNNING, COMING], 30, ['running', 'coming']],
-  ['both while clocks may be apart', [RUNNING, COMING], 30 + 0.99 * APART, ['running', 'coming']],
-  ['the second alone after that', [RUNNING, COMING], 30 + APART, ['coming', null]],
-  ['one that has ended, as long', [RUNNING], 30 + 0.99 * APART, ['running', null]],
-  ['nothing after that', [RUNNING], 30 + APART, [null, null]],
-  ['one that comes after a gap', [RUNNING, period('far', 40, 50)], 35, [null, 'far']],
+  ['both within the clock tolerance', [RUNNING, COMING], 30 + 0.99 * APART, ['running', 'coming']],
+  ['the second alone after the tolerance', [RUNNING, COMING], 30 + APART, ['coming', null]],
+  ['an ended one within the tolerance', [RUNNING], 30 + 0.99 * APART, ['running', null]],
+  ['nothing after the tolerance', [RUNNING], 30 + APART, [null, null]],
+  ['a coming one after a gap', [RUNNING, period('far', 40, 50)], 35, [null, 'far']],
   ['the first two of three', [RUNNING, COMING, period('third', 60, 90)], 30, ['running', 'coming']],
   [
     'the last two of three in time',
@@ -167,8 +157,8 @@ test.each<[string, Period[], number, [string | null, string | null]]>([
     30 + APART / 2,
     ['short', 'third'],
   ],
-  ['the later of two at once', [RUNNING, period('later', 5, 30)], 10, ['later', null]],
-])('admission is told of %s', (_name, periods, now, expected) => {
+  ['the later of two running ones', [RUNNING, period('later', 5, 30)], 10, ['later', null]],
+])('publishedPeriods() returns %s', (_name, periods, now, expected) => {
   const { current, next } = publishedPeriods(periods, day(now));
   expect([current?.id ?? null, next?.id ?? null]).toEqual(expected);
 });
@@ -179,38 +169,38 @@ describe('a renewal', () => {
   test.each<[string, Period[], number, { start: number; end: number } | null]>([
     ['is not due before its time', [renewing], day(30) - RENEW_AHEAD_MS - 1, null],
     ['is due a day ahead', [renewing], day(30) - RENEW_AHEAD_MS, { start: day(30), end: day(60) }],
-    ['is due while nobody made it', [renewing], day(45), { start: day(30), end: day(60) }],
-    ['leaves out what has passed', [renewing], day(100), { start: day(90), end: day(120) }],
-    ['is made once', [renewing, RENEWAL], day(30), null],
-    ['does not happen without the wish', [RUNNING], day(30), null],
-    ['gives way to one that follows', [renewing, COMING], day(29), null],
-    ['ends when a later one begins', [renewing, period('later', 40, 70)], day(30), { start: day(30), end: day(40) }],
-    ['is not made for a gap that has passed', [renewing, period('later', 40, 70)], day(40), null],
+    ['is due until it is created', [renewing], day(45), { start: day(30), end: day(60) }],
+    ['skips periods that have passed', [renewing], day(100), { start: day(90), end: day(120) }],
+    ['is created once', [renewing, RENEWAL], day(30), null],
+    ['is not due if the period does not renew', [RUNNING], day(30), null],
+    ['is not due if another period follows', [renewing, COMING], day(29), null],
+    ['ends when a later period begins', [renewing, period('later', 40, 70)], day(30), { start: day(30), end: day(40) }],
+    ['is not created for a gap that has passed', [renewing, period('later', 40, 70)], day(40), null],
     [
       'of a short period is due once that has begun',
       [period('s', 10, 10.5, { renews: true })],
       day(10),
       { start: day(10.5), end: day(11) },
     ],
-    ['of a short period to come is not due', [period('s', 10.2, 10.5, { renews: true })], day(10), null],
+    ['of a coming short period is not due', [period('s', 10.2, 10.5, { renews: true })], day(10), null],
   ])('%s', (_name, periods, now, expected) => {
     const due = dueRenewal(periods, now);
     expect(due && { start: due.start, end: due.end }).toEqual(expected);
   });
 
   test.each<[string, Period[], number, boolean, number | null]>([
-    ['nothing to come', [], 0, true, null],
+    ['nothing if no period comes', [], 0, true, null],
     ['an end', [RUNNING], 10, true, 30 + APART],
     ['a renewal', [renewing], 10, true, 29],
     ['a renewal that is due', [renewing], 29.5, true, 29.5],
-    ['a renewal that cannot be made', [renewing], 29.5, false, 30 + APART],
-    ['a renewal that was made', [renewing, { ...RENEWAL, renews: true }], 29.5, true, 30 + APART],
-    ['a beginning', [COMING], 10, true, 30],
-    ['the end of the running one to have passed', [RUNNING, RENEWAL], 30, true, 30 + APART],
+    ['the end if the renewal is impossible', [renewing], 29.5, false, 30 + APART],
+    ['the end of a renewed period', [renewing, { ...RENEWAL, renews: true }], 29.5, true, 30 + APART],
+    ['a start', [COMING], 10, true, 30],
+    ['the end of the tolerance after a period', [RUNNING, RENEWAL], 30, true, 30 + APART],
     ['the end of the renewal', [RUNNING, RENEWAL], 30 + APART, true, 60 + APART],
     ['the third of three', [RUNNING, RENEWAL, period('third', 60, 90)], 30, true, 30 + APART],
-    ['the third of three that begins soon', [RUNNING, SHORT, period('third', SHORT_END, 90)], 30, true, 30 + APART / 2],
-  ])('the account waits for %s', (_name, periods, now, possible, expected) => {
+    ['the third of three that starts soon', [RUNNING, SHORT, period('third', SHORT_END, 90)], 30, true, 30 + APART / 2],
+  ])('nextDue() returns the time of %s', (_name, periods, now, possible, expected) => {
     expect(nextDue(periods, day(now), possible)).toBe(expected === null ? null : day(expected));
   });
 });

@@ -16,7 +16,7 @@ const shown = async (account: string): Promise<SubscriptionView> =>
   accepted(await world.getPeriod(account)).subscription;
 
 describe('a subscription', () => {
-  test('is in force when it is answered, shown, put again without a change, and ended', async () => {
+  test('is in force when answered, shown, put again without a change, and ended', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan, { windows: [{ type: 'monthly', unit: 'requests', limit: 5 }], maxActiveKeys: 8 });
     expect(await world.getPeriod(account)).toMatchObject({ refused: { code: 'not_found' } });
@@ -48,7 +48,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  test('with the same start changes in place, at the current version; with another it is a new one', async () => {
+  test('with the same start changes in place; with another start it is a new one', async () => {
     const { account, plan, id } = await world.subscribed();
     await world.putPlan(plan, { concurrency: 20 });
     expect(await world.terms(account)).toMatchObject({ concurrency: 10, subscription: { id } });
@@ -65,7 +65,7 @@ describe('a subscription', () => {
     expect(world.lastPublished(account)?.subscription?.id).toBe(other.subscription.id);
   });
 
-  test('that begins later follows: it is told ahead, and anew when its plan gets another version, until it begins', async () => {
+  test('that follows is published ahead, and again for each new plan version', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + 2 * HOUR);
     const start = world.now + HOUR;
     const { subscription } = accepted(await world.putPeriod(account, plan, start, start + 2 * HOUR));
@@ -79,7 +79,7 @@ describe('a subscription', () => {
     });
     expect(await world.terms(account)).toEqual(world.lastPublished(account));
     await world.putPlan(plan, { concurrency: 30 });
-    await until('the new version is told', () => world.lastPublished(account)?.next?.concurrency === 30);
+    await until('the new version is published', () => world.lastPublished(account)?.next?.concurrency === 30);
     expect(world.lastPublished(account)).toMatchObject({ concurrency: 10, subscription: { id } });
     world.now = start;
     expect(world.running(account)).toMatchObject({ concurrency: 30, subscription: ahead });
@@ -87,20 +87,20 @@ describe('a subscription', () => {
     await world.putPlan(plan, { concurrency: 40 });
     world.now += APART;
     await until(
-      'the old period is told no more',
+      'the old period is no longer published',
       () => world.lastPublished(account)?.subscription?.id === subscription.id,
     );
     expect(world.lastPublished(account)).toMatchObject({ concurrency: 30 });
     expect(world.lastPublished(account)).not.toHaveProperty('next');
     world.now = ahead.end + APART;
-    await until('the end is told', () => world.lastPublished(account)?.plan === null);
+    await until('the end is published', () => world.lastPublished(account)?.plan === null);
     expect(world.lastPublished(account)).toMatchObject({ concurrency: 3, requestsPerMinute: 60 });
     const versions = world.published.get(account)?.map(({ version }) => version) ?? [];
     expect(versions).toEqual([...new Set(versions)].sort((one, other) => one - other));
     expect(versions).toHaveLength(5);
   });
 
-  test('is told with the one that follows by a clock that is up to half a minute ahead or behind', async () => {
+  test('is published with its follower within half a minute of clock difference', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + HOUR);
     const end = world.now + HOUR;
     const { subscription } = accepted(await world.putPeriod(account, plan, end, end + HOUR));
@@ -120,7 +120,7 @@ describe('a subscription', () => {
     expect(await world.terms(account)).toMatchObject({ subscription: { id: subscription.id } });
   });
 
-  test('to come is told ahead without a running one, and can be ended before it begins', async () => {
+  test('is published before it begins, and can be ended before', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan);
     const funding = () => world.dashboard.request(billingFunding, { account });
@@ -141,7 +141,7 @@ describe('a subscription', () => {
     });
   });
 
-  test('that admission does not take is refused as not in force and comes into force later', async () => {
+  test('returns not_in_force until admission applies it', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan);
     world.admissionAnswers = false;

@@ -25,7 +25,7 @@ describe('a renewal', () => {
     ['2027-12-30', '2028-01-30', ['2028-02-29', '2028-03-30', '2028-04-30']],
     ['2026-11-02', '2026-11-16', ['2026-11-30', '2026-12-14']],
   ])(
-    'of %s to %s goes on to %j',
+    'of %s to %s continues with %j',
     async (start, end, ends) => {
       world.now = Date.parse(start);
       const { account, id } = await world.subscribed(world.now, Date.parse(end), true);
@@ -35,13 +35,13 @@ describe('a renewal', () => {
         world.now = Date.parse(last) - 86_400_000;
         await renewedTo(account, next);
         periods.push({ start: last, end: next });
-        await until('it is told', () => world.lastPublished(account)?.next?.subscription.end === Date.parse(next));
+        await until('it is published', () => world.lastPublished(account)?.next?.subscription.end === Date.parse(next));
         world.now = Date.parse(last) - 1;
         expect(world.running(account)?.subscription.end).toBe(Date.parse(last));
         world.now += 1;
         expect(world.running(account)?.subscription).toMatchObject({ start: world.now, end: Date.parse(next) });
         world.now += CLOCKS_APART_MS_MAX;
-        await until('the old one is told no more', () => world.lastPublished(account)?.next === undefined);
+        await until('the old one is no longer published', () => world.lastPublished(account)?.next === undefined);
       }
       expect(await history(account)).toMatchObject(periods);
       expect(new Set(world.published.get(account)?.map(({ value }) => value.subscription?.id)).size).toBe(
@@ -57,29 +57,29 @@ describe('a renewal', () => {
     60_000,
   );
 
-  test('begins with the version that was current when it was told last', async () => {
+  test('begins with the plan version of its last publication', async () => {
     const { account, plan } = await world.subscribed(world.now - HOUR, world.now + 25 * HOUR, true);
     world.now += 2 * HOUR;
-    await until('it is told ahead', () => world.lastPublished(account)?.next?.concurrency === 10);
+    await until('it is published ahead', () => world.lastPublished(account)?.next?.concurrency === 10);
     await world.putPlan(plan, { concurrency: 40 });
-    await until('the change is told', () => world.lastPublished(account)?.next?.concurrency === 40);
+    await until('the change is published', () => world.lastPublished(account)?.next?.concurrency === 40);
     world.now += 23 * HOUR;
     await world.putPlan(plan, { concurrency: 50 });
     world.now += CLOCKS_APART_MS_MAX;
-    await until('it is told alone', () => world.lastPublished(account)?.concurrency === 40);
+    await until('it is published alone', () => world.lastPublished(account)?.concurrency === 40);
     expect((await history(account)).map(({ version }) => version)).toEqual([1, 2]);
   });
 
-  test('of very many accounts is told anew when their plan changes, in batches', async () => {
+  test('of many accounts is published again in batches when their plan changes', async () => {
     const plan = world.fresh('plan');
     await world.putPlan(plan);
     const accounts = Array.from({ length: 230 }, () => world.fresh('account'));
-    // Some begin at the same time: the next batch goes on among them.
+    // Some periods begin at the same time, so that a batch ends between them.
     for (const [index, account] of accounts.entries())
       await world.putPeriod(account, plan, world.now + HOUR + Math.floor(index / 50), world.now + 2 * HOUR);
     await world.putPlan(plan, { concurrency: 11 });
     await world.putPlan(plan, { concurrency: 12 });
-    await until('all are told', () =>
+    await until('all are published', () =>
       accounts.every((account) => world.lastPublished(account)?.next?.concurrency === 12),
     );
     await until('nothing is left to do', async () => {
@@ -91,7 +91,7 @@ describe('a renewal', () => {
     for (const account of accounts) expect(world.published.get(account)?.length).toBeLessThanOrEqual(3);
   }, 240_000);
 
-  test('is taken back by a change, and made anew', async () => {
+  test('is removed by a change, and created again', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + HOUR, true);
     await until('it is renewed', async () => (await history(account)).length === 2);
     expect(await world.putPeriod(account, plan, world.now - HOUR, world.now + HOUR, false)).toMatchObject({
@@ -106,11 +106,11 @@ describe('a renewal', () => {
     expect(await history(account)).toEqual([]);
   });
 
-  test('that nobody made in time is made late, without those that have passed', async () => {
+  test('that is late skips the periods that have passed', async () => {
     const { account } = await world.subscribed(world.now - HOUR, world.now + HOUR, true);
     await until('it is renewed', async () => (await history(account)).length === 2);
     world.now += 9.5 * HOUR;
-    await until('the period of world.now is told', () => world.running(account) !== null);
+    await until('the current period is published', () => world.running(account) !== null);
     const ends = await onPool(world.billing.ledger.pool).query(
       'SELECT FROM subscription_periods WHERE account = $1 AND ended_at IS NULL',
       [account],
@@ -118,7 +118,7 @@ describe('a renewal', () => {
     expect(ends.length).toBeLessThanOrEqual(4);
   });
 
-  test('of many accounts at once happens once each, by two replicas', async () => {
+  test('of many accounts happens once each, with two replicas', async () => {
     const plan = world.fresh('plan');
     await world.putPlan(plan);
     const accounts = Array.from({ length: 60 }, () => world.fresh('account'));
@@ -126,7 +126,7 @@ describe('a renewal', () => {
       accounts.map((account) => world.putPeriod(account, plan, world.now - HOUR, world.now + 30 * HOUR, true)),
     );
     world.now += 30 * HOUR;
-    await until('all are told', () =>
+    await until('all are published', () =>
       accounts.every((account) => world.running(account)?.subscription.start === world.now),
     );
     for (const account of accounts) {

@@ -23,7 +23,7 @@ let settled: number[];
 let databaseWorks: boolean;
 let first: number;
 
-/** Ten messages, in turn of two subjects. */
+/** Ten messages that alternate between two subjects. */
 beforeEach(() => {
   [look, kept, acknowledged, settled, databaseWorks, first] = [LOOK, null, [0, 0], [], true, 1];
   messages = Array.from({ length: 10 }, (_, index) => ({
@@ -67,7 +67,7 @@ const deps: LostCommitsDeps = {
 };
 const check = () => checkLedger(deps);
 
-test('what nobody has acknowledged is on its way, and not lost', async () => {
+test('unacknowledged messages are not lost', async () => {
   look = {
     ...LOOK,
     missing: [
@@ -75,7 +75,7 @@ test('what nobody has acknowledged is on its way, and not lost', async () => {
       { from: 7, to: 10 },
     ],
   };
-  // All of the second subject; the first subject's messages are 5, 7 and 9.
+  // Everything of the second subject; messages 5, 7 and 9 belong to the first subject.
   acknowledged = [4, 10];
   look = {
     ...LOOK,
@@ -89,7 +89,7 @@ test('what nobody has acknowledged is on its way, and not lost', async () => {
   expect(settled).toEqual([]);
 });
 
-test('one message that was acknowledged and is not settled is enough; everything missing is settled again', async () => {
+test('one lost acknowledged message makes everything missing be settled again', async () => {
   acknowledged = [5, 10];
   look = {
     ...LOOK,
@@ -102,7 +102,7 @@ test('one message that was acknowledged and is not settled is enough; everything
   expect(settled.sort()).toEqual([5, 7, 8, 9]);
 });
 
-test('what was kept tells by itself, where the consumer is gone', async () => {
+test('the kept position detects a loss without the consumer', async () => {
   kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
   look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
   expect(await check()).toMatchObject({ kind: 'mended', lost: 2, settled: 2 });
@@ -110,7 +110,7 @@ test('what was kept tells by itself, where the consumer is gone', async () => {
 });
 
 // Covers r17
-test('a promotion that another replica has looked at meanwhile begins no second epoch', async () => {
+test('a promotion that another replica has checked meanwhile begins no second epoch', async () => {
   kept = keptOf(LOOK);
   look = { ...LOOK, database: 'two', timeline: 2, ledgerEpoch: 'epoch-2' };
   const read = deps.kept.read;
@@ -126,7 +126,7 @@ test('a promotion that another replica has looked at meanwhile begins no second 
 });
 
 // Covers r17
-test('a new epoch is later than the last that was kept, which the ledger may have lost', async () => {
+test('a new epoch is later than the last kept one, even if the ledger has lost it', async () => {
   kept = { ...keptOf(LOOK), ledgerEpoch: 'epoch-1-and-lost', blocks: 41 };
   const seen: string[] = [];
   const store = {
@@ -137,7 +137,7 @@ test('a new epoch is later than the last that was kept, which the ledger may hav
   expect([...seen, kept?.ledgerEpoch]).toEqual(['epoch-1', 'epoch-1-and-lost', 'epoch-3']);
 });
 
-test('what was kept of a stream that is no more tells nothing', async () => {
+test('the kept position of a deleted stream is ignored', async () => {
   kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 - 60_000 };
   look = { ...LOOK, missing: [{ from: 5, to: 6 }] };
   expect(await check()).toMatchObject({ kind: 'whole' });
@@ -145,22 +145,22 @@ test('what was kept of a stream that is no more tells nothing', async () => {
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
-test('what has left the stream is named, and no epoch begins', async () => {
+test('missing messages that have left the stream are a gap and begin no epoch', async () => {
   kept = { ...keptOf(LOOK), sequence: 9, storedAtMs: T0 + 9 };
   [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 9 }] }, 8];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 7 }] });
   expect(look.ledgerEpoch).toBe('epoch-1');
 });
 
-test('what was deleted from the stream had been settled, whoever knows of it', async () => {
+test('missing acknowledged messages below the stream are a gap', async () => {
   acknowledged = [10, 10];
   [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, 7];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 6 }] });
 });
 
 // Covers r15
-test('a purge of unsettled usage is found although no consumer acknowledged it', async () => {
-  // As the store finds it up to the position that is asked for.
+test('a purge of unsettled usage is detected without acknowledgements', async () => {
+  // Like the real store: returns the missing messages up to the given position.
   const asked: number[] = [];
   const store = {
     ...deps.store,
@@ -170,27 +170,27 @@ test('a purge of unsettled usage is found although no consumer acknowledged it',
   const guard = new LedgerGuard({ ...deps, store, log: { ...deps.log, error: () => undefined } }, 'epoch-1');
   await guard.check();
   expect([asked, guard.stopped, guard.gone]).toEqual([[8], 'gap', 4]);
-  // Trimmed up to what is settled.
+  // The stream is trimmed up to the settled position.
   first = 5;
   await guard.check();
   expect([guard.stopped, guard.gone]).toEqual([null, 0]);
 });
 
-test('a ledger that has settled nothing lacks nothing that was deleted before', async () => {
+test('a ledger that has settled nothing ignores messages deleted before', async () => {
   acknowledged = [6, 6];
   look = { ...LOOK, settled: { sequence: 0, storedAtMs: 0 }, missing: [{ from: 1, to: 6 }] };
   first = 7;
   expect(await check()).toMatchObject({ kind: 'whole' });
 });
 
-test('while the database cannot settle what is lost, no epoch begins', async () => {
+test('no epoch begins while the database cannot settle the lost messages', async () => {
   kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
   [look, databaseWorks] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, false];
   expect(await check()).toMatchObject({ kind: 'again' });
   expect(look.ledgerEpoch).toBe('epoch-1');
 });
 
-test('a guard lets nobody use a database before it was compared, nor one that is not whole', async () => {
+test('the guard allows only a compared and whole database', async () => {
   const errors: string[] = [];
   const log = { ...deps.log, error: (_facts: object, text: string) => void errors.push(text) };
   const guard = new LedgerGuard({ ...deps, log }, 'epoch-1');
@@ -204,14 +204,14 @@ test('a guard lets nobody use a database before it was compared, nor one that is
   await guard.check();
   expect([guard.allows('two'), guard.ledgerEpoch]).toEqual([true, 'epoch-2']);
 
-  // The primary of before, at which somebody has pointed this process again.
+  // The former primary, after an operator has connected this process to it again.
   look = { ...look, database: 'one', timeline: 1 };
   await guard.check();
   await guard.check();
   expect([guard.allows('one'), guard.stopped, errors.length]).toEqual([false, 'superseded', 1]);
 });
 
-test('a restored ledger is settled in and tells its changes; it is loaded from when it has settled what it lacks', async () => {
+test('the guard allows settlements in a restored ledger first and loads later', async () => {
   kept = { ...keptOf(LOOK), consumers: 'restore-0', sequence: 6, storedAtMs: T0 + 6 };
   look = { ...LOOK, database: 'restored', ledgerEpoch: 'epoch-2' };
   const guard = new LedgerGuard({ ...deps, log: { ...deps.log, error: () => undefined } }, 'epoch-1');

@@ -32,7 +32,7 @@ const eventAt = (account: string, at: number): UsageEvent => {
 
 type Rows = ReadonlyMap<string, { readonly read: number; readonly written: number }>;
 
-/** Rows of each table that the session has read and written since its figures were last taken. */
+/** Returns the rows that the transaction has read and written so far, by table. */
 async function figuresOf(tx: Tx): Promise<Rows> {
   const rows = await tx.query<{ name: string; read: number; written: number }>(
     `SELECT relname AS name, (seq_tup_read + idx_tup_fetch)::float8 AS read,
@@ -42,7 +42,7 @@ async function figuresOf(tx: Tx): Promise<Rows> {
   return new Map(rows.map(({ name, ...figures }) => [name, figures]));
 }
 
-/** Rows that settling these events reads and writes, by table. */
+/** Returns the rows that settling these events reads and writes. */
 async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; written: Record<string, number> }> {
   const written: Record<string, number> = {};
   let read = 0;
@@ -51,7 +51,7 @@ async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; wr
     ensureMonth,
     settle: (request) =>
       inTransaction(ledger.pool, async (tx) => {
-        // A table of a page is read faster whole. What has no index still is.
+        // Small tables would be read sequentially. Tables without an index still are.
         await tx.execute('SET LOCAL enable_seqscan = off');
         const before = await figuresOf(tx);
         const { decision } = await settleIn(tx, request, {
@@ -71,7 +71,7 @@ async function rowsOf(events: readonly UsageEvent[]): Promise<{ read: number; wr
   return { read, written };
 }
 
-/** As many accounts that billing knows, with three balances each; the planner is told of them. */
+/** Adds known accounts with three balances each, and updates the planner's statistics. */
 async function fill(accounts: number): Promise<void> {
   const names = `SELECT 'filled-' || n AS account FROM generate_series(1, ${accounts}) AS n`;
   await ledger.admin.query(`
@@ -85,7 +85,7 @@ async function fill(accounts: number): Promise<void> {
 
 const callsOf = (account: string): UsageEvent[] => Array.from({ length: EVENTS }, () => eventAt(account, START));
 
-test('a batch reads and writes as many rows beside many accounts, calls and months as alone', async () => {
+test('a batch reads and writes the same number of rows in a larger ledger', async () => {
   await fill(2_000);
   await rowsOf(callsOf('alone'));
   const alone = await rowsOf(callsOf('alone'));
@@ -99,6 +99,6 @@ test('a batch reads and writes as many rows beside many accounts, calls and mont
   await fill(6_000);
   const beside = await rowsOf(callsOf('alone'));
   expect(beside.written).toEqual(alone.written);
-  // Old versions of the few rows that every batch changes are read until they are cleared away.
+  // Dead versions of the few rows that every batch changes are read until they are vacuumed.
   expect(beside.read).toBeLessThanOrEqual(alone.read + EVENTS);
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 
-/** Whatever happened, the books are those of an undisturbed run over the same events. */
+/** Expects the same ledger as after an undisturbed run over the same events. */
 async function expectExact(): Promise<void> {
   await world.settled();
   expect(await ledgerOf(world.ledger.pool)).toEqual(await world.undisturbed());
@@ -23,7 +23,7 @@ async function expectExact(): Promise<void> {
 }
 
 // Covers billing is killed at any point
-test(`a worker that is killed before and after every port call of a batch, twice each (TEST_SEED=${SEED})`, async () => {
+test(`a worker killed around each port call settles exactly (TEST_SEED=${SEED})`, async () => {
   const around = (call: string): string[] => [`before ${call}`, `after ${call}`];
   const kills = await killAtEach(world, PORT_CALLS.flatMap(around), 2, SEED);
   expect(kills).toBe(PORT_CALLS.length * 4);
@@ -33,7 +33,7 @@ test(`a worker that is killed before and after every port call of a batch, twice
 }, 180_000);
 
 // Covers billing is down
-test(`5,000 events that queued while no worker ran (TEST_SEED=${SEED})`, async () => {
+test(`5,000 events queued without a worker are settled exactly (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic(ALL_SHARDS, SEED + 5);
   const queued: unknown[] = [];
   while (queued.length < 5_000) queued.push(...traffic.round());
@@ -44,7 +44,7 @@ test(`5,000 events that queued while no worker ran (TEST_SEED=${SEED})`, async (
 }, 120_000);
 
 // Covers NATS is gone; PostgreSQL is down
-test(`PostgreSQL and NATS are killed under load (TEST_SEED=${SEED})`, async () => {
+test(`events are settled exactly while servers are killed (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic(ALL_SHARDS, SEED + 10);
   const worker = world.worker({ ackWaitMs: 1_000 });
   const load = async (rounds: number): Promise<void> => {
@@ -56,7 +56,7 @@ test(`PostgreSQL and NATS are killed under load (TEST_SEED=${SEED})`, async () =
   await ended(worker);
 }, 120_000);
 
-test(`of two workers one is killed and one hangs and wakes late (TEST_SEED=${SEED})`, async () => {
+test(`a hung worker that wakes late settles nothing twice (TEST_SEED=${SEED})`, async () => {
   const traffic = new Traffic(ALL_SHARDS, SEED + 20);
   const load = async (rounds: number): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) await world.store(traffic.round(), 3);

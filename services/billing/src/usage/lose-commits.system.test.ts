@@ -61,7 +61,7 @@ async function start(): Promise<void> {
   replica = await world.start('one', systemClock, { log });
 }
 
-/** Calls of three accounts, one in a message, settled and acknowledged. */
+/** Settles calls of three accounts, one per message, and waits for their acknowledgement. */
 async function settleCalls(count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => settled(holdFor(`account-${index % 3}`), 100 + index));
   const store = (event: UsageEvent): Promise<boolean> =>
@@ -69,17 +69,17 @@ async function settleCalls(count: number): Promise<void> {
       () => true,
       () => false,
     );
-  // Again as an edge does it: an event is settled once.
+  // Repeats like an edge; an event is settled once.
   for (const event of events) await until('an event is stored', () => store(event));
   await until('every call is settled', () => events.every(({ id }) => closed.has(id)));
   await isAcknowledged();
 }
 
-/** Until the stream was told that everything stored is settled. */
+/** Waits until all stored messages are acknowledged. */
 async function isAcknowledged(): Promise<void> {
   const billing = await world.connect('billing');
   const { consumers } = await state();
-  await until('all is acknowledged', async () => {
+  await until('all messages are acknowledged', async () => {
     const { lastSequence } = await billing.streamState('USAGE');
     return (await billing.ackFloor('USAGE', `billing-0-${consumers}`)) >= lastSequence;
   });
@@ -100,7 +100,7 @@ const credit = (amountUsd: string) =>
     author: AUTHOR,
   });
 
-/** As a server that went away and came back, or another one in its place. */
+/** Restarts billing after its server has returned, or after another one has replaced it. */
 async function restartOn(promote: () => Promise<void>, beside: () => Promise<void> = async () => undefined) {
   await replica.stop();
   await promote();
@@ -108,7 +108,7 @@ async function restartOn(promote: () => Promise<void>, beside: () => Promise<voi
   await start();
 }
 
-test('a billing that is started anew on its own ledger goes on under the same epoch', async () => {
+test('a restarted billing process continues under the same epoch', async () => {
   await settleCalls(6);
   const before = await state();
   await restartOn(async () => undefined);
@@ -117,7 +117,7 @@ test('a billing that is started anew on its own ledger goes on under the same ep
 });
 
 // Covers r17; PostgreSQL is promoted, with lost commits
-test('usage that was settled, acknowledged and lost is settled again, under a new epoch, before a load is answered', async () => {
+test('settles lost usage again under a new epoch before it answers loads', async () => {
   await settleCalls(6);
   const promote = await copyLedger(world.ledger.admin);
   await settleCalls(30);
@@ -125,7 +125,7 @@ test('usage that was settled, acknowledged and lost is settled again, under a ne
   told.length = 0;
   await restartOn(promote);
   await until('loads are answered', () => loads('account-0'));
-  // What the stream had delivered already was nobody's to deliver again.
+  // The stream would not deliver the acknowledged messages again.
   expect(await balances()).toEqual(whole);
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
   const after = await state();
@@ -133,8 +133,8 @@ test('usage that was settled, acknowledged and lost is settled again, under a ne
   expect(after.consumers).toBe(before.consumers);
   expect((await load('account-0')).incarnation).toBe(after.ledgerEpoch);
   expect(log.lines.map(({ text }) => text)).toContain('the usage of lost commits was settled again from the stream');
-  // Every account is told to be loaded anew, and what is settled now is told under the new epoch.
-  await until('admission was told of every account', () =>
+  // Admission gets a new epoch for every account, and later snapshots have the new epoch.
+  await until('admission gets every account', () =>
     ['account-0', 'account-1', 'account-2'].every((account) =>
       applied.some(({ standing }) => standing?.accounts.some((one) => one.account === account)),
     ),
@@ -146,26 +146,26 @@ test('usage that was settled, acknowledged and lost is settled again, under a ne
 });
 
 // Covers r17
-test('a lost wallet entry is known by the chains, although the stream knows of nothing', async () => {
+test('the chains reveal a lost wallet entry that the stream does not contain', async () => {
   const promote = await copyLedger(world.ledger.admin);
   await credit('5.00');
   const before = await state();
   // Billing compares every ten seconds, and at its start.
   await restartOn(async () => undefined);
-  await until('it has been compared', () => loads('account-0'));
+  await until('the ledger is compared', () => loads('account-0'));
   await restartOn(promote);
   await until('loads are answered', () => loads('account-0'));
   expect((await state()).ledgerEpoch).not.toBe(before.ledgerEpoch);
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
 });
 
-test('a restored ledger settles again what was settled since its backup, and then answers loads', async () => {
+test('a restored ledger settles the usage since its backup, then answers loads', async () => {
   await settleCalls(6);
   const promote = await copyLedger(world.ledger.admin);
   await settleCalls(30);
-  // Billing has looked since, and knows more as settled than the backup has.
+  // Billing has compared since the backup, so it knows a later settled position.
   await restartOn(async () => undefined);
-  await until('it has been compared', () => loads('account-0'));
+  await until('the ledger is compared', () => loads('account-0'));
   const [before, whole] = [await state(), await balances()];
   const billing = await world.connect('billing');
   await restartOn(promote, async () => {
@@ -176,7 +176,7 @@ test('a restored ledger settles again what was settled since its backup, and the
   expect(await balances()).toEqual(whole);
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
   expect((await state()).consumers).not.toBe(before.consumers);
-  await until('admission was told of every account', () =>
+  await until('admission gets every account', () =>
     ['account-0', 'account-1', 'account-2'].every((account) =>
       applied.some(({ standing }) => standing?.accounts.some((one) => one.account === account)),
     ),
@@ -184,7 +184,7 @@ test('a restored ledger settles again what was settled since its backup, and the
 });
 
 // Covers r17; lost usage has left the stream
-test('usage that is lost and has left the stream stops loads until a person decides, and the log names it', async () => {
+test('lost usage that has left the stream stops loads, and the log contains its range', async () => {
   await settleCalls(3);
   const promote = await copyLedger(world.ledger.admin);
   const billing = await world.connect('billing');
@@ -193,13 +193,13 @@ test('usage that is lost and has left the stream stops loads until a person deci
   const before = await state();
   await restartOn(promote, () => billing.purgeStream('USAGE', kept + 4));
   const stopped = () => log.lines.find(({ text }) => text.startsWith('usage that is not settled'));
-  await until('the range is named', () => stopped() !== undefined);
+  await until('the range is logged', () => stopped() !== undefined);
   expect(stopped()).toMatchObject({ level: 'error', facts: { messages: [{ from: kept + 1, to: kept + 4 }] } });
   await expect(load('account-0')).rejects.toMatchObject({ code: 'behind' });
   expect((await state()).ledgerEpoch).toBe(before.ledgerEpoch);
 });
 
-test('a purge of usage that billing has not settled stops loads, and the log names it', async () => {
+test('a purge of unsettled usage stops loads, and the log contains its range', async () => {
   const billing = await world.connect('billing');
   const { lastSequence: before } = await billing.streamState('USAGE');
   await restartOn(
@@ -213,8 +213,8 @@ test('a purge of usage that billing has not settled stops loads, and the log nam
     },
   );
   const stopped = () => log.lines.find(({ text }) => text.startsWith('usage that is not settled'));
-  await until('the range is named', () => stopped() !== undefined);
-  // The test before this one has left a gap below.
+  await until('the range is logged', () => stopped() !== undefined);
+  // The previous test has left a gap below.
   const { messages } = stopped()?.facts as { messages: { from: number; to: number }[] };
   expect(messages.at(-1)?.to).toBe(before + 3);
   await expect(load('account-0')).rejects.toMatchObject({ code: 'behind' });

@@ -15,26 +15,26 @@ const KEPT = keptOf(LOOK);
 
 test.each([
   ['nothing was kept yet', null, 'whole'],
-  ['what was kept is what is there', KEPT, 'whole'],
-  ['more was written since', { ...KEPT, logBytes: 4_000, blocks: 30, sequence: 60 }, 'whole'],
+  ['the kept position is the current one', KEPT, 'whole'],
+  ['the ledger has grown', { ...KEPT, logBytes: 4_000, blocks: 30, sequence: 60 }, 'whole'],
   ['the log is shorter', { ...KEPT, logBytes: 5_001 }, 'cut'],
   ['a chain is shorter', { ...KEPT, blocks: 41 }, 'cut'],
-  ['it was promoted, and its log is longer already', { ...KEPT, timeline: 1, logBytes: 4_000 }, 'cut'],
-  ['another one was promoted', { ...KEPT, timeline: 3 }, 'superseded'],
-  ['it was restored, on a server whose log counts anew', { ...KEPT, consumers: 'restore-0', timeline: 9 }, 'whole'],
-  ['it was restored, and settles again', { ...KEPT, consumers: 'restore-0', sequence: 71 }, 'behind'],
-] as const)('%s', (_name, kept, wholeness) => {
+  ['it was promoted, and its log is already longer', { ...KEPT, timeline: 1, logBytes: 4_000 }, 'cut'],
+  ['another database was promoted', { ...KEPT, timeline: 3 }, 'superseded'],
+  ['it was restored on a server with a new log', { ...KEPT, consumers: 'restore-0', timeline: 9 }, 'whole'],
+  ['it was restored and has not settled everything again', { ...KEPT, consumers: 'restore-0', sequence: 71 }, 'behind'],
+] as const)('wholenessOf(): %s', (_name, kept, wholeness) => {
   expect(wholenessOf(LOOK, kept)).toBe(wholeness);
 });
 
 const epoch = (version: number, n: number) => `0000000${n}-0000-${version}000-8000-000000000000`;
 
 test.each([
-  ['a restored one, whose epoch is later', epoch(7, 2), epoch(7, 1), 'behind'],
-  ['the one that a restored one has replaced', epoch(7, 1), epoch(7, 2), 'superseded'],
-  ['one that was restored in the place of one of a release before', epoch(7, 1), epoch(4, 9), 'behind'],
-  ['one of a release before', epoch(4, 9), epoch(7, 1), 'superseded'],
-] as const)('with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, wholeness) => {
+  ['a restored ledger with a later epoch', epoch(7, 2), epoch(7, 1), 'behind'],
+  ['a ledger that a restored one has replaced', epoch(7, 1), epoch(7, 2), 'superseded'],
+  ['a restored ledger that replaced one of an earlier release', epoch(7, 1), epoch(4, 9), 'behind'],
+  ['a ledger of an earlier release', epoch(4, 9), epoch(7, 1), 'superseded'],
+] as const)('wholenessOf() with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, wholeness) => {
   const kept = { ...KEPT, consumers: 'restore-0', sequence: 71, ledgerEpoch: ledgerEpochKept };
   expect(wholenessOf({ ...LOOK, ledgerEpoch }, kept)).toBe(wholeness);
 });

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 const T0 = 1_700_000_000_000;
-/** Messages are stored a second apart. */
+/** Messages are stored one second apart. */
 const at = (sequence: number, since = T0): number => since + sequence * 1_000;
 
 function apply(sequences: readonly number[], since = T0): Promise<void> {
@@ -44,7 +44,7 @@ function streamOf(firstSequence: number, lastSequence: number, since = T0): Stre
   };
 }
 
-/** As the replica that looks after the stream alone. */
+/** Advances like the only replica that tracks the stream. */
 const advance = async (stream: StreamState) => store.advance(stream, await store.floor());
 
 const sequence = async (): Promise<number> => (await store.settledPosition()).sequence;
@@ -55,7 +55,7 @@ test('nothing is settled at first', async () => {
   expect(await store.settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
 });
 
-test('the position is the end of what is settled without a gap, before and after the floor moves', async () => {
+test('the position is the end of the contiguous settled run', async () => {
   await apply([1, 2, 4, 5]);
   expect(await store.settledPosition()).toEqual({ sequence: 2, storedAtMs: at(2) });
   expect(await advance(streamOf(1, 6))).toEqual({
@@ -69,7 +69,7 @@ test('the position is the end of what is settled without a gap, before and after
   expect(await batchesLeft()).toBe(0);
 });
 
-test('a message delivered again changes nothing', async () => {
+test('a message that is delivered again changes nothing', async () => {
   await apply([1, 2, 3]);
   await advance(streamOf(1, 3));
   await apply([2]);
@@ -85,14 +85,14 @@ test('a ledger that has settled nothing begins where the stream begins', async (
   expect(await sequence()).toBe(5);
 });
 
-test('messages that were deleted and not settled are not passed over', async () => {
+test('messages that were deleted and not settled are not skipped', async () => {
   await apply([1, 2, 5]);
   await advance(streamOf(1, 6));
   await advance(streamOf(5, 6));
   expect(await sequence()).toBe(2);
 });
 
-test('a replica that hung takes back nothing: what it saw of the stream is older than the floor', async () => {
+test('a replica that hung does not reset the floor from an old stream state', async () => {
   await apply([1, 2]);
   const [floor, seen] = [await store.floor(), streamOf(1, 2)];
   await apply([3, 4]);
@@ -107,22 +107,22 @@ test('an empty stream moves nothing', async () => {
   expect(await sequence()).toBe(2);
 });
 
-/** When a stream was made that takes the place of the first one. */
+/** The time at which a second stream replaces the first one. */
 const NEW = T0 + 1_000_000;
 
-describe('a stream that was made anew', () => {
+describe('a stream that was created again', () => {
   beforeEach(async () => {
     await apply([1, 2, 3, 5]);
     await advance(streamOf(1, 5));
   });
 
-  test('is known by its end', async () => {
+  test('is detected by its end', async () => {
     expect(await advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 0 }, restarted: true });
     await apply([1, 2], NEW);
     expect(await advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 2 }, restarted: false });
   });
 
-  test('is known by a message below the floor, also when it is longer already', async () => {
+  test('is detected by a message below the floor, even when it is already longer', async () => {
     await apply([1, 2, 3, 4, 5, 6, 8], NEW);
     expect(await advance(streamOf(1, 8, NEW))).toMatchObject({ position: { sequence: 6 }, restarted: true });
     await apply([7], NEW);
@@ -130,7 +130,7 @@ describe('a stream that was made anew', () => {
   });
 });
 
-test('many workers in any order: the position never passes what is missing', async () => {
+test('the position never passes a missing message with many workers in any order', async () => {
   const random = seededRandom(7);
   const order = Array.from({ length: 200 }, (_, index) => ({ index: index + 1, key: random() })).sort(
     (a, b) => a.key - b.key,
@@ -156,14 +156,14 @@ describe('trimming', () => {
 
   beforeEach(() => void trimmed.splice(0));
 
-  test('leaves what is younger than the reserve', async () => {
+  test('keeps messages that are younger than the reserve', async () => {
     await apply([1, 2, 3]);
     await trackProgress(store, stream, silentLog);
     expect(await trimStream(store, stream, 60_000)).toBe(0);
     expect(trimmed).toEqual([]);
   });
 
-  test('deletes what was settled before the reserve began, and no more', async () => {
+  test('deletes only messages that were settled before the reserve began', async () => {
     await apply([1, 2]);
     await trackProgress(store, stream, silentLog);
     await trimStream(store, stream, 60_000);
@@ -175,7 +175,7 @@ describe('trimming', () => {
   });
 
   // Covers r15
-  test('a stream that is more than half full keeps no reserve', async () => {
+  test('keeps no reserve in a stream that is more than half full', async () => {
     await apply([1, 2]);
     await trackProgress(store, stream, silentLog);
     const filling = { ...stream, state: () => Promise.resolve({ ...streamOf(1, 5), filled: 0.51 }) };
@@ -183,7 +183,7 @@ describe('trimming', () => {
   });
 
   // Covers r15
-  test('never deletes what is not settled, whatever was marked', async () => {
+  test('never deletes unsettled messages, even if they were marked', async () => {
     await apply([1]);
     await trackProgress(store, stream, silentLog);
     await store.mark(5);
@@ -191,9 +191,9 @@ describe('trimming', () => {
   });
 
   test.each([
-    ['it is shorter than what is settled', 4],
-    ['it has grown beyond what is settled', 7],
-  ])('deletes nothing of a stream that was made anew and not counted yet: %s', async (_name, lastSequence) => {
+    ['it is shorter than the settled run', 4],
+    ['it is longer than the settled run', 7],
+  ])('deletes nothing of a new stream that is not counted yet: %s', async (_name, lastSequence) => {
     await apply([1, 2, 3, 4, 5]);
     await trackProgress(store, stream, silentLog);
     const filled = 0.51;
@@ -207,7 +207,7 @@ describe('trimming', () => {
     expect(await trimStream(store, anew, 0)).toBe(2);
   });
 
-  test('deletes nothing of a shorter stream, also when the clock of its server is behind', async () => {
+  test("deletes nothing of a shorter stream whose server's clock is behind", async () => {
     await apply([1, 2, 3, 4, 5]);
     await trackProgress(store, stream, silentLog);
     const anew = { ...stream, state: () => Promise.resolve({ ...streamOf(1, 4), filled: 0.51 }) };

@@ -37,7 +37,7 @@ async function listed(all = false): Promise<StoredDeadLetter[]> {
   return rows;
 }
 
-/** As the database refuses an event for a reason that can be put right. */
+/** Makes the database reject the event during `work`, for a reason that can be fixed. */
 async function whileRefused(work: () => Promise<void>): Promise<void> {
   await ledger.admin.query(
     `ALTER TABLE billing.call_records ADD CONSTRAINT broken CHECK (charged_nano_usd <> 70) NOT VALID`,
@@ -63,7 +63,7 @@ async function refusedByDatabase(): Promise<string> {
   return receivedEvent.contentHash;
 }
 
-test('an event that was set aside is listed, settles after the fix, and is then told to admission', async () => {
+test('a dead letter is listed, settles after the fix, and is published to admission', async () => {
   const hash = await refusedByDatabase();
   expect(await listed()).toMatchObject([{ contentHash: hash, requestId: event.id, reason: 'refused_by_database' }]);
   expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), hash, 'operator:ada')).toEqual({
@@ -78,7 +78,7 @@ test('an event that was set aside is listed, settles after the fix, and is then 
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
-test('what was replayed is a repetition when it comes again, and the other way round', async () => {
+test('a replayed event that is delivered again is a repetition, and vice versa', async () => {
   const hash = await refusedByDatabase();
   const store = createDeadLetterStore(ledger.pool);
   await replayDeadLetter(store, hash, 'operator:ada');
@@ -88,7 +88,7 @@ test('what was replayed is a repetition when it comes again, and the other way r
   expect(await listed(true)).toHaveLength(1);
 });
 
-test('an event that is still wrong is set aside as before', async () => {
+test('an event that is still invalid becomes a dead letter again', async () => {
   await deliver({ ...event, amountNanoUsd: 71 }, { id: event.id, rank: 9 });
   const rows = await listed();
   expect(rows.map(({ reason }) => reason).sort()).toEqual(['amount', 'unreadable']);
@@ -100,6 +100,6 @@ test('an event that is still wrong is set aside as before', async () => {
   expect(await listed()).toMatchObject([{ replays: 1 }, { replays: 1 }]);
 });
 
-test('nothing is replayed for a hash that nobody set aside', async () => {
+test('replayDeadLetter() returns null for an unknown hash', async () => {
   expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), '0'.repeat(64), 'operator:ada')).toBeNull();
 });

@@ -39,7 +39,7 @@ async function row(account: string, name: string): Promise<bigint | null> {
   return found?.value ?? null;
 }
 
-test('a wallet-funded call takes its price from the wallet and counts for key and member', async () => {
+test('a wallet-funded call charges the wallet and counts for key and member', async () => {
   const event = settled(holdFor('a'), 70);
   const { outcomes } = await settle([event]);
   expect(outcomes).toEqual(['settled']);
@@ -57,7 +57,7 @@ test('a wallet-funded call takes its price from the wallet and counts for key an
 });
 
 // Covers r7
-test('a plan-funded call: the plan up to its bound, then the wallet up to its hold, then the plan again', async () => {
+test('a plan-funded call charges the plan, then the wallet, then the plan again', async () => {
   await settle([settled(planHoldFor('a', 50, 30), 100)]);
   const balances = await balancesOf(ledger.pool);
   expect(balances).toMatchObject({
@@ -76,13 +76,13 @@ test('a plan-funded call: the plan up to its bound, then the wallet up to its ho
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
-test.each(['voided', 'expired'] as const)('a call that was %s leaves a record and nothing else', async (outcome) => {
+test.each(['voided', 'expired'] as const)('a call that was %s leaves only a record', async (outcome) => {
   const event = settled(planHoldFor('a', 50, 30), 100);
   await settle([outcome === 'voided' ? voided(event) : expired(event)]);
   expect(await balancesOf(ledger.pool)).toEqual({ [`record ${event.id}`]: `${outcome} 0` });
 });
 
-test('what a voided call cost us is kept apart from what the customer pays', async () => {
+test('the cost of a voided call is recorded without a charge to the customer', async () => {
   const event = settled(holdFor('a'), 100);
   await settle([{ ...voided(event), attempts: event.attempts }]);
   expect(await balancesOf(ledger.pool)).toEqual({
@@ -94,7 +94,7 @@ test('what a voided call cost us is kept apart from what the customer pays', asy
 
 test.each([
   ['is the reported one', 65, '65'],
-  ['is the computed one above 100 times of it', 10_001, '100'],
+  ['is the computed one if the reported one exceeds it 100 times', 10_001, '100'],
 ])('cost of an attempt %s', async (_name, reportedCostNanoUsd, posted) => {
   const event = settled(holdFor('a'), 100);
   await settle([{ ...event, attempts: event.attempts.map((attempt) => ({ ...attempt, reportedCostNanoUsd })) }]);
@@ -127,7 +127,7 @@ describe('deliveries of one call', () => {
 
   // Covers r7; events come twice, late, re-ordered, broken
   test.each([1, 2, 4])(
-    'in any order, in batches of %s, give the same books',
+    'in any order, in batches of %s, give the same balances',
     async (size) => {
       const orders = permutations(names);
       for (const [index, order] of orders.entries()) {
@@ -151,7 +151,7 @@ describe('deliveries of one call', () => {
   );
 
   // Covers r7
-  test('the same rank with other content is set aside: the first stands', async () => {
+  test('with other content at the same rank become dead letters; the first one is kept', async () => {
     await settle([paid]);
     const { outcomes, deadLetters, closed } = await settle([settled(planHoldFor('a', 50, 30), 90, { id: paid.id })]);
     expect(outcomes).toEqual(['set_aside']);
@@ -164,21 +164,21 @@ describe('deliveries of one call', () => {
     ]);
   });
 
-  test('the same, set aside twice, is kept once', async () => {
+  test('that become a dead letter twice are stored once', async () => {
     const other = settled(planHoldFor('a', 50, 30), 90, { id: paid.id });
     await settle([paid, other]);
     await settle([other]);
     expect(await onPool(ledger.pool).query('SELECT FROM set_aside_events')).toHaveLength(1);
   });
 
-  test('the same id for another account is set aside', async () => {
+  test('with another account become dead letters', async () => {
     await settle([paid]);
     const { deadLetters } = await settle([settled(holdFor('b'), 100, { id: paid.id })]);
     expect(deadLetters).toMatchObject([{ reason: 'other_account' }]);
     expect(await row('b', 'wallet')).toBeNull();
   });
 
-  test('a correction points to what it corrects', async () => {
+  test('that correct a record refer to it', async () => {
     await settle([expired(paid)]);
     await settle([paid]);
     expect(await onPool(ledger.pool).query('SELECT kind, corrects FROM ledger_transactions')).toEqual([
@@ -187,7 +187,7 @@ describe('deliveries of one call', () => {
   });
 
   // Covers r8
-  test('a correction is told until admission has it: its hold is gone, and nobody would ask for it', async () => {
+  test('that correct a record are published until admission applies them', async () => {
     const snapshots = () =>
       onPool(ledger.pool).query<{ key: string; body: { standing: BalanceSnapshot } }>('SELECT key, body FROM outbox');
     await settle([expired(paid)]);
@@ -205,21 +205,21 @@ describe('deliveries of one call', () => {
   });
 });
 
-describe('an event is set aside alone', () => {
+describe('an event becomes a dead letter alone', () => {
   const good = settled(holdFor('a'), 10);
   const bad: Record<string, UsageEvent> = {
-    'whose amount is not what usage and price give': { ...settled(holdFor('a'), 10), amountNanoUsd: 11 },
+    'whose amount differs from its usage and price': { ...settled(holdFor('a'), 10), amountNanoUsd: 11 },
     'that was voided and has an amount': { ...voided(settled(holdFor('a'), 10)), amountNanoUsd: 10 },
     'that expired with the rank of an edge': { ...expired(settled(holdFor('a'), 10)), rank: 2 },
-    'whose price is another than that of its hold': settled(holdFor('a', { priceVersion: 'p2' }), 10),
-    'whose plan part has no period': settled(holdFor('a', { planMaxNanoUsd: 10, walletMaxNanoUsd: 0 }), 10),
-    'whose month is none': settled(holdFor('a', { periods: { ...good.hold.periods, month: '0001-01' } }), 10),
+    'whose price differs from the price of its hold': settled(holdFor('a', { priceVersion: 'p2' }), 10),
+    'with a plan part and without a period': settled(holdFor('a', { planMaxNanoUsd: 10, walletMaxNanoUsd: 0 }), 10),
+    'with an invalid month': settled(holdFor('a', { periods: { ...good.hold.periods, month: '0001-01' } }), 10),
     // Covers r16
-    'whose id lies beyond the months of the ledger': {
+    'with an ID outside the months of the ledger': {
       ...settled(holdFor('a'), 10),
       id: makeUuidV7(Date.UTC(2019, 1)),
     },
-    'that would take a balance out of its bounds': settled(holdFor('a'), 8_999_999_999_999_999),
+    'that would exceed the bounds of a balance': settled(holdFor('a'), 8_999_999_999_999_999),
   };
 
   test.each(Object.keys(bad))('%s', async (name) => {
@@ -234,7 +234,7 @@ describe('an event is set aside alone', () => {
 });
 
 // Covers r16; a month, week or session ends in mid-call
-test('a call belongs to the month inside its id and to the month of its admission, whenever it is settled', async () => {
+test("a call belongs to its ID's partition and its admission month when settled late", async () => {
   const end = Date.UTC(2026, 11, 1);
   const events = [end - 1, end].map((time) =>
     settled(holdFor('a', { admittedAt: time, periods: { ...holdFor('a').periods, month: '2026-11' } }), 10, {
@@ -251,7 +251,7 @@ test('a call belongs to the month inside its id and to the month of its admissio
 });
 
 // Covers i2
-test('many workers on the same events at once charge each of them once', async () => {
+test('concurrent workers charge each event once', async () => {
   const events = Array.from({ length: 60 }, (_, index) => settled(holdFor(`account-${index % 7}`), 10));
   const backwards = [...events].reverse();
   const batches = await Promise.all([settle(events), settle(backwards), settle(events.slice(20)), settle(backwards)]);
@@ -263,7 +263,7 @@ test('many workers on the same events at once charge each of them once', async (
   expect(await faultsOf(ledger.pool)).toEqual([]);
 }, 20_000);
 
-test('versions grow with each change, and rows keep the version at which they changed', async () => {
+test('versions grow with each change, and balances keep the version of their change', async () => {
   const one = settled(holdFor('a', { key: 'one' }), 10);
   await settle([one]);
   const { rowsAfter } = await settle([settled(holdFor('a', { key: 'two' }), 5)]);
@@ -277,7 +277,7 @@ test('versions grow with each change, and rows keep the version at which they ch
 
 const SEED = testSeed();
 
-test(`a random run in any order gives the same books (TEST_SEED=${SEED})`, async () => {
+test(`a random run in any order gives the same balances (TEST_SEED=${SEED})`, async () => {
   const random = seededRandom(SEED);
   const pick = (max: number): number => Math.floor(random() * max);
   const calls = Array.from({ length: 300 }, () => randomCall(pick));

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterAll(() => world.stop());
 
-/** What happened, in its order. */
+/** The steps in their order. */
 type Step = { published: BalanceSnapshot[] } | { acked: number } | { givenBack: number; ms: number };
 
 interface Bench {
@@ -72,7 +72,7 @@ function delivery(steps: Step[], sequence: number, data: Uint8Array): UsageDeliv
   };
 }
 
-/** Hands messages to the worker: one array of events, or bytes, for each. */
+/** Delivers messages to the worker: each is an array of events, or bytes. */
 async function deliver(
   { deps, steps }: Bench,
   ...messages: readonly (readonly unknown[] | Uint8Array)[]
@@ -94,7 +94,7 @@ async function outcomes(): Promise<string[]> {
 const event = (amount = 10, account = 'a'): UsageEvent => settled(holdFor(account), amount);
 
 // Covers r7
-test('a batch is committed, then told, then acknowledged', async () => {
+test('a batch is committed, then published, then acknowledged', async () => {
   const at = bench();
   const one = event();
   await deliver(at, [one], [event(5)]);
@@ -112,7 +112,7 @@ test('a batch is committed, then told, then acknowledged', async () => {
 });
 
 // Covers billing is killed at any point
-test('what could not be told is not acknowledged; told again, it changes nothing', async () => {
+test('a batch that cannot be published is not acknowledged, and is repeated safely', async () => {
   let connected = false;
   const at = bench({ connected: () => connected });
   const one = event();
@@ -134,8 +134,8 @@ test('what could not be told is not acknowledged; told again, it changes nothing
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
-describe('poison', () => {
-  test('a message that is no JSON is set aside and acknowledged; the others go on', async () => {
+describe('dead letters', () => {
+  test('contain a message that is not JSON, and the other messages settle', async () => {
     const at = bench();
     await deliver(at, Buffer.from('{"events":['), [event()]);
     expect(await outcomes()).toEqual(['aside: unreadable', 'settled 10']);
@@ -146,13 +146,13 @@ describe('poison', () => {
     ['of an unknown version', { events: [event()], v: 2 }],
     ['without events', { v: 1 }],
     ['that is a number', 7],
-  ])('a message %s is set aside', async (_what, body) => {
+  ])('contain a message %s', async (_what, body) => {
     await deliver(bench(), Buffer.from(JSON.stringify(body)));
     expect(await outcomes()).toEqual(['aside: unreadable']);
   });
 
   // Covers events come twice, late, re-ordered, broken
-  test('an event that is not in the form of the contract is set aside alone and its id is named', async () => {
+  test('contain an event that does not match the contract, and its ID is closed', async () => {
     const at = bench();
     const bad = { ...event(), evidence: 'guessed' };
     await deliver(at, [event(), bad, event(5)]);
@@ -161,14 +161,14 @@ describe('poison', () => {
     expect(published.flatMap(({ closed }) => closed)).toContain(bad.id);
   });
 
-  test('an event without a readable id is set aside and named to nobody', async () => {
+  test('contain an event without a readable ID, and nothing is published', async () => {
     const at = bench();
     await deliver(at, [{ ...event(), id: 'not an id' }, null, 'text']);
     expect(await outcomes()).toEqual(['aside: unreadable', 'aside: unreadable', 'aside: unreadable']);
     expect(at.steps).toEqual([{ acked: 1 }]);
   });
 
-  test('an event that the database refuses is set aside alone', async () => {
+  test('contain an event that the database rejects, and the others settle', async () => {
     ledger = await world.ledger();
     await ledger.admin.query(`
       CREATE FUNCTION billing.refuse_poison() RETURNS trigger LANGUAGE plpgsql AS
@@ -189,11 +189,11 @@ describe('poison', () => {
   });
 });
 
-describe('a database that cannot work', () => {
+describe('an infrastructure fault', () => {
   const unreachable = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
   // Covers r7; PostgreSQL is down
-  test('is tried again, and sets nothing aside', async () => {
+  test('is retried, and creates no dead letter', async () => {
     const store = createSettleStore(ledger.pool);
     let faults = 3;
     const at = bench({
@@ -207,7 +207,7 @@ describe('a database that cannot work', () => {
     expect(at.steps.at(-1)).toEqual({ acked: 1 });
   });
 
-  test('for too long, or while the service stops, gives the messages back', async () => {
+  test('that lasts too long, or until the service stops, returns the messages', async () => {
     const stopping = new AbortController();
     stopping.abort();
     const store = createSettleStore(ledger.pool);
@@ -218,7 +218,7 @@ describe('a database that cannot work', () => {
     expect(await outcomes()).toEqual([]);
   });
 
-  test('because a table is missing is no poison either', async () => {
+  test('from a missing table creates no dead letter', async () => {
     ledger = await world.ledger();
     await ledger.admin.query('ALTER TABLE billing.standing_rows RENAME TO elsewhere');
     const stopping = new AbortController();
@@ -230,7 +230,7 @@ describe('a database that cannot work', () => {
   });
 });
 
-test('an event that is not packed or is cut becomes a dead letter alone', async () => {
+test('an event that is not packed or is truncated becomes a dead letter alone', async () => {
   const at = bench();
   const [sound, cut] = [event(1), event(2)];
   const [version, [first, second]] = JSON.parse(Buffer.from(messageOf([sound, cut])).toString());
@@ -238,7 +238,7 @@ test('an event that is not packed or is cut becomes a dead letter alone', async 
   expect(await outcomes()).toEqual([...Array(4).fill('aside: unreadable'), 'settled 1']);
 });
 
-test('many messages are cut into transactions of at most 1,200 events', async () => {
+test('messages are split into transactions of at most 1,200 events', async () => {
   const at = bench();
   const messages = Array.from({ length: 39 }, () => Array.from({ length: 100 }, () => event(1)));
   await deliver(at, ...messages);
@@ -249,13 +249,13 @@ test('many messages are cut into transactions of at most 1,200 events', async ()
   expect(rows[0]?.posts).toBe(4n);
 }, 20_000);
 
-describe('messages with accounts of all shards that are too large for one transaction', () => {
+describe('messages that are too large for one transaction', () => {
   const names = Array.from({ length: 40 }, (_, index) => `account-${index}`);
   const ofShard = (shard: number): string[] => names.filter((name) => shardOfAccount(name) === shard).slice(0, 3);
   const accounts = Array.from({ length: SHARDS_TOTAL }, (_, shard) => ofShard(shard)).flat();
   const message = (): UsageEvent[] => accounts.map((account) => event(1, account));
 
-  test('are settled by shard, and acknowledged after all of it', async () => {
+  test('are settled by shard, and acknowledged after all shards', async () => {
     expect(accounts).toHaveLength(12);
     const at = bench({ batchEventsMax: 8 });
     await deliver(at, message(), message(), message());
@@ -271,7 +271,7 @@ describe('messages with accounts of all shards that are too large for one transa
     expect(await faultsOf(ledger.pool)).toEqual([]);
   });
 
-  test('are given back when one shard could not be told, and do not count as settled', async () => {
+  test('are returned when one shard cannot be published, and do not count as settled', async () => {
     let told = 0;
     const at = bench({ batchEventsMax: 8, connected: () => (told += 1) !== 2 });
     const [one, two] = [message(), message()];

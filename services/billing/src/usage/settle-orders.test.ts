@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop());
 
-/** One thing that happens to a call; false: it was refused and is asked for again later. */
+/** One operation on a call; returns false if it was refused and has to be repeated. */
 type Step = () => Promise<boolean>;
 
 function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
@@ -57,7 +57,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
 }
 
 // Covers i2
-test('settle, expire, late settle, refund and top-up of one call, in every order and with repetitions', async () => {
+test('all orders of settle, expire, late settle, refund and credit give one result', async () => {
   const orders = permutations(['settle', 'expire', 'late settle', 'refund', 'top-up']);
   expect(orders).toHaveLength(120);
   const calls = orders.map((order, index) => {
@@ -91,8 +91,8 @@ const EXPECTED = {
 };
 
 /**
- * After each step one of those before it comes again; what was refused comes again at the end, as
- * whoever asked would do.
+ * Runs the steps in order. After each step it repeats an earlier one, and at the end it repeats the
+ * refused ones, like their senders.
  */
 async function inOrder(steps: Record<string, Step>, order: readonly string[]): Promise<void> {
   const refused: string[] = [];

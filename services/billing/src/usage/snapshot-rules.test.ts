@@ -16,7 +16,7 @@ function rowsOf(...rows: readonly (readonly [account: string, name: string])[]):
 }
 
 // Covers r8
-test('an id and every row that it touched travel together; what was never written is left out', () => {
+test('a message contains an ID with all balances that it touched and that exist', () => {
   const [one, two] = [makeUuidV7(1), makeUuidV7(2)];
   const rows = rowsOf(['a', 'wallet'], ['a', 'km:k:2026-11']);
   const closed = [
@@ -37,45 +37,42 @@ test('an id and every row that it touched travel together; what was never writte
   ]);
 });
 
-test('nothing closed, nothing told', () => {
+test('snapshotMessages() returns nothing when no ID is closed', () => {
   expect(snapshotMessages([], new Map())).toEqual([]);
 });
 
 test.each([
-  ['one account with many calls and rows', 1, 3_000],
+  ['one account with many calls and balances', 1, 3_000],
   ['many accounts', 3_000, 1],
-])(
-  '%s: every message is within the contract and the bus, and no id comes without its rows',
-  (_what, accounts, calls) => {
-    const names = Array.from({ length: 7 }, (_, index) => `${'n'.repeat(200)}${index}`);
-    const closed = Array.from({ length: accounts }, (_, account) =>
-      Array.from({ length: calls }, (__, call) => ({
-        account: `a${account}`,
-        id: makeUuidV7(call),
-        rows: names.map((name) => `${name}-${call % 500}`),
-      })),
-    ).flat();
-    const rows = rowsOf(...closed.flatMap(({ account, rows }) => rows.map((name) => [account, name] as const)));
-    const messages = snapshotMessages(closed, rows);
-    const seen = new Set<string>();
-    for (const accountsOf of messages) {
-      const body = { incarnation: 'i', accounts: accountsOf };
-      expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
-      expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
-      for (const { account, rows, closed: ids } of accountsOf) {
-        const published = new Set(rows.map(({ name }) => name));
-        for (const id of ids) {
-          const wanted = byId(closed).get(id);
-          expect(wanted?.account).toBe(account);
-          if (wanted === undefined || !wanted.rows.every((name) => published.has(name)))
-            throw new Error(`rows of ${id} are missing`);
-          seen.add(id);
-        }
+])('%s: every message is within the limits, and each ID has its balances', (_what, accounts, calls) => {
+  const names = Array.from({ length: 7 }, (_, index) => `${'n'.repeat(200)}${index}`);
+  const closed = Array.from({ length: accounts }, (_, account) =>
+    Array.from({ length: calls }, (__, call) => ({
+      account: `a${account}`,
+      id: makeUuidV7(call),
+      rows: names.map((name) => `${name}-${call % 500}`),
+    })),
+  ).flat();
+  const rows = rowsOf(...closed.flatMap(({ account, rows }) => rows.map((name) => [account, name] as const)));
+  const messages = snapshotMessages(closed, rows);
+  const seen = new Set<string>();
+  for (const accountsOf of messages) {
+    const body = { incarnation: 'i', accounts: accountsOf };
+    expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
+    expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
+    for (const { account, rows, closed: ids } of accountsOf) {
+      const published = new Set(rows.map(({ name }) => name));
+      for (const id of ids) {
+        const wanted = byId(closed).get(id);
+        expect(wanted?.account).toBe(account);
+        if (wanted === undefined || !wanted.rows.every((name) => published.has(name)))
+          throw new Error(`rows of ${id} are missing`);
+        seen.add(id);
       }
     }
-    expect(seen.size).toBe(closed.length);
-  },
-);
+  }
+  expect(seen.size).toBe(closed.length);
+});
 
 let index: Map<string, { account: string; rows: string[] }> | null = null;
 let indexed: unknown = null;

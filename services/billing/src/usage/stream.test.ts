@@ -5,7 +5,7 @@ import { createUsageStream } from './stream.js';
 const DAY_MS = 86_400_000;
 
 // Covers r15
-test('the stream of usage events refuses what does not fit, and keeps a message for 14 days', async () => {
+test('the usage stream rejects messages when it is full, and keeps them for 14 days', async () => {
   const ensured: StreamSettings[] = [];
   const bus: Pick<Bus, 'ensureStream'> = { ensureStream: async (settings) => void ensured.push(settings) };
   await createUsageStream(bus as Bus, 1_000, 3, 'epoch').ensure();

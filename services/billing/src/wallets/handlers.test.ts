@@ -29,7 +29,7 @@ test.each([
   ['adjustment', '1.00', 'adjustment', null],
   ['refund', '-1.00', 'funding', 'payment'],
   ['refund', '0.000001', 'revenue:wallet', 'call'],
-] as const)('a %s of %s goes against %s', async (kind, amountUsd, counter, related) => {
+] as const)('a %s of %s is posted against %s', async (kind, amountUsd, counter, related) => {
   const account = fresh();
   const payment = await credit(account, '2.00');
   const call = settled(holdFor(account), 1_000);
@@ -40,7 +40,7 @@ test.each([
   });
 });
 
-test('a refund pays back what is left of a payment, refunds and chargebacks of it counted', async () => {
+test('a refund takes at most the payment minus its refunds and chargebacks', async () => {
   const account = fresh();
   const [payment, other] = [await credit(account, '10.00'), await credit(account, '100.00')];
   expect(await fund(account, 'refund', '-10.000000001', payment)).toMatchObject(left);
@@ -50,22 +50,21 @@ test('a refund pays back what is left of a payment, refunds and chargebacks of i
   expect(await fund(account, 'refund', '-1.000000001', payment)).toMatchObject(left);
   accepted(await fund(account, 'refund', '-1.00', payment));
   expect(await fund(account, 'refund', '-0.000000001', payment)).toMatchObject(left);
-  // A dispute that was won gives room again; what belongs to another payment is nothing to this
-  // one.
+  // A won dispute makes more refundable again. Entries for another payment do not affect this one.
   accepted(await fund(account, 'chargeback', '2.00', payment));
   accepted(await fund(account, 'refund', '-2.00', payment));
   accepted(await fund(account, 'refund', '-100.00', other));
   expect(await balancesOf(ledger.pool)).toMatchObject({ [`${account} wallet`]: '0' });
 });
 
-test('refunds of one payment that come at once take no more than was paid in', async () => {
+test('concurrent refunds of one payment take no more than was paid in', async () => {
   const account = fresh();
   const payment = await credit(account, '3.00');
   const answers = await Promise.all(Array.from({ length: 10 }, () => fund(account, 'refund', '-1.00', payment)));
   expect(answers.filter((answer) => !('refused' in answer))).toHaveLength(3);
 });
 
-test('a refund gives back what the wallet paid for a call, whatever names it', async () => {
+test("a refund returns at most the wallet's payment for a call, by any of its IDs", async () => {
   const account = fresh();
   const id = makeUuidV7(START);
   const late = settled(planHoldFor(account, 400, 600), 1_000, { id });
@@ -84,14 +83,14 @@ test('a refund gives back what the wallet paid for a call, whatever names it', a
   expect(await fund(account, 'refund', '0.000000001', id)).toMatchObject(left);
 });
 
-test('a failed call has nothing to give back, though it cost us something', async () => {
+test('a failed call cannot be refunded, even if it has a cost', async () => {
   const account = fresh();
   const call = settled(holdFor(account), 1_000);
   await verbs.settle({ ...voided(call), attempts: call.attempts });
   expect(await fund(account, 'refund', '0.000000001', call.id)).toMatchObject(left);
 });
 
-test('a refund names what it refunds: its own account, a payment to take of, a call to give for', async () => {
+test('a refund must relate to a payment or call of its account', async () => {
   const [account, other] = [fresh(), fresh()];
   const payment = await credit(account, '5.00');
   const foreign = await credit(other, '5.00');
@@ -116,7 +115,7 @@ test('a refund names what it refunds: its own account, a payment to take of, a c
     ]);
 });
 
-test('the same reference with another relation is another entry', async () => {
+test('a repeated reference with another related object is refused', async () => {
   const account = fresh();
   const [one, two] = [await credit(account, '5.00'), await credit(account, '5.00')];
   const reference = fresh('reference');
@@ -127,7 +126,7 @@ test('the same reference with another relation is another entry', async () => {
   });
 });
 
-test('a chargeback of what was spent leaves a debt, which admission is told of', async () => {
+test('a chargeback of spent money leaves a debt and is published to admission', async () => {
   const account = fresh();
   const payment = await credit(account, '1.00');
   await verbs.settle(settled(holdFor(account), 400_000_000));
@@ -139,7 +138,7 @@ test('a chargeback of what was spent leaves a debt, which admission is told of',
   expect(rows[0]?.rows).toMatchObject([{ name: 'wallet', value: -400_000_000 }]);
 });
 
-test('the plan is used against revenue of plans, the wallet against revenue of wallets, each attempt against its provider', async () => {
+test('plan, wallet and attempts are posted against their ledger accounts', async () => {
   const account = fresh();
   const call = settled(planHoldFor(account, 300, 700), 1_000);
   const [attempt] = call.attempts;
@@ -166,6 +165,6 @@ test('the plan is used against revenue of plans, the wallet against revenue of w
   ]);
 });
 
-test('the books are whole', async () => {
+test('the audit finds no difference afterwards', async () => {
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });

@@ -72,7 +72,7 @@ const deliver = (row: { body: object }, keys = keysOf()) =>
 const deliveries = (account: string) =>
   createDeliveryStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
 
-test('an event is tried for three days', async () => {
+test('an event is attempted for three days', async () => {
   expect(GIVEN_UP_MS).toBe(3 * DAY_MS);
   await put('a');
   const row = await waiting('a');
@@ -96,7 +96,7 @@ test.each([100, 199, 300, 301, 404, 410, 500])('the status %d is a failure', asy
   await expect(deliver(await waiting('a'))).rejects.toThrow(`status ${status}`);
 });
 
-test('a delivered event that comes again is not sent again', async () => {
+test('a delivered event is not sent again', async () => {
   await put('a');
   const row = await waiting('a');
   await deliver(row);
@@ -105,14 +105,14 @@ test('a delivered event that comes again is not sent again', async () => {
   expect(await deliveries('a')).toMatchObject([{ state: 'delivered', attempts: 1 }]);
 });
 
-test('without a webhook an event is dropped', async () => {
+test('an event without a webhook is dropped', async () => {
   await put('b');
   const row = await waiting('a');
   await deliver(row);
   expect([sent, await deliveries('a')]).toMatchObject([[], [{ state: 'dropped', attempts: 0, lastAttempts: [] }]]);
 });
 
-test('every attempt is signed anew, with its own time', async () => {
+test('every attempt has a new signature and its own time', async () => {
   await put('a');
   const row = await waiting('a');
   answer = { failure: 'timeout' };
@@ -126,7 +126,7 @@ test('every attempt is signed anew, with its own time', async () => {
   expect(sent[0]?.body).toBe(sent[1]?.body);
 });
 
-test('the last twenty attempts are shown, all are counted', async () => {
+test('a delivery shows the last twenty attempts and counts all', async () => {
   await put('a');
   const row = await waiting('a');
   answer = { failure: 'connection' };
@@ -140,7 +140,7 @@ test('the last twenty attempts are shown, all are counted', async () => {
   expect(delivery?.lastAttempts[0]?.at).toBe(new Date(RAISED + 4_000).toISOString());
 });
 
-test('what ended more than 30 days ago is forgotten with the next one that ends', async () => {
+test('deliveries that ended 30 days ago are deleted when the next one ends', async () => {
   await put('a');
   const [first, second, other] = [await waiting('a'), await waiting('a'), await waiting('b')];
   await deliver(first);
@@ -153,7 +153,7 @@ test('what ended more than 30 days ago is forgotten with the next one that ends'
   expect(await deliveries('b')).toHaveLength(1);
 });
 
-test('secrets move to the current key; one that no key opens sends nothing and says so', async () => {
+test('secrets are resealed to the current key; an unreadable one sends nothing', async () => {
   await put('a', old);
   await put('b', current);
   await put('c', key(3));
@@ -167,7 +167,7 @@ test('secrets move to the current key; one that no key opens sends nothing and s
   expect(sent).toHaveLength(1);
 });
 
-test('a sealed secret opens for its own account only', async () => {
+test('a sealed secret opens only for its own account', async () => {
   const sealed = sealTo('whsec_1', 'webhook:a', publicHalfOf(current));
   const { open } = createSecretSeal(keysOf());
   expect([open(sealed, 'a'), open(sealed, 'b')]).toEqual(['whsec_1', null]);

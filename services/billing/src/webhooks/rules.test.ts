@@ -46,7 +46,7 @@ test.each([
   'http://example.com/',
   'http://1.1.1.1/',
   `https://example.com/${'é'.repeat(700)}`,
-])('%s is refused everywhere', (url) => {
+])('%s is always refused', (url) => {
   for (const allowed of [false, true])
     expect(checkWebhookUrl(url, allowed)).toMatchObject({ refused: { code: 'invalid_request', param: 'url' } });
 });
@@ -56,6 +56,6 @@ test.each([
   ['https://Example.com:443/a/../b?key=1&x=%20', 'https://example.com/b?key=1&x=%20'],
   ['https://1.1.1.1:8443/hook', 'https://1.1.1.1:8443/hook'],
   ['https://[2606:4700:4700::1111]/hook', 'https://[2606:4700:4700::1111]/hook'],
-])('%s is kept as %s', (url, kept) => {
+])('%s is stored as %s', (url, kept) => {
   expect(checkWebhookUrl(url, false)).toBe(kept);
 });

@@ -12,7 +12,7 @@ beforeEach(() => {
 
 const request = (url = receiver.url) => ({ url, headers: { 'x-one': '1' }, body: '{"a":1}' });
 
-/** A resolver that knows these addresses, one after the other for each question. */
+/** A resolver that returns these addresses, one list per lookup. */
 function resolver(...answers: (readonly string[])[]): LookupFunction & { asked: string[] } {
   const asked: string[] = [];
   const lookup: LookupFunction = (hostname, options, callback) => {
@@ -26,18 +26,21 @@ function resolver(...answers: (readonly string[])[]): LookupFunction & { asked: 
   return Object.assign(lookup, { asked });
 }
 
-test.each([200, 204, 299, 302, 307, 404, 500])('answers the status %d and follows nothing', async (status) => {
-  receiver.answer = (response) => response.writeHead(status, { location: `${receiver.url}/other` }).end('x');
-  expect(await createWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status });
-  expect(receiver.received).toMatchObject([{ path: '/hook?tenant=1', body: '{"a":1}', headers: { 'x-one': '1' } }]);
-});
+test.each([200, 204, 299, 302, 307, 404, 500])(
+  'post() returns the status %d and follows no redirect',
+  async (status) => {
+    receiver.answer = (response) => response.writeHead(status, { location: `${receiver.url}/other` }).end('x');
+    expect(await createWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status });
+    expect(receiver.received).toMatchObject([{ path: '/hook?tenant=1', body: '{"a":1}', headers: { 'x-one': '1' } }]);
+  },
+);
 
-test('an answer whose body never ends is over with its head', async () => {
+test('post() returns after the headers, even if the body never ends', async () => {
   receiver.answer = (response) => void response.writeHead(200).write('begun');
   expect(await createWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status: 200 });
 });
 
-test('a receiver that says nothing, nobody there, and one that speaks another protocol', async () => {
+test('post() reports timeouts, refused connections and other protocols', async () => {
   const sender = createWebhookSender({ privateAllowed: true, timeoutMs: 100 });
   receiver.answer = () => undefined;
   expect(await sender.post(request())).toEqual({ failure: 'timeout' });
@@ -55,7 +58,7 @@ test('a receiver that says nothing, nobody there, and one that speaks another pr
 });
 
 test.each(['127.0.0.1', 'localhost', '[::1]', '169.254.169.254', '2130706433', '[::ffff:127.0.0.1]'])(
-  'nothing is sent to %s by a deployment that allows no private addresses',
+  'post() to %s is refused when private addresses are not allowed',
   async (host) => {
     const sender = createWebhookSender({ privateAllowed: false, timeoutMs: 2_000 });
     expect(await sender.post(request(`http://${host}:${receiver.port}/`))).toEqual({ failure: 'private_address' });
@@ -69,14 +72,14 @@ test.each([
   ['an IPv4 address in IPv6', ['::ffff:127.0.0.1']],
   ['a private address among public ones', ['1.1.1.1', '127.0.0.1']],
   ['an address with a zone', ['fe80::1%lo']],
-])('%s is refused when it is looked up', async (_what, addresses) => {
+])('post() refuses %s after the lookup', async (_what, addresses) => {
   const sender = createWebhookSender({ privateAllowed: false, timeoutMs: 2_000, lookup: resolver(addresses) });
   const answer = await sender.post(request(`http://hooks.example.com:${receiver.port}/`));
   expect(answer).toEqual({ failure: 'private_address' });
   expect(receiver.received).toEqual([]);
 });
 
-test('the socket connects to the very addresses that were judged: a name is looked up once for each request', async () => {
+test('post() looks up the name once and connects only to the checked addresses', async () => {
   const lookup = resolver(['192.0.2.1'], ['127.0.0.1']);
   const sender = createWebhookSender({ privateAllowed: false, timeoutMs: 300, lookup });
   const url = `http://rebinding.example.com:${receiver.port}/`;
