@@ -1,17 +1,17 @@
-// The process that is measured, from outside: its life, what it has committed, its processor time
-// and that of its sessions.
+// Controls and measures the billing process from outside: start and stop, committed events, CPU
+// time of the process and of its database sessions.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { freePort } from '@gateway/servers';
 
-/** Kernel ticks a second in /proc. */
+/** Kernel ticks per second in /proc. */
 const TICKS = 100;
 const MAIN = new URL('../dist/main.js', import.meta.url).pathname;
 
 /**
- * A handle to start and stop billing with, and to look at it by. `pool` reads the server's list of
- * sessions.
+ * Returns a handle that starts, stops and measures billing. `pool` is used to read the server's
+ * list of sessions.
  */
 export async function measuredBilling({ natsUrl, postgresUrl, pool, profile }) {
   const port = await freePort();
@@ -41,14 +41,14 @@ export async function measuredBilling({ natsUrl, postgresUrl, pool, profile }) {
       await ended;
     },
     ready: async () => (await fetchText('readyz')).includes('"ready":true'),
-    /** Events that the running process has committed. */
+    /** Returns the number of events that the running process has committed. */
     async settled() {
       const lines = (await fetchText('metrics')).split('\n');
       return lines
         .filter((line) => line.startsWith('gateway_billing_events_total{'))
         .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
     },
-    /** Seconds of processor time of the process and of its database sessions. */
+    /** Returns the CPU seconds of the process and of its database sessions. */
     async cpu() {
       const { rows } = await pool.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'billing'");
       return { billing: cpuOf(child.pid), postgres: rows.reduce((total, { pid }) => total + cpuOf(pid), 0) };

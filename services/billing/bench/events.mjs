@@ -1,10 +1,10 @@
-// Usage events as an edge sends them: wallet-funded calls with one attempt whose cost is known.
+// Usage events like those of an edge: wallet-funded calls with one attempt whose cost is known.
 import { makeUuidV7, shardOfAccount, USAGE_GROUPS_TOTAL, usageGroupOfShard } from '@gateway/contracts/ids';
 import { usageEvents } from '@gateway/contracts/messages';
 
 const STORES_AT_ONCE = 8;
 
-/** 1,000 tokens in at 3 USD and 200 out at 15 USD per million: 6,000,000 nano-USD. */
+/** 1,000 input tokens at 3 USD and 200 output tokens at 15 USD per million: 6,000,000 nano-USD. */
 export const USAGE = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 200 };
 export const PRICE = {
   version: 'p1',
@@ -24,7 +24,7 @@ export const [MODEL, SOURCE, PROVIDER] = ['acme/large', 'source-1', 'provider-1'
 export const accountNames = (accounts) => Array.from({ length: accounts }, (_, index) => `account-${index}`);
 
 /**
- * Stores events of the accounts in turn, `size` to a message; each message holds events of one
+ * Stores events of the accounts in turn, `size` per message. The events of a message belong to one
  * group.
  */
 export async function publish(edge, { events, accounts, size }) {

@@ -1,15 +1,16 @@
-// Earlier records, made by SQL in the ledger's own form: what settling the same calls one after the
-// other would have left, but for the hash chains. The ledger counts them as posted before there
-// were chains (`chain_start`), which the audit knows.
+// Inserts earlier records by SQL in the ledger's own form. The result equals a settlement of the
+// same calls, except for the hash chains. The ledger counts these records as posted before the
+// chains began (`chain_start`), which the audit accepts.
 import { accountNames, AMOUNT, MODEL, PRICE, PROVIDER, SOURCE, USAGE } from './events.mjs';
 
-/** Records of one database transaction. */
+/** Records per database transaction. */
 const ROUND = 100_000;
-/** The earlier calls lie in so many days before now. */
+/** The earlier calls are distributed over this number of days before now. */
 const DAYS = 20;
 
 /**
- * Whose calls they are, as events have it: one key, member and model for each of so many accounts.
+ * Returns the payers of the calls as in the events: one key, member and model for each of the given
+ * number of accounts.
  */
 export const payersOf = (accounts) =>
   accountNames(accounts).map((account) => ({
@@ -20,8 +21,8 @@ export const payersOf = (accounts) =>
   }));
 
 /**
- * Adds calls of the payers in turn to an idle ledger until it holds `records`. Triggers do not run
- * (the session is a replica's): the audit that follows a filled ledger is what checks it.
+ * Adds calls of the payers in turn to an idle ledger until it contains `records`. Triggers do not
+ * run (`session_replication_role` is `replica`); the later audit checks the filled ledger.
  */
 export async function fillLedger(admin, records, payers) {
   await admin.query(`SET search_path = billing; SET session_replication_role = 'replica'`);
@@ -38,7 +39,7 @@ async function fillRound(admin, held, records, payers) {
   const calls = Math.min(ROUND, records - held);
   const columns = ['account', 'key', 'member', 'model'].map((name) => payers.map((payer) => payer[name]));
   await admin.query('BEGIN');
-  // Ascending in time within a round, as ids come; the rest of each id is random.
+  // IDs ascend in time within a round, like real ones; the remaining bits of each ID are random.
   await admin.query(
     `CREATE TEMPORARY TABLE call ON COMMIT DROP AS
      SELECT (lpad(to_hex(at_ms), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid AS id,
@@ -56,7 +57,7 @@ async function fillRound(admin, held, records, payers) {
 
 const AT_MONTH = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM')`;
 const NUMBER_OF = (name) => `(SELECT number FROM names WHERE name = ${name})`;
-/** Balances by name: a call adds this to each. */
+/** Balances by name; each call adds this to each of them. */
 const ROWS = `(VALUES ('wallet', -1), ('km:%1$s:%3$s', 1), ('mm:%2$s:%3$s', 1)) AS counted (form, sign)`;
 
 const STATEMENTS = [

@@ -1,7 +1,8 @@
-// `npm run bench:billing [-- --events N] [--earlier N,M]`: events per second from the stream to the
-// committed ledger, by one billing process, with 1,000 accounts and with one, after N and after M
-// earlier records; and how fast a backlog is caught up while events go on arriving. Writes
-// .results/bench-billing.md unless --dry. --profile DIR writes processor profiles of the process.
+// `npm run bench:billing [-- --events N] [--earlier N,M]`: measures events per second from the
+// stream to the committed ledger with one billing process, with 1,000 accounts and with one, after
+// N and after M earlier records. Also measures how fast a backlog is settled while events continue
+// to arrive. Writes .results/bench-billing.md unless --dry. --profile DIR writes CPU profiles of
+// the process.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ import { publish } from './events.mjs';
 import { fillLedger, payersOf } from './fill-ledger.mjs';
 import { lineOf, render } from './report.mjs';
 
-/** Of whatever else runs here: figures of a busy machine are not those of the program. */
+/** Load of other programs: results of a busy machine are not representative. */
 const loadBefore = loadavg()[0];
 const { values } = parseArgs({
   options: {
@@ -31,11 +32,11 @@ const { values } = parseArgs({
 });
 const events = Number(values.events);
 const earlierCounts = values.earlier.split(',').map(Number);
-/** Events a second that go on arriving, and the seconds for which billing was away. */
+/** Events per second that continue to arrive, and the seconds without billing. */
 const [liveRate, backlogSeconds] = [Number(values.live), Number(values.backlog)];
-/** As an edge under load sends them, and one with a call now and then. */
+/** Message sizes of an edge under load, and of one with occasional calls. */
 const [EVENTS_FULL, EVENTS_LIVE] = [100, 5];
-/** The metrics are made by the process that is measured: rarely enough to cost it nothing. */
+/** Poll interval for the metrics of the measured process: long enough to cost it nothing. */
 const POLL_MS = 200;
 const ACCOUNTS = 1_000;
 const FILL_MS_MAX = 3_600_000;
@@ -61,7 +62,7 @@ await migrate({ migrationUrl: postgres.url, schema: 'billing', directory: migrat
 const natsUrlOf = (service) => `nats://${service}:${passwords[service]}@127.0.0.1:${new URL(nats.url).port}`;
 const postgresUrl = Object.assign(new URL(postgres.url), { username: role.name, password: role.password }).href;
 const pool = createPool(postgresUrl, { applicationName: 'bench', statementTimeoutMs: FILL_MS_MAX, log });
-// One connection: it keeps the session's settings and temporary tables.
+// One connection, which keeps the session's settings and temporary tables.
 const admin = createPool(postgres.url, { applicationName: 'bench', max: 1, statementTimeoutMs: FILL_MS_MAX, log });
 const edge = await connectBus({ url: natsUrlOf('edge-proxy'), service: 'edge-proxy', replica: 'bench', log });
 const billing = await measuredBilling({ natsUrl: natsUrlOf('billing'), postgresUrl, pool, profile: values.profile });
@@ -89,7 +90,9 @@ const report = render({ rows, caughtUp, earlierCounts, accounts: ACCOUNTS, loadB
 if (values.dry) console.log(report);
 else writeFileSync(new URL('../../../.results/bench-billing.md', import.meta.url), report);
 
-/** Queues events while billing is away, then measures until all of them are committed. */
+/**
+ * Queues events while billing is stopped, then measures the time until all of them are committed.
+ */
 async function settleAll(accounts) {
   await publish(edge, { events, accounts, size: EVENTS_FULL });
   billing.start();
@@ -112,8 +115,8 @@ async function settleAll(accounts) {
 }
 
 /**
- * What was filled in and what was settled agree: else the figures are those of another ledger than
- * the real one.
+ * Checks that filled and settled records agree. Otherwise the results would not be those of a real
+ * ledger.
  */
 async function checkLedger() {
   const faults = [];
@@ -122,7 +125,7 @@ async function checkLedger() {
   if (faults.length > 0) throw new Error(`the audit names ${faults.length} differences: ${JSON.stringify(faults[0])}`);
 }
 
-/** Billing was away for a while and comes back; events go on arriving at the live rate. */
+/** Starts billing after a pause and measures the catch-up while events arrive at the live rate. */
 async function catchUp() {
   const backlog = liveRate * backlogSeconds;
   await publish(edge, { events: backlog, accounts: ACCOUNTS, size: EVENTS_LIVE });
@@ -139,7 +142,7 @@ async function catchUp() {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })();
-  // Caught up: what is missing is what arrives while one batch is collected and settled.
+  // Caught up: only the events of the current batch are missing.
   await until(async () => arrived - (await billing.settled()) <= liveRate / 2, POLL_MS);
   const seconds = (performance.now() - begunMs) / 1_000;
   const settled = await billing.settled();

@@ -2,7 +2,7 @@ import { parseUsd } from '@gateway/metering';
 import type { StatementView } from '@gateway/contracts/operator';
 import { type GeneratedCall, MONTH_BEGINS, MONTH_ENDS } from './month.js';
 
-/** The months that a generated month reaches into, in order. */
+/** The months that a generated month extends into, in order. */
 export const MONTHS = ['2026-09', '2026-10', '2026-11'] as const;
 type Month = (typeof MONTHS)[number];
 
@@ -20,8 +20,8 @@ export interface ExpectedSpend {
 }
 
 /**
- * A second set of books, kept with nothing but additions: what every view of the ledger must say.
- * Keys name what is summed, parts separated by a space.
+ * An independent second ledger that only adds amounts. It computes the expected content of each
+ * view of the ledger. Keys are the names of sums; their parts are separated by spaces.
  */
 export class BookOfMonth {
   /** By class of ledger account. */
@@ -30,7 +30,7 @@ export class BookOfMonth {
   readonly ledger: Sums = new Map();
   /** By `<account> <month> <kind>`. */
   readonly movements: Sums = new Map();
-  /** `<account> <month>` of each statement: calls that were voided make none. */
+  /** `<account> <month>` of each statement; voided calls create none. */
   readonly months = new Set<string>();
   /** By `<account> <month> <key | member | model | all> <id>`. */
   readonly spends = new Map<string, ExpectedSpend>();
@@ -82,7 +82,7 @@ export class BookOfMonth {
     this.months.add(`${account} ${monthAt(at)}`);
   }
 
-  /** The wallet before a month begins; after the last one for `null`. */
+  /** Returns the wallet before a month begins, or at the end of the last month if `null`. */
   balance(account: string, before: Month | null): bigint {
     let sum = 0n;
     for (const [name, amount] of this.movements) {
@@ -93,7 +93,7 @@ export class BookOfMonth {
   }
 
   /**
-   * What a statement of an account must say of a month; its usage and its corrections are one
+   * Returns the expected statement of an account for a month. Its usage and its corrections are one
    * movement here.
    */
   statement(account: string, month: Month) {
@@ -133,12 +133,12 @@ export function add(sums: Sums, name: string, amount: bigint): void {
   sums.set(name, (sums.get(name) ?? 0n) + amount);
 }
 
-/** Without names whose sum is zero. */
+/** Omits names whose sum is zero. */
 export function plain(sums: Sums): Record<string, bigint> {
   return Object.fromEntries([...sums].filter(([, sum]) => sum !== 0n).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A statement of the ledger in the form of {@link BookOfMonth.statement}. */
+/** Converts a statement of the ledger to the form of {@link BookOfMonth.statement}. */
 export function readStatement(view: StatementView) {
   const sum = (kinds: readonly string[]) =>
     view.movements.reduce(

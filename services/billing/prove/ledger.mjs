@@ -1,6 +1,6 @@
-// `npm run prove:ledger [-- --events N] [--kills N] [--seed N]`: kills the workers at every point
-// again and again, and every few seconds under load, and compares the ledger with an undisturbed
-// one. Writes .results/ledger.md.
+// `npm run prove:ledger [-- --events N] [--kills N] [--seed N]`: kills the workers repeatedly at
+// every point, and every few seconds under load, and compares the ledger with an undisturbed one.
+// Writes .results/ledger.md.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -8,21 +8,23 @@ import { ledgerOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
 import { seededRandom } from '../test/events.js';
 import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
 
-/** Without the command this is a small run that keeps the proof itself working. */
+/** Without the command this is a small run that tests the verification itself. */
 const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
 const EVENTS = Number(PROVED ?? 600);
 const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 1);
 const SEED = testSeed();
 const VERIFICATION_MS = 4 * 3_600_000;
-/** Between two kills under load, milliseconds: at least, and at most so much more. */
+/**
+ * Pause between two kills under load, milliseconds: minimum, and maximum of the random addition.
+ */
 const [PAUSE_MS, PAUSE_SPREAD_MS] = PROVED === undefined ? [300, 200] : [2_000, 2_000];
-/** Each pause is longer by this share: on a slow machine a worker must live to settle something. */
+/** Growth of the pause per kill, so that a worker on a slow machine can settle something. */
 const PAUSE_GROWTH = 0.1;
 const WORKERS = 2;
 const MESSAGE_EVENTS = 50;
-/** Rounds of traffic that are stored in one go. */
+/** Rounds of traffic per store. */
 const STORED_ROUNDS = 50;
-/** Rounds that also settle calls which have expired before. */
+/** Rounds that also settle calls that expired earlier. */
 const LATE_ROUNDS = Math.ceil(EVENTS / 40);
 
 let world: DisturbedWorld;
@@ -33,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 
 test(
-  `${EVENTS} events with kills give the books of an undisturbed run (TEST_SEED=${SEED})`,
+  `${EVENTS} events with kills give the undisturbed balances (TEST_SEED=${SEED})`,
   async () => {
     const begunMs = performance.now();
     const sides = PROVED === undefined ? ['after'] : ['before', 'after'];
@@ -64,12 +66,15 @@ test(
   VERIFICATION_MS,
 );
 
-/** A full run takes long enough for somebody to ask whether it goes on. */
+/** Reports progress, because a full run takes hours. */
 function reportKills(kills: number, of: number): void {
   if (PROVED !== undefined && kills % 100 === 0) process.stderr.write(`${kills} of ${of} kills at points\n`);
 }
 
-/** Two workers; every few seconds one is killed and replaced, and now and then a server is. */
+/**
+ * Runs two workers. Every few seconds one of them is killed and replaced, and sometimes a server is
+ * killed.
+ */
 async function killUnderLoad(): Promise<{ kills: number; restarts: number }> {
   const random = seededRandom(SEED + 100);
   const traffic = new Traffic([0, 1, 2, 3], SEED + 101);

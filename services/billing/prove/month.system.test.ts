@@ -64,7 +64,7 @@ afterAll(async () => {
 });
 
 test(
-  'the statements of every account say what happened in each month, and add up',
+  'the statements of every account and month equal the second ledger and add up',
   async () => {
     await timed('statements', async () => {
       for (const { account } of accounts) {
@@ -83,7 +83,7 @@ test(
   LIMIT_MS,
 );
 
-test('the trial balance is that of the other book, and zero', async () => {
+test('the trial balance equals the second ledger and is zero', async () => {
   await timed('trial balance', async () => {
     const { trialBalance } = accepted(await showTrialBalance(verbs.finance, { asOf: null }, MONTH_ENDS));
     const shown = new Map(
@@ -95,7 +95,7 @@ test('the trial balance is that of the other book, and zero', async () => {
 });
 
 test(
-  'the exported records are the calls; both formats carry the same facts',
+  'the exported records equal the calls in both formats',
   async () => {
     await timed('export of usage records, JSON Lines', async () => {
       const lines = linesOf<UsageRecordLine>((await verbs.recordsFile()).text);
@@ -115,7 +115,7 @@ test(
 );
 
 test(
-  'the exported entries are the ledger; both formats carry the same facts',
+  'the exported entries equal the ledger in both formats',
   async () => {
     await timed('export of ledger entries, both formats', async () => {
       const lines = linesOf<LedgerEntryLine>((await verbs.entriesFile()).text);
@@ -139,7 +139,7 @@ test(
 );
 
 test(
-  'the list of usage records of an account is the same as its export',
+  "the list of an account's usage records equals its export",
   async () => {
     for (const { account } of accounts.slice(0, 12)) {
       const listed = (await allRecords(account)).map(
@@ -156,7 +156,7 @@ test(
 );
 
 test(
-  'what finance reads is the same to the nano-USD',
+  'the finance views are equal to the nano-USD',
   async () => {
     await timed("finance's views", async () => {
       const pool = ledger.poolOf('finance');
@@ -213,14 +213,14 @@ test(
 );
 
 test(
-  'the audit finds nothing',
+  'the audit finds no difference',
   async () => {
     await timed('audit', async () => expect(await faultsOf(ledger.pool)).toEqual([]));
   },
   LIMIT_MS,
 );
 
-/** Thousands of lines: the matchers of the test library take seconds for what this does at once. */
+/** Compares thousands of lines; the matchers of the test library would take seconds. */
 function expectSame(found: readonly object[], expected: readonly object[]): void {
   expect(found.length).toBe(expected.length);
   const index = found.findIndex((one, at) => !isDeepStrictEqual(one, expected[at]));
@@ -228,7 +228,7 @@ function expectSame(found: readonly object[], expected: readonly object[]): void
   expect(index).toBe(-1);
 }
 
-/** All pages of the list of a month, newest first. */
+/** Returns all records of an account in the month, newest first. */
 async function allRecords(account: string): Promise<UsageRecordView[]> {
   const records: UsageRecordView[] = [];
   let cursor: string | null = null;
@@ -249,7 +249,7 @@ async function timed(name: string, work: () => Promise<void>): Promise<void> {
   took.push([name, (performance.now() - began) / 1_000]);
 }
 
-/** Two of three accounts have a plan, and another one from the middle of the month on. */
+/** Creates accounts; two of three have a plan, and another plan from the middle of the month on. */
 async function makeAccounts(generator: Generator): Promise<GeneratedAccount[]> {
   const [first, second] = ['basic', 'pro'] as const;
   await verbs.plan(first, MONTH_BEGINS);
@@ -270,8 +270,8 @@ async function makeAccounts(generator: Generator): Promise<GeneratedAccount[]> {
 }
 
 /**
- * Events in batches, late and repeated ones moved behind others: a call's own events keep their
- * order half of the time.
+ * Settles the events in batches and moves late and repeated ones behind others. Half of the time
+ * the events of a call keep their order.
  */
 async function settle(calls: readonly GeneratedCall[]): Promise<void> {
   const mixed = makeGenerator(SEED + 1);
@@ -288,8 +288,8 @@ async function settle(calls: readonly GeneratedCall[]): Promise<void> {
 }
 
 /**
- * Refunds of calls and of credits, chargebacks, adjustments; what goes too far is refused and
- * changes nothing.
+ * Adds refunds of calls and of credits, chargebacks and adjustments. Refunds above the limit must
+ * be refused and change nothing.
  */
 async function correct(generator: Generator, calls: readonly GeneratedCall[]): Promise<void> {
   for (const call of calls.filter(({ expected }) => expected.wallet > 1n && generator.chance(0.03))) {
@@ -347,11 +347,11 @@ function linesOf<T>(text: string): T[] {
 }
 
 /**
- * A line as the cells of a CSV: numbers and flags are text, tokens and their kinds columns of their
- * own, attempts and units JSON.
+ * Converts a line to the cells of a CSV: numbers and flags become text, tokens and their kinds have
+ * separate columns, attempts and units are JSON.
  */
 function asCells(line: object): Record<string, string | null> {
-  // Records without such facts lack the last two members of their lines.
+  // Records without these values omit the last two members of their lines.
   const cells: Record<string, string | null> = 'tokens' in line ? { samplings: null, unpriced: null } : {};
   for (const [name, value] of Object.entries(line) as [string, unknown][]) {
     if (name === 'tokens') {

@@ -7,16 +7,15 @@ export const MONTH_ENDS = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;
 const MILLIONTHS = 1_000_000n;
 
-/** An account with what calls of it need. The plan changes in the middle of the month. */
+/** An account with the data that its calls need. The plan changes in the middle of the month. */
 export interface GeneratedAccount {
   readonly account: string;
-  /** Null: it has no plan. The first until the change, then the second. */
+  /** The first period applies until the change, then the second; null: no plan. */
   readonly periods: readonly [string, string] | null;
 }
 
 /**
- * A call that the ledger must show as `expected`, and the events that tell of it, in the order of
- * their delivery.
+ * A call that the ledger must show as `expected`, and its events in the order of their delivery.
  */
 export interface GeneratedCall {
   readonly id: string;
@@ -25,7 +24,7 @@ export interface GeneratedCall {
   readonly expected: ExpectedRecord;
 }
 
-/** What the record of a call must say, computed here from the rules alone. */
+/** The expected record of a call, computed only from the rules. */
 export interface ExpectedRecord {
   readonly account: string;
   readonly key: string;
@@ -41,7 +40,7 @@ export interface ExpectedRecord {
 
 export interface Generator {
   random(): number;
-  /** An integer in [from, to]. */
+  /** Returns an integer in [from, to]. */
   integer(from: number, to: number): number;
   chance(share: number): boolean;
   pick<T>(from: readonly T[]): T;
@@ -58,7 +57,7 @@ export function makeGenerator(seed: number): Generator {
   };
 }
 
-/** Moments of a month and the days around it, its first and last millisecond among them. */
+/** Returns a time in the month or the days around it, including its first and last millisecond. */
 function momentOf(generator: Generator): number {
   if (generator.chance(0.02)) {
     return generator.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
@@ -72,8 +71,8 @@ function momentOf(generator: Generator): number {
 export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
 
 /**
- * One call: paid by plan, wallet or both, failed, expired, settled after it had expired, or told
- * twice.
+ * Generates one call: paid by plan, wallet or both, failed, expired, settled after it had expired,
+ * or delivered twice.
  */
 export function generateCall(generator: Generator, of: GeneratedAccount): GeneratedCall {
   const at = momentOf(generator);
@@ -158,8 +157,8 @@ function holdOf(
 }
 
 /**
- * The plan up to its bound, then the wallet up to its own, the rest on the plan; a wallet alone
- * pays all of it.
+ * Splits the amount: the plan up to its bound, then the wallet up to its bound, the remainder to
+ * the plan. A wallet-funded call is paid by the wallet alone.
  */
 function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): ExpectedRecord {
   const { account, key, member, model, walletMaxNanoUsd } = hold;
@@ -179,7 +178,7 @@ function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): Exp
   };
 }
 
-/** Up to half as much again as the amount. */
+/** Returns up to 150 % of the amount. */
 function portionOf(generator: Generator, amount: bigint): number {
   return Number((amount * BigInt(generator.integer(0, 150))) / 100n);
 }
@@ -233,8 +232,9 @@ function costsOf(attempts: UsageEvent['attempts']): Map<string, bigint> {
 }
 
 /**
- * The rule once more, in the plainest form: all tokens times their prices, rounded half up once,
- * and the price of a call. A price that a tier lacks is the standard one times the ratio of inputs.
+ * Repeats the rating rule in its simplest form: all tokens times their prices, rounded half up
+ * once, plus the price per call. A price that a tier lacks is the standard price times the ratio of
+ * the input prices.
  */
 function rated(usage: WireTokenUsage, { figures }: PricedVersion): bigint {
   const tier = figures.tiers.find(({ aboveInputTokens }) => usage.input > aboveInputTokens) ?? figures;

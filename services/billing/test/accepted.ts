@@ -1,4 +1,4 @@
-/** The answer of a verb that took place; a refusal fails the test. */
+/** Returns a successful answer; throws if it is a refusal. */
 export function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
   if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer)}`);
   return answer as Exclude<T, { refused: unknown }>;

@@ -2,7 +2,7 @@ import { onPool, type Pool } from '@gateway/postgres';
 import { createLedgerReader } from '../src/ledger/audit-store.js';
 import { auditLedger } from '../src/ledger/audit.js';
 
-/** What the audit says of a ledger: nothing when all is well. */
+/** Returns the audit's differences; empty if the ledger is correct. */
 export async function faultsOf(pool: Pool): Promise<string[]> {
   const faults: string[] = [];
   await createLedgerReader(pool).snapshot((ledger) =>
@@ -15,7 +15,10 @@ export async function faultsOf(pool: Pool): Promise<string[]> {
   return faults;
 }
 
-/** Balances and counters, without versions: what must not depend on the order of events. */
+/**
+ * Returns balances and counters without versions, because these must not depend on the order of
+ * events.
+ */
 export async function balancesOf(pool: Pool): Promise<Record<string, string>> {
   const rows = await onPool(pool).query<{ name: string; value: string }>(
     `SELECT account || ' ' || name AS name, value::text FROM standing_rows

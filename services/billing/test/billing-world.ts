@@ -4,12 +4,12 @@ import { type BillingOptions, startBilling } from '../src/service.js';
 import { LEDGER } from './ledger-world.js';
 
 const STREAM_BYTES = 64 * 1024 * 1024;
-/** Under which the world's webhook secrets are sealed. */
+/** The key that seals the world's webhook secrets. */
 export const WEBHOOK_KEY = new Secret(Buffer.alloc(32, 9));
 
 export type BillingWorld = Awaited<ReturnType<typeof startBillingWorld>>;
 
-/** The servers of billing; a test plays the other services. */
+/** Starts the servers that billing needs; a test acts as the other services. */
 export async function startBillingWorld() {
   const { database: ledger, ...servers } = await startServiceServers(LEDGER);
   return {

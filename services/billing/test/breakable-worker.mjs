@@ -1,6 +1,6 @@
-// A worker of usage events that ends itself by SIGKILL before or after a named call. It wires the
-// ports that the service wires, in wrappers; the code of the service knows nothing of it. Settings
-// come as JSON in the first argument.
+// A usage worker that kills itself by SIGKILL before or after a named call. It wraps the ports that
+// the service connects; the code of the service does not know this. The first argument contains the
+// settings as JSON.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
@@ -15,8 +15,8 @@ import { createSnapshotPublisher } from '../dist/usage/stream.js';
 import { startUsageWorker } from '../dist/usage/worker.js';
 
 /**
- * `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth`
- * time.
+ * `point` is "before <call>", "after <call>" or null; the worker kills itself when it reaches the
+ * point for the `nth` time.
  */
 const {
   natsUrl,
@@ -54,7 +54,7 @@ function breakable(name, call) {
   };
 }
 
-/** Every statement by the name under which it is prepared, or its first word. */
+/** Wraps every statement, named by its prepared statement or its first word. */
 function breakablePool(pool) {
   const known = new WeakSet();
   const connect = pool.connect.bind(pool);
@@ -73,7 +73,7 @@ function breakablePool(pool) {
   return pool;
 }
 
-/** As the service does: the database may be away while this process starts. */
+/** Like the service, tolerates a database that is not available at the start. */
 async function reachedLedgerState() {
   for (;;) {
     try {

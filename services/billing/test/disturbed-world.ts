@@ -20,29 +20,29 @@ const WORKER = fileURLToPath(new URL('breakable-worker.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../dist/usage/worker.js', import.meta.url));
 /** Subjects of the stream. */
 export const GROUPS = 4;
-/** Messages that are settled in one transaction where nothing disturbs. */
+/** Messages per transaction in the undisturbed run. */
 const UNDISTURBED_MESSAGES = 10;
 const STREAM_BYTES = 512 * 1024 * 1024;
 const SETTLE_MS = 300_000;
 
 export interface WorkerSettings {
   readonly subjects?: readonly number[];
-  /** `before <call>` or `after <call>`: where the worker kills itself. */
+  /** `before <call>` or `after <call>`: the point where the worker kills itself. */
   readonly point?: string;
   readonly nth?: number;
   readonly ackWaitMs?: number;
-  /** Events in one transaction. */
+  /** Events per transaction. */
   readonly batchEventsMax?: number;
-  /** Another ledger than the world's, on the same stream. */
+  /** Another ledger on the same stream; defaults to the world's. */
   readonly ledger?: TestDatabase;
 }
 
 /**
- * The stream with its ledger, worker processes that can be killed anywhere, and the same events in
- * an undisturbed ledger.
+ * The stream with its ledger, and worker processes that can be killed anywhere. Also settles the
+ * same events in an undisturbed ledger.
  */
 export class DisturbedWorld {
-  /** Everything that was ever stored, in its order. */
+  /** Every stored message, in order. */
   readonly #stored: { subject: number; events: number; message: Uint8Array }[] = [];
   readonly #running = new Set<ChildProcess>();
 
@@ -75,8 +75,8 @@ export class DisturbedWorld {
   }
 
   /**
-   * Stores events in messages of at most `size`, as edges do. What the stream did not take is sent
-   * again.
+   * Stores events in messages of at most `size`, like edges. Repeats a message that the stream did
+   * not store.
    */
   async store(events: readonly unknown[], size: number, group = 0): Promise<void> {
     for (let at = 0; at < events.length; at += size) {
@@ -110,7 +110,7 @@ export class DisturbedWorld {
     return child;
   }
 
-  /** Until every stored message is settled without a gap. */
+  /** Waits until every stored message is settled without a gap. */
   async settled(ledger = this.ledger, timeoutMs = SETTLE_MS): Promise<void> {
     const progress = createProgressStore(ledger.pool);
     const stream = createUsageStream(this.billing, STREAM_BYTES, 1, 'any', GROUPS);
@@ -122,7 +122,7 @@ export class DisturbedWorld {
           const state = await stream.state();
           return (await progress.advance(state, floor)).position.sequence >= state.lastSequence;
         } catch {
-          // A server that was restarted is not there yet.
+          // A restarted server is not available yet.
           return false;
         }
       },
@@ -131,8 +131,8 @@ export class DisturbedWorld {
   }
 
   /**
-   * What all that was stored gives in a ledger of its own, in the order of the stream and without
-   * any disturbance.
+   * Settles all stored messages in a separate ledger, in stream order and without disturbance, and
+   * returns the result.
    */
   async undisturbed(): Promise<Record<string, string>> {
     const { pool } = await this.ledgers.ledger();
@@ -157,7 +157,7 @@ export class DisturbedWorld {
   }
 }
 
-/** Balances, counters, records and which events are set aside. */
+/** Returns balances, counters, records and dead letters. */
 export async function ledgerOf(pool: Pool): Promise<Record<string, string>> {
   const { rows } = await pool.query<{ hash: string; reason: string }>(
     `SELECT encode(content_hash, 'hex') AS hash, reason FROM set_aside_events`,
@@ -168,7 +168,7 @@ export async function ledgerOf(pool: Pool): Promise<Record<string, string>> {
   };
 }
 
-/** Ends a process, if it has not ended yet, and waits for it. */
+/** Kills a process if it is still running, and waits for its end. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise((resolve) => child.once('exit', resolve));

@@ -8,7 +8,7 @@ import type { ReceivedEvent } from '../src/usage/rules.js';
 
 export const START = Date.UTC(2026, 10, 20, 12);
 
-/** One nano-USD per token, in and out: the amount is the number of tokens. */
+/** One nano-USD per token, input and output: the amount equals the number of tokens. */
 export const PLAIN_PRICE: PricedVersion = {
   version: 'p1',
   figures: {
@@ -43,7 +43,8 @@ export function holdFor(account: string, changes: Partial<HoldFields> = {}): Hol
 }
 
 /**
- * Plan-funded: all three windows in USD, a weekly one of requests beside, an allotment of requests.
+ * Returns the hold of a plan-funded call: all three windows in USD, a weekly one in requests, and
+ * an allotment of requests.
  */
 export function planHoldFor(account: string, planMax: number, walletMax: number): HoldFields {
   return holdFor(account, {
@@ -64,7 +65,7 @@ export function tokens(input: number, output = 0): WireTokenUsage {
   return { input, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output };
 }
 
-/** A settled call that costs `amount` nano-USD. */
+/** Returns a settled call that costs `amount` nano-USD. */
 export function settled(hold: HoldFields, amount: number, changes: Partial<UsageEvent> = {}): UsageEvent {
   return {
     id: makeUuidV7(START),
@@ -101,7 +102,7 @@ export function voided(event: UsageEvent): UsageEvent {
   return { ...event, outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0, status: 502, attempts: [] };
 }
 
-/** What the sweeper says of the same call. */
+/** Returns the sweep's event for the same call. */
 export function expired(event: UsageEvent): UsageEvent {
   return {
     ...event,
@@ -124,7 +125,7 @@ export function receivedOf(...events: UsageEvent[]): ReceivedEvent[] {
   });
 }
 
-/** A message of the stream. A value that cannot be packed is in it as it is. */
+/** Returns a message of the stream. Values that cannot be packed are included as they are. */
 export function messageOf(events: readonly unknown[]): Uint8Array {
   const texts = events.map((event) => {
     try {
@@ -136,7 +137,7 @@ export function messageOf(events: readonly unknown[]): Uint8Array {
   return Buffer.from(`[${usageEvents.version},[${texts.join(',')}]]`, 'utf8');
 }
 
-/** Random numbers in [0, 1) that follow from the seed. */
+/** Returns random numbers in [0, 1) that depend only on the seed. */
 export function seededRandom(seed: number): () => number {
   let counter = 0;
   return () => {

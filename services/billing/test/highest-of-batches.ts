@@ -1,9 +1,8 @@
 import { onPool, type Pool } from '@gateway/postgres';
 
 /**
- * The thresholds of which accounts is to be told, in order: of each database transaction that
- * raised alerts of an account the highest. Of accounts with one limit and one period, so that all
- * their alerts have one subject.
+ * Returns the thresholds that accounts must receive, in order: the highest alert of each database
+ * transaction. Only for accounts with one limit and one period, whose alerts all have one subject.
  */
 export async function highestOfBatches(pool: Pool, account: string): Promise<number[]> {
   const rows = await onPool(pool).query<{ threshold: number }>(

@@ -5,13 +5,10 @@ import { until } from '@gateway/testkit';
 import { type DisturbedWorld, ended, GROUPS } from './disturbed-world.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, START, voided } from './events.js';
 
-/**
- * What a worker calls while it settles a batch: its ports, and the two statements that make a
- * transaction.
- */
+/** The calls of a worker that settles a batch: its ports, and the statements BEGIN and COMMIT. */
 export const PORT_CALLS = ['hold', 'ensureMonth', 'settle', 'BEGIN', 'COMMIT', 'standing', 'ack'];
 
-/** Every statement of a settle transaction, by its name, in their order. */
+/** The names of all statements of a settle transaction, in order. */
 export const STATEMENTS = [
   'add_missing_accounts',
   'lock_accounts',
@@ -33,10 +30,10 @@ export const STATEMENTS = [
 
 const REACH_MS = 120_000;
 /**
- * Runs a worker for each group at once, because a round is mostly waiting: for its start and for
- * the messages of its predecessor. Lets workers kill themselves at each point, `times` times at
- * each, one after the other; between two kills new events arrive, with repetitions, late and early
- * ones and such as cannot be read. Returns the number of kills.
+ * Kills workers at each point `times` times, one after the other. Between two kills new events
+ * arrive: repetitions, late and early ones, and unreadable ones. Runs one worker per group
+ * concurrently, because a round mostly waits for the worker's start and for the messages of the
+ * killed one. Returns the number of kills.
  */
 export async function killAtEach(
   world: DisturbedWorld,
@@ -75,11 +72,11 @@ async function killedAt(child: ChildProcess, point: string): Promise<void> {
   if (child.signalCode !== 'SIGKILL') throw new Error(`a worker ended by itself before it reached "${point}"`);
 }
 
-/** Events of accounts of some shards, out of a seed. */
+/** Events of accounts of some shards, derived from a seed. */
 export class Traffic {
   readonly #accounts: readonly string[];
   readonly #random: () => number;
-  /** Expired already; their settled events are still to come. */
+  /** Expired calls whose settled events follow later. */
   readonly #late: UsageEvent[] = [];
   #before: UsageEvent[] = [];
   #rounds = 0;
@@ -91,7 +88,7 @@ export class Traffic {
     this.#random = seededRandom(seed);
   }
 
-  /** Calls that have expired: two for each later round. */
+  /** Returns expired calls: two for each later round. */
   prepared(rounds: number): UsageEvent[] {
     const late = Array.from({ length: rounds * 2 }, () => this.call());
     this.#late.push(...late);
@@ -99,8 +96,8 @@ export class Traffic {
   }
 
   /**
-   * New calls, one of them with a new key, one that was voided, repetitions, expiries that come too
-   * late, late settles, and what is no event.
+   * Returns the events of a round: new calls (one with a new key, one voided), repetitions,
+   * expiries that are too late, late settlements, and a malformed event.
    */
   round(): unknown[] {
     this.#rounds += 1;
@@ -112,7 +109,7 @@ export class Traffic {
     return events.sort((one, other) => rankOf(one) - rankOf(other));
   }
 
-  /** A call of any funding. */
+  /** Returns a call of any funding. */
   call(key = `key-${this.#pick(3)}`): UsageEvent {
     const account = this.#accounts[this.#pick(this.#accounts.length)] as string;
     const hold = this.#pick(2) === 0 ? holdFor(account) : planHoldFor(account, this.#pick(80), this.#pick(60));
@@ -136,10 +133,7 @@ export class Traffic {
   }
 }
 
-/**
- * An order that has nothing to do with that of the calls, and is the same in every run of a seed's
- * round.
- */
+/** Sorts by a value that is independent of the calls' order, and equal in every run of a seed. */
 function rankOf(event: unknown): number {
   return (event as UsageEvent).endedAt ?? 0;
 }

@@ -1,9 +1,9 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
 
 /**
- * Copies the ledger as a standby that lags would have it. What is called makes the copy the ledger:
- * every commit since is lost, and nobody is told.
- * @param admin of a superuser, whom no trigger stops
+ * Copies the ledger like a standby that lags. The returned function makes the copy the ledger:
+ * every later commit is lost without notice.
+ * @param admin a superuser's pool, which disables the triggers
  */
 export async function copyLedger(admin: Pool): Promise<() => Promise<void>> {
   const tables = await onPool(admin).query<{ name: string; columns: string }>(

@@ -19,7 +19,7 @@ import { accepted } from './accepted.js';
 import { receivedOf } from './events.js';
 import { createRecordStore } from '../src/records/store.js';
 
-/** Author of the commands of tests. */
+/** Author of the tests' commands. */
 export const AUTHOR = {
   actor: 'operator:ada',
   origin: { client: '192.0.2.1', agent: 'tests', requestId: 'req_test' },
@@ -28,7 +28,7 @@ export const AUTHOR = {
 type Page = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
 type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'>>;
 
-/** The verbs on a ledger without a bus: admission has every change at once. */
+/** Runs commands on a ledger without a bus; admission applies every change immediately. */
 export function ledgerVerbs(ledger: TestDatabase) {
   const settleStore = createSettleStore(ledger.pool);
   const months = createMonths(settleStore);
@@ -84,7 +84,7 @@ export function ledgerVerbs(ledger: TestDatabase) {
 
 export type LedgerVerbs = ReturnType<typeof ledgerVerbs>;
 
-/** All pages, one after the other. */
+/** Reads all pages, one after the other. */
 async function fileOf(
   pageOf: (changes: Wanted, after: string | null) => Promise<Page>,
   changes: Wanted,

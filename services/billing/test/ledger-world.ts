@@ -1,6 +1,6 @@
 import { startTestDatabase, type TestDatabase } from '@gateway/testkit';
 
-/** Of a server whose databases are ledgers. */
+/** Settings of a server whose databases are ledgers. */
 export const LEDGER = {
   service: 'billing',
   migrations: new URL('../migrations/', import.meta.url),
@@ -9,15 +9,15 @@ export const LEDGER = {
 
 export type LedgerWorld = Awaited<ReturnType<typeof startLedgerWorld>>;
 
-/** A PostgreSQL server with a migrated template; every ledger is a copy of it. */
+/** Starts a PostgreSQL server with a migrated template; every ledger is a copy of it. */
 export async function startLedgerWorld() {
   const server = await startTestDatabase(LEDGER);
   let shared: TestDatabase | null = null;
   return {
     postgres: server.postgres,
-    /** A migrated, empty ledger of its own. */
+    /** Returns a new, migrated, empty ledger. */
     ledger: () => server.database(),
-    /** The same ledger for all who ask, emptied: ten times as fast. */
+    /** Returns a shared ledger after emptying it, which is ten times as fast. */
     async emptied(): Promise<TestDatabase> {
       shared ??= await server.database();
       await shared.admin.query(EMPTY);
@@ -27,14 +27,14 @@ export async function startLedgerWorld() {
   };
 }
 
-/** One migrated, empty ledger on a server of its own. */
+/** Starts a server with one migrated, empty ledger. */
 export async function startLedger() {
   const server = await startTestDatabase(LEDGER);
   const ledger = await server.database();
   return { ...ledger, empty: () => ledger.admin.query(EMPTY), stop: () => server.stop() };
 }
 
-/** Deletes with the superuser's declared intent; all but months, names and the incarnation. */
+/** Deletes all rows except months, names and the ledger epoch, with `gateway.ledger_repair` set. */
 const EMPTY = `
   BEGIN;
   SET LOCAL gateway.ledger_repair = 'on';

@@ -25,13 +25,13 @@ export interface PublishedTerms {
 }
 
 /**
- * Two replicas of billing under a clock that tests set, called over the bus, and an admission that
- * can be away.
+ * Two replicas of billing with a clock that tests set, requests over the bus, and an admission that
+ * can be unavailable.
  */
 export class OperatorWorld {
   now = Date.now();
   admissionAnswers = true;
-  /** The terms that admission took over of each account, in their order. */
+  /** The terms that admission applied for each account, in order. */
   readonly published = new Map<string, PublishedTerms[]>();
   #names = 0;
 
@@ -54,7 +54,7 @@ export class OperatorWorld {
       if (!world.admissionAnswers) throw new Error('this test lets admission fail');
       for (const { account, terms } of standing?.accounts ?? []) {
         const told = world.published.get(account) ?? [];
-        // What it has already it ignores: a change is told at least once.
+        // Ignores known versions, because a change is sent at least once.
         if (terms !== undefined && terms.version > (told.at(-1)?.version ?? 0))
           world.published.set(account, [...told, terms]);
       }
@@ -65,7 +65,7 @@ export class OperatorWorld {
     return world;
   }
 
-  /** For the beginning of a test: the time is now, and admission is there. */
+  /** Prepares a test: sets the clock to the current time and makes admission available. */
   reset(): void {
     this.now = Date.now();
     this.admissionAnswers = true;
@@ -84,10 +84,7 @@ export class OperatorWorld {
     return this.published.get(account)?.at(-1)?.value;
   }
 
-  /**
-   * What was told last as admission understands it at the time of this world; null: no plan is in
-   * force.
-   */
+  /** Returns the last published terms that apply at this world's time; null if no plan applies. */
   running(account: string): NonNullable<AccountTerms['next']> | null {
     const { next, ...current } = this.lastPublished(account) ?? { subscription: null };
     const [terms] = [next, current].filter((one) => one?.subscription && one.subscription.start <= this.now);
@@ -122,7 +119,7 @@ export class OperatorWorld {
     return this.dashboard.request(billingDeleteSubscription, { account, author: AUTHOR });
   }
 
-  /** A new account on a new plan. */
+  /** Creates an account with a new plan. */
   async subscribed(start = this.now - HOUR, end = this.now + HOUR, renews = false) {
     const [account, plan] = [this.fresh('account'), this.fresh('plan')];
     await this.putPlan(plan);
@@ -130,7 +127,7 @@ export class OperatorWorld {
     return { account, plan, id: subscription.id };
   }
 
-  /** What a load of the account answers. */
+  /** Returns the terms in a load of the account. */
   async terms(account: string): Promise<AccountTerms | undefined> {
     const loaded = await this.admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false });
     return loaded.standing.terms?.value;

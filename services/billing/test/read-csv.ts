@@ -1,6 +1,6 @@
 /**
- * A CSV of RFC 4180 as rows by the names in its head; written apart from what writes it. Empty
- * cells are null.
+ * Parses a CSV of RFC 4180 into rows by the names in its header. It is independent of the code that
+ * writes the CSV. Empty cells are null.
  */
 export function readCsv(text: string): Record<string, string | null>[] {
   const rows: string[][] = [];
@@ -34,10 +34,7 @@ export function readCsv(text: string): Record<string, string | null>[] {
   });
 }
 
-/**
- * An apostrophe keeps a spreadsheet from taking a text for a formula; taken away, the text is as it
- * was.
- */
+/** Removes the apostrophe that prevents a spreadsheet from interpreting a text as a formula. */
 function unescaped(cell: string): string | null {
   if (cell === '') return null;
   return cell.startsWith("'") ? cell.slice(1) : cell;

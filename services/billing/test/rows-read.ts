@@ -6,12 +6,12 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** What `EXPLAIN (ANALYZE, FORMAT JSON)` answers. */
+/** The result of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
 export interface Explained {
   readonly 'QUERY PLAN'?: readonly { readonly Plan: Node }[];
 }
 
-/** Rows of `standing_rows` that a plan has looked at. */
+/** Returns the number of rows of `standing_rows` that a plan has read. */
 export function rowsRead(explained: Explained | undefined): number {
   return readBy(explained?.['QUERY PLAN']?.[0]?.Plan);
 }

@@ -7,13 +7,13 @@ export interface Received {
   readonly body: string;
 }
 
-/** A customer's receiver of events on the loopback address. */
+/** A customer's event receiver on the loopback address. */
 export interface WebhookReceiver {
   readonly port: number;
   readonly url: string;
-  /** Every request, answered or not, in the order of arrival. */
+  /** Every request in the order of arrival, even without a response. */
   readonly received: Received[];
-  /** How requests are answered from now on; a number is a status. */
+  /** The response to further requests; a number is a status. */
   answer: number | ((response: ServerResponse) => void);
   stop(): Promise<void>;
 }
