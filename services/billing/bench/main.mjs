@@ -122,7 +122,7 @@ async function checkLedger() {
   const faults = [];
   const report = { begin() {}, difference: (difference) => faults.push(difference) };
   await createLedgerReader(pool).snapshot((ledger) => auditLedger(ledger, report));
-  if (faults.length > 0) throw new Error(`the audit names ${faults.length} differences: ${JSON.stringify(faults[0])}`);
+  if (faults.length > 0) throw new Error(`the audit found ${faults.length} differences: ${JSON.stringify(faults[0])}`);
 }
 
 /** Starts billing after a pause and measures the catch-up while events arrive at the live rate. */

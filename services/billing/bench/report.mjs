@@ -24,22 +24,22 @@ export function render({ rows, caughtUp, earlierCounts, accounts, loadBefore, si
   const bound = 1e6 / Math.max(worst.billingMicros, totalOf(worst) / CORES);
   return `# One billing process: from the stream to the committed ledger
 
-Written by \`npm run bench:billing\`. Durable servers on the same machine as everything else; ${size} events to a message;
-every event is a wallet-funded call with one attempt whose cost is known: one record, four entries, three balances, its
-share of an hour of use, its link in the hash chain. Earlier records were made by SQL in the ledger's form
-(\`bench/fill-ledger.mjs\`); the audit of the ledger with the first ${grouped(fewest)} of them and with what was settled
-after them names nothing. Processor time is that of the process and of its database sessions; the sender, NATS and the
-database's own writers share the cores and are in no column. Events/s follow whatever else the machine does; processor times
-hardly do.
+Written by \`npm run bench:billing\`. The durable servers, the sender and billing run on one machine, with ${size} events
+per message. Every event is a wallet-funded call with one attempt whose cost is known. It writes one record, four entries,
+three balances, a part of an hour of use, and a link of the hash chain. Earlier records were inserted by SQL in the ledger's
+form (\`bench/fill-ledger.mjs\`). The audit finds no difference in the ledger with the first ${grouped(fewest)} of them and
+the events that were settled afterwards. The CPU columns contain the time of the process and of its database sessions. The
+sender, NATS and the database's background writers share the cores, but are not included. Events/s depend on the load of the
+machine; CPU times hardly do.
 
-| Earlier records | Accounts | Events | Events/s | Billing CPU µs an event | PostgreSQL CPU µs an event |
-| --------------: | -------: | -----: | -------: | ----------------------: | -------------------------: |
+| Earlier records | Accounts | Events | Events/s | Billing CPU µs per event | PostgreSQL CPU µs per event |
+| --------------: | -------: | -----: | -------: | -----------------------: | --------------------------: |
 ${rows.map(lineOf).join('\n')}
 
 - expected: at least ${grouped(EXPECTED_PER_SECOND)} events/s with ${grouped(accounts)} accounts; measured: ${grouped(Math.round(rows[0].perSecond))}
-- what the processor times allow on ${CORES} free cores in the worst of these rows: ${grouped(Math.round(bound))} events/s
-- cost of an event after ${grouped(most)} records against ${grouped(fewest)}: ${flatness.join(', ')} (expected: at most ${FLAT_WITHIN})
-- ${grouped(backlog)} events of ${backlogSeconds} s (${caughtUp.size} to a message) with ${grouped(liveRate)} events/s arriving: caught up in ${seconds.toFixed(1)} s, at ${ratio.toFixed(1)} times the live rate
+- maximum by the CPU times on ${CORES} free cores, from the row with the highest CPU time: ${grouped(Math.round(bound))} events/s
+- CPU time per event after ${grouped(most)} records relative to ${grouped(fewest)}: ${flatness.join(', ')} (expected: at most ${FLAT_WITHIN})
+- ${grouped(backlog)} events of ${backlogSeconds} s (${caughtUp.size} per message) with ${grouped(liveRate)} events/s arriving: caught up in ${seconds.toFixed(1)} s, at ${ratio.toFixed(1)} times the live rate
 - date: ${new Date().toISOString().slice(0, 10)}
 - machine: ${cpus()[0].model}, ${CORES} cores, Node ${process.versions.node}; load average before: ${loadBefore.toFixed(1)}
 `;

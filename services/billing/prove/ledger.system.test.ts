@@ -125,18 +125,18 @@ function render(figures: {
   const count = (value: number): string => value.toLocaleString('en-US');
   return `# The ledger under kills
 
-Written by \`npm run prove:ledger\`. Events of all fundings, with voided, expired, late, repeated, re-ordered and malformed
-ones, go through workers that are killed by SIGKILL; the same events in their order, without any disturbance, are settled
-into another ledger. Compared are every balance, counter, record and set-aside event; then the audit runs.
+Written by \`npm run prove:ledger\`. Workers that are killed by SIGKILL settle events of all fundings, including voided,
+expired, late, repeated, re-ordered and malformed ones. The same events are settled in order and without disturbance in
+another ledger. Every balance, counter, record and dead letter is compared, and then the audit runs.
 
 - seed: ${SEED}
 - events stored: ${count(figures.events)}
 - kills at points of a batch: ${count(figures.atPoints)} (${KILLS} before and ${KILLS} after each of ${figures.points / 2} calls and statements)
 - kills of workers under load: ${count(figures.kills)}
 - kills of PostgreSQL or NATS under load: ${count(figures.restarts)}
-- balances, counters, records and set-aside events compared: ${count(figures.balances)}
+- balances, counters, records and dead letters compared: ${count(figures.balances)}
 - differences: ${count(figures.differing)}
-- what the audit names: ${count(figures.faults)}
+- differences found by the audit: ${count(figures.faults)}
 - seconds: ${count(figures.seconds)}
 - date: ${new Date().toISOString().slice(0, 10)}
 - machine: ${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores, Node ${process.versions.node}

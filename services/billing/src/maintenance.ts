@@ -27,24 +27,26 @@ export interface MaintenanceDeps {
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const { store, stream, months, refused, clock, log } = deps;
   let progress: Progress | null = null;
-  const trimmed = counter('gateway_billing_trims_total', 'Times that settled messages were deleted from the stream');
-  gauge('gateway_billing_lag_messages', 'Stored messages that are not settled without a gap', () =>
+  const trimmed = counter('gateway_billing_trims_total', 'Deletions of settled messages from the stream');
+  gauge('gateway_billing_lag_messages', 'Stored messages after the contiguous settled run', () =>
     lagMessages(progress),
   );
-  gauge('gateway_billing_lag_seconds', 'Age of the oldest message that is not settled, at most', () =>
+  gauge('gateway_billing_lag_seconds', 'Upper bound of the age of the oldest unsettled message', () =>
     lagSeconds(progress, clock.nowMs()),
   );
   const loop = (ms: number, text: string, work: () => Promise<void>): Background =>
     every(ms, work, { failed: (err) => log.warn({ err }, text) });
   const loops = [
-    loop(TRACK_MS, 'progress of the stream is not known', async () => {
+    loop(TRACK_MS, 'the stream progress could not be read; will retry', async () => {
       progress = await trackProgress(store, stream, log);
     }),
-    loop(TRIM_MS, 'the stream was not trimmed', async () => {
+    loop(TRIM_MS, 'the stream could not be trimmed; will retry', async () => {
       if ((await trimStream(store, stream)) > 0) trimmed.add(1);
     }),
-    loop(MONTHS_MS, 'the months ahead were not made', () => months.makeAhead(clock.nowMs())),
-    loop(DELETE_OLD_MS, 'old refused calls were not deleted', () => refused.deleteOld(clock.nowMs() - REFUSED_KEPT_MS)),
+    loop(MONTHS_MS, 'months could not be created ahead; will retry', () => months.makeAhead(clock.nowMs())),
+    loop(DELETE_OLD_MS, 'expired refused calls could not be deleted; will retry', () =>
+      refused.deleteOld(clock.nowMs() - REFUSED_KEPT_MS),
+    ),
   ];
   return {
     async stop() {

@@ -117,10 +117,10 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
   });
   const resealing = resealSecrets(createWebhookStore(pool), seal).then(
     ({ resealed, unreadable }) => {
-      if (unreadable > 0) log.error({ unreadable }, 'secrets of webhooks are sealed under a key that is not at hand');
-      if (resealed > 0) log.info({ resealed }, 'secrets of webhooks were sealed under the current key');
+      if (unreadable > 0) log.error({ unreadable }, 'webhook secrets are sealed under an unknown key');
+      if (resealed > 0) log.info({ resealed }, 'webhook secrets were resealed under the current key');
     },
-    (err: unknown) => log.error({ err }, 'secrets of webhooks were not looked after'),
+    (err: unknown) => log.error({ err }, 'webhook secrets could not be resealed'),
   );
   return {
     nudge() {
@@ -137,7 +137,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
 export function watchOutboxAges(pool: Pool): { stop(): Promise<void> } {
   return polledGauge(
     'gateway_billing_outbox_age_seconds',
-    'How long the oldest message of an outbox has waited',
+    'Age of the oldest message in the outbox',
     () => outboxAges(pool, [OUTBOX_TABLE, ALERT_OUTBOX, WEBHOOK_OUTBOX]),
     { label: 'outbox', everyMs: OUTBOX_AGE_MS },
   );

@@ -137,7 +137,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     ...RETRY,
     signal: stopping,
     mayPass: isConnectionFault,
-    failed: (err) => log.warn({ err }, 'the database cannot be reached yet; trying on'),
+    failed: (err) => log.warn({ err }, 'the database is not reachable yet; will retry'),
   });
   opened.database = true;
   const settleStore = createSettleStore(pool);

@@ -35,7 +35,7 @@ export async function closeAccount(
   const outcome = await store.closeAccount(account, author, now());
   if (outcome.kind === 'wallet') {
     const balance = formatUsd(outcome.balanceNanoUsd);
-    const remedy = outcome.balanceNanoUsd > 0n ? 'pay it out by a refund' : 'give the debt up by an adjustment';
+    const remedy = outcome.balanceNanoUsd > 0n ? 'pay it out by a refund' : 'waive the debt by an adjustment';
     return refuse('state_conflict', `the wallet holds ${balance} USD: ${remedy} first`);
   }
   return (await inForce.awaitDelivered(account, outcome.change)) ? { closed: true } : notInForce();
@@ -109,5 +109,5 @@ export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, n
 }
 
 function behind(): BusFault {
-  return new BusFault('behind', 'not everything that was stored is settled');
+  return new BusFault('behind', 'the usage stream is not settled up to this request');
 }

@@ -68,7 +68,7 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     [account],
     { name: 'load_state' },
   );
-  if (state === null) throw new Error('the ledger has no incarnation');
+  if (state === null) throw new Error('ledger_state is empty');
   const periods = publishedPeriods(await readPeriods(tx, account, now), now);
   return {
     database: state.database,

@@ -32,7 +32,7 @@ async function unchanged(tx: Tx, asked: AskedAccounts, now: number): Promise<Unc
     [],
     { name: 'unchanged_state' },
   );
-  if (state === null) throw new Error('the ledger has no incarnation');
+  if (state === null) throw new Error('ledger_state is empty');
   const changed = await changedAccounts(tx, asked);
   for (const account of await withOtherWindows(tx, asked, now)) changed.add(account);
   const versions = await versionsOf(tx, asked);

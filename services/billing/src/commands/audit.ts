@@ -14,7 +14,7 @@ await runCommand(async ({ reader }) => {
   );
   const seconds = ((performance.now() - begunMs) / 1_000).toFixed(1);
   console.log(
-    `${differences} differences; ${transactions} ledger transactions in ${blocks} blocks were followed (${seconds} s)`,
+    `${differences} differences; ${transactions} ledger transactions in ${blocks} blocks were checked (${seconds} s)`,
   );
   return differences === 0 ? 0 : 1;
 });

@@ -52,7 +52,7 @@ async function verify(source: ChainSource): Promise<number> {
       );
     },
   });
-  console.log(`${broken} broken links; ${transactions} ledger transactions in ${blocks} blocks were followed`);
+  console.log(`${broken} broken links; ${transactions} ledger transactions in ${blocks} blocks were checked`);
   return broken === 0 ? 0 : EXIT_BROKEN;
 }
 

@@ -44,7 +44,7 @@ if (verb === 'list') {
 }
 
 function unknown(): number {
-  console.error('no event with this hash was set aside');
+  console.error('no dead letter has this hash');
   return EXIT_UNKNOWN;
 }
 

@@ -25,7 +25,7 @@ await runCommand(async ({ restore }) => {
     const outcome = await restoreLedger(restore, stored, values['accept-loss']);
     if (outcome.kind === 'gap') {
       console.error(
-        `${outcome.lost} messages have left the stream that the backup does not know: it was made at message ` +
+        `${outcome.lost} messages newer than the backup have left the stream: the backup was made at message ` +
           `${outcome.floor}, the stream begins at ${outcome.first}. Restore a newer backup, or accept the loss: --accept-loss`,
       );
       return EXIT_GAP;

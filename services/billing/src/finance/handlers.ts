@@ -23,7 +23,7 @@ export async function showStatement(
   const bounds = readMonth(month);
   if (isRefusal(bounds)) return bounds;
   const statement = await store.statement(account, bounds.from, bounds.to, STATEMENT_LINES_MAX);
-  if (statement === null) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
+  if (statement === null) return refuse('invalid_request', 'the ledger does not contain this month', 'month');
   return {
     statement: {
       accountId: account,

@@ -62,7 +62,7 @@ export async function lockForTerms(tx: Tx, account: string): Promise<{ account: 
     [account],
     { name: 'lock_for_terms' },
   );
-  if (row === null) throw new Error(`account ${account} is missing after it was made`);
+  if (row === null) throw new Error(`account ${account} does not exist after its insert`);
   return { account: row.version, terms: row.terms_version };
 }
 

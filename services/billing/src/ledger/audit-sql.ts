@@ -151,7 +151,7 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
               FROM chain_blocks, generate_series(0, length(members) / 48 - 1) AS at
           )
           SELECT head.id::text AS subject, 'a place in its chain' AS expected,
-                 format('%s of %s at %s in none', kind, account, posted_at) AS found
+                 format('%s of %s at %s in no chain', kind, account, posted_at) AS found
             FROM ledger_transactions head
            WHERE (SELECT count(*) FROM chain_start WHERE earlier_transactions = 0) = 1
              AND NOT EXISTS (SELECT FROM chained WHERE chained.id = head.id)`,

@@ -83,7 +83,8 @@ export function readMonth(month: string): MonthBounds | ManagementRefusal {
   try {
     return { from: monthStart(month), to: monthEnd(month) };
   } catch (error) {
-    if (error instanceof RangeError) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
+    if (error instanceof RangeError)
+      return refuse('invalid_request', 'the ledger does not contain this month', 'month');
     throw error;
   }
 }

@@ -66,7 +66,7 @@ export const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
  */
 export function spanOf(ids: readonly string[]): [first: string, last: string] {
   const [one] = ids;
-  if (one === undefined) throw new RangeError('no id has no span');
+  if (one === undefined) throw new RangeError('the list of IDs is empty');
   let [first, last] = [one, one];
   for (const id of ids) {
     if (id < first) first = id;

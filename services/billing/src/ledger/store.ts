@@ -20,7 +20,7 @@ const LEDGER_STATE = `
 
 export async function readLedgerState(pool: Pool): Promise<LedgerState> {
   const state = await onPool(pool).one<LedgerState>(LEDGER_STATE);
-  if (state === null) throw new Error('the ledger has no incarnation');
+  if (state === null) throw new Error('ledger_state is empty');
   return state;
 }
 
@@ -77,7 +77,7 @@ export async function updateBalances(tx: Tx, rows: readonly Balance[]): Promise<
     balanceColumns(rows),
     { name: 'update_rows' },
   );
-  if (updated !== rows.length) throw new Error(`${rows.length - updated} balances that were read are gone`);
+  if (updated !== rows.length) throw new Error(`${rows.length - updated} balances to update do not exist`);
 }
 
 /** The wallet's balance in nano-USD; null until its first entry. */

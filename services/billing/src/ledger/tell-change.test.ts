@@ -25,9 +25,9 @@ test('tellChange() publishes a change under the epoch of its ledger', async () =
 
 // Covers r17
 test('tellChange() throws for an unverified ledger, so that it is retried', async () => {
-  expect(await tell('former')).toEqual({ told: [], failed: 'this ledger was not compared with the stream yet' });
+  expect(await tell('former')).toEqual({ told: [], failed: 'the ledger is not yet compared with the stream' });
 });
 
 test('tellChange() does not publish a change that the ledger has lost', async () => {
-  expect(await tell('promoted', null)).toEqual({ told: [], failed: 'the ledger does not have this change any more' });
+  expect(await tell('promoted', null)).toEqual({ told: [], failed: 'the ledger has lost this change' });
 });

@@ -28,7 +28,7 @@ export interface TellDeps {
  */
 export async function tellChange({ stateWith, isLedger, apply }: TellDeps, told: ToldChange): Promise<void> {
   const state = await stateWith(told);
-  if (state === null) throw new Error('the ledger does not have this change any more');
-  if (!isLedger(state.database)) throw new Error('this ledger was not compared with the stream yet');
+  if (state === null) throw new Error('the ledger has lost this change');
+  if (!isLedger(state.database)) throw new Error('the ledger is not yet compared with the stream');
   await apply({ standing: { incarnation: state.ledgerEpoch, accounts: [told.standing] } });
 }

@@ -51,7 +51,7 @@ export async function verifyChain(source: ChainSource, options: VerifyOptions): 
   verifyHeads(heads, ends, options.broken);
   for (const { chain, number } of anchors.values())
     if (number > 0n)
-      options.broken({ chain, block: number, transaction: null, problem: 'the anchor does not lie on the chain' });
+      options.broken({ chain, block: number, transaction: null, problem: 'the chain does not contain the anchor' });
   return sums;
 }
 
@@ -59,13 +59,13 @@ function verifyBlock(before: ChainHead, block: ChainBlock, broken: VerifyOptions
   const { chain, number, members, transactions } = block;
   const at = (transaction: string | null, problem: string): void =>
     broken({ chain, block: number, transaction, problem });
-  if (number !== before.number + 1n) at(null, `it follows block ${before.number}: blocks between them are missing`);
+  if (number !== before.number + 1n) at(null, `the blocks after block ${before.number} are missing`);
   let { link } = before;
   for (const member of members) {
     const transaction = transactions.get(member.id);
     if (transaction === undefined) at(member.id, 'the transaction is not in the ledger');
     else if (hash('sha256', link + chainText(transaction, transaction.postedAtUs), 'hex') !== member.link)
-      at(member.id, 'transaction and previous link do not give this link');
+      at(member.id, 'the link does not match the transaction and the previous link');
     link = member.link;
   }
   return { chain, number, link };
@@ -83,7 +83,7 @@ function verifyHeads(
         chain,
         block: end.number,
         transaction: null,
-        problem: `the head says ${number} blocks that end otherwise`,
+        problem: `the head has ${number} blocks and another last link`,
       });
   }
 }

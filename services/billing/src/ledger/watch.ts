@@ -64,16 +64,16 @@ export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void>
   );
   gauge(
     'gateway_billing_invariants_age_seconds',
-    'Time since the invariants were last looked at',
+    'Time since the last check of the invariants',
     () => (performance.now() - polledMs) / 1_000,
   );
-  gauge('gateway_billing_set_aside', 'Events that are set aside and not resolved', () => watched.deadLetters);
+  gauge('gateway_billing_set_aside', 'Dead letters that are not resolved', () => watched.deadLetters);
 
   const poll = async (): Promise<void> => {
     watched = await reader.snapshot(checkNewestBlocks);
     polledMs = performance.now();
     for (const fault of watched.faults) log.error({ fault }, 'an invariant of the ledger is broken');
   };
-  const failed = (err: unknown): void => log.warn({ err }, 'the invariants of the ledger could not be looked at');
+  const failed = (err: unknown): void => log.warn({ err }, 'the invariants of the ledger could not be checked');
   return every(WATCH_MS, poll, { atOnce: true, failed });
 }

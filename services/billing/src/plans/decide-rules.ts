@@ -54,7 +54,7 @@ export function decidePlans(
     changes.push({ id, change: 'deleted', before: versionOf(plan), after: null });
   }
   return bytesOf(changes) > CHANGES_BYTES_MAX
-    ? refuse('invalid_request', 'these are too many changes for one document: apply it in parts')
+    ? refuse('invalid_request', 'too many changes for one document: apply it in parts')
     : changes;
 }
 

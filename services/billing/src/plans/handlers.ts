@@ -29,7 +29,8 @@ export async function putPlan(
   const changes = await store.changePlans({ ...wanted, author, now: now(), dryRun: false });
   if (isRefusal(changes)) return changes;
   const [made] = changes;
-  if (made === undefined || made.after === null || made.change === 'deleted') throw new Error(`plan ${id} was not put`);
+  if (made === undefined || made.after === null || made.change === 'deleted')
+    throw new Error(`plan ${id} was not written`);
   return { change: made.change, plan: toPlanView(made.after) };
 }
 

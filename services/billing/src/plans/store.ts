@@ -63,7 +63,7 @@ const SELECTION = `SELECT plan.id, plan.current_version, plan.deleted_at IS NOT 
 /** Ends a dry run: the transaction is rolled back, and the caller gets its changes. */
 class TakenBack extends Error {
   constructor(readonly changes: PlanChange[]) {
-    super('a dry run is taken back');
+    super('a dry run is rolled back');
   }
 }
 

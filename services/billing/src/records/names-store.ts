@@ -19,7 +19,7 @@ export async function readDatabaseMark(tx: Tx): Promise<string> {
   const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark FROM ledger_state`, [], {
     name: 'database_mark',
   });
-  if (row === null) throw new Error('the database has no mark');
+  if (row === null) throw new Error('ledger_state is empty');
   return row.mark;
 }
 

@@ -35,7 +35,7 @@ export async function showRefusedCalls(
   store: Pick<RefusedStore, 'list'>,
   { account, from, to, key }: ReceivedOf<typeof billingRefusedCalls>,
 ): Promise<AnswerBodyOf<typeof billingRefusedCalls>> {
-  if (to <= from) return refuse('invalid_request', 'the time ends before it begins', 'to');
+  if (to <= from) return refuse('invalid_request', 'the end must be after the start', 'to');
   if (to - from > REFUSED_KEPT_MS)
     return refuse('invalid_request', `refused calls are kept for ${REFUSED_KEPT_MS / DAY_MS} days`, 'from');
   const { rows, totals } = await store.list({ account, from, to, key: key ?? null, limit: REFUSED_SHOWN_MAX + 1 });
@@ -48,7 +48,7 @@ export async function showRefusedCall(
   { requestId }: ReceivedOf<typeof billingRefusedCall>,
 ): Promise<AnswerBodyOf<typeof billingRefusedCall>> {
   const found = await store.find(requestId);
-  if (found === null) return refuse('not_found', 'no refused call that is kept has this id');
+  if (found === null) return refuse('not_found', 'no stored refused call has this id');
   return { account: found.account, row: toView(found) };
 }
 

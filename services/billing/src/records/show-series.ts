@@ -29,9 +29,9 @@ export async function showUsageSeries(
   { account, from, to, by, groupBy, key, model, member }: ReceivedOf<typeof billingUsageSeries>,
 ): Promise<AnswerBodyOf<typeof billingUsageSeries>> {
   const longest = by === 'hour' ? SERIES_HOURLY_MS_MAX : SERIES_MS_MAX;
-  if (to <= from) return refuse('invalid_request', 'the series ends before it begins', 'to');
+  if (to <= from) return refuse('invalid_request', 'the end must be after the start', 'to');
   if (to - from > longest)
-    return refuse('invalid_request', `a series by the ${by} covers ${longest / DAY_MS} days at most`, 'from');
+    return refuse('invalid_request', `a series by ${by} covers at most ${longest / DAY_MS} days`, 'from');
   const query = {
     account,
     from: Math.floor(from / HOUR_MS) * HOUR_MS,

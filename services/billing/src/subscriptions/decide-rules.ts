@@ -76,10 +76,10 @@ export function decidePeriod(wanted: PeriodRequest, input: PeriodInput): PeriodD
 }
 
 function refusePeriod({ start, end, renews }: PeriodRequest, now: number): ManagementRefusal | null {
-  if (start < 0) return refuse('invalid_request', 'a period begins in 1970 or later', 'periodStart');
+  if (start < 0) return refuse('invalid_request', 'a period must begin in 1970 or later', 'periodStart');
   if (end <= now) return refuse('invalid_request', 'the period has ended already', 'periodEnd');
   if (renews && end - start < RENEWING_PERIOD_MS_MIN) {
-    return refuse('invalid_request', 'a period that renews lasts one second or longer', 'periodEnd');
+    return refuse('invalid_request', 'a period that renews must last at least one second', 'periodEnd');
   }
   return null;
 }

@@ -27,13 +27,9 @@ export interface RenewalDeps {
  */
 export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   const { store, clock, log } = deps;
-  const renewals = counter('gateway_billing_renewals_total', 'Subscription periods that were made by renewal');
+  const renewals = counter('gateway_billing_renewals_total', 'Subscription periods created by renewal');
   let lateMs = 0;
-  gauge(
-    'gateway_billing_subscription_lag_seconds',
-    'How long ago the oldest subscription timer was due',
-    () => lateMs / 1_000,
-  );
+  gauge('gateway_billing_subscription_lag_seconds', 'Delay of the oldest due subscription timer', () => lateMs / 1_000);
 
   const keep = async (account: string): Promise<void> => {
     const now = clock.nowMs();
@@ -41,7 +37,7 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
       const { renewed } = await store.renew({ account, newId: makeUuidV7(now), now });
       if (renewed !== null) renewals.add(1);
     } catch (err) {
-      log.warn({ err, account }, 'a subscription could not be kept; it is tried again');
+      log.warn({ err, account }, 'a subscription could not be renewed; will retry');
       await store.postpone(account, now + POSTPONE_MS);
     }
   };
@@ -64,7 +60,7 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
 
   return every(POLL_MS, poll, {
     atOnce: true,
-    failed: (err) => log.warn({ err }, 'subscriptions could not be looked at; trying on'),
+    failed: (err) => log.warn({ err }, 'subscription timers could not be read; will retry'),
   });
 }
 

@@ -60,7 +60,7 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
   if (record.rank < before.rank) return 'outranked';
   if (record.contentHash === before.contentHash) return 'repeated';
   ledger.addDeadLetter(
-    deadLetterOf(receivedEvent, 'other_content', `a record of rank ${before.rank} with other content is there`),
+    deadLetterOf(receivedEvent, 'other_content', `a record of rank ${before.rank} has other content`),
   );
   return 'set_aside';
 }
@@ -84,7 +84,7 @@ function write(
 ): EventOutcome {
   const { receivedEvent, record } = event;
   if (!ledger.fits(record.account, postings)) {
-    ledger.addDeadLetter(deadLetterOf(receivedEvent, 'bounds', 'a balance or an entry would leave its bounds'));
+    ledger.addDeadLetter(deadLetterOf(receivedEvent, 'bounds', 'a balance or an entry would exceed its bounds'));
     ledger.close(before ?? record, before === undefined ? NO_POSTINGS : postingsOf(before));
     return 'set_aside';
   }

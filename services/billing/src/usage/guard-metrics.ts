@@ -7,22 +7,22 @@ const REASONS: readonly Stopped[] = ['unchecked', 'lost', 'gap', 'behind', 'supe
 export function measureGuard(guard: () => LedgerGuard): (mended: { readonly lost: number }) => void {
   gauge(
     'gateway_billing_ledger_stopped',
-    'Whether loads and settlements wait, and why: the ledger has lost commits, or may have',
+    'Reason why loads and settlements wait: the ledger has or may have lost commits',
     () => REASONS.map((reason) => [reason, guard().stopped === reason ? 1 : 0] as const),
     { label: 'reason' },
   );
   gauge(
     'gateway_billing_stream_messages_gone',
-    'Messages of usage that are not settled and have left the stream',
+    'Unsettled usage messages that have left the stream',
     () => guard().gone,
   );
   const mends = counter(
     'gateway_billing_ledger_epochs_total',
-    'Ledger epochs begun because commits were lost, or may be',
+    'Ledger epochs begun because commits were or may have been lost',
   );
   const lostMessages = counter(
     'gateway_billing_lost_messages_total',
-    'Messages of usage that the ledger had settled and lost, and settled again from the stream',
+    'Lost usage messages that were settled again from the stream',
   );
   return ({ lost }) => {
     mends.add(1);

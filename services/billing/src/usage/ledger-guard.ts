@@ -81,7 +81,7 @@ export class LedgerGuard {
       atOnce: true,
       failed: (err) => {
         this.#failed += 1;
-        this.deps.log.warn({ err }, 'the ledger could not be compared with the stream; trying on');
+        this.deps.log.warn({ err }, 'the ledger could not be compared with the stream; will retry');
       },
     });
   }
@@ -129,10 +129,10 @@ export class LedgerGuard {
 }
 
 const TEXTS = {
-  gap: 'usage that is not settled has left the stream: nothing is loaded until a person decides',
+  gap: 'unsettled usage has left the stream; loads wait until an operator decides',
   superseded:
-    'this database was promoted away, or a restored one has taken its place: it is not the ledger any more, and nothing is loaded from it',
-  behind: 'the ledger was restored; nothing is loaded until it has settled again what the stream has',
+    'this database is not the ledger any more: a promoted or restored one has replaced it; loads from it are refused',
+  behind: 'the ledger was restored; loads wait until it has settled the stream again',
 };
 
 function gapOf(checked: Checked): object {

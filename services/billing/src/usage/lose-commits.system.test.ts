@@ -192,7 +192,7 @@ test('lost usage that has left the stream stops loads, and the log contains its 
   await settleCalls(9);
   const before = await state();
   await restartOn(promote, () => billing.purgeStream('USAGE', kept + 4));
-  const stopped = () => log.lines.find(({ text }) => text.startsWith('usage that is not settled'));
+  const stopped = () => log.lines.find(({ text }) => text.startsWith('unsettled usage has left the stream'));
   await until('the range is logged', () => stopped() !== undefined);
   expect(stopped()).toMatchObject({ level: 'error', facts: { messages: [{ from: kept + 1, to: kept + 4 }] } });
   await expect(load('account-0')).rejects.toMatchObject({ code: 'behind' });
@@ -212,7 +212,7 @@ test('a purge of unsettled usage stops loads, and the log contains its range', a
       await billing.purgeStream('USAGE', before + 3);
     },
   );
-  const stopped = () => log.lines.find(({ text }) => text.startsWith('usage that is not settled'));
+  const stopped = () => log.lines.find(({ text }) => text.startsWith('unsettled usage has left the stream'));
   await until('the range is logged', () => stopped() !== undefined);
   // The previous test has left a gap below.
   const { messages } = stopped()?.facts as { messages: { from: number; to: number }[] };

@@ -31,7 +31,7 @@ export function createLostCommitsStore(pool: Pool): LostCommitsStore {
         pool,
         async (tx) => {
           const row = await tx.one<LookRow>(LOOK);
-          if (row === null) throw new Error('the ledger has no row of its state');
+          if (row === null) throw new Error('ledger_state is empty');
           const settled = await settledPosition(tx);
           return {
             database: row.database,

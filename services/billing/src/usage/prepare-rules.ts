@@ -62,7 +62,7 @@ export function problemOf(event: UsageEvent): Problem | null {
   const { hold, outcome, rank, price } = event;
   const wrong = (detail: string): Problem => ({ reason: 'contradiction', detail });
   if ((rank === 1) !== (outcome === 'expired')) return wrong(`rank ${rank} is not the rank of ${outcome}`);
-  if (price !== null && price.version !== hold.priceVersion) return wrong('the price is not the version of the hold');
+  if (price !== null && price.version !== hold.priceVersion) return wrong('the price version differs from the hold');
   if (outcome === 'settled' && price === null) return wrong('a settled call has no price');
   const planFunded = isPlanFunded(event);
   if (!planFunded && (hold.planMaxNanoUsd > 0 || hold.windows.length > 0 || hold.allotment !== null))
@@ -72,7 +72,7 @@ export function problemOf(event: UsageEvent): Problem | null {
     return wrong('a weekly window has no week');
   const expected = expectedAmount(event);
   if (expected === BigInt(event.amountNanoUsd)) return null;
-  return { reason: 'amount', detail: `the event says ${event.amountNanoUsd}, usage and price give ${expected}` };
+  return { reason: 'amount', detail: `the amount is ${event.amountNanoUsd}, but usage and price give ${expected}` };
 }
 
 /** The wallet's part of a wallet-funded call has no bound (docs/protocol.md#r7). */

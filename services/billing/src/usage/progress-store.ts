@@ -67,7 +67,7 @@ export function createProgressStore(pool: Pool) {
     /** Reads the floor: every message up to it is settled. */
     async floor(): Promise<SettledPosition> {
       const row = await queries.one<ProgressRow>('SELECT * FROM stream_progress');
-      if (row === null) throw new Error('the ledger has no row of stream progress');
+      if (row === null) throw new Error('stream_progress is empty');
       return floorOf(row);
     },
     /**
@@ -106,7 +106,7 @@ export function createProgressStore(pool: Pool) {
 
 export async function settledPosition(tx: Tx): Promise<SettledPosition> {
   const row = await tx.one<{ sequence: bigint; stored_at: Date }>(SETTLED, [], { name: 'settled_position' });
-  if (row === null) throw new Error('the ledger has no row of stream progress');
+  if (row === null) throw new Error('stream_progress is empty');
   return { sequence: Number(row.sequence), storedAtMs: row.stored_at.getTime() };
 }
 
@@ -142,7 +142,7 @@ async function advance(
   floorBefore: SettledPosition,
 ): Promise<{ position: SettledPosition; restarted: boolean }> {
   const progress = await tx.one<ProgressRow>('SELECT * FROM stream_progress FOR UPDATE');
-  if (progress === null) throw new Error('the ledger has no row of stream progress');
+  if (progress === null) throw new Error('stream_progress is empty');
   const restarted = await isRestarted(tx, progress, stream, floorBefore);
   if (restarted) await startAfresh(tx, stream);
   else await beginWithStream(tx, progress, stream);
@@ -234,7 +234,7 @@ export function createRestoreStore(pool: Pool) {
     ): Promise<{ readonly ledgerEpoch: string; readonly accounts: number }> =>
       inTransaction(pool, async (tx) => {
         const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
-        if (row === null) throw new Error('the ledger has no row of its state');
+        if (row === null) throw new Error('ledger_state is empty');
         if (floor !== null) await moveFloor(tx, floor.sequence, floor.storedAtMs);
         return { ledgerEpoch: row.incarnation, accounts: await tellNewEpoch(tx, row.incarnation) };
       }),

@@ -36,7 +36,10 @@ export async function trackProgress(
   }
   const { position, restarted } = await store.advance(state, floor);
   if (restarted)
-    log.warn({ position, stream: state }, 'the usage stream was made anew; its messages are counted afresh');
+    log.warn(
+      { position, stream: state },
+      'the usage stream was created again; its messages are counted from the start',
+    );
   return { position, stream: state };
 }
 

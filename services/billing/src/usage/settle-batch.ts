@@ -42,7 +42,7 @@ async function withMonths({ accepted, deadLetters }: PreparedEvents, months: Mon
     if (month !== null && (await months.has(month))) kept.push(event);
     else
       homeless.push(
-        deadLetterOf(event.receivedEvent, 'no_partition', `the ledger keeps no month for ${event.record.id}`),
+        deadLetterOf(event.receivedEvent, 'no_partition', `the ledger does not keep the month of ${event.record.id}`),
       );
   }
   return { accepted: kept, deadLetters: [...deadLetters, ...homeless] };

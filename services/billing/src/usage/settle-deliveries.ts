@@ -125,10 +125,7 @@ async function settleWithRetry(deps: SettleDeps, batch: UsageBatch): Promise<Bat
       measured.failed(err);
       const delayMs = deps.retryDelayMs(attempt);
       const overdue = performance.now() - begunMs + delayMs > RETRY_IN_PLACE_MS;
-      log.warn(
-        { err, events: batch.received.length, attempt, overdue },
-        'a batch could not be settled; it is tried again',
-      );
+      log.warn({ err, events: batch.received.length, attempt, overdue }, 'a batch could not be settled; will retry');
       if (overdue || !(await pause(delayMs, stopping))) return null;
     }
   }
@@ -140,7 +137,7 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
     return await settleBatch(deps.store, deps.months, batch);
   } catch (err) {
     if (deps.isInfrastructureFault(err)) throw err;
-    deps.log.error({ err, events: batch.received.length }, 'a batch was refused; it is settled in halves');
+    deps.log.error({ err, events: batch.received.length }, 'the database rejected a batch; settling it in halves');
     return settleInHalves(deps, batch);
   }
 }

@@ -61,7 +61,7 @@ function deadLetters(
   receivedEvent: ReceivedEvent,
   err: unknown,
 ): Promise<BatchDecision> {
-  log.error({ err, requestId: receivedEvent.event.id }, 'an event was refused by the database and is set aside');
+  log.error({ err, requestId: receivedEvent.event.id }, 'the database rejected an event; it becomes a dead letter');
   return settleBatch(store, months, { received: [], deadLetters: [refusedEvent(receivedEvent, err)], applied: [] });
 }
 

@@ -123,7 +123,7 @@ export async function settleIn(
     known: () => readRecords(tx, ids),
     database: () => readDatabaseMark(tx),
   });
-  if (!memory.mayUse(database)) throw new UncheckedDatabase('the database was not compared with the stream yet');
+  if (!memory.mayUse(database)) throw new UncheckedDatabase('the database is not yet compared with the stream');
   const { versions, limits } = locked;
   const rows = await readBalances(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });

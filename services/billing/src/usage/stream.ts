@@ -64,8 +64,8 @@ export function createUsageStream(
   const subjects = usageSubjects(groups);
 
   let bytesStored = 0;
-  gauge('gateway_billing_stream_bytes', 'Bytes of usage events that the stream has', () => bytesStored);
-  gauge('gateway_billing_stream_bytes_max', 'Bytes of usage events that the stream may have', () => bytesMax);
+  gauge('gateway_billing_stream_bytes', 'Bytes of usage events in the stream', () => bytesStored);
+  gauge('gateway_billing_stream_bytes_max', 'Maximum bytes of usage events in the stream', () => bytesMax);
 
   const ensure = (): Promise<void> =>
     bus.ensureStream({

@@ -46,11 +46,11 @@ export function startUsageWorker(deps: UsageWorkerDeps, groups = USAGE_GROUPS_TO
 
   const polling = every(POLL_MS, poll, {
     atOnce: true,
-    failed: (err) => deps.log.warn({ err }, 'no subject could be taken; it is tried again'),
+    failed: (err) => deps.log.warn({ err }, 'subjects could not be locked; will retry'),
   });
   return {
     lost() {
-      deps.log.warn({}, 'the locks of the subjects were lost');
+      deps.log.warn({}, 'the subject locks were lost');
       void stopConsumers();
       polling.wake();
     },

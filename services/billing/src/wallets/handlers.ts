@@ -61,21 +61,25 @@ function refusalOf(decision: WalletDecision): Answer {
   if (decision.kind !== 'refused') throw new Error(`a wallet entry was ${decision.kind} and not found`);
   switch (decision.why) {
     case 'reference_taken':
-      return refuse('idempotency_conflict', 'the reference belongs to another entry', 'reference');
+      return refuse('idempotency_conflict', 'the reference was already used for a different entry', 'reference');
     case 'related_unknown':
-      return refuse('invalid_request', 'relatesTo is no ledger transaction or call of this account', 'relatesTo');
+      return refuse('invalid_request', 'relatesTo is not a ledger transaction or call of this account', 'relatesTo');
     case 'related_kind':
       return refuse(
         'invalid_request',
-        'a refund that takes relates to the credit that paid it in, one that gives to the call that it is for; anything else is an adjustment',
+        'a negative refund must relate to a credit and a positive one to a call; use an adjustment for anything else',
         'relatesTo',
       );
     case 'more_than_left':
-      return refuse('state_conflict', 'that is more than is left of what it relates to', 'amountUsd');
+      return refuse(
+        'state_conflict',
+        'the amount exceeds the remaining amount of the related payment or call',
+        'amountUsd',
+      );
     case 'closed':
       return refuse('state_conflict', 'the account is closed');
     case 'bounds':
-      return refuse('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
+      return refuse('invalid_request', 'the balance would exceed 9,000,000 USD', 'amountUsd');
   }
 }
 

@@ -8,10 +8,10 @@ import { isPrivateHost } from '@gateway/service-kit/network-address';
  */
 export function checkWebhookUrl(text: string, privateAllowed: boolean): string | ManagementRefusal {
   const wrong = (message: string) => refuse('invalid_request', `url ${message}`, 'url');
-  if (!URL.canParse(text)) return wrong('is no URL');
+  if (!URL.canParse(text)) return wrong('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return wrong('must begin with https://');
-  if (url.username !== '' || url.password !== '') return wrong('must not hold a user or password');
+  if (url.username !== '' || url.password !== '') return wrong('must not contain a user or password');
   if (text.includes('#')) return wrong('must not have a fragment');
   const isPrivate = isPrivateHost(url.hostname);
   if (isPrivate && !privateAllowed)
