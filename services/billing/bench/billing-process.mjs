@@ -9,10 +9,7 @@ import { freePort } from '@gateway/servers';
 const TICKS = 100;
 const MAIN = new URL('../dist/main.js', import.meta.url).pathname;
 
-/**
- * Returns a handle that starts, stops and measures billing. `pool` is used to read the server's
- * list of sessions.
- */
+/** Returns a handle that starts, stops and measures billing; `pool` lists the server's sessions. */
 export async function measuredBilling({ natsUrl, postgresUrl, pool, profile }) {
   const port = await freePort();
   const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];

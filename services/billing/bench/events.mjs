@@ -23,10 +23,7 @@ export const [MODEL, SOURCE, PROVIDER] = ['acme/large', 'source-1', 'provider-1'
 
 export const accountNames = (accounts) => Array.from({ length: accounts }, (_, index) => `account-${index}`);
 
-/**
- * Stores events of the accounts in turn, `size` per message. The events of a message belong to one
- * group.
- */
+/** Stores events of the accounts in turn, `size` per message; a message has events of one group. */
 export async function publish(edge, { events, accounts, size }) {
   const byGroup = Array.from({ length: USAGE_GROUPS_TOTAL }, () => []);
   for (const account of accountNames(accounts)) byGroup[usageGroupOfShard(shardOfAccount(account))].push(account);

@@ -90,9 +90,7 @@ const report = render({ rows, caughtUp, earlierCounts, accounts: ACCOUNTS, loadB
 if (values.dry) console.log(report);
 else writeFileSync(new URL('../../../.results/bench-billing.md', import.meta.url), report);
 
-/**
- * Queues events while billing is stopped, then measures the time until all of them are committed.
- */
+/** Queues events while billing is stopped, then measures the time until they are committed. */
 async function settleAll(accounts) {
   await publish(edge, { events, accounts, size: EVENTS_FULL });
   billing.start();

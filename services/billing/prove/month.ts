@@ -14,9 +14,7 @@ export interface GeneratedAccount {
   readonly periods: readonly [string, string] | null;
 }
 
-/**
- * A call that the ledger must show as `expected`, and its events in the order of their delivery.
- */
+/** A call that the ledger must show as `expected`, and its events in their order of delivery. */
 export interface GeneratedCall {
   readonly id: string;
   readonly at: number;

@@ -88,10 +88,7 @@ export interface BillingOptions {
   readonly stopping: AbortSignal;
 }
 
-/**
- * After this time the server ends an idle transaction, so that a hung process releases its row
- * locks.
- */
+/** Timeout after which the server ends an idle transaction and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 /**
  * Connections for settlements: one for each shard and one that records the applied messages. The
@@ -265,9 +262,7 @@ function serveFeatures({ options, pool, stream, months, inForce, mayUse }: Featu
   serveExports(bus, createExportStore(pool));
 }
 
-/**
- * Limits idle transactions. No transaction of billing waits for anything but its next statement.
- */
+/** Limits idle transactions: billing only waits for its next statement within a transaction. */
 function withIdleLimit(url: string): string {
   return changeUrl(url, ({ searchParams }) =>
     searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)),

@@ -73,14 +73,9 @@ export interface AccountDeps extends CloseAccountDeps {
   readonly store: AccountStore;
 }
 
-/**
- * Maximum of concurrent loads. Waiting loads after a loss of the limit store hold no connection.
- */
+/** Maximum of concurrent loads. Loads that wait after a loss hold no connection. */
 const LOADS_MAX = 512;
-/**
- * Maximum of concurrent requests, each for up to 1,000 accounts. It is low because loads need the
- * connections more.
- */
+/** Maximum of concurrent requests for 1,000 accounts each; low, to leave connections for loads. */
 const UNCHANGED_MAX = 4;
 
 /** Serves the requests about a whole account: loading, funding, closing. */

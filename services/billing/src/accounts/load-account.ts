@@ -16,10 +16,7 @@ export interface LoadDeps {
    */
   readonly store: LoadStore;
   readonly stream: Pick<Stream, 'state'>;
-  /**
-   * Returns true if the database that the snapshot was read from is the ledger
-   * (docs/protocol.md#r17).
-   */
+  /** Returns true if the database of the snapshot is the ledger (docs/protocol.md#r17). */
   readonly mayUse: (database: string) => boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;

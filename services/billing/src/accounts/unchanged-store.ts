@@ -87,10 +87,7 @@ async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Prom
   return rows.filter(({ account, name }) => named.get(account)?.has(name) !== true).map(({ account }) => account);
 }
 
-/**
- * Returns the account versions where the terms version matches; the version of an unknown account
- * is 0.
- */
+/** Returns account versions where the terms version matches; unknown accounts have version 0. */
 async function versionsOf(tx: Tx, asked: AskedAccounts): Promise<{ account: string; version: number }[]> {
   const rows = await tx.query<{ account: string; version: bigint }>(
     `SELECT asked.account, coalesce(known.version, 0) AS version

@@ -5,9 +5,7 @@ import { pageOf, readNumberCursor } from '../ledger/page.js';
 import { toAlertView } from './rules.js';
 import type { AlertStore } from './store.js';
 
-/**
- * Stores the caps of keys and members; a cap with an older version than the stored one is ignored.
- */
+/** Stores the caps of keys and members; ignores a cap with an older version. */
 export async function applyCaps(
   store: Pick<AlertStore, 'applyCaps'>,
   { account, caps }: ReceivedOf<typeof billingApplyCaps>,

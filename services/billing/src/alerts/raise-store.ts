@@ -48,10 +48,7 @@ interface Watched {
 interface WatchedAccount {
   /** The database and the state of its limits. */
   readonly limits: string;
-  /**
-   * The subscription period under which sessions and weeks are charged; null: no such charge so
-   * far.
-   */
+  /** The subscription period that sessions and weeks are charged to; null: none so far. */
   readonly period: string | null;
   /** By balance name; null: the balance has no limit. */
   readonly rows: Map<string, Watched | null>;

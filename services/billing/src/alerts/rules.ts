@@ -2,14 +2,9 @@ import type { RaisedAlert } from '@gateway/contracts/messages';
 import type { AlertSubject, AlertThreshold, AlertView, WebhookEvent } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 
-/**
- * A stored alert. Times are epoch milliseconds. Amounts are nano-USD, or requests for a window of
- * requests.
- */
+/** A stored alert. Times are epoch milliseconds; amounts are nano-USD, or requests. */
 export interface Alert {
-  /**
-   * Derived from account, subject, period and threshold, so the same alert always has the same ID.
-   */
+  /** Derived from account, subject, period and threshold: the same alert has the same ID. */
   readonly id: string;
   readonly account: string;
   readonly subject: AlertSubject;

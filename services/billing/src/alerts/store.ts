@@ -100,10 +100,7 @@ export interface PeriodWindows {
   readonly windows: PlanSpec['windows'];
 }
 
-/**
- * Reads periods by their IDs. Ended periods are included, because a call may be settled after its
- * period has ended.
- */
+/** Reads periods by ID, including ended ones, because a call may be settled after its period. */
 export async function readPeriodWindows(tx: Tx, ids: readonly string[]): Promise<Map<string, PeriodWindows>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<{ id: string; period_start: Date; period_end: Date; spec: StoredPlan }>(

@@ -23,10 +23,7 @@ export interface PageSpec<T> {
   readonly more: boolean;
 }
 
-/**
- * Takes as many of the given lines as fit, at least one. The same lines always produce the same
- * bytes.
- */
+/** Takes as many of the lines as fit, at least one. The same lines always give the same bytes. */
 export function makePage<T>(lines: readonly T[], { format, columns, idOf, first, more }: PageSpec<T>): ExportPage {
   const parts: string[] = [];
   let bytes = 0;

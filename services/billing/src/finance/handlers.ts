@@ -91,10 +91,7 @@ function toSpendView({ calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }: Spen
   };
 }
 
-/**
- * Returns the sum of each class of ledger accounts, from one snapshot. If the total is not zero,
- * the ledger is broken.
- */
+/** Returns the sums of the ledger accounts by class. The total must be zero. */
 export async function showTrialBalance(
   store: Pick<FinanceStore, 'balances'>,
   { asOf }: ReceivedOf<typeof billingTrialBalance>,

@@ -7,10 +7,7 @@ export interface Movement {
   readonly transactions: number;
 }
 
-/**
- * Sums the wallet movements by kind, by the time in the IDs: [from, to), whole hours in epoch
- * milliseconds.
- */
+/** Sums the wallet movements by kind; [from, to) are whole hours in epoch milliseconds. */
 export async function readMovements(tx: Tx, account: string, from: number, to: number): Promise<Movement[]> {
   const others = await readOthers(tx, account, from, to);
   const settled = await readSettled(tx, account, from, to);

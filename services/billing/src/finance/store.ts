@@ -27,10 +27,7 @@ export function createFinanceStore(pool: Pool) {
       );
       return rows.map(({ name, amount }) => ({ name, amountNanoUsd: BigInt(amount) }));
     },
-    /**
-     * Reads one snapshot, with at most `linesMax` lines in each list; null if the ledger no longer
-     * keeps the month.
-     */
+    /** Reads one snapshot with at most `linesMax` lines per list; null if the month is not kept. */
     statement: (account: string, from: number, to: number, linesMax: number): Promise<StatementSums | null> =>
       inTransaction(pool, (tx) => statement(tx, account, from, to, linesMax), {
         isolation: 'repeatable read',

@@ -24,10 +24,7 @@ export async function lockAccounts(tx: Tx, accounts: readonly string[]): Promise
 
 export interface LockedAccounts {
   readonly versions: Map<string, bigint>;
-  /**
-   * Identifies the state of each account's limits: the text changes whenever its terms or a cap
-   * change.
-   */
+  /** Identifies the state of each account's limits; changes with its terms and caps. */
   readonly limits: Map<string, string>;
   /** The number that represents each account in the big tables. */
   readonly numbers: Map<string, number>;

@@ -16,10 +16,7 @@ export interface Difference {
 /** A snapshot of the ledger. */
 export interface LedgerSnapshot {
   readonly chain: ChainSource;
-  /**
-   * Yields every difference between the tables, one check after the other. Calls `begin` for each
-   * check.
-   */
+  /** Yields the differences of one check after the other; calls `begin` for each check. */
   differences(begin: (check: string) => void): AsyncIterable<Difference>;
   /** Returns the heads of the chains that many blocks ago; omits chains that are shorter. */
   headsBefore(blocks: number): Promise<readonly ChainHead[]>;

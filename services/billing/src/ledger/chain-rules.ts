@@ -25,10 +25,7 @@ export function chainText(
   return `[${head},"${postedAtUs}",[${pairs}]]`;
 }
 
-/**
- * Texts that JSON does not escape. Most texts match, and the test takes a tenth of the time of
- * JSON.stringify.
- */
+/** Texts that JSON does not escape. Testing is ten times as fast as JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function quoted(text: string): string {

@@ -20,15 +20,9 @@ export function createMonths(store: { ensureMonth(month: string): Promise<boolea
   };
 
   return {
-    /**
-     * Creates the month's partitions if they are missing; returns false if the ledger does not keep
-     * the month.
-     */
+    /** Creates the month's partitions if missing; returns false if the month is not kept. */
     has,
-    /**
-     * Creates the current month and the following ones, so that no event has to wait for its
-     * partitions.
-     */
+    /** Creates the current month and the next ones, so that no event waits for partitions. */
     async makeAhead(now: number): Promise<void> {
       let month = monthOf(now);
       for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) {

@@ -9,10 +9,7 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/**
- * Maximum size of a page, safely below the bus limit of 1,000,000 bytes. Rows may be plans with
- * hundreds of models.
- */
+/** Maximum size of a page, safely below the bus limit of 1,000,000 bytes. */
 export const PAGE_BYTES_MAX = 600_000;
 
 /**

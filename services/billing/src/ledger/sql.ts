@@ -51,10 +51,7 @@ export function headsInOrder(page: string, withoutCalls = false): string {
   return `SELECT * FROM (${selects.join(' UNION ALL ')}) head ${page.slice(page.lastIndexOf('ORDER BY'))}`;
 }
 
-/**
- * The bounds of IDs from a query's times and cursor; `$1` from, `$2` to (epoch milliseconds), `$3`
- * before.
- */
+/** Bounds of IDs from a query: `$1` from, `$2` to (epoch milliseconds), `$3` before. */
 export const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
     AND id < least(uuid_floor(coalesce($2::bigint, 281474976710655)), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))`;
 

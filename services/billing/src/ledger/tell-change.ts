@@ -9,10 +9,7 @@ export interface ToldChange {
 }
 
 export interface TellDeps {
-  /**
-   * Returns the state of the database that contains the change; null if this database does not
-   * contain it.
-   */
+  /** Returns the state of the database if it contains the change, or else null. */
   readonly stateWith: (told: ToldChange) => Promise<Pick<LedgerState, 'database' | 'ledgerEpoch'> | null>;
   /** Returns true if that database was verified under its epoch (docs/protocol.md#r17). */
   readonly isLedger: (database: string) => boolean;

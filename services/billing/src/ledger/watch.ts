@@ -51,9 +51,7 @@ function totalOf(transaction: LedgerTransaction | undefined): bigint {
   return (transaction?.entries ?? []).reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
 }
 
-/**
- * Repeats the check while the service runs. Reports faults as a metric and as errors in the log.
- */
+/** Repeats the check while the service runs, and reports faults as a metric and in the log. */
 export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void> } {
   let watched: Watched = { faults: [], deadLetters: 0 };
   let polledMs = performance.now();

@@ -44,10 +44,7 @@ export async function deletePlan(
   return isRefusal(changes) ? changes : { deleted: true };
 }
 
-/**
- * Applies a document of plans, all or none. A dry run applies it in a transaction and rolls it
- * back.
- */
+/** Applies a document of plans, all or none. A dry run is rolled back. */
 export async function applyPlans(
   { store, now }: ChangePlansDeps,
   { plans, prune, dryRun, author }: ReceivedOf<typeof billingApplyPlans>,

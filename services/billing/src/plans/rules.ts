@@ -28,9 +28,7 @@ export interface PlanVersion {
 /** Default labels of windows (docs/behaviour.md#usage). */
 const LABELS: Record<WindowType, string> = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' };
 
-/**
- * Converts a plan to the ledger's units. The message schema has checked the bounds of its amounts.
- */
+/** Converts a plan to the ledger's units. The message schema has checked the amounts. */
 export function planFromWire(spec: WirePlanSpec): PlanSpec {
   return {
     name: spec.name,
@@ -80,9 +78,7 @@ export function isSamePlan(one: PlanSpec, other: PlanSpec): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/**
- * Converts a limit: a decimal text is USD and becomes nano-USD; a number is a count of requests.
- */
+/** Converts a limit: a decimal text is USD and becomes nano-USD; a number counts requests. */
 function limitOf(limit: string | number): bigint {
   return typeof limit === 'number' ? BigInt(limit) : parseUsd(limit);
 }

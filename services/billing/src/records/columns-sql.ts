@@ -6,10 +6,7 @@ import type { AttemptOutcome, StoredCounts, UsageRecord } from './rules.js';
 /** A record to insert. */
 export interface NewRecord {
   readonly record: UsageRecord;
-  /**
-   * The record with the lower rank, which this record's transaction corrects; null if there is
-   * none.
-   */
+  /** The record with the lower rank that this one corrects; null if there is none. */
   readonly corrects: UsageRecord | null;
 }
 

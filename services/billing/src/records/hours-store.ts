@@ -201,10 +201,7 @@ export function createUsageHoursStore(pool: Pool) {
   };
 }
 
-/**
- * Repeats the condition of the index `call_records_unsettled`, which contains the few records that
- * this query reads.
- */
+/** Repeats the condition of the index `call_records_unsettled`, which has few records. */
 const UNBILLED_SQL = `
   SELECT outcome, count(*) AS calls FROM usage_records
    WHERE ${ofAccount('$1')}
@@ -213,9 +210,7 @@ const UNBILLED_SQL = `
      AND ($5::text IS NULL OR model_id = $5) AND ($6::text IS NULL OR member_id = $6)
    GROUP BY 1`;
 
-/**
- * Enough for the sums of the longest series. With less, the server would sort all hours on disk.
- */
+/** Enough for the longest series. With less, the server would sort all hours on disk. */
 const SUM_IN_MEMORY = `SET LOCAL work_mem = '64MB'`;
 
 function seriesSql(groupBy: SeriesQuery['groupBy']): string {

@@ -11,10 +11,7 @@ export interface FoundNames {
   readonly found: ReadonlyMap<string, number>;
 }
 
-/**
- * Reads the text that identifies the database of this connection. Another database may have lost
- * committed numbers.
- */
+/** Reads the identity of this connection's database; another one may lack committed numbers. */
 export async function readDatabaseMark(tx: Tx): Promise<string> {
   const row = await tx.one<{ mark: string }>(`SELECT ${DATABASE_MARK} AS mark FROM ledger_state`, [], {
     name: 'database_mark',

@@ -68,10 +68,7 @@ const UNSETTLED = {
   expired: `AND outcome_code = ${OUTCOME_CODES.expired} AND outcome_code <> ${OUTCOME_CODES.settled}`,
 } as const;
 
-/**
- * Repeats the condition of the index `call_records_attempts`, which contains few records of other
- * providers.
- */
+/** Repeats the condition of the index `call_records_attempts`, which has few records. */
 const REPORTED = `AND id IN (
   SELECT id FROM call_records
    WHERE ${WITHIN} AND attempts IS NOT NULL AND jsonb_path_exists(attempts, '$[*].reportedCostNanoUsd'))`;

@@ -1,10 +1,7 @@
 const DAY_MS = 86_400_000;
 const MONTHS_PER_YEAR = 12;
 
-/**
- * A time span in epoch milliseconds, [start, end), with the day of the month on which it renews;
- * null if it is not known.
- */
+/** [start, end) in epoch milliseconds; `anchorDay` is the day of the month for renewals, or null. */
 export interface CalendarSpan {
   readonly start: number;
   readonly end: number;

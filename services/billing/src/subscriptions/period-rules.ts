@@ -1,10 +1,7 @@
 import type { SubscriptionView } from '@gateway/contracts/operator';
 import { spanReaching } from './calendar-rules.js';
 
-/**
- * A stored subscription period that was not ended early. Times are epoch milliseconds, [start,
- * end).
- */
+/** A stored subscription period that was not ended early; [start, end) in epoch milliseconds. */
 export interface Period {
   readonly id: string;
   readonly account: string;
@@ -19,10 +16,7 @@ export interface Period {
   readonly renewalOf: string | null;
 }
 
-/**
- * The next period is created this long before the end of the current one, so that it is known in
- * advance.
- */
+/** The next period is created this long before the end of the current one. */
 export const RENEW_AHEAD_MS = 86_400_000;
 /** Shortest period that renews. Shorter ones would keep the renewal job busy without benefit. */
 export const RENEWING_PERIOD_MS_MIN = 1_000;
@@ -47,10 +41,7 @@ export function runningPeriod(periods: readonly Period[], now: number): Period |
   return latest(periods.filter(({ start, end }) => start <= now && now < end));
 }
 
-/**
- * Returns the period that represents the account's subscription: the running one, or else the next
- * one.
- */
+/** Returns the period to show for the account: the running one, or else the next one. */
 export function shownPeriod(periods: readonly Period[], now: number): Period | null {
   return runningPeriod(periods, now) ?? nextPeriod(periods, now);
 }

@@ -5,10 +5,7 @@ import type { RenewalStore } from './renewals-store.js';
 /** Accounts per query, and the number of concurrent renewals. */
 const BATCH_MAX = 100;
 const SIDE_BY_SIDE = 4;
-/**
- * Poll interval if no timer is due sooner. Other replicas and operators may set timers meanwhile,
- * for later times.
- */
+/** Poll interval if no timer is due sooner; others may set later timers meanwhile. */
 const POLL_MS = 1_000;
 /** Delay after a failed renewal, so that it does not block the other accounts. */
 const POSTPONE_MS = 30_000;

@@ -11,10 +11,7 @@ export interface Subscription {
   readonly plan: PlanSpec;
 }
 
-/**
- * An operator's values for one account, instead of its plan's values or the defaults; null: no
- * override.
- */
+/** An operator's values for one account instead of its plan's or the default; null: unset. */
 export interface LimitOverrides {
   readonly requestsPerMinute: number | null;
   readonly concurrency: number | null;

@@ -87,10 +87,7 @@ const SELECTION = `SELECT period.id, period.plan_id, period.period_start, period
   FROM subscription_periods period
   JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version`;
 
-/**
- * Reads the subscription period that runs at `now` (epoch milliseconds); if several, the latest
- * start.
- */
+/** Reads the subscription period at `now` (epoch milliseconds), the latest if several run. */
 export async function readSubscription(tx: Tx, account: string, now: number): Promise<Subscription | null> {
   const [row] = await tx.query<SubscriptionRow>(
     `${SELECTION}

@@ -7,10 +7,7 @@ import type { DeadLetter } from './rules.js';
 /** The result of one event. */
 export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
 
-/**
- * An ID that a balance snapshot lists as closed, with the balances that its record touched
- * (docs/protocol.md#r8).
- */
+/** An ID that a snapshot closes, with the balances of its record (docs/protocol.md#r8). */
 export interface ClosedId {
   readonly account: string;
   readonly id: string;
@@ -19,9 +16,7 @@ export interface ClosedId {
 
 export interface RecordWrite {
   readonly record: UsageRecord;
-  /**
-   * The record with the lower rank, which was settled earlier and is kept in addition to this one.
-   */
+  /** The record with the lower rank, which was settled earlier and is kept. */
   readonly corrects: UsageRecord | null;
   /** True if a record of this ID existed before this batch. */
   readonly replaces: boolean;
@@ -49,20 +44,14 @@ export interface LedgerRead {
   readonly rows: readonly Balance[];
 }
 
-/**
- * The state of the ledger while a batch is decided. Later events see the changes of earlier events
- * in the batch.
- */
+/** The ledger during a decision: later events see the changes of earlier ones. */
 export interface BatchLedger {
   known(id: string): UsageRecord | undefined;
   /** Returns true if every balance and entry stays within the bounds of the messages. */
   fits(account: string, postings: Postings): boolean;
   write(write: Omit<RecordWrite, 'replaces'>, transaction: LedgerTransaction | null, postings: Postings): void;
   addDeadLetter(event: DeadLetter): void;
-  /**
-   * Marks an ID as closed and adds the balances of the postings. Further calls with the same ID add
-   * balances.
-   */
+  /** Marks an ID as closed and adds the balances of the postings to it. */
   close(record: Pick<UsageRecord, 'account' | 'id'>, postings: Postings): void;
   result(): Omit<BatchDecision, 'outcomes'>;
 }

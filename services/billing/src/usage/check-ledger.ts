@@ -23,20 +23,14 @@ export interface LostCommitsDeps {
     state(): Promise<StreamState>;
     /** For each subject, the position up to which all messages are acknowledged. */
     acknowledged(): Promise<readonly number[]>;
-    /**
-     * Returns the message at the position; with a subject, the first one of it from the position
-     * on.
-     */
+    /** Returns the message at the position, or the first one of the subject from there on. */
     message(sequence: number, subject?: number): Promise<StreamMessage | null>;
   };
   readonly kept: {
     read(): Promise<KeptPosition | null>;
     write(position: KeptPosition): Promise<void>;
   };
-  /**
-   * Settles messages of one subject independently of the guard; returns false after an
-   * infrastructure fault.
-   */
+  /** Settles messages independently of the guard; returns false after an infrastructure fault. */
   readonly settle: (subject: number, messages: readonly UsageDelivery[]) => Promise<boolean>;
   readonly log: { warn(facts: object, text: string): void };
 }

@@ -72,9 +72,7 @@ export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholen
   return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
 }
 
-/**
- * Epochs are UUIDs of version 7, which are ordered; epochs of earlier releases count as earlier.
- */
+/** Epochs are ordered UUIDs of version 7; epochs of earlier releases count as earlier. */
 function placeOf(ledgerEpoch = ''): string {
   return UUID_PATTERN.test(ledgerEpoch) ? ledgerEpoch : '';
 }

@@ -12,9 +12,7 @@ interface LookRow {
   blocks: bigint;
 }
 
-/**
- * Reads the timeline of the current WAL position; the control file has it only after a checkpoint.
- */
+/** Reads the timeline from the WAL position: the control file gets it with a checkpoint. */
 const LOOK = `
   SELECT ${DATABASE_MARK} AS database,
          ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer AS timeline,

@@ -13,10 +13,7 @@ import {
 import type { LedgerEntry } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
 
-/**
- * The effect of a record on the ledger: amounts by ledger account (their sum is zero) and changes
- * of balances by name.
- */
+/** Changes by a record: amounts by ledger account (sum zero), and balances by name. */
 export interface Postings {
   readonly entries: ReadonlyMap<string, NanoUsd>;
   readonly rows: ReadonlyMap<string, bigint>;

@@ -8,19 +8,14 @@ export interface SettledPosition {
 export interface StreamState {
   readonly firstSequence: number;
   readonly lastSequence: number;
-  /**
-   * When the oldest and the newest message were stored, epoch milliseconds; null if there is none.
-   */
+  /** When the oldest and newest message were stored, epoch milliseconds; null: empty stream. */
   readonly firstAtMs: number | null;
   readonly lastAtMs: number | null;
   /** Stored bytes as a share of the maximum: 0 to 1. */
   readonly filled: number;
 }
 
-/**
- * A message's time may be rounded to milliseconds differently in a delivery and in the stream's
- * state.
- */
+/** A delivery and the stream's state may round a message's time differently. */
 export const STORED_AT_ROUNDING_MS = 2;
 
 /**

@@ -84,10 +84,7 @@ export function createProgressStore(pool: Pool) {
     async mark(sequence: number): Promise<void> {
       await queries.execute('INSERT INTO stream_marks (sequence) VALUES ($1) ON CONFLICT DO NOTHING', [sequence]);
     },
-    /**
-     * Returns the newest position that was marked at least `ageMs` ago, or null; deletes older
-     * marks.
-     */
+    /** Returns the newest position marked at least `ageMs` ago, or null; deletes older marks. */
     async markedBefore(ageMs: number): Promise<number | null> {
       const row = await queries.one<{ sequence: bigint }>(
         `WITH reached AS (

@@ -9,10 +9,7 @@ import type { Stream } from './stream.js';
 export const TRACK_MS = 1_000;
 /** Interval for trimming the stream (docs/protocol.md#r15). */
 export const TRIM_MS = 10_000;
-/**
- * Settled messages stay in the stream for this time, so that they can be settled again in a
- * restored ledger.
- */
+/** Settled messages are kept for this time, for a restored ledger to settle them again. */
 export const REPLAY_RESERVE_MS = 3_600_000;
 /** Share of the stream that settled messages may take. */
 export const RESERVE_SHARE_MAX = 0.5;

@@ -12,10 +12,7 @@ import type { ReceivedEvent } from './rules.js';
 /** 16 bytes of the SHA-256, enough to make a second content with the same hash infeasible. */
 const CONTENT_HASH_CHARS = 32;
 
-/**
- * Builds the record of an accepted event. Plan and wallet parts depend only on the event
- * (docs/protocol.md#r7).
- */
+/** Builds the record of an accepted event, only from the event (docs/protocol.md#r7). */
 export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
   const { hold } = event;
   const { periods } = hold;

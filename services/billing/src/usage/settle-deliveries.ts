@@ -64,10 +64,7 @@ export async function settleDeliveries(
   for (const { retryAfter } of deliveries.slice(read)) retryAfter(GIVEN_BACK_MS);
 }
 
-/**
- * The last settlement of each shard; false after an infrastructure fault, which stops the following
- * ones.
- */
+/** The last settlement of each shard; false after an infrastructure fault. */
 type Lanes = Map<number, Promise<boolean>>;
 
 const batchEventsMax = (deps: SettleDeps): number => deps.batchEventsMax ?? BATCH_EVENTS_MAX;
@@ -142,10 +139,7 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
   }
 }
 
-/**
- * Returns false if the bus is disconnected. Snapshots that were sent before that may be published
- * twice.
- */
+/** Returns false if the bus is disconnected; some snapshots may be published twice then. */
 function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
   return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.snapshots(accounts),

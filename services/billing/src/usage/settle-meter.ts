@@ -45,9 +45,7 @@ export function createSettleMeter(): SettleMeter {
   };
 }
 
-/**
- * Maximum of traced events per batch: 1 % of a full batch. A trace rate of 100 % does not raise it.
- */
+/** Maximum of traced events per batch: 1 % of a full batch, even at a trace rate of 100 %. */
 const TRACED_EVENTS_MAX = LINKS_MAX;
 const NO_SPANS: readonly Span[] = [];
 

@@ -42,14 +42,9 @@ export interface SettleRequest {
 }
 
 export interface SettleStore {
-  /**
-   * One database transaction: locks the accounts in sorted order, reads, decides, writes, commits.
-   */
+  /** One transaction: locks the accounts in sorted order, reads, decides, writes, commits. */
   settle(request: SettleRequest): Promise<BatchDecision>;
-  /**
-   * Returns false if the month was dropped or is invalid, so that its events cannot be stored.
-   * Idempotent.
-   */
+  /** Returns false if the month was dropped or is invalid. Idempotent. */
   ensureMonth(month: string): Promise<boolean>;
 }
 

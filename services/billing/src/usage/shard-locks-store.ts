@@ -2,16 +2,11 @@ import { isConnectionFault, type Pool } from '@gateway/postgres';
 import { type Background, every } from '@gateway/service-kit';
 import type { PoolClient } from 'pg';
 
-/**
- * First key of the advisory locks: "bill" in ASCII, to avoid conflicts with other locks of the
- * database.
- */
+/** First key of the advisory locks: "bill" in ASCII, to avoid conflicts with other locks. */
 const LOCK_SPACE = 0x62696c6c;
 /** Interval of the heartbeats that show that a process works on its shards. */
 const HEARTBEAT_MS = 1_000;
-/**
- * Silence after which a holder counts as hung: its session is terminated, which frees its shards.
- */
+/** A holder that is silent for this time counts as hung, and its session is terminated. */
 export const HOLDER_SILENT_MS = 5_000;
 
 export type ShardLocks = ReturnType<typeof createShardLocks>;

@@ -33,10 +33,7 @@ const COLLECT_MS = 250;
  * after a batch of this size.
  */
 const COLLECT_BYTES = 256 * 1024;
-/**
- * Maximum of messages per batch; the same number is prefetched. A message contains up to 100 events
- * and 256 KiB.
- */
+/** Messages per batch, each with up to 100 events and 256 KiB; as many are prefetched. */
 const BATCH_MESSAGES_MAX = 250;
 
 /** The stream of usage events, which billing creates, consumes and trims. */

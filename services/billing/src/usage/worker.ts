@@ -19,9 +19,7 @@ export interface UsageWorker {
   stop(): Promise<void>;
 }
 
-/**
- * Works on every subject that this process can lock, one batch of deliveries at a time per subject.
- */
+/** Works on every subject that it can lock, one batch of deliveries at a time per subject. */
 export function startUsageWorker(deps: UsageWorkerDeps, groups = USAGE_GROUPS_TOTAL): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;

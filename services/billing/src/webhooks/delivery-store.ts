@@ -36,10 +36,7 @@ export function createDeliveryStore(pool: Pool) {
       );
       return rows.map(deliveryFromRow);
     },
-    /**
-     * Returns the destination of a waiting event; null if it has none any more, or was already
-     * sent.
-     */
+    /** Returns the destination of a waiting event; null if it has none or is not waiting. */
     async target(event: string): Promise<{ readonly url: string; readonly sealedSecret: string } | null> {
       const row = await queries.one<{ url: string; sealed_secret: string }>(
         `SELECT webhook.url, webhook.sealed_secret
@@ -50,10 +47,7 @@ export function createDeliveryStore(pool: Pool) {
       );
       return row && { url: row.url, sealedSecret: row.sealed_secret };
     },
-    /**
-     * Records an attempt. With a state it ends the delivery and deletes the account's expired
-     * deliveries.
-     */
+    /** Records an attempt; with a state, ends the delivery and deletes expired ones. */
     async recordAttempt(event: string, attempt: WebhookAttempt, ended: 'delivered' | 'failed' | null): Promise<void> {
       const row = await queries.one<{ account: string }>(
         `UPDATE webhook_deliveries

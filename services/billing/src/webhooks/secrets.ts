@@ -3,10 +3,7 @@ import type { WebhookStore } from './store.js';
 
 export type SecretSeal = ReturnType<typeof createSecretSeal>;
 
-/**
- * Opens secrets that are sealed to GATEWAY_WEBHOOK_PRIVATE_KEY. A secret opens only for its
- * account's webhook.
- */
+/** Opens secrets sealed to GATEWAY_WEBHOOK_PRIVATE_KEY, each only for its own account. */
 export function createSecretSeal(keys: OpeningKeys) {
   return {
     /** Returns the secret; null if no configured key opens it. */
@@ -39,9 +36,7 @@ export interface Resealed {
   readonly unreadable: number;
 }
 
-/**
- * Seals every secret under the current key again, after a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY.
- */
+/** Seals all secrets under the current key, after a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY. */
 export async function resealSecrets(
   store: Pick<WebhookStore, 'sealedSecrets' | 'replaceSealed'>,
   seal: SecretSeal,

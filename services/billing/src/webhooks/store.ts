@@ -160,10 +160,7 @@ function readWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
   return tx.one<WebhookRow>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE account = $1`, [account]);
 }
 
-/**
- * Locks the account and reads its webhook. An account without a webhook may not exist in the
- * ledger.
- */
+/** Locks the account, which may not exist without a webhook, and reads its webhook. */
 async function lockWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
   if ((await readWebhook(tx, account)) === null) return null;
   await lockForTerms(tx, account);
