@@ -40,7 +40,7 @@ const WEBHOOK_LEASE_MS = 35_000;
 /** Body of an outbox row for admission. */
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
-/** Sends changes to admission. Their commands are answered after admission has applied them. */
+/** Sends changes to admission. The commands respond after admission has applied them. */
 export function startAdmissionOutbox(
   pool: Pool,
   bus: Bus,

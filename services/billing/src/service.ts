@@ -216,7 +216,7 @@ interface FeatureParts {
   readonly stream: UsageStream;
   readonly months: Months;
   readonly inForce: Pick<Outbox, 'awaitDelivered'>;
-  /** Returns true if loads may be answered from the database that a connection sees. */
+  /** Returns true if loads may be served from the database that a connection sees. */
   readonly mayUse: (database: string) => boolean;
 }
 

@@ -41,7 +41,7 @@ export async function closeAccount(
   return (await inForce.awaitDelivered(account, outcome.change)) ? { closed: true } : notInForce();
 }
 
-/** Returns the account's money data that the rules for keys and unconfirmed sign-ups need. */
+/** Returns the wallet, plan and limits for the rules of keys and unconfirmed sign-ups. */
 export async function showFunding(
   store: Pick<AccountStore, 'funding'>,
   account: string,

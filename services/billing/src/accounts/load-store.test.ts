@@ -16,7 +16,7 @@ const WEEKS = 52;
 const ledger = duringTests(startLedger);
 let pool: Pool;
 
-/** Balances of a year in an account that is always in use, and a coming window of each kind. */
+/** Balances of a year in an account that is always in use, and an upcoming window of each kind. */
 beforeAll(async () => {
   pool = createPipelinedPool(ledger.url, { max: 1, applicationName: 'test', log: silentLog });
   const units = ['usd', 'requests'] as const;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 // Covers r11
-test('a load reads running and coming windows, and no row of the year before', async () => {
+test('a load reads running and upcoming windows, and no row of the year before', async () => {
   const { rows } = await createLoadStore(pool).snapshot({ account: 'busy', names: [], ids: [], now: NOW });
   const expected = ['usd', 'requests'].flatMap((unit) => [
     `w:session_5h:${unit}:${NOW + 60_000}`,

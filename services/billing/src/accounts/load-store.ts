@@ -35,7 +35,7 @@ export interface SnapshotRequest {
   readonly account: string;
   readonly names: readonly string[];
   readonly ids: readonly string[];
-  /** Selects the running and coming windows and subscriptions, epoch milliseconds. */
+  /** Selects the running and upcoming windows and subscriptions, epoch milliseconds. */
   readonly now: number;
 }
 

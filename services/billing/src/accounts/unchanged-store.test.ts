@@ -51,7 +51,7 @@ test.each([
   ['a named balance was never written', {}, { 'mm:m:2026-11': 3 }, false],
   ['a balance was written, and is named with version 0', { 'mm:m:2026-11': 3 }, { 'mm:m:2026-11': 0 }, false],
   ['a running session is not named', { [sessionWindowRow('requests', NOW - 1_000)]: 7 }, {}, false],
-  ['a coming session is not named', { [sessionWindowRow('usd', NOW + 900)]: 7 }, {}, false],
+  ['an upcoming session is not named', { [sessionWindowRow('usd', NOW + 900)]: 7 }, {}, false],
   ['a running week is not named', { [weeklyWindowRow('usd', weekStart(NOW))]: 7 }, {}, false],
   ['an ended session is not named', { [OVER]: 8 }, {}, true],
   ['an ended week is not named', { [weeklyWindowRow('usd', weekStart(NOW) - WEEK_MS)]: 8 }, {}, true],

@@ -15,7 +15,7 @@ export interface UnchangedAccounts {
 }
 
 export interface UnchangedStore {
-  /** @param now selects the running and coming windows, epoch milliseconds */
+  /** @param now selects the running and upcoming windows, epoch milliseconds */
   unchanged(asked: AskedAccounts, now: number): Promise<UnchangedAccounts>;
 }
 
@@ -66,7 +66,7 @@ async function changedAccounts(tx: Tx, asked: AskedAccounts): Promise<Set<string
   return new Set(rows.map(({ account }) => account));
 }
 
-/** Returns accounts with a running or coming session or week that the request does not name. */
+/** Returns accounts with a running or upcoming session or week that the request does not name. */
 async function withOtherWindows(tx: Tx, asked: AskedAccounts, now: number): Promise<string[]> {
   const named = new Map(asked.map(({ account, rows }) => [account, new Set(rows.map(({ name }) => name))]));
   const ranges = runningRanges(now);

@@ -41,7 +41,7 @@ export type Reached = readonly { readonly watched: Watched; readonly used: bigin
 interface Watched {
   readonly limit: bigint;
   readonly bounds: readonly [start: number, end: number];
-  /** The use from which another alert may be due; null: all thresholds are reached. */
+  /** The use that may make another alert due; null: all thresholds are reached. */
   nextAt: bigint | null;
 }
 

@@ -66,7 +66,7 @@ export function alertsCrossed(before: bigint, after: bigint, limit: bigint): Ale
 
 /**
  * Returns the use that reaches the first threshold above `used`; null if all are reached. If `used`
- * is null, returns the first threshold.
+ * is null, returns the use that reaches the first threshold.
  */
 export function nextReach(limit: bigint, used: bigint | null): bigint | null {
   for (const threshold of THRESHOLDS) {

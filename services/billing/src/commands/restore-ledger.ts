@@ -23,7 +23,7 @@ export type RestoreOutcome =
   | { readonly kind: 'gap'; readonly lost: number; readonly floor: number; readonly first: number };
 
 /**
- * Returns the position that billing must settle before it answers a load from the restored ledger:
+ * Returns the position that billing must settle before it serves a load from the restored ledger:
  * the end of the stream. It replaces the position that was kept for the earlier ledger.
  */
 export function positionToReach(

@@ -175,7 +175,7 @@ export async function currentVersion(tx: Tx, planId: string): Promise<number | n
   return row?.current_version ?? null;
 }
 
-/** Schedules an update of the plan's coming periods, in the transaction of the new version. */
+/** Schedules an update of the plan's upcoming periods, in the transaction of the new version. */
 export async function enqueueRefresh(tx: Tx, planId: string, now: number): Promise<void> {
   await tx.execute(
     `INSERT INTO plan_refreshes (plan_id, after_start, after_account) VALUES ($1, ${timeOf('$2')}, '')

@@ -15,7 +15,7 @@ import type { PlacedRow, SeriesRow, UsageHoursStore } from './hours-store.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Maximum estimated size of an answer in bytes, below the bus limit of 1,000,000. */
+/** Maximum estimated size of a response in bytes, below the bus limit of 1,000,000. */
 const ANSWER_BYTES_MAX = 900_000;
 /** Estimated JSON size of a row without its group, with large numbers. */
 const ROW_BYTES = 220;
@@ -47,7 +47,7 @@ export async function showUsageSeries(
   return { rows: groupBy === 'none' ? rows.map(withoutPlace) : fitRows(rows), unbilled };
 }
 
-/** Keeps as many of the largest groups as fit into one answer, and merges the others. */
+/** Keeps as many of the largest groups as fit into one response, and merges the others. */
 export function fitRows(
   rows: readonly PlacedRow[],
   { rowsMax = SERIES_ROWS_MAX, bytesMax = ANSWER_BYTES_MAX } = {},
@@ -63,7 +63,7 @@ export function fitRows(
 
 const NO_ROWS = { rows: 0, bytes: 0 };
 
-/** Estimates, for each number of named groups, the largest size of the answer. */
+/** Estimates, for each number of named groups, the largest size of the response. */
 function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: number }[] {
   const named = Array.from({ length: SERIES_GROUPS_MAX + 1 }, () => ({ ...NO_ROWS }));
   /**

@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 const MONTHS_PER_YEAR = 12;
 
-/** [start, end) in epoch milliseconds; `anchorDay` is its day of the month, null if unknown. */
+/** [start, end) in epoch milliseconds; it renews on `anchorDay` of the month (null: unknown). */
 export interface CalendarSpan {
   readonly start: number;
   readonly end: number;

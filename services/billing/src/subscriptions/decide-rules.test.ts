@@ -48,17 +48,12 @@ describe('a requested period', () => {
     ['that begins now replaces the running one', wanted(10, 40), [RUNNING], { ended: ['running'], isNew: true }],
     ['that began earlier replaces the running one', wanted(-5, 40), [RUNNING], { ended: ['running'] }],
     ['replaces a renewal too', wanted(10, 20), [RUNNING, RENEWAL], { ended: ['running', 'renewal'] }],
-    ['keeps a coming one that it does not overlap', wanted(10, 30), [RUNNING, COMING], { ended: ['running'] }],
-    ['replaces a coming one that it overlaps', wanted(10, 31), [RUNNING, COMING], { ended: ['running', 'coming'] }],
+    ['keeps an upcoming one that it does not overlap', wanted(10, 30), [RUNNING, COMING], { ended: ['running'] }],
+    ['replaces an upcoming one that it overlaps', wanted(10, 31), [RUNNING, COMING], { ended: ['running', 'coming'] }],
     ['that follows keeps the running one', wanted(30, 60), [RUNNING], { ended: [], shortened: [], change: 'changed' }],
     ['that begins earlier shortens the running one', wanted(20, 60), [RUNNING], { ended: [], shortened: ['running'] }],
-    ['replaces the coming one', wanted(29, 59), [RUNNING, COMING], { ended: ['coming'], shortened: ['running'] }],
-    [
-      'keeps a period that has ended by time',
-      wanted(10, 40),
-      [period('old', -30, 0)],
-      { ended: [], change: 'created' },
-    ],
+    ['replaces the upcoming one', wanted(29, 59), [RUNNING, COMING], { ended: ['coming'], shortened: ['running'] }],
+    ['keeps a period that reached its end', wanted(10, 40), [period('old', -30, 0)], { ended: [], change: 'created' }],
     [
       'with the start of another one changes that one',
       wanted(0, 40),
@@ -78,13 +73,13 @@ describe('a requested period', () => {
       { ended: ['renewal'], period: { renews: false } },
     ],
     [
-      'changes a coming one',
+      'changes an upcoming one',
       wanted(30, 61),
       [RUNNING, COMING],
       { isNew: false, ended: [], shortened: [], period: { id: 'coming', end: day(61) } },
     ],
     [
-      'extends one that has ended by time',
+      'extends a period that reached its end',
       wanted(-30, 40),
       [period('old', -30, 0)],
       { isNew: false, change: 'created', period: { id: 'old', end: day(40) } },
@@ -126,7 +121,7 @@ describe('a requested period', () => {
 test.each<[string, Period[], string | null, string | null]>([
   ['no periods', [], null, null],
   ['a running period', [RUNNING, COMING], 'running', 'running'],
-  ['a coming period', [COMING], null, 'coming'],
+  ['an upcoming period', [COMING], null, 'coming'],
   ['an ended period', [period('old', -30, 10)], null, null],
   ['a period that begins now', [period('new', 10, 20)], 'new', 'new'],
   ['two periods is the later one', [RUNNING, period('later', 5, 30)], 'later', 'later'],
@@ -143,13 +138,13 @@ const SHORT = period('short', 30, SHORT_END);
 test.each<[string, Period[], number, [string | null, string | null]]>([
   ['nothing', [], 0, [null, null]],
   ['the running one', [RUNNING], 10, ['running', null]],
-  ['the running and the coming one, long before', [RUNNING, COMING], 1, ['running', 'coming']],
+  ['the running and the upcoming one, long before', [RUNNING, COMING], 1, ['running', 'coming']],
   ['both when the second begins', [RUNNING, COMING], 30, ['running', 'coming']],
   ['both within the clock tolerance', [RUNNING, COMING], 30 + 0.99 * APART, ['running', 'coming']],
   ['the second alone after the tolerance', [RUNNING, COMING], 30 + APART, ['coming', null]],
   ['an ended one within the tolerance', [RUNNING], 30 + 0.99 * APART, ['running', null]],
   ['nothing after the tolerance', [RUNNING], 30 + APART, [null, null]],
-  ['a coming one after a gap', [RUNNING, period('far', 40, 50)], 35, [null, 'far']],
+  ['an upcoming one after a gap', [RUNNING, period('far', 40, 50)], 35, [null, 'far']],
   ['the first two of three', [RUNNING, COMING, period('third', 60, 90)], 30, ['running', 'coming']],
   [
     'the last two of three in time',
@@ -182,7 +177,7 @@ describe('a renewal', () => {
       day(10),
       { start: day(10.5), end: day(11) },
     ],
-    ['of a coming short period is not due', [period('s', 10.2, 10.5, { renews: true })], day(10), null],
+    ['of an upcoming short period is not due', [period('s', 10.2, 10.5, { renews: true })], day(10), null],
   ])('%s', (_name, periods, now, expected) => {
     const due = dueRenewal(periods, now);
     expect(due && { start: due.start, end: due.end }).toEqual(expected);

@@ -13,7 +13,7 @@ export interface PeriodRequest {
 
 /** Data that is read under the account's lock to decide a request. */
 export interface PeriodInput {
-  /** The running and coming periods, and the ones that have the start of the requested period. */
+  /** The running and upcoming periods, and the ones that have the start of the requested period. */
   readonly periods: readonly Period[];
   /** The plan's version for new periods; null: the plan does not exist. */
   readonly planVersion: number | null;

@@ -25,8 +25,8 @@ export interface SubscribeDeps {
 }
 
 /**
- * Creates a subscription period, or changes the period with the same start. Answers after admission
- * has applied the terms.
+ * Creates a subscription period, or changes the period with the same start. Responds after
+ * admission has applied the terms.
  */
 export async function putSubscription(
   { store, inForce, now }: SubscribeDeps,
@@ -58,7 +58,9 @@ export async function putSubscription(
   };
 }
 
-/** Ends an account's running and coming periods. Answers after admission has applied the terms. */
+/**
+ * Ends an account's running and upcoming periods. Responds after admission has applied the terms.
+ */
 export async function deleteSubscription(
   { store, inForce, now }: SubscribeDeps,
   { account, author }: ReceivedOf<typeof billingDeleteSubscription>,
@@ -86,7 +88,7 @@ export interface PutLimitsDeps {
   readonly now: () => number;
 }
 
-/** Replaces all of an account's overrides. Answers after admission has applied the terms. */
+/** Replaces all of an account's overrides. Responds after admission has applied the terms. */
 export async function putLimits(
   { store, inForce, now }: PutLimitsDeps,
   { account, spec, author }: ReceivedOf<typeof billingPutLimits>,

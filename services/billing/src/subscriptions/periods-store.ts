@@ -18,7 +18,7 @@ interface PeriodRow {
 const COLUMNS = 'id, account, plan_id, plan_version, period_start, period_end, renews, anchor_day, renewal_of';
 
 /**
- * Reads the running and coming periods, the last period that has ended by time, and the period that
+ * Reads the running and upcoming periods, the last period that reached its end, and the period that
  * begins at `start` (epoch milliseconds; null: none). Excludes periods that were ended early.
  * Ordered by start.
  */

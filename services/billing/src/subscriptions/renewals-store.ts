@@ -32,8 +32,8 @@ export function createRenewalStore(pool: Pool) {
   const queries = onPool(pool);
   return {
     /**
-     * Returns the first accounts by due time, and whether a plan has a new version that its coming
-     * periods do not have yet.
+     * Returns the first accounts by due time, and whether a plan has a new version that its
+     * upcoming periods do not have yet.
      */
     async work(limit: number): Promise<{ timers: Timer[]; hasNewPlans: boolean }> {
       const rows = await queries.query<WorkRow>(

@@ -19,8 +19,8 @@ export interface RenewalDeps {
 }
 
 /**
- * Renews subscriptions before they end, publishes the coming periods to admission, and removes the
- * ended ones. Every replica runs this; the first one writes, and the others find nothing to do.
+ * Renews subscriptions before they end, publishes the upcoming periods to admission, and removes
+ * the ended ones. Every replica runs this; the first one writes, and the others find nothing to do.
  */
 export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   const { store, clock, log } = deps;

@@ -11,7 +11,7 @@ import { termsChange, writeTerms } from './terms-store.js';
 export interface PutPeriodRequest {
   readonly account: string;
   readonly planId: string;
-  /** Periods with this start are read too, even if they have ended by time. */
+  /** Periods with this start are read too, even if they have reached their end. */
   readonly start: number;
   readonly author: CommandAuthor;
   readonly now: number;
@@ -27,11 +27,11 @@ export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
  */
 export function createSubscriptionStore(pool: Pool) {
   return {
-    /** Returns the running and coming periods, and the last one that has ended by time. */
+    /** Returns the running and upcoming periods, and the last one that reached its end. */
     periods: (account: string, now: number) => readPeriods(onPool(pool), account, now),
     /** Returns the change that admission must apply, even if nothing was written. */
     putPeriod: (request: PutPeriodRequest) => inTransaction(pool, (tx) => putPeriod(tx, request)),
-    /** Ends all running and coming periods; returns null if there are none. */
+    /** Ends all running and upcoming periods; returns null if there are none. */
     endPeriods: (account: string, author: CommandAuthor, now: number) =>
       inTransaction(pool, (tx) => endAll(tx, account, author, now)),
   };
@@ -64,8 +64,8 @@ async function endAll(tx: Tx, account: string, author: CommandAuthor, now: numbe
 }
 
 /**
- * Ends an account's running and coming periods under its lock; returns false if there are none. The
- * caller publishes the terms.
+ * Ends an account's running and upcoming periods under its lock; returns false if there are none.
+ * The caller publishes the terms.
  */
 export async function endRunning(tx: Tx, account: string, author: CommandAuthor, now: number): Promise<boolean> {
   const periods = await readPeriods(tx, account, now);

@@ -19,7 +19,7 @@ export function termsChange(version: bigint): string {
 
 /**
  * Publishes the terms around `now` (epoch milliseconds) to admission, in the transaction that
- * changed them and under the account's lock. `version` is the account's new version. A coming
+ * changed them and under the account's lock. `version` is the account's new version. An upcoming
  * period gets the current version of its plan each time it is published, and keeps the last one
  * when it begins. A period that begins before its first publication gets the current version too.
  * @returns the change that admission must apply
@@ -46,7 +46,7 @@ export async function writeTerms(tx: Tx, account: string, version: bigint, now: 
   return change;
 }
 
-/** Returns true if the plan of a coming, published period has a newer version. */
+/** Returns true if the plan of an upcoming, published period has a newer version. */
 export async function isOutdated(tx: Tx, period: Period | null, now: number): Promise<boolean> {
   if (period === null || period.start <= now) return false;
   const version = await currentVersion(tx, period.planId);

@@ -135,7 +135,7 @@ interface Settled {
 
 /**
  * Settles the missing messages. The stream will deliver the unacknowledged ones again; that changes
- * nothing, because they are settled then.
+ * nothing, because they are already settled.
  */
 async function settleMissing(
   deps: LostCommitsDeps,

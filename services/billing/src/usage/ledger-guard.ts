@@ -1,9 +1,9 @@
 import { type Background, every } from '@gateway/service-kit';
 import { type Checked, checkLedger, type LostCommitsDeps } from './check-ledger.js';
 
-/** Interval between checks of a whole ledger. */
+/** Interval between checks of a complete ledger. */
 export const CHECK_MS = 10_000;
-/** Interval between checks of a ledger that is not whole. */
+/** Interval between checks of an incomplete ledger. */
 const RECHECK_MS = 1_000;
 /** After this many consecutive failed checks the ledger counts as unchecked. */
 const FAILED_MAX = 10;
@@ -19,8 +19,8 @@ export interface GuardDeps extends LostCommitsDeps {
 /**
  * Allows loads, settlements and the publication of changes only on a database that was verified. A
  * database that was restarted or promoted is verified first (docs/protocol.md#r17). Settlements on
- * a restored database are allowed before it is whole, because it has to settle the missing messages
- * again.
+ * a restored database are allowed before it is complete, because it has to settle the missing
+ * messages again.
  */
 export class LedgerGuard {
   #checked: string | null = null;
@@ -45,7 +45,7 @@ export class LedgerGuard {
     return this.#ledgerEpoch;
   }
 
-  /** Null: the ledger is whole according to the last check. */
+  /** Null: the ledger is complete according to the last check. */
   get stopped(): Stopped | null {
     return this.#failed < FAILED_MAX ? this.#stopped : 'unchecked';
   }
@@ -66,7 +66,7 @@ export class LedgerGuard {
   readonly isLedger = (database: string): boolean => database === this.#restored || this.allows(database);
 
   /**
-   * Returns true if the database is the ledger and whole. Required for loads.
+   * Returns true if the database is the ledger and complete. Required for loads.
    * @param database the identity that the connection reports
    */
   readonly allows = (database: string): boolean => {
@@ -105,7 +105,7 @@ export class LedgerGuard {
       return CHECK_MS;
     }
     this.#tell(checked);
-    // After lost commits were settled again, the next check finds a whole ledger.
+    // After lost commits were settled again, the next check finds a complete ledger.
     return checked.kind === 'mended' || checked.kind === 'again' ? 0 : RECHECK_MS;
   }
 

@@ -13,7 +13,7 @@ import {
 import type { LedgerEntry } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
 
-/** Changes by a record: amounts by ledger account (sum zero), and balances by name. */
+/** The changes of a record: amounts by ledger account (sum zero), and balances by name. */
 export interface Postings {
   readonly entries: ReadonlyMap<string, NanoUsd>;
   readonly rows: ReadonlyMap<string, bigint>;

@@ -19,8 +19,8 @@ export interface StreamState {
 export const STORED_AT_ROUNDING_MS = 2;
 
 /**
- * Returns true if all messages of the stream's state are settled. The time distinguishes a position
- * in a deleted stream from a position after the end of this state.
+ * Returns true if all messages of the stream's state are settled. The comparison of the times
+ * detects a position that was counted in an earlier, deleted stream.
  */
 export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamState): boolean {
   if (lastAtMs === null) return true;

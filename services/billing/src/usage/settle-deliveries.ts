@@ -54,7 +54,7 @@ export async function settleDeliveries(
   for await (const chunk of readChunks(deliveries, subject, Math.ceil(batchEventsMax(deps) * SHARDS_TOTAL * FILLED))) {
     read += chunk.deliveries.length;
     const settling = settleChunk(deps, lanes, chunk);
-    // It is awaited only after the next chunk was read.
+    // Prevents an unhandled rejection: it is awaited only after the next chunk was read.
     settling.catch(() => undefined);
     const isSettled = await last;
     last = settling;

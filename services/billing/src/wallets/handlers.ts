@@ -23,8 +23,8 @@ type Request = ReceivedOf<typeof billingAddWalletEntry>;
 type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
 
 /**
- * Adds money to a wallet or takes it out, once per reference, and answers after admission has
- * applied the change. After five seconds the answer is `not_in_force`; the entry is kept, and the
+ * Adds money to a wallet or takes it out, once per reference, and responds after admission has
+ * applied the change. After five seconds the response is `not_in_force`; the entry is kept, and the
  * outbox repeats the message until admission has applied it.
  */
 export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
