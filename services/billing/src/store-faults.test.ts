@@ -24,7 +24,7 @@ test.each([
   ['a number out of range', { code: '22003' }, 'invalid_value'],
   ['a server that starts', { code: '57P03' }, 'dependency_unavailable'],
   ['no connection', { code: 'ECONNREFUSED' }, 'dependency_unavailable'],
-])('a handler that meets %s fails with %s', async (_, error, code) => expect(await codeFor(error)).toBe(code));
+])('a handler reports the error code of %s', async (_, error, code) => expect(await codeFor(error)).toBe(code));
 
 test('a handler with any other error has no error code', async () => {
   expect(await codeFor(new TypeError('a mistake'))).toBeUndefined();

@@ -43,7 +43,7 @@ const changesOf = (account: string) =>
 test.each([
   ['1.00', 'pay it out'],
   ['-1.00', 'waive the debt'],
-])('a wallet of %s cannot be closed: the refusal says %s', async (amountUsd, remedy) => {
+])('an account with %s USD cannot be closed: the refusal contains "%s"', async (amountUsd, remedy) => {
   const account = fresh();
   await fund(account, 'adjustment', amountUsd);
   expect(await close(account)).toMatchObject({
