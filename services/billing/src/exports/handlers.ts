@@ -85,8 +85,8 @@ export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
 
 /**
  * Returns one page of ledger entries as a file, ordered by transaction ID and position in the
- * transaction. As for usage records, a page contains what was posted when it was read. The ID of a
- * transaction contains the time of its call; for a wallet entry, the time of the entry.
+ * transaction. As for usage records, a page contains the entries that were posted when it was read.
+ * The ID of a transaction contains the time of its call; for a wallet entry, the time of the entry.
  */
 export async function exportLedgerEntries(
   store: Pick<ExportStore, 'entries'>,
