@@ -29,7 +29,7 @@ const from = (client: string, requestId = 'r1') => ({ client, agent: 'curl/8', r
 const stranger = { action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN } as const;
 const wrongPassword = (person: string) => ({ action: 'sign_in_refused', actor: STRANGER, objectId: person }) as const;
 
-test('refused attempts are one entry for each network, with their number and the first of them', async () => {
+test('refused attempts become one entry per network, with a count and the first origin', async () => {
   const { access, messages, state } = startLog();
   for (let n = 1; n <= 1_000; n += 1) access.refused({ ...stranger, origin: from('192.0.2.1', `r${n}`) });
   state.now = 2_000;
@@ -46,7 +46,7 @@ test('refused attempts are one entry for each network, with their number and the
   expect(messages).toHaveLength(1);
 });
 
-test('strangers of any number of networks are a bounded number of entries, and crowd out nobody who is known', async () => {
+test('refusals from any number of networks become a bounded number of entries', async () => {
   const { access, messages } = startLog();
   for (let n = 0; n < 5_000; n += 1) access.refused({ ...stranger, origin: from(`network ${n}`) });
   for (let n = 0; n < 5_000; n += 1) access.refused({ ...wrongPassword(`usr_${n}`), origin: from(`network ${n}`) });
@@ -64,7 +64,7 @@ test('strangers of any number of networks are a bounded number of entries, and c
   }
 });
 
-test('counts that cannot be written are written the next time', async () => {
+test('counts that cannot be written are written by the next flush', async () => {
   const { access, messages, state } = startLog();
   state.away = true;
   access.refused({ ...wrongPassword('usr_1'), origin: from('192.0.2.1') });
@@ -75,7 +75,7 @@ test('counts that cannot be written are written the next time', async () => {
   expect(messages).toMatchObject([[{ objectId: 'usr_1', attempts: 2, since: 1_000, origin: { requestId: 'r1' } }]]);
 });
 
-test('what is answered is written first: an entry that cannot be written rejects', async () => {
+test('noted() rejects if its entry cannot be written', async () => {
   const { access, messages, state } = startLog();
   const entry = {
     action: 'export',

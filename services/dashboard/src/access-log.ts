@@ -9,14 +9,16 @@ import {
 } from '@gateway/contracts/messages';
 import { every, type Clock, type Logger } from '@gateway/service-kit';
 
-/** Who it was when nobody has proved who they are. */
+/** The actor of an unauthenticated request. */
 export const STRANGER = 'stranger';
 
 interface About {
   /** {@link STRANGER}, `operator:<name>` or `user:<id>`. */
   readonly actor: string;
   readonly account?: string | null;
-  /** The person, operator, route, source or call that it was about; `unknown` for none. */
+  /**
+   * ID of the person, operator, route, source or call concerned; {@link UNKNOWN} if there is none.
+   */
   readonly objectId: string;
   readonly origin: RequestOrigin;
 }
@@ -27,47 +29,48 @@ type Entry = BodyOf<typeof accountsNoteAccess>['entries'][number];
 type Counted = Extract<Entry, { kind: 'refused' }>;
 
 /**
- * Entries of one minute about people and operators who are known, and about strangers: neither
- * crowds out the other.
+ * Most counted entries per minute: for known people and operators, and for unauthenticated clients.
+ * The bounds are separate so that neither kind crowds out the other.
  */
 export const KNOWN_MAX = 300;
 export const STRANGERS_MAX = 64;
-/** The network in whose name the rest of a minute is counted, one entry for each action. */
+/** Network name of the overflow entry: one per action for all attempts above the bound. */
 export const OTHER_NETWORKS = 'other';
-/** What it was about, when that is nobody whom the gateway knows. */
+/** Object ID of an attempt on a person or operator that the gateway does not know. */
 export const UNKNOWN = 'unknown';
 
-/** What the audit log has beside the changes that services write down themselves. */
+/**
+ * Writes the audit log entries that no service writes itself: access, refused attempts, some
+ * changes.
+ */
 export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, log: Pick<Logger, 'warn'>) {
   const [known, strangers] = [new Counts(KNOWN_MAX), new Counts(STRANGERS_MAX)];
   const count = (attempt: Counted): void =>
     (attempt.actor === STRANGER && attempt.objectId === UNKNOWN ? strangers : known).add(attempt);
   const write = (entries: Entry[]) => services.request(accountsNoteAccess, { entries });
   return {
-    /**
-     * Writes one entry. Rejects with a BusFault: what cannot be written down is not to be answered.
-     */
+    /** Writes one entry. Rejects with a BusFault; the caller must not send its response then. */
     async noted({ account = null, ...access }: About & { readonly action: AccessAction }): Promise<void> {
       await write([{ kind: 'access', account, ...access }]);
     },
     /**
-     * The same of a change that no service writes down: before it is made, so that none is made
-     * without an entry. Its entry may be of one that was refused then.
+     * Writes an entry about a change that no service records. Called before the change, so that no
+     * change happens without an entry. The entry remains if the change is then refused.
      */
     async changing({ account = null, ...change }: About & { readonly action: NotedChange }): Promise<void> {
       await write([{ kind: 'change', account, ...change }]);
     },
     /**
-     * Counts a refused attempt; counts are written each minute, as one entry for each action,
-     * actor, object and network. Returns at once, whoever it was, so that its time tells nothing. A
-     * process that dies loses at most its last minute.
+     * Counts a refused attempt. Counts are written each minute, one entry per action, actor, object
+     * and network. Returns at once for every actor, so that the response time reveals nothing. A
+     * process that crashes loses at most the last minute.
      */
     refused({ account = null, ...attempt }: About & { readonly action: RefusedAction }): void {
       count({ kind: 'refused', account, ...attempt, attempts: 1, since: clock.nowMs() });
     },
     /**
      * Writes the counts so far. Never rejects: counts that cannot be written are kept for the next
-     * time.
+     * flush.
      */
     async flush(): Promise<void> {
       const counted = [...known.take(), ...strangers.take()];
@@ -82,7 +85,7 @@ export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, lo
   };
 }
 
-/** Flushes every minute, never twice at once, and when it is stopped. */
+/** Flushes every minute and on stop. Flushes never overlap. */
 export function startFlushing(access: Pick<AccessLog, 'flush'>): { stop(): Promise<void> } {
   const flushing = every(EVERY_MS, () => access.flush());
   return {
@@ -95,7 +98,10 @@ export function startFlushing(access: Pick<AccessLog, 'flush'>): { stop(): Promi
 
 const EVERY_MS = 60_000;
 
-/** Counts by what they are about: at most so many, and one more of each action for the rest. */
+/**
+ * Counts attempts per key, up to a maximum number of keys. Attempts above the maximum are counted
+ * in one overflow entry per action.
+ */
 class Counts {
   #by = new Map<string, Counted>();
   readonly #most: number;

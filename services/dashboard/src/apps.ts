@@ -25,7 +25,7 @@ export { openListener } from './http/listener.js';
 export { loadWebFiles } from './people-api/web-files.js';
 
 /**
- * People, and whoever else reaches the pages: one laptop takes neither all places nor all
+ * Bounds per client network on the pages, so that one computer cannot take all places or
  * connections.
  */
 export const PAGES_CLIENT: ClientBounds = { connections: 32, requests: 32, worked: 8, files: 8, streams: 16 };
@@ -38,15 +38,15 @@ export interface AppsParts {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The cost of new password hashes, for tests: the logarithm of scrypt's N. */
+  /** log2 of scrypt's N for new password hashes; tests set a cheaper one. */
   readonly passwordLogN?: number | undefined;
-  /** In place of the bounds on wrong operator tokens, for tests. */
+  /** Replaces the bounds on wrong operator tokens in tests. */
   readonly tokenAttempts?: TokenAttempts | undefined;
 }
 
 /**
- * Both APIs and the pages as Express applications, over whoever answers for the services. Nothing
- * listens yet.
+ * Creates the pages and both APIs as Express applications over the given services: the bus, or
+ * fixtures. Nothing listens yet.
  */
 export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...parts }: AppsParts) {
   const { services, clock, log } = parts;
@@ -64,7 +64,7 @@ export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...p
   return { context, operatorApp, pagesApp: createPagesApp({ context, routes: PAGE_TABLE, web, operatorApp }) };
 }
 
-/** How a listener serves applications: `appOf` says which one takes a request. */
+/** Serves applications on a listener; `appOf` selects the application for a request. */
 export function servingOf(
   appOf: (request: IncomingMessage) => Express,
   { nowMs }: Clock,

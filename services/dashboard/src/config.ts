@@ -3,8 +3,8 @@ import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service
 const PROXIES_MAX = 8;
 
 /**
- * What the dashboard reads of its environment. The operator API listens on the loopback address
- * unless GATEWAY_OPERATOR_HOST says otherwise: whoever reaches it needs nothing but a token.
+ * Configuration of the dashboard. The operator API listens on the loopback address by default,
+ * because any client that can connect needs only a token.
  */
 export const DASHBOARD_FIELDS = {
   GATEWAY_DASHBOARD_SERVES: field.choice({

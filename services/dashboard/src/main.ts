@@ -2,7 +2,7 @@ import { runService } from '@gateway/service-kit';
 import { DASHBOARD_FIELDS } from './config.js';
 import { startDashboard, STOP_STEP_MS } from './service.js';
 
-/** Time of a stop beside its steps. */
+/** Time reserved for a stop in addition to its steps. */
 const STOP_ROOM_MS = 2_000;
 
 await runService({

@@ -32,7 +32,7 @@ const secretsWith = (env: NodeJS.ProcessEnv, prefixes: readonly string[] | null 
     env,
   );
 
-test('a variable is read where it stands, or from the file that is named, without its last line end', () => {
+test('a variable is read directly or from its file, without the last line break', () => {
   const { fromEnvironment } = secretsWith({
     DIRECT: 'a',
     BOTH: 'b',
@@ -47,7 +47,7 @@ test('a variable is read where it stands, or from the file that is named, withou
   expect(NAMES.map(fromEnvironment)).toEqual([a, b, d, null, null, null, null]);
 });
 
-test('only listed variables are read, and never those of the gateway, nor a file behind either', () => {
+test('only listed variables are read, and none of the gateway', () => {
   const names = ['PROVIDER_A', 'PROVIDER', 'OTHER', 'OTHER_2', 'AWS_TOKEN', 'GATEWAY_KEY_PEPPER'];
   const env = Object.fromEntries([...names, 'AWS_TOKEN_FILE', 'GATEWAY_X_FILE'].map((name) => [name, 'text']));
   const { fromEnvironment } = secretsWith(env, null, ['PROVIDER_*', 'OTHER', 'GATEWAY_*']);
@@ -56,14 +56,14 @@ test('only listed variables are read, and never those of the gateway, nor a file
   expect([...names, 'GATEWAY_X'].map(fromEnvironment)).toEqual([text, no, text, no, no, no, no]);
 });
 
-test('keys get the first prefix, or the usual one', () => {
+test('keys get the first prefix, or the default', () => {
   expect(secretsWith({}).makeKey().secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
   expect(secretsWith({}, ['one_live_', 'two_live_']).makeKey().maskedSecret).toMatch(
     /^one_live_[0-9a-f]{4}…[0-9a-f]{4}$/,
   );
 });
 
-test('only the token of the deployment is root, whatever the length of another', () => {
+test('only the token of the deployment is root', () => {
   const { isRootToken } = secretsWith({});
   expect(['current', 'Current', 'current ', 'curren', '', 'x'.repeat(10_000)].map(isRootToken)).toEqual([
     true,
@@ -71,7 +71,7 @@ test('only the token of the deployment is root, whatever the length of another',
   ]);
 });
 
-test('a credential opens with the key of sources, a secret of a webhook with its own, and neither with the other', () => {
+test('credentials and webhook secrets open only with their own key', () => {
   const { seal, makeWebhookSecret } = secretsWith({});
   const keysOf = (current: Secret<Buffer>) => ({ privateKey: { current, previous: null } });
   const credential = seal('sk-1', 'src');
@@ -82,7 +82,7 @@ test('a credential opens with the key of sources, a secret of a webhook with its
   expect(() => openSealed(sealedSecret, 'webhook:acc_1', keysOf(SOURCE_KEY))).toThrow('neither');
 });
 
-test('a credential put again is the same text, so that nothing seems to change; another, or elsewhere, is another', () => {
+test('the same credential for the same source is sealed to the same text', () => {
   const { seal } = secretsWith({});
   expect(seal('sk-1', 'src')).toBe(secretsWith({}).seal('sk-1', 'src'));
   expect(new Set([seal('sk-1', 'src'), seal('sk-2', 'src'), seal('sk-1', 'other')]).size).toBe(3);

@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { OPERATOR_TOKEN_PREFIX } from './operator-api/access.js';
 
 const CREDENTIAL_FILE_BYTES_MAX = 65_536;
-/** Signing secrets of webhooks: this and 48 lower-case hexadecimal characters. */
+/** Prefix of webhook signing secrets, followed by 48 lower-case hexadecimal characters. */
 const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
 export interface SecretsConfig {
@@ -14,16 +14,15 @@ export interface SecretsConfig {
   readonly GATEWAY_SOURCE_PUBLIC_KEY: Secret<Buffer>;
   readonly GATEWAY_WEBHOOK_PUBLIC_KEY: Secret<Buffer>;
   readonly GATEWAY_OPERATOR_TOKEN: Rotatable;
-  /** Names of variables; one that ends in `*` is the beginning of names. */
+  /** Names of variables; a name that ends in `*` is a prefix. */
   readonly GATEWAY_CREDENTIAL_ENV: readonly string[] | null;
 }
 
 export type Secrets = ReturnType<typeof createSecrets>;
 
 /**
- * Secrets from the system's random source, under the keys of the deployment. They are made and
- * judged here; what leaves over the bus are digests, masked forms and sealed texts. `env` is read
- * when a variable is asked for.
+ * Creates and checks secrets with the system's random source and the deployment's keys. Only
+ * digests, masked forms and sealed texts leave over the bus. `env` is read on each use.
  */
 export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
   const prefix = config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX;
@@ -36,12 +35,12 @@ export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
   const { current, previous } = config.GATEWAY_OPERATOR_TOKEN;
   const rootTokens = [current, ...(previous ? [previous] : [])].map((token) => sha256(token.reveal()));
   return {
-    /** A new API key: the secret for the one answer, and what is stored of it. */
+    /** Creates an API key: the secret for one response, and the values to store. */
     makeKey() {
       const secret = makeSecret(prefix);
       return { secret, digest: digest(secret), maskedSecret: maskSecret(secret) };
     },
-    /** Signs the events of an account's webhook; sealed for that webhook alone. */
+    /** Creates the signing secret of an account's webhook, sealed for that webhook alone. */
     makeWebhookSecret(account: string) {
       const secret = makeSecret(WEBHOOK_SECRET_PREFIX);
       return { secret, sealedSecret: sealTo(secret, `webhook:${account}`, config.GATEWAY_WEBHOOK_PUBLIC_KEY) };
@@ -50,28 +49,32 @@ export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
       const token = makeSecret(OPERATOR_TOKEN_PREFIX);
       return { token, digest: digest(token) };
     },
-    /** Under the current pepper, then under the previous one if there is one. */
+    /** Returns the digest under the current pepper, then under the previous one if it exists. */
     digestsOf,
-    /** Whether it is the deployment's own token, current or previous; in constant time. */
+    /**
+     * Returns whether a token is the deployment's own, current or previous. Takes constant time.
+     */
     isRootToken(token: string): boolean {
       const presented = sha256(token);
-      // Every candidate is compared, so that the time says nothing about which one it was.
+      // All candidates are compared, so that the time does not reveal which one matched.
       return rootTokens.map((root) => timingSafeEqual(root, presented)).includes(true);
     },
-    /** Of the deployment's own tokens, current and previous, under each pepper. */
+    /**
+     * Returns the digests of the deployment's own tokens, current and previous, under each pepper.
+     */
     rootDigests: (): string[] =>
       [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
-    /** Names a content without telling anything of it: 64 hexadecimal characters. */
+    /** Returns 64 hexadecimal characters that identify a text without revealing it. */
     fingerprintOf: digest,
     /**
-     * Sealed for this source alone. Repeated under the pepper: catalog, which opens nothing, sees
-     * that one put again is the same.
+     * Seals a credential for one source. The result is deterministic under the pepper, so that
+     * catalog, which cannot open it, recognizes an unchanged credential.
      */
     seal: (credential: string, source: string): string =>
       sealTo(credential, source, config.GATEWAY_SOURCE_PUBLIC_KEY, pepper.current),
     /**
-     * The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be
-     * read. `not_allowed`: the deployment does not give this name to operators.
+     * Returns the text of the variable NAME, or of the file that NAME_FILE names; null: neither can
+     * be read. `not_allowed`: the deployment does not permit this name.
      */
     fromEnvironment(name: string): { readonly text: string } | 'not_allowed' | null {
       if (!isAllowed(name, config.GATEWAY_CREDENTIAL_ENV ?? [])) return 'not_allowed';
@@ -81,14 +84,14 @@ export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Equal lengths for the comparison in constant time. */
+/** Hashes to equal lengths for the constant-time comparison. */
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
 /**
- * Variables of the gateway itself, its own secrets among them, are never given: an operator could
- * send them to an address.
+ * Returns whether operators may use a variable. Variables of the gateway are never permitted,
+ * because an operator could send its secrets to any address.
  */
 function isAllowed(name: string, allowed: readonly string[]): boolean {
   if (name.startsWith('GATEWAY_')) return false;

@@ -11,7 +11,7 @@ afterEach(async () => {
   world = undefined;
 });
 
-test('ready while the bus is connected; without it every answer is 503 at once, and afterwards all is well', async () => {
+test('the dashboard is ready while the bus is connected and responds 503 otherwise', async () => {
   world = await startOperatorWorld();
   const { bus, ready, send } = world;
   world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
@@ -25,13 +25,13 @@ test('ready while the bus is connected; without it every answer is 503 at once, 
   expect((await send('GET', '/openapi.json')).status).toBe(200);
 });
 
-test('a service that nobody runs is 503', async () => {
+test('a request to a service that does not run gets 503', async () => {
   world = await startOperatorWorld(['billing']);
   const answer = await world.send('GET', '/accounts/acc_1');
   expect([answer.status, errorOf(answer).code]).toEqual([503, 'dependency_unavailable']);
 });
 
-test('a stop answers what runs and takes nothing new', async () => {
+test('a stop finishes running requests and accepts no new ones', async () => {
   world = await startOperatorWorld();
   const { dashboard, asked, scriptByName, send } = world;
   let release: () => void = () => undefined;

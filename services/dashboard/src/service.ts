@@ -8,43 +8,46 @@ import type { ClientBounds, Listener } from './http/listener.js';
 import { createEdgeClient } from './people-api/models/edge-client.js';
 
 /**
- * Steps of a stop, in milliseconds: what is being answered may wait for a change to be in force.
+ * Timeouts of the steps of a stop, in milliseconds. A running request may wait until its change is
+ * in force.
  */
 export const STOP_STEP_MS = { requests: 10_000, bus: 3_000 } as const;
 
 /**
- * Programs of operators work with many requests at once from one machine; it leaves connections for
- * others.
+ * Bounds for one client network on the operator API. Programs of operators send many concurrent
+ * requests from one machine; the rest is for others.
  */
 const OPERATOR_CLIENT: ClientBounds = { connections: 384, requests: 384, worked: 128, files: 16, streams: 0 };
 
 export interface DashboardOptions extends Pick<AppsParts, 'passwordLogN' | 'tokenAttempts'> {
   readonly env?: NodeJS.ProcessEnv;
-  /** Where the built pages lie; `web/dist` of this package when absent. */
+  /** Directory of the built pages; default: `web/dist` of this package. */
   readonly webDirectory?: string;
-  /** After how many milliseconds an answer that nobody takes is given up, for tests. */
+  /** Timeout in milliseconds for a client that reads nothing; tests set a shorter one. */
   readonly stalledMsMax?: number;
 }
 
 export interface RunningDashboard extends RunningService {
-  /** Where the operator API listens, without its prefix; empty with port 0 if not served. */
+  /** URL of the operator API without its prefix; empty, with port 0, if it is not served. */
   readonly operatorUrl: string;
   readonly operatorPort: number;
-  /** Where the pages and their API listen; empty if they are not served. */
+  /** URL of the pages and their API; empty if they are not served. */
   readonly pagesUrl: string;
-  /** Requests that are being answered, on both listeners. */
+  /** Running requests on both listeners. */
   requestsOpen(): number;
-  /** Bytes of memory that bodies of requests hold, on both listeners. */
+  /** Bytes of memory that request bodies hold on both listeners. */
   bodyBytesHeld(): number;
 }
 
-/** Joins the bus with the operator API and the pages; resolves when the ports listen. */
+/**
+ * Connects to the bus and serves the operator API and the pages. Resolves when the ports listen.
+ */
 export async function startDashboard(
   { config, log, clock, replica, ready }: ServiceContext<typeof DASHBOARD_FIELDS>,
   { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN, stalledMsMax, tokenAttempts }: DashboardOptions = {},
 ): Promise<RunningDashboard> {
   const web = loadWebFiles(webDirectory);
-  if (web.index === null) log.warn({}, 'the pages are not built: only their API is served');
+  if (web.index === null) log.warn({}, 'the pages are not built; only their API is served');
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'dashboard', replica, log });
   const edge = createEdgeClient(config.GATEWAY_EDGE_URL ?? config.GATEWAY_PUBLIC_URL);
   const parts = { config, services: bus, edge, web, env, clock, log, passwordLogN, tokenAttempts };

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Ends an answer before its end, so that its client sees that it is not whole. Over HTTP/1.0 a body
- * without a length ends with its connection: nothing but a reset is no such end.
+ * Aborts a response, so that the client sees that it is incomplete. An HTTP/1.0 body without a
+ * length ends when the connection closes, so only a reset signals the abort.
  */
 export function breakOff(response: ServerResponse): void {
   const { socket, useChunkedEncodingByDefault: isChunked } = response;

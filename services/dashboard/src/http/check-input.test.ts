@@ -145,19 +145,19 @@ const wrong: [string, z.ZodType, unknown, string | null, RegExp][] = [
   ],
   ['no object at all', modelSpec, 'text', null, /the body/],
 ];
-test.each(wrong)('%s is refused at its place', (_name, schema, input, param, text) => {
+test.each(wrong)('checkInput() refuses %s and names the field', (_name, schema, input, param, text) => {
   const checked = checkInput(schema, input);
   if (!isRefusal(checked)) throw new Error('it was taken');
   expect(checked.refused).toMatchObject({ code: 'invalid_request', param });
   expect(checked.refused.message).toMatch(text);
 });
 
-test('texts say nothing of what was sent', () => {
+test('error messages do not contain the input', () => {
   const checked = checkInput(sourcePut, { ...source, credential: 'canary-1\u0000'.repeat(4_000), baseUrl: 'canary-2' });
   expect(JSON.stringify(checked)).not.toContain('canary');
 });
 
-test('what is right is taken with its defaults', () => {
+test('checkInput() accepts valid input and adds defaults', () => {
   expect(checkInput(modelSpec, { ...model, prices: null })).toEqual({
     value: { ...model, active: true, available: true, bytesPerToken: 3, prices: null },
   });

@@ -6,8 +6,7 @@ const PATH_CHARS_MAX = 200;
 type Checked<T> = { readonly value: T } | ManagementRefusal;
 
 /**
- * What the schema makes of the input, or `invalid_request` with the place of the first thing that
- * is wrong.
+ * Returns the input validated by the schema, or `invalid_request` with the path of the first fault.
  */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): Checked<z.output<S>> {
   const parsed = schema.safeParse(input);
@@ -24,7 +23,10 @@ function refuseAt(path: readonly PropertyKey[], text: string): ManagementRefusal
   return refuse('invalid_request', `${param ?? 'the body'}: ${text}`, param);
 }
 
-/** Says what is wrong and where, never what was sent: a body may hold a credential. */
+/**
+ * Describes a schema issue and its path. Never includes the input, because a body may hold a
+ * credential.
+ */
 function describeIssue(
   issue: z.core.$ZodIssue,
   above: readonly PropertyKey[],
@@ -32,7 +34,7 @@ function describeIssue(
 ): { path: readonly PropertyKey[]; text: string } {
   const path = [...above, ...issue.path];
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // The alternative that went furthest into the input is the one that was meant.
+    // Reports the alternative that matched the most of the input.
     const deepest = issue.errors.flatMap((issues) => issues.slice(0, 1)).sort((a, b) => b.path.length - a.path.length);
     if (deepest[0] !== undefined) return describeIssue(deepest[0], path, input);
   }
@@ -53,10 +55,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/**
- * A place in a body as people write it: `prices.tiers[0].inputPerMillion`; null for the body as a
- * whole.
- */
+/** Formats a path in the body, such as `prices.tiers[0].inputPerMillion`. Null: the whole body. */
 function paramPath(path: readonly PropertyKey[]): string | null {
   let text = '';
   for (const step of path) {
@@ -67,8 +66,8 @@ function paramPath(path: readonly PropertyKey[]): string | null {
 }
 
 /**
- * The place of the first field of `input` that its validated form does not have, or null. Schemas
- * drop what they do not know; an operator who misspells a field must hear of it.
+ * Returns the path of the first field of `input` that its validated form lacks, or null. Zod drops
+ * unknown fields without an error, but a misspelled field must be refused.
  */
 function unknownField(input: unknown, validated: unknown, path: PropertyKey[] = []): PropertyKey[] | null {
   if (typeof input !== 'object' || input === null || typeof validated !== 'object' || validated === null) return null;

@@ -1,7 +1,7 @@
-/** The header under which a client names a request that may come twice. */
+/** Request header with the client's key for a request that it may repeat. */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const CHARS_MAX = 255;
-/** Blanks at the ends are no part of a header's value. */
+/** A header value does not begin or end with a blank. */
 export const IDEMPOTENCY_KEY_PATTERN = '^[!-~](?:[ -~]{0,253}[!-~])?$';
 export const IDEMPOTENCY_KEY_RULE = `${IDEMPOTENCY_KEY}: 1 to ${CHARS_MAX} printable characters`;
 
@@ -12,8 +12,8 @@ export function isIdempotencyKey(text: string): boolean {
 }
 
 /**
- * JSON with sorted members: one text for one value. The depth is bounded by the schema that the
- * value has passed.
+ * Serializes a value as JSON with sorted members, so that equal values have equal texts. The schema
+ * that validated the value bounds its depth.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -6,7 +6,7 @@ import { openListener } from './listener.js';
 const BOUNDS = { connections: 10, requests: 10, worked: 10, files: 10, streams: 10 };
 const BROKEN = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
-test('what is no request is answered as that, but not inside an answer that is being sent', async () => {
+test('malformed input gets a 400, except while a response is being sent', async () => {
   const listener = await openListener({
     host: '127.0.0.1',
     port: 0,
@@ -16,7 +16,7 @@ test('what is no request is answered as that, but not inside an answer that is b
     refuse: (_why, _request, response) => void response.destroy(),
     brokenAnswer: () => BROKEN,
   });
-  /** All that comes; `then` is sent when the first of it is there. */
+  /** Sends `first`, sends `then` after the first response bytes, and returns all bytes received. */
   const answerTo = async (first: string, then = ''): Promise<string> => {
     const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined);
     let text = '';

@@ -13,28 +13,32 @@ import { breakOff } from './break-off.js';
 import { HeldBytes, Places } from './places.js';
 import { RequestPlace, type ListenerPlaces } from './request-place.js';
 
-/** Requests that are worked on at once. */
+/** Most requests that are processed concurrently. */
 export const REQUESTS_OPEN_MAX = 128;
 const CONNECTIONS_MAX = 512;
 /**
- * With a trusted proxy, whose connections are nobody's: one that passes heads on as they come opens
- * many.
+ * Connection limit behind a trusted proxy. Connections are not counted per client there, and a
+ * proxy that forwards request heads unbuffered opens many.
  */
 const PROXY_CONNECTIONS_MAX = 4_096;
-/** Files and streams of one listener: they last, and have places of their own. */
+/**
+ * Most files and streams that one listener sends concurrently. They last longer than other
+ * requests, so they have separate places.
+ */
 const FILES_MAX = 32;
 const STREAMS_MAX = 64;
-/** Requests of one client that wait for a place of its own, and how long. */
+/** Most requests of one client that wait for a place, and the longest wait. */
 const WAITING_MAX = 32;
 const WAIT_MS_MAX = 5_000;
-/** What all bodies of a listener hold: an eighth of the container's memory, at most this. */
+/**
+ * Memory for the request bodies of a listener: an eighth of the container's memory, but at most
+ * this.
+ */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 const BODIES_SHARE = 8;
-/** A whole request with its body. */
+/** Timeout for receiving a request with its body. */
 export const REQUEST_MS_MAX = 30_000;
-/**
- * An answer of which the client takes no byte for so long is given up, and its connection with it.
- */
+/** Timeout after which a response is aborted, with its connection, if the client reads no byte. */
 const STALLED_MS_MAX = 60_000;
 const HTTP_BOUNDS = {
   keepAliveMs: 75_000,
@@ -44,12 +48,12 @@ const HTTP_BOUNDS = {
   headersMax: 100,
 };
 
-/** What one client's network has of a listener at a time. */
+/** Bounds for the network of one client on a listener. */
 export interface ClientBounds {
   readonly connections: number;
-  /** Heads that came and are not answered, those whose body is awaited among them. */
+  /** Requests without a response yet, including those whose body is still arriving. */
   readonly requests: number;
-  /** Those that are worked on. */
+  /** Requests that are being processed. */
   readonly worked: number;
   readonly files: number;
   readonly streams: number;
@@ -60,31 +64,38 @@ export interface ListenerParts {
   readonly port: number;
   readonly perClient: ClientBounds;
   /**
-   * Trusted proxies before the listener that append to X-Forwarded-For. With any of them a
-   * connection is the proxy's, and only requests are counted by client.
+   * Number of trusted proxies in front of the listener that append to X-Forwarded-For. Above 0,
+   * connections belong to the proxy, and only requests are counted per client.
    */
   readonly proxies: number;
-  /** STALLED_MS_MAX when absent, for tests. */
+  /** Default: STALLED_MS_MAX. Tests set a shorter one. */
   readonly stalledMsMax?: number | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers a request for which there is no room, or whose head is not valid HTTP/1.1. */
+  /**
+   * Refuses a request because no place is free, or because its Host header is not valid HTTP/1.1.
+   */
   refuse(why: 'busy' | 'host', request: IncomingMessage, response: ServerResponse): void;
-  /** The bytes that answer what is no HTTP request; the connection is closed after them. */
+  /**
+   * Returns the bytes of the response to input that is not HTTP. The connection closes after them.
+   */
   brokenAnswer(): string;
 }
 
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** Requests that are not answered yet. */
+  /** Number of requests without a response yet. */
   requestsOpen(): number;
-  /** Bytes of memory that their bodies hold. */
+  /** Bytes of memory that request bodies hold. */
   bodyBytesHeld(): number;
-  /** No new connections, running requests end within `timeoutMs`, then everything is closed. */
+  /**
+   * Stops accepting connections, waits up to `timeoutMs` for running requests, then closes
+   * everything.
+   */
   close(timeoutMs: number): Promise<void>;
 }
 
-/** A listener with every bound stated. Resolves when it takes connections. */
+/** Opens a listener with explicit bounds. Resolves when it accepts connections. */
 export async function openListener(parts: ListenerParts): Promise<Listener> {
   const { host, port, perClient, proxies, serve, refuse, brokenAnswer } = parts;
   const stalledMsMax = parts.stalledMsMax ?? STALLED_MS_MAX;
@@ -120,7 +131,7 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
   );
   if (proxies === 0) boundConnections(server, perClient.connections);
   server.on('clientError', (_error, socket) => {
-    // Node's own name for the answer that is being sent.
+    // Node's internal property for the response that is being sent.
     const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
     if (!socket.writable || answer?.headersSent === true) socket.destroy();
     else socket.end(brokenAnswer());
@@ -152,7 +163,7 @@ function forwardedFor(request: IncomingMessage): string | undefined {
   return request.headers['x-forwarded-for'] as string | undefined;
 }
 
-/** Connections of one network above the bound are closed as they come. */
+/** Closes new connections of a network above the bound. */
 function boundConnections(server: Server, max: number): void {
   const connectionsOf = new PlacesByClient({ max, keysMax: CONNECTIONS_MAX });
   server.on('connection', (socket: Socket) => {
@@ -166,8 +177,8 @@ function boundConnections(server: Server, max: number): void {
 }
 
 /**
- * Silence while the answer is made, or between two pieces of it, is no stall: only bytes that wait
- * for the client are one.
+ * Aborts a response whose client stops reading. Silence alone is allowed while the response is
+ * being computed or between two chunks; only unread bytes count as a stall.
  */
 function endWhenStalled(response: ServerResponse, stalledMsMax: number): void {
   response.setTimeout(stalledMsMax, () => {

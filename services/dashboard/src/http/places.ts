@@ -1,11 +1,11 @@
 import { PlacesByClient } from '@gateway/service-kit';
 
 export interface PlaceBounds {
-  /** Most places that are taken at a time. */
+  /** Most places taken in total. */
   readonly all: number;
-  /** Most of one client. */
+  /** Most places taken by one client. */
   readonly perClient: number;
-  /** Most requests of one client that wait for a place of its own to come free. */
+  /** Most requests of one client that wait for another of its requests to end. */
   readonly waitingPerClient: number;
   /** Longest wait, in milliseconds. */
   readonly waitMs: number;
@@ -17,9 +17,9 @@ interface Waiter {
 }
 
 /**
- * Places for work that is done at a time, under a bound for each client. Whoever has all of its
- * places waits for one of its own for a moment: a page asks for many things at once. Nobody waits
- * for the places of others.
+ * Limits concurrent work, in total and per client. A client at its limit waits briefly for one of
+ * its own places, because a page sends many requests at once. A request never waits for a place of
+ * another client.
  */
 export class Places {
   readonly #bounds: PlaceBounds;
@@ -36,14 +36,17 @@ export class Places {
     return this.#taken;
   }
 
-  /** False, with nothing taken: all places are taken, or all of this client. */
+  /** Takes a place. Returns false if the total or the client's limit is reached. */
   tryTake(client: string): boolean {
     if (this.#taken >= this.#bounds.all || !this.#byClient.take(client)) return false;
     this.#taken += 1;
     return true;
   }
 
-  /** As `tryTake`, after a wait where only this client's places are taken. */
+  /**
+   * Takes a place like `tryTake`. If only the client's limit is reached, waits for one of its
+   * places.
+   */
   take(client: string): boolean | Promise<boolean> {
     if (this.tryTake(client)) return true;
     const queue = this.#waiting.get(client) ?? [];
@@ -56,7 +59,10 @@ export class Places {
     });
   }
 
-  /** Once for each place that was taken; the client's next in the queue has it then. */
+  /**
+   * Releases a place; call once per place taken. The place passes to the client's next waiting
+   * request.
+   */
   release(client: string): void {
     const queue = this.#waiting.get(client);
     const next = queue?.shift();
@@ -78,7 +84,7 @@ export class Places {
   }
 }
 
-/** Bytes that are held at a time, under a bound. */
+/** Counts bytes held, under a bound. */
 export class HeldBytes {
   readonly bytesMax: number;
   #held = 0;
@@ -91,7 +97,7 @@ export class HeldBytes {
     return this.#held;
   }
 
-  /** False, with nothing counted: they do not fit. */
+  /** Adds `bytes` to the count. Returns false and counts nothing if they exceed the bound. */
   take(bytes: number): boolean {
     if (this.#held + bytes > this.bytesMax) return false;
     this.#held += bytes;

@@ -4,20 +4,20 @@ import { placeOf } from './request-place.js';
 
 export interface BodyBounds {
   readonly bytesMax: number;
-  /** Until the last byte is there, in milliseconds. */
+  /** Timeout for the last byte, in milliseconds. */
   readonly msMax: number;
 }
 
 /**
- * The bytes of a body. `too_large`: as soon as that is known; `too_slow`: it was not there in time;
- * `no_room`: bodies of others hold the memory. The rest is then left in the request. `aborted`: the
- * client has gone.
+ * The bytes of a body, or why reading stopped. `too_large`: it exceeds the bound; `too_slow`: it
+ * did not arrive in time; `no_room`: other bodies hold the memory; in these cases the rest stays
+ * unread. `aborted`: the client disconnected.
  */
 export type BodyRead = { readonly bytes: Buffer } | 'too_large' | 'too_slow' | 'no_room' | 'aborted';
 
 /**
- * Reads a body, announced or counted. What it holds is counted until the request is answered. Never
- * rejects.
+ * Reads a body, with a Content-Length or chunked. Its memory is counted until the request has its
+ * response. Never rejects.
  */
 export function readBody(request: IncomingMessage, { bytesMax, msMax }: BodyBounds): Promise<BodyRead> {
   const announced = Number(request.headers['content-length'] ?? 0);

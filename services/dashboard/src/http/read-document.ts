@@ -1,12 +1,12 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from 'yaml';
 
-/** Uses of anchors in one document, so that a small text cannot become a large value. */
+/** Most alias uses in one document, so that a small text cannot expand to a large value. */
 const ALIASES_MAX = 100;
 /**
- * Open constructs, the document itself among them; objects need about a dozen. The composer calls
- * itself for each: far beyond, V8 was seen to end the process when it had to compile an expression
- * at the end of its stack.
+ * Deepest nesting, including the document itself; catalog objects need about twelve levels. The
+ * YAML composer recurses per level. With far deeper input V8 was seen to end the process when it
+ * compiled an expression near the end of the stack.
  */
 const DEPTH_MAX = 64;
 
@@ -22,9 +22,9 @@ const OPTIONS = {
 } as const;
 
 /**
- * The objects of a YAML text: `{objects: […]}`, a plain list, one object with a kind, and several
- * documents of these. YAML 1.2 without tags of its own, merges or keys that are no strings; a
- * number stays a number, so money needs quotes.
+ * Returns the objects of a YAML text: `{objects: […]}`, a list, a single object with a kind, or
+ * several documents of these. YAML 1.2 without custom tags, merge keys or non-string keys. Numbers
+ * stay numbers, so amounts of money need quotes.
  */
 export function readDocument(text: string): { value: unknown } | ManagementRefusal {
   const values = parse(text);
@@ -50,21 +50,21 @@ function parse(text: string): { found: unknown[] } | { line: number | null } {
     for (const document of new Composer({ ...OPTIONS, customTags: [] }).compose(tokens)) {
       const problem = problemOf(document);
       if (problem !== null) return { line: lines.linePos(problem).line };
-      // Through JSON, so that what follows is plain data: an alias inside of what it names would go
-      // round for ever.
+      // The JSON round trip turns the value into plain data. It throws on an alias inside its own
+      // anchor, which would cause infinite loops later.
       const value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: ALIASES_MAX }))) as unknown;
       if (value !== null) found.push(value);
     }
     return { found };
   } catch {
-    // Too many aliases, or one inside of what it names.
+    // Too many aliases, or an alias inside its own anchor.
     return { line: null };
   }
 }
 
 /**
- * Null: nested too deeply. The parser is a machine with a stack of its own and can be stopped in
- * time.
+ * Returns null if the text is nested too deeply. The parser keeps an explicit stack instead of
+ * recursing, so it can be stopped in time.
  */
 function tokensOf(text: string, lines: LineCounter): CST.Token[] | null {
   const parser = new Parser(lines.addNewLine);
@@ -78,13 +78,16 @@ function tokensOf(text: string, lines: LineCounter): CST.Token[] | null {
   return tokens;
 }
 
-/** Where the first problem is; a tag that is not known is only a warning to the library. */
+/**
+ * Returns the offset of the first problem. Includes warnings, because the library reports an
+ * unknown tag only as a warning.
+ */
 function problemOf(document: Document.Parsed): number | null {
   const problem = document.errors[0] ?? document.warnings[0];
   return problem === undefined ? null : problem.pos[0];
 }
 
-/** Null: none of the shapes. */
+/** Returns null if the value has none of the accepted forms. */
 function objectsOf(value: unknown): unknown[] | null {
   if (Array.isArray(value)) return value;
   if (typeof value !== 'object' || value === null) return null;

@@ -9,10 +9,10 @@ import type { Route } from './route.js';
 const JSON_TYPE = 'application/json';
 const YAML_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml'];
 
-/** What a request is validated with. */
+/** Schemas that a request is validated with. */
 type InputSpec = Pick<Route, 'method' | 'params' | 'query' | 'body' | 'bodyForm'>;
 
-/** Where a request's parts come from. */
+/** Sources of a request's parts. */
 export interface RawInput {
   readonly request: IncomingMessage;
   readonly params: Readonly<Record<string, string>>;
@@ -25,7 +25,10 @@ export interface CheckedInput {
   readonly body: unknown;
 }
 
-/** Everything of a request that its route describes, validated; `aborted`: the client has gone. */
+/**
+ * Validates all parts of a request that its route describes. Returns `aborted` if the client
+ * disconnected.
+ */
 export async function readInput(
   route: InputSpec,
   { request, params, query }: RawInput,
@@ -64,7 +67,7 @@ function refuseUnread(why: 'too_large' | 'too_slow' | 'no_room', { bytesMax, msM
   }
 }
 
-/** The value in the bytes. Texts of parsers stay here: they quote what they read. */
+/** Parses the body. Parser messages are dropped, because they quote the input. */
 function parseBody(bytes: Buffer, request: IncomingMessage, route: InputSpec): { value: unknown } | Refusal {
   if (bytes.length === 0) {
     return route.body === null ? { value: {} } : refuse('invalid_request', 'a body is required');

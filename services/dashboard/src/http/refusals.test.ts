@@ -14,7 +14,7 @@ test.each([
   ['a service that does not answer', new BusFault('timeout', 'after 5 s'), 'dependency_unavailable'],
   ['nobody who serves', new BusFault('no_responders', 'billing.ledger'), 'dependency_unavailable'],
   ['a database that is away', new BusFault('dependency_unavailable', 'of billing'), 'dependency_unavailable'],
-])('%s', (_, fault, code) => {
+])('maps %s', (_, fault, code) => {
   const { refused } = refusalOfFault(quiet, fault, 'request-1');
   expect(refused.code).toBe(code);
   expect(refused.message).not.toContain(fault.message);

@@ -3,41 +3,37 @@ import { refuse } from '@gateway/contracts/operator';
 import type { PageErrorCode } from '@gateway/contracts/pages';
 import type { Logger } from '@gateway/service-kit';
 
-/**
- * A refusal as either API answers it; those of the services have the same form, and fewer codes.
- */
+/** A refusal by either API. Refusals of services have the same form, with fewer codes. */
 export interface Refusal {
   readonly refused: { readonly code: PageErrorCode; readonly message: string; readonly param: string | null };
-  /** Sent as `Retry-After`: refused at this moment only. */
+  /** Sent as `Retry-After`, for temporary refusals. */
   readonly retryAfterSeconds?: number;
-  /** Fields beside `error`, which the route states in `refusedWith`. */
+  /** Fields next to `error`; the route declares them in `refusedWith`. */
   readonly beside?: object;
-  /** The answer to an earlier request with the same idempotency key. */
+  /** True if this repeats the response to an earlier request with the same idempotency key. */
   readonly replayed?: boolean;
 }
 
-/** `isRefusal` of the contracts, for what is answered. */
+/** Like `isRefusal` of the contracts, for `Refusal`. */
 export function isRefused(value: object): value is Refusal {
   return 'refused' in value;
 }
 
-/** There is no room for the request now. */
+/** Refuses a request because of temporary overload. */
 export function refuseForNow(message = 'too many requests are being answered; try again shortly'): Refusal {
   return { ...refuse('dependency_unavailable', message), retryAfterSeconds: 1 };
 }
 
 export const REQUEST_ID_HEADER = 'x-gateway-request-id';
 
-/** The body of every answer that is not a success. */
+/** Returns the body of an error response. */
 export function errorBody({ refused, beside }: Refusal, requestId: string) {
   return { error: { ...refused, request_id: requestId }, ...beside };
 }
 
-/** As bytes, for a connection that holds no readable request. */
+/** Returns the raw bytes of a 400, for a connection without a readable request. */
 export function brokenRequestAnswer(requestId: string): string {
-  const body = JSON.stringify(
-    errorBody(refuse('invalid_request', 'this is no HTTP request that can be read'), requestId),
-  );
+  const body = JSON.stringify(errorBody(refuse('invalid_request', 'the request is not valid HTTP'), requestId));
   const head = [
     'HTTP/1.1 400 Bad Request',
     'content-type: application/json; charset=utf-8',
@@ -49,32 +45,38 @@ export function brokenRequestAnswer(requestId: string): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Codes that say that a message or its handler was wrong, not that nobody answered. */
+/** Codes for a wrong message or a failed handler, as opposed to a service that did not respond. */
 const MISTAKES = new Set(['invalid_message', 'fault', 'forbidden']);
 
 /**
- * What a fault becomes for people and operators; nothing of its text leaves. A value that a
- * database cannot take is the request's own fault. A message of ours that a service refused, or a
- * handler that failed, is a mistake of ours, which no repeat mends.
+ * Maps a fault to a refusal without exposing its text. A value that a database cannot store is the
+ * client's fault. A message that a service rejected, or a failed handler, is a bug of the gateway
+ * and a retry would not help.
  */
 export function refusalOfFault(log: Logger, err: unknown, requestId: string): Refusal {
   if (err instanceof BusFault && err.code === 'too_large') {
-    return refuse('invalid_request', 'too much for one request: ask for fewer with limit, or split what you send');
+    return refuse(
+      'invalid_request',
+      'the request or its response is too large; set a lower limit, or split the request',
+    );
   }
   if (err instanceof BusFault && err.code === 'invalid_value') {
     log.warn({ requestId, cause: err.message }, 'a value reached a database that cannot store it');
     return refuse(
       'invalid_request',
-      'a value of the request cannot be stored; look for unusual characters and numbers',
+      'a value of the request cannot be stored; check it for unusual characters and numbers',
     );
   }
   if (!(err instanceof BusFault) || MISTAKES.has(err.code)) {
     log.error({ requestId, err }, 'a request failed inside the gateway');
-    return refuse('internal_error', 'the gateway failed at this request; the request id finds the cause in its logs');
+    return refuse(
+      'internal_error',
+      'the gateway failed to process this request; give the operator the request id, which is in the logs',
+    );
   }
-  log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not answer');
+  log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not respond');
   return refuse(
     'dependency_unavailable',
-    'a part of the gateway that this needs did not answer; a change may have been made all the same',
+    'a service of the gateway did not respond; check whether the change was made, then try again',
   );
 }

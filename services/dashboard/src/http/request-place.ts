@@ -3,13 +3,13 @@ import type { Request, Response } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HeldBytes, Places } from './places.js';
 
-/** What the requests of one listener share. */
+/** Limits that all requests of one listener share. */
 export interface ListenerPlaces {
-  /** Of requests whose body is there, until they are answered. */
+  /** For requests whose body has arrived, until the response is sent. */
   readonly requests: Places;
-  /** Of files, which last as long as their client takes. */
+  /** For files, which last as long as the client needs to read them. */
   readonly files: Places;
-  /** Of answers that come from an edge, which last as long as the model writes. */
+  /** For streams from an edge, which last as long as the model writes. */
   readonly streams: Places;
   readonly bodies: HeldBytes;
 }
@@ -17,11 +17,11 @@ export interface ListenerPlaces {
 const PLACES = new WeakMap<IncomingMessage, RequestPlace>();
 
 /**
- * What one request takes of its listener. All of it is given back when the answer is complete, or
- * its client has gone.
+ * The places and memory that one request takes from its listener. Both are released when the
+ * response is complete or the client disconnects.
  */
 export class RequestPlace {
-  /** The network that it comes from. */
+  /** The client's network. */
   readonly client: string;
   readonly #places: ListenerPlaces;
   #taken: Places | null = null;
@@ -41,8 +41,8 @@ export class RequestPlace {
   }
 
   /**
-   * Whether there is a place to work on the request; waits for it at most as the bounds say.
-   * `gone`: the client has left.
+   * Takes a place to process the request, and waits for one as the bounds allow. Returns false if
+   * no place became free, `gone` if the client disconnected.
    */
   async take(): Promise<boolean | 'gone'> {
     const { requests } = this.#places;
@@ -56,13 +56,13 @@ export class RequestPlace {
     return true;
   }
 
-  /** Gives the place back before the answer: while a body is read. */
+  /** Releases the place before the response, while the body is being read. */
   release(): void {
     this.#taken?.release(this.client);
     this.#taken = null;
   }
 
-  /** Leaves the place of a request for one of answers that last; false: there is none. */
+  /** Exchanges the request's place for one of a file or stream. Returns false if none is free. */
   moveTo(kind: 'files' | 'streams'): boolean {
     const places = this.#places[kind];
     if (this.#isClosed || !places.tryTake(this.client)) return false;
@@ -71,7 +71,9 @@ export class RequestPlace {
     return true;
   }
 
-  /** Counts what the request's body holds now, in bytes; false: there is no room for it. */
+  /**
+   * Sets the number of bytes that the request's body holds. Returns false if they exceed the bound.
+   */
   hold(bytes: number): boolean {
     if (this.#isClosed || !this.#places.bodies.take(bytes - this.#heldBytes)) return false;
     this.#heldBytes = bytes;
@@ -79,14 +81,14 @@ export class RequestPlace {
   }
 }
 
-/** That of a request that came through a listener. */
+/** Returns the place of a request that came through a listener. */
 export function placeOf(request: IncomingMessage): RequestPlace {
   const place = PLACES.get(request);
   if (place === undefined) throw new Error('the request came through no listener');
   return place;
 }
 
-/** Where a request comes from, as the audit log has it. */
+/** Returns the origin of a request for the audit log. */
 export function originOf(request: Request, response: Response): RequestOrigin {
   return {
     client: placeOf(request).client,

@@ -5,27 +5,27 @@ import type { TextFile } from './send-file.js';
 
 export interface Answered {
   readonly status: 200 | 201 | 202 | 204;
-  /** Absent with 204, and with a file or a stream. */
+  /** Absent with 204, a file or a stream. */
   readonly body?: object;
-  /** Sent in place of a body. */
+  /** Sent instead of a body. */
   readonly file?: TextFile;
   /** Set-Cookie lines. */
   readonly cookies?: readonly string[];
-  /** Ends the response itself. Never rejects. */
+  /** Writes and ends the response. Never rejects. */
   readonly stream?: (response: ServerResponse) => Promise<void>;
-  /** The answer to an earlier request with the same idempotency key. */
+  /** True if this repeats the response to an earlier request with the same idempotency key. */
   readonly replayed?: boolean;
 }
 export type Handled = Answered | Refusal;
 
-/** The parts of a request that the schemas of its route have validated. */
+/** The parts of a request, validated by the schemas of its route. */
 export interface Input<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
 }
 
-/** `Caller`: what a handler gets beside the input, which follows from `access`. */
+/** `Caller`: what a handler receives in addition to the input; determined by `access`. */
 export interface RouteSpec<
   A extends string,
   Caller,
@@ -33,24 +33,24 @@ export interface RouteSpec<
   Q extends z.ZodObject,
   B extends z.ZodType,
 > {
-  /** Unique; label in metrics, `operationId` in a document. */
+  /** Unique. Label in metrics, `operationId` in the OpenAPI document. */
   readonly id: string;
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** Below the prefix of its API, parameters in braces. */
+  /** Path below the API's prefix, with parameters in braces. */
   readonly path: string;
-  /** The policy of its API that says who may use it. `anyone`: nobody is looked up. */
+  /** Access policy of the API that applies. `anyone`: the caller is not identified. */
   readonly access: A;
   readonly params: P;
   readonly query: Q;
-  /** Null: a body is not needed, and an empty object does no harm. */
+  /** Null: the route takes no body; an empty object is accepted. */
   readonly body: B | null;
-  /** `document`: YAML too, in the shapes that `apply` takes. */
+  /** `document`: also YAML, in the forms that `apply` accepts. */
   readonly bodyForm: 'json' | 'document';
-  /** Refusals are returned; a BusFault that is thrown becomes 503 `dependency_unavailable`. */
+  /** Returns refusals. A BusFault that it throws becomes 503 `dependency_unavailable`. */
   handle(request: Caller & Input<z.output<P>, z.output<Q>, z.output<B>>): Promise<Handled>;
 }
 
-/** A route whose schemas and caller are not known to the compiler any more. */
+/** A route with the types of its schemas and caller erased. */
 export interface Route<A extends string = string, Caller = object> extends Omit<
   RouteSpec<A, Caller, z.ZodObject, z.ZodObject, z.ZodType>,
   'handle'
@@ -63,12 +63,12 @@ type Nothing = typeof nothing;
 type Optional = 'params' | 'query' | 'body' | 'bodyForm';
 
 /**
- * Makes the function that defines the routes of one API.
- * `Callers`: by access, what a handler gets; each extends `Caller`, which all of them get.
- * `Extra`: what the API's routes have beside, like the words of its document.
+ * Creates the function that defines the routes of one API. `Callers`: what a handler receives, by
+ * access; each type extends `Caller`. `Extra`: additional properties of the API's routes, such as
+ * texts for its OpenAPI document.
  */
 export function routeDefiner<Caller, Callers extends Record<string, Caller>, Extra extends object = object>() {
-  /** A route. Parameters, query and body are none unless stated. */
+  /** Defines a route. It has no parameters, query or body by default. */
   return function defineRoute<
     A extends keyof Callers & string,
     P extends z.ZodObject = Nothing,
@@ -79,8 +79,8 @@ export function routeDefiner<Caller, Callers extends Record<string, Caller>, Ext
       Partial<Pick<RouteSpec<A, Callers[A], P, Q, B>, Optional>> &
       Extra,
   ): Route<keyof Callers & string, Caller> & Extra {
-    // Whoever calls `handle` has validated with the schemas of this very route, and has looked up
-    // what its access needs.
+    // The caller of `handle` has validated the input with this route's schemas and has identified
+    // the caller that its access requires.
     return { params: nothing, query: nothing, body: null, bodyForm: 'json', ...spec };
   };
 }

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * What is still read of a request that is answered before its end, so that its client gets to see
- * the answer.
+ * Most bytes and time for reading the rest of a request whose response is already sent. Without
+ * this, the client may not receive the response.
  */
 const REST_BYTES_MAX = 1024 * 1024;
 const REST_MS_MAX = 2_000;
 
 /**
- * Ends the response with a JSON text, or without a body. Answers may hold secrets: nobody may keep
- * them.
+ * Ends the response with a JSON text, or without a body. Responses may hold secrets, so caching is
+ * forbidden.
  */
 export function sendAnswer(
   request: IncomingMessage,
@@ -40,8 +40,8 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Closing a connection on which the client still sends would reset it, and the answer would be
- * lost.
+ * Reads the rest of the request before closing. Closing while the client still sends would reset
+ * the connection and lose the response.
  */
 function endAfterRest(request: IncomingMessage, response: ServerResponse): void {
   let left = REST_BYTES_MAX;

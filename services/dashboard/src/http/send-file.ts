@@ -3,25 +3,24 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { breakOff } from './break-off.js';
 
-/** A text of any length, page by page. */
+/** A text of any length, in pages. */
 export interface TextFile {
   readonly contentType: string;
   readonly name: string;
   readonly pages: AsyncIterable<string>;
 }
 
-/**
- * Trailer with the SHA-256 of all bytes of the body, hexadecimal: without it the file is not whole.
- */
+/** Trailer with the SHA-256 of the body, in hexadecimal. A file without it is incomplete. */
 export const CONTENT_SHA256 = 'x-content-sha256';
-/** A client that takes nothing for so long is given up: it holds one of the places for requests. */
+/** Timeout for a client that reads nothing, because it holds one of the places for files. */
 const STALLED_MS_MAX = 60_000;
 
 /**
- * Sends a file as fast as its client takes it, with one page in memory. Whole: it ends with its
- * checksum as a trailer. Else the connection is broken off, so that nobody takes a part for the
- * whole. Never rejects.
- * @returns what went wrong; null when all was sent, or the client has gone
+ * Sends a file as fast as the client reads it, with one page in memory. A complete file ends with
+ * its checksum as a trailer. Otherwise the connection is aborted, so that the client cannot take a
+ * part for the whole. Never rejects.
+ *
+ * @returns the error; null if the file was sent or the client disconnected
  */
 export async function sendFile(request: IncomingMessage, response: ServerResponse, file: TextFile): Promise<unknown> {
   response.statusCode = 200;
@@ -33,7 +32,7 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
     response.end();
     return null;
   }
-  // HTTP/1.0 has no trailers.
+  // HTTP/1.0 does not support trailers.
   const withTrailer = response.useChunkedEncodingByDefault;
   if (withTrailer) response.setHeader('trailer', CONTENT_SHA256);
   const gone = new AbortController();

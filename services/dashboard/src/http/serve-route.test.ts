@@ -37,12 +37,12 @@ const expectError = (answer: Answer, code: OperatorErrorCode): void => {
   expect(errorOf(answer).request_id).toBe(answer.headers.get('x-gateway-request-id'));
 };
 
-test('every route has one example, and ids are unique', () => {
+test('each route has one example and a unique ID', () => {
   expect(new Set(ROUTE_TABLE.map(({ id }) => id)).size).toBe(ROUTE_TABLE.length);
   expect(Object.keys(EXAMPLES).sort()).toEqual(ROUTE_TABLE.map(({ id }) => id).sort());
 });
 
-test.each(rows)('%s answers as the table and the document say', async (_name, route, example) => {
+test.each(rows)('%s answers as the route table and the document declare', async (_name, route, example) => {
   scriptAnswers(example);
   const answer = await world.send(route.method, example.path, { body: example.body });
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: example.status });
@@ -53,7 +53,7 @@ test.each(rows)('%s answers as the table and the document say', async (_name, ro
   expect(world.asked.map(({ name }) => name).filter((name) => !(name in example.answers))).toEqual([]);
 });
 
-test.each(rows)('%s without a token is 401, and nobody is asked', async (_name, route, example) => {
+test.each(rows)('%s without a token gets 401 and calls no service', async (_name, route, example) => {
   for (const token of [null, 'wrong', `mgo_${'A'.repeat(48)}`]) {
     const answer = await world.send(route.method, example.path, { token, body: example.body });
     expectError(answer, 'invalid_operator_token');
@@ -63,7 +63,7 @@ test.each(rows)('%s without a token is 401, and nobody is asked', async (_name, 
   expect(world.asked).toEqual([]);
 });
 
-test.each(rows)('%s: who may, and who may not', async (_name, route, example) => {
+test.each(rows)('%s allows exactly the roles of its access', async (_name, route, example) => {
   scriptAnswers(example);
   for (const role of OPERATOR_ROLES) {
     asOperator(role);
@@ -72,7 +72,7 @@ test.each(rows)('%s: who may, and who may not', async (_name, route, example) =>
     const headers = { 'user-agent': 'a program' };
     const answer = await world.send(route.method, example.path, { token: TOKEN, body: example.body, headers });
     if (route.id === 'apply' && role === 'finance') {
-      // The document of the example changes more than prices and plans, which a dry run tells.
+      // The dry run shows that the example changes more than prices and plans.
       expectError(answer, 'operator_forbidden');
     } else if (ROLES_BY_ACCESS[route.access].includes(role)) {
       expect([role, answer.status]).toEqual([role, example.status]);
@@ -81,7 +81,7 @@ test.each(rows)('%s: who may, and who may not', async (_name, route, example) =>
       const requestId = answer.headers.get('x-gateway-request-id');
       const origin = { client: '127.0.0.1', agent: 'a program', requestId };
       for (const author of authors) expect(author).toEqual({ actor: 'operator:someone', origin });
-      // Reading a file is recorded, too.
+      // Exports are recorded, too.
       expect(authors.length > 0).toBe(route.method !== 'GET' || route.id.startsWith('export'));
     } else {
       expectError(answer, 'operator_forbidden');
@@ -92,7 +92,7 @@ test.each(rows)('%s: who may, and who may not', async (_name, route, example) =>
 });
 
 test.each(rows.filter(([, { method }]) => method !== 'GET'))(
-  '%s with a broken body is 400',
+  '%s with a malformed body gets 400',
   async (_name, route, example) => {
     const bodies: [unknown, string | null][] = [
       ['{"name": ', null],
@@ -110,11 +110,11 @@ test.each(rows.filter(([, { method }]) => method !== 'GET'))(
   },
 );
 
-test.each(rows.filter(([, { body }]) => body !== null))('%s without a body is 400', async (_name, route, example) => {
+test.each(rows.filter(([, { body }]) => body !== null))('%s without a body gets 400', async (_name, route, example) => {
   expectError(await world.send(route.method, example.path), 'invalid_request');
 });
 
-test.each(rows)('%s hands every refusal of its verb on', async (_name, route, example) => {
+test.each(rows)('%s passes on each refusal of its service', async (_name, route, example) => {
   scriptAnswers(example);
   const verb = Object.keys(example.answers).at(-1) as string;
   const passing = ['billing.wallet'].includes(verb) ? [] : [...(route.refusals ?? []), 'not_found' as const];
@@ -127,13 +127,13 @@ test.each(rows)('%s hands every refusal of its verb on', async (_name, route, ex
   }
 });
 
-/** Whose message it is, by its name. */
+/** Returns the service that serves a message. */
 function serviceOf(message: string): 'accounts' | 'edge-proxy' {
   return message.startsWith('edge.') ? 'edge-proxy' : (message.split('.')[0] as 'accounts');
 }
 
 // Covers PostgreSQL is down
-test.each(rows)('%s is 503 while a service is away, never 401', async (_name, route, example) => {
+test.each(rows)('%s gets 503 while a service is away, never 401', async (_name, route, example) => {
   for (const service of new Set(Object.keys(example.answers).map(serviceOf))) {
     world.reset();
     scriptAnswers(example);
@@ -147,7 +147,7 @@ test.each(rows)('%s is 503 while a service is away, never 401', async (_name, ro
 });
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
-test.each(rows.filter(([, { path }]) => path.includes('{')))('%s of an impossible id', async (_name, route) => {
+test.each(rows.filter(([, { path }]) => path.includes('{')))('%s refuses an impossible ID', async (_name, route) => {
   const path = route.path
     .replace('{publisher}/{model}', 'no-slash')
     .replace('{alias}', 'not%20one')

@@ -14,43 +14,44 @@ import { expressPath, isUnreadablePath } from './strict-app.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The caller of a route; {@link STRANGER} in the audit log without an author. */
+/** The caller of a route. Without an author, the audit log has {@link STRANGER}. */
 interface Caller {
   readonly author?: CommandAuthor;
   readonly account?: { readonly id: string };
 }
 
-/** One API: its access policy, and what it counts and says. All else is the same for each. */
+/** The parts in which the two APIs differ: access, metrics, log lines. */
 export interface Api<R extends Route, C extends Caller> {
-  /** In log lines, as in `operator request`. */
+  /** Prefix of log messages, as in `operator request`. */
   readonly name: string;
-  /** Of the metrics `<prefix>_requests_total` and `<prefix>_request_seconds`. */
+  /** Prefix of the metrics `<prefix>_requests_total` and `<prefix>_request_seconds`. */
   readonly metricPrefix: string;
-  /** In the help texts of metrics. */
+  /** The API's name in help texts of metrics. */
   readonly title: string;
   readonly log: Logger;
   readonly access: AccessLog;
-  /** There is no place for the request now. */
+  /** Returns the refusal for a request without a free place. */
   busy(): Refusal;
   /**
-   * Who asks, or why they may not use the route. Asked again when the body came later than its
-   * head: nothing may be kept from the first time.
+   * Identifies the caller, or refuses. Called a second time if the body arrived after the head, so
+   * implementations must not cache the first result.
    */
   identify(route: R, request: Request, response: Response): Promise<C | Refusal>;
-  /** Why somebody who is known may not use the route all the same; null: they may. */
+  /** Refuses a caller that is identified but not permitted. Null: permitted. */
   authorize?(route: R, caller: C): Refusal | null;
-  /** What a body of the route may be. */
+  /** Bounds of the route's body. */
   bodyBoundsOf(route: R): BodyBounds;
   run(route: R, caller: C, input: CheckedInput, request: Request): Promise<Handled>;
-  /** What the log line of a write says of its caller; null: not known. */
+  /** Fields about the caller for the log line of a write. A null caller is unknown. */
   factsOf(caller: C | null, request: Request, handled: Handled): object;
   /** Called for each refusal, before it is sent. */
   refused?(code: PageErrorCode, status: number, response: Response): void;
 }
 
 /**
- * Serves the routes of an API at their paths; null: this deployment does not serve the route.
- * Statuses are counted by class: routes times statuses would be more series than a metric may have.
+ * Serves the routes of an API at their paths. `pathOf` returns null for a route that this
+ * deployment does not serve. Statuses are counted by class, because a series per route and status
+ * would exceed the limit of a metric.
  */
 export function addRoutes<R extends Route, C extends Caller>(
   app: Express,
@@ -77,7 +78,10 @@ export function addRoutes<R extends Route, C extends Caller>(
   }
 }
 
-/** Answers what fits no route with `unknown`, and faults outside of routes. To be added last. */
+/**
+ * Answers unmatched requests with `unknown`, and handles faults outside of routes. Call after all
+ * routes are added.
+ */
 export function addFallbacks<R extends Route, C extends Caller>(
   app: Express,
   api: Api<R, C>,
@@ -87,7 +91,7 @@ export function addFallbacks<R extends Route, C extends Caller>(
     const refusal = await unknown(request, response);
     if (refusal !== 'sent') await sendHandled(api, request, response, refusal);
   });
-  // Express knows an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   app.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const refusal: Refusal = isUnreadablePath(error)
       ? { refused: { code: 'invalid_request', message: 'the path cannot be decoded', param: null } }
@@ -97,8 +101,8 @@ export function addFallbacks<R extends Route, C extends Caller>(
 }
 
 /**
- * One request from its head to its answer: who asks, may they, is it well-formed, the verb, answer,
- * log.
+ * Processes a request: identify, authorize, validate, run, respond, log. A write leaves one log
+ * line.
  */
 async function serveRoute<R extends Route, C extends Caller>(
   api: Api<R, C>,
@@ -140,7 +144,7 @@ async function outcomeOf<R extends Route, C extends Caller>(
   };
   try {
     const place = placeOf(request);
-    // Who asks is looked up at a place; a body is awaited at none.
+    // Identifying the caller needs a place; waiting for the body does not.
     const early = route.access === 'anyone' ? true : await place.take();
     if (early !== true) return ended(early === 'gone' ? 'aborted' : api.busy());
     let asking = await whoMay();
@@ -153,7 +157,7 @@ async function outcomeOf<R extends Route, C extends Caller>(
     const taken = await place.take();
     if (taken !== true) return ended(taken === 'gone' ? 'aborted' : api.busy());
     if (bodyComesLater) {
-      // A right that was taken away while the body was awaited is none.
+      // Permissions may have been revoked while the body was arriving.
       asking = await whoMay();
       if (isRefused(asking)) return ended(asking);
     }
@@ -173,8 +177,8 @@ async function outcomeOf<R extends Route, C extends Caller>(
 }
 
 /**
- * The parameters that the route reads. Wildcards come in pieces, because an id of a model holds
- * slashes.
+ * Returns the parameters that the route declares. Express splits wildcards at slashes, and model
+ * IDs contain slashes.
  */
 function paramsOf({ params }: Route, request: Request): Record<string, string> {
   const known = Object.entries(request.params).filter(([name]) => Object.hasOwn(params.shape, name));
@@ -183,7 +187,7 @@ function paramsOf({ params }: Route, request: Request): Record<string, string> {
   );
 }
 
-/** Sends an answer or a refusal, and gives its status. */
+/** Sends a response or a refusal, and returns its status. */
 export async function sendHandled<R extends Route, C extends Caller>(
   api: Api<R, C>,
   request: Request,
@@ -207,7 +211,7 @@ export async function sendHandled<R extends Route, C extends Caller>(
   }
   if (handled.file) {
     const fault = await sendFile(request, response, handled.file);
-    if (fault !== null) api.log.warn({ requestId, err: fault }, 'a file was cut off');
+    if (fault !== null) api.log.warn({ requestId, err: fault }, 'a file was aborted');
     return response.statusCode;
   }
   sendAnswer(request, response, handled.status, handled.body);

@@ -17,7 +17,7 @@ const SECONDS = 12;
 const CALL_MS_MAX = 10_000;
 const GOOD_CALL_EVERY_MS = 50;
 const LARGE_BYTES = 16 * 1024 * 1024;
-/** What is attacked: a row without a session, and the largest file that anybody gets. */
+/** Attacked paths: a page, a route without a session, and the largest public file. */
 const ATTACKED: Readonly<Record<SlowMode, string>> = {
   headers: '/',
   body: '/api/sign-in',
@@ -27,7 +27,7 @@ const ATTACKED: Readonly<Record<SlowMode, string>> = {
 const missing = noSlowAttacks();
 const describeAttacks = missing === null ? describe : describe.skip;
 
-/** A page and what it asks first, from this address, on connections of their own. */
+/** Loads a page and its first API request from `localAddress`, on new connections. */
 async function goodPage(port: number, localAddress: string): Promise<string> {
   const statuses: number[] = [];
   for (const path of ['/', '/api/config']) {
@@ -62,13 +62,13 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     afterAll(() => world.stop(), 60_000);
 
     test.each(SLOW_MODES)(
-      'slow %s: no page of others is refused',
+      'slow %s: no page request of other clients is refused',
       (mode) => expectGoodPages(mode, Number(new URL(world.dashboard.pagesUrl).port)),
       120_000,
     );
   });
 
-  describe('through one trusted hop', () => {
+  describe('through one trusted proxy', () => {
     let world: PagesWorld;
     let proxy: ForwardingProxy;
     beforeAll(async () => {
@@ -81,7 +81,7 @@ describeAttacks(`3,000 slow connections of one host${missing === null ? '' : ` (
     }, 60_000);
 
     test.each(SLOW_MODES)(
-      'slow %s: no page of others is refused',
+      'slow %s: no page request of other clients is refused',
       (mode) => expectGoodPages(mode, proxy.port),
       120_000,
     );

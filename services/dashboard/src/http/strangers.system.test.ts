@@ -7,9 +7,9 @@ import { DASHBOARD_ORIGIN, PEOPLE, startPagesWorld, type PagesWorld } from '../.
 import { REQUESTS_OPEN_MAX } from './listener.js';
 
 const STALLED_MS = 1_000;
-/** More than the buffers of both sides of a connection take. */
+/** More than the socket buffers of both sides hold. */
 const LARGE_BYTES = 16 * 1024 * 1024;
-/** Attacks come from 127.0.0.1, good requests from another network. */
+/** Attacks and good requests come from different networks. */
 const ATTACKER = '127.0.0.1';
 const GOOD = '127.0.0.2';
 const BUSY = '127.0.0.3';
@@ -35,7 +35,7 @@ afterAll(async () => {
   await proxied.stop();
 });
 
-/** A connection that has sent these bytes; what came back is read when `reads`. */
+/** Opens a connection and sends `bytes`. Collects the response if `reads` is true. */
 async function open(of: PagesWorld, from: string, bytes: string, reads = true): Promise<{ text: () => string }> {
   const { hostname, port } = new URL(of.dashboard.pagesUrl);
   const socket = connect({ host: hostname, port: Number(port), localAddress: from });
@@ -61,7 +61,7 @@ async function statusFrom(of: PagesWorld, from: string, bytes: string): Promise<
   return Number(/^HTTP\/1.1 (\d+)/.exec(answer.text())?.[1]);
 }
 
-test('200 silent posts leave the dashboard answering', async () => {
+test('the dashboard responds during 200 posts without a body', async () => {
   const silent = post('/api/sign-in', ['content-length: 50']);
   await Promise.all(Array.from({ length: 200 }, () => open(world, ATTACKER, silent)));
   await until('some of them are open', () => world.dashboard.requestsOpen() > 0);
@@ -70,7 +70,7 @@ test('200 silent posts leave the dashboard answering', async () => {
   expect(await statusFrom(world, GOOD, get('/'))).toBe(200);
 });
 
-test('200 silent posts of one client behind a trusted proxy leave the dashboard answering the others', async () => {
+test('200 stalled posts of one client behind a proxy do not block other clients', async () => {
   const silent = post('/api/sign-in', ['content-length: 50', 'x-forwarded-for: 192.0.2.1']);
   await Promise.all(Array.from({ length: 200 }, () => open(proxied, ATTACKER, silent)));
   await until('some of them are open', () => proxied.dashboard.requestsOpen() > 0);
@@ -79,14 +79,14 @@ test('200 silent posts of one client behind a trusted proxy leave the dashboard 
   expect(await statusFrom(proxied, ATTACKER, get('/api/config', other))).toBe(200);
 });
 
-test('a body that is awaited takes no place: as many as wait leave their own client answered', async () => {
+test('requests whose body is awaited take no place', async () => {
   const silent = post('/api/sign-in', ['content-length: 50']);
   await Promise.all(Array.from({ length: 20 }, () => open(world, ATTACKER, silent)));
   await until('all of them are open', () => world.dashboard.requestsOpen() === 20);
   expect(await statusFrom(world, ATTACKER, get('/api/config'))).toBe(200);
 });
 
-test('a route without a session takes a small body only, and not for long', async () => {
+test('a route without a session limits the size and the duration of a body', async () => {
   const large = post('/api/sign-in', ['content-length: 4097']);
   expect(await statusFrom(world, GOOD, large)).toBe(400);
   const began = performance.now();
@@ -95,12 +95,12 @@ test('a route without a session takes a small body only, and not for long', asyn
   expect(performance.now() - began).toBeGreaterThan(4_500);
 }, 20_000);
 
-test('connections of one network are bounded, and others still come in', async () => {
+test('connections of one network are bounded and other networks still connect', async () => {
   await Promise.all(Array.from({ length: 600 }, () => open(world, ATTACKER, 'GET / HTTP/1.1\r\n').catch(() => null)));
   expect(await statusFrom(world, GOOD, get('/api/config'))).toBe(200);
 });
 
-test('requests of one client beyond its places wait for their turn, and others do not wait behind them', async () => {
+test("requests above a client's places wait without delaying other clients", async () => {
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   world.scriptByName('accounts.find-session', async () => {
@@ -118,15 +118,15 @@ test('requests of one client beyond its places wait for their turn, and others d
   await until('all are answered', () => waiting.every(({ text }) => text().startsWith('HTTP/1.1 200')));
 });
 
-test('an answer of which nobody takes a byte is given up with its connection', async () => {
-  // At once: the first is given up a second after it came.
+test('a response is aborted with its connection if the client reads nothing', async () => {
+  // Concurrently, because each is aborted one second after it arrived.
   await Promise.all(Array.from({ length: 8 }, () => open(world, ATTACKER, get('/assets/large-1234.js'), false)));
   await until('they are open', () => world.dashboard.requestsOpen() === 8);
   await until('they are given up', () => world.dashboard.requestsOpen() === 0);
   expect(await statusFrom(world, ATTACKER, get('/api/config'))).toBe(200);
 });
 
-test('a body in one-byte chunks counts what it holds, and holds little more than its bytes', async () => {
+test('a body in one-byte chunks is counted and holds little more than its bytes', async () => {
   const CHUNKS = 60_000;
   const { path } = PAGE_EXAMPLES['playground'] as { path: string };
   const headers = [

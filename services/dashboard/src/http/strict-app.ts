@@ -4,8 +4,8 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { REQUEST_ID_HEADER } from './refusals.js';
 
 /**
- * An Express application that adds nothing of its own and takes paths as they are written. Each
- * request has an id, in `response.locals.requestId` and as a header of its answer.
+ * Creates an Express application without default headers that takes paths literally. Each request
+ * has an ID, in `response.locals.requestId` and in a response header.
  */
 export function createStrictApp(clock: Clock): Express {
   const app = express();
@@ -24,12 +24,12 @@ export function createStrictApp(clock: Clock): Express {
   return app;
 }
 
-/** `{name}` as Express writes it. */
+/** Converts `{name}` to Express's syntax. */
 export function expressPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
-/** Express's fault for a path whose escapes cannot be decoded. */
+/** True for Express's error about a path with invalid percent-escapes. */
 export function isUnreadablePath(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
 }

@@ -22,7 +22,7 @@ const CALL = EXAMPLES['releaseSlot']?.path.split('/').at(-1) ?? '';
 const ENDED = { kind: 'change', action: 'end_call', account: 'acc_1', objectId: CALL };
 const TESTED = { kind: 'access', action: 'test_source', account: null, objectId: 'src' };
 
-/** How often a message was asked until now. */
+/** Returns how many requests a message had so far. */
 const askedOf = (verb: string) => world.asked.filter(({ name }) => name === verb).length;
 const answering = (route: string, answers: Readonly<Record<string, unknown>> = {}) => {
   for (const [name, answer] of Object.entries({ ...EXAMPLES[route]?.answers, ...answers }))
@@ -35,7 +35,7 @@ const ACTIONS: readonly (readonly [what: string, id: string, method: string, ver
 ];
 
 test.each(ACTIONS)(
-  'before %s it is written down who does it, and from where',
+  'the audit log has the operator and the origin before %s',
   async (_what, id, method, verb, entry) => {
     answering(id, { 'accounts.find-operator': { operator: ADA } });
     const notedBefore: unknown[] = [];
@@ -53,7 +53,7 @@ test.each(ACTIONS)(
   },
 );
 
-test.each(ACTIONS)('while nothing can be written down, it is not that %s', async (_what, id, method, verb) => {
+test.each(ACTIONS)('without the audit log the request is refused before %s', async (_what, id, method, verb) => {
   answering(id);
   world.away('accounts');
   const answer = await world.send(method, EXAMPLES[id]?.path ?? '');
@@ -61,7 +61,7 @@ test.each(ACTIONS)('while nothing can be written down, it is not that %s', async
   expect(askedOf(verb)).toBe(0);
 });
 
-test('what is not there is not written down', async () => {
+test('an object that does not exist gets no audit entry', async () => {
   answering('releaseSlot', { 'admission.slots': { slots: [], nextCursor: null } });
   world.refuseByName('catalog.get-source', 'not_found');
   for (const [, id, method, verb] of ACTIONS) {

@@ -5,13 +5,13 @@ import { errorOf, startOperatorWorld, type OperatorWorld } from '../../test/oper
 import { ROLES_BY_ACCESS } from './access.js';
 import { ROUTE_TABLE } from './routes.js';
 
-/** Roles beside `admin`, which may do everything. */
+/** Roles except `admin`, which has every permission. */
 type Lesser = 'operator' | 'finance' | 'readonly';
 
 /**
- * Each field that a role below `admin` can reach, with the roles that may use it beside `admin`.
- * The test fails for a field without a line. `compared`: accounts compares the stored member
- * (rules.test.ts of its people).
+ * Each field that a role below `admin` can send, with the roles in addition to `admin` that may set
+ * it. The test fails for a field without a line. `compared`: accounts compares the field with the
+ * stored member (tested in rules.test.ts of its people).
  */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, readonly Lesser[] | 'compared'>>>> = {
   createAccount: { name: ['operator'], email: ['operator'], emailVerified: [], type: ['operator'] },
@@ -20,7 +20,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, readonly Lesser[] 
   putMember: { email: ['operator'], emailVerified: 'compared', role: 'compared', monthlySpendCapUsd: 'compared' },
   putWebhook: { url: ['operator'], enabled: ['operator'] },
 };
-/** The dry run of each change is judged (judge-changes.test.ts). */
+/** Routes whose changes are checked in a dry run (tested in judge-changes.test.ts). */
 const JUDGED = ['apply', 'putModel', 'putSource', 'putProvider'];
 /** The routes that change something, by role. */
 const CHANGES: Readonly<Record<Lesser, readonly string[]>> = {

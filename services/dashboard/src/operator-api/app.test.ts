@@ -39,7 +39,7 @@ const unknown: [string, string, string | null, number][] = [
   ['GET', '/keys/key_1/rotate', ROOT_TOKEN, 404],
   ['GET', '', ROOT_TOKEN, 404],
 ];
-test.each(unknown)('%s %j is not in the table', async (method, path, token, status) => {
+test.each(unknown)('%s %j is not a route', async (method, path, token, status) => {
   const answer = await world.send(method, path, { token });
   expect([answer.status, errorOf(answer).code]).toEqual([
     status,
@@ -50,23 +50,23 @@ test.each(unknown)('%s %j is not in the table', async (method, path, token, stat
   expect(answer.headers.get('x-powered-by')).toBeNull();
 });
 
-test('HEAD is GET without the body', async () => {
+test('HEAD gets the head of GET without the body', async () => {
   const answer = await world.send('HEAD', '/accounts');
   expect([answer.status, answer.text]).toEqual([200, '']);
   expect((await world.send('HEAD', '/accounts', { token: null })).status).toBe(401);
 });
 
-test('outside the prefix there is nothing', async () => {
+test('a path outside the prefix gets 404', async () => {
   const answer = await send(`${world.dashboard.operatorUrl}/healthz`, 'GET', { token: null });
   expect([answer.status, errorOf(answer).code]).toEqual([404, 'not_found']);
 });
 
-test('a path that cannot be decoded is 400 in the same form', async () => {
+test('a path that cannot be decoded gets 400 in the same form', async () => {
   const answer = await world.send('GET', '/accounts/%E0%A4%A');
   expect([answer.status, errorOf(answer).code]).toEqual([400, 'invalid_request']);
 });
 
-test('the document needs no token and has every row of the table', async () => {
+test('the OpenAPI document needs no token and has every route', async () => {
   const answer = await world.send('GET', '/openapi.json', { token: null });
   expect(answer.status).toBe(200);
   expect(answer.body['openapi']).toBe('3.1.0');
@@ -101,13 +101,13 @@ test.each([
   ['/accounts/acc_1/statement?month=2026-13', 'month'],
   ['/audit?cursor=abc', 'cursor'],
   ['/slots?accountId=-', 'accountId'],
-])('GET %s is 400 with param %s', async (path, param) => {
+])('GET %s gets 400 with param %s', async (path, param) => {
   world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
   const answer = await world.send('GET', path);
   expect([answer.status, errorOf(answer).code, errorOf(answer).param]).toEqual([400, 'invalid_request', param]);
 });
 
-test('a page and its cursor reach the service, and an empty cursor is refused', async () => {
+test('a list passes limit and cursor to the service and refuses an empty cursor', async () => {
   world.scriptByName('accounts.list-accounts', () => ({ accounts: [ACCOUNT], nextCursor: 'more', total: 2 }));
   const answer = await world.send('GET', '/accounts?cursor=here&limit=1');
   expect(answer.body).toEqual({ data: [ACCOUNT], next_cursor: 'more' });
@@ -127,18 +127,18 @@ const bodies: [string, unknown, Record<string, string>, string | null][] = [
   ['null', 'null', {}, null],
   ['deep nesting', '['.repeat(400_000), {}, null],
 ];
-test.each(bodies)('%s is 400', async (_name, sent, headers, param) => {
+test.each(bodies)('%s gets 400', async (_name, sent, headers, param) => {
   const answer = await world.send('POST', '/accounts', { body: sent, headers });
   expect([answer.status, errorOf(answer).code, errorOf(answer).param]).toEqual([400, 'invalid_request', param]);
   expect(world.asked).toEqual([]);
 });
 
-test('parameters of the content type do no harm', async () => {
+test('parameters of the content type are accepted', async () => {
   const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
   expect((await world.send('POST', '/accounts', { body: text, headers })).status).toBe(201);
 });
 
-test('a body of the largest size is read, one byte more is 400, announced or counted', async () => {
+test('a body of the largest size is read, and one byte more gets 400', async () => {
   const padded = text + ' '.repeat(BODY_BYTES_MAX - text.length);
   expect((await world.send('POST', '/accounts', { body: padded })).status).toBe(201);
   const announced = await world.send('POST', '/accounts', { body: `${padded} ` });
@@ -151,18 +151,18 @@ test('a body of the largest size is read, one byte more is 400, announced or cou
   expect(counted).toMatch(/^HTTP\/1.1 400 [^]*"code":"invalid_request"/);
 });
 
-test('a refusal before the body was read still reaches a client that is sending it', async () => {
+test('a refusal before the body was read reaches a client that still sends it', async () => {
   const answer = await world.send('POST', '/accounts', { token: null, body: 'x'.repeat(900_000) });
   expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_operator_token']);
 });
 
-test('what is no HTTP is answered in the same form', async () => {
+test('malformed HTTP gets a 400 in the same form', async () => {
   expect(await raw('NONSENSE\r\n\r\n')).toMatch(
     /^HTTP\/1.1 400 [^]*x-gateway-request-id: [^]*"code":"invalid_request"/,
   );
 });
 
-test('requests beyond the bound are 503 and do not wait', async () => {
+test('a request above the bound gets 503 at once', async () => {
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   world.scriptByName('accounts.list-accounts', async () => {
@@ -182,7 +182,7 @@ test('requests beyond the bound are 503 and do not wait', async () => {
   expect((await world.send('GET', '/accounts')).status).toBe(200);
 });
 
-test('a write leaves one line with who, what and the status; reading leaves none', async () => {
+test('a write leaves one log line with operator, route and status; a read leaves none', async () => {
   await world.send('GET', '/accounts');
   const lines = world.log.lines.length;
   const done = await world.send('POST', '/accounts', { body });
@@ -210,7 +210,7 @@ test('a write leaves one line with who, what and the status; reading leaves none
   ]);
 });
 
-test('no secret, token or credential is in a log, and none but the new one in an answer', async () => {
+test('logs and responses contain no secret, token or credential except a new one', async () => {
   world.scriptByName('accounts.create-key', () => ({ key: KEY, repeated: false }));
   world.scriptByName('catalog.put-source', () => {
     throw new Error('canary-cause');
@@ -240,7 +240,7 @@ test('no secret, token or credential is in a log, and none but the new one in an
 test.each([
   ['was deleted', null, 401, 'invalid_operator_token'],
   ['has a lesser role', { ...OPERATOR, role: 'readonly' }, 403, 'operator_forbidden'],
-])('an operator who %s while their body was awaited changes nothing', async (_what, later, status, code) => {
+])('an operator who %s while the body was awaited changes nothing', async (_what, later, status, code) => {
   let operator: object | null = { ...OPERATOR, role: 'admin' };
   world.scriptByName('accounts.find-operator', () => ({ operator }));
   const answer = await sendInPieces(
@@ -256,7 +256,7 @@ test.each([
   expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator', 'accounts.find-operator']);
 });
 
-test('an operator whose body comes with its head is looked up once', async () => {
+test('an operator whose body arrives with the head is looked up once', async () => {
   world.scriptByName('accounts.find-operator', () => ({ operator: { ...OPERATOR, role: 'admin' } }));
   const body = { name: 'Ada', email: 'ada@example.com' };
   const token = secretFrom('mgo_', 'd'.repeat(40));
@@ -264,7 +264,7 @@ test('an operator whose body comes with its head is looked up once', async () =>
   expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator', 'accounts.create-account']);
 });
 
-/** What a connection answers to these bytes: an answer with a body. */
+/** Sends bytes on a new connection and returns the response up to the end of its body. */
 async function raw(bytes: string): Promise<string> {
   const socket = connect(world.dashboard.operatorPort, '127.0.0.1');
   let answered = '';

@@ -17,7 +17,7 @@ import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
 import { keepsAnswers, type Context, type OperatorRoute } from './route.js';
 import { runOnce } from './run-once.js';
 
-/** Largest body, in bytes; the bus takes 1,000,000 bytes in one message. */
+/** Largest body, in bytes. The bus accepts 1,000,000 bytes per message. */
 export const BODY_BYTES_MAX = 1024 * 1024;
 const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MAX };
 
@@ -27,13 +27,16 @@ interface Caller {
   readonly may: May;
 }
 
-/** The operator API as an Express application: every route, the document, and 404 for all else. */
+/**
+ * Creates the operator API as an Express application: all routes, the OpenAPI document, and 404 for
+ * other paths.
+ */
 export function createOperatorApp(context: Context, routes: readonly OperatorRoute[]): Express {
   const document = openApiDocument(routes);
   const app = createStrictApp(context.clock);
   app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendAnswer(request, response, 200, document));
   const api = operatorApi(context);
-  // A model's ID and an alias are everything that follows, slashes included.
+  // A model ID and an alias are the whole rest of the path, including slashes.
   const pattern = (path: string): string =>
     path.replace('{publisher}/{model}', '*modelId').replace('{alias}', '*alias');
   addRoutes(app, api, routes, ({ path }) => OPERATOR_PREFIX + pattern(path));
@@ -80,7 +83,7 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
       replayed,
     }),
     refused(code, status, response) {
-      // Routes and services of this API refuse with its own codes only.
+      // Routes and services of this API refuse only with its own codes.
       refusals.of({ code: code as OperatorErrorCode }).add();
       if (status === 401) response.setHeader('www-authenticate', 'Bearer');
     },
@@ -88,8 +91,8 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
 }
 
 /**
- * Who asks; an attempt with a token that is not valid is counted. A request without one is no
- * attempt.
+ * Identifies the operator and counts an attempt with an invalid token. A request without a token is
+ * not counted.
  */
 async function identify(context: Context, request: Request, response: Response): Promise<Operator | Refusal> {
   const operator = await whoAsks(context, request, response);
@@ -100,7 +103,10 @@ async function identify(context: Context, request: Request, response: Response):
   return operator;
 }
 
-/** Below the prefix nothing is told to those without a token, not even what there is. */
+/**
+ * Refuses an unknown path. Below the prefix, clients without a token get 401, so that they cannot
+ * find out which paths exist.
+ */
 async function answerUnknown(context: Context, request: Request, response: Response): Promise<Refusal> {
   const unknown = refuse('not_found', `there is no such path and method; see ${OPERATOR_PREFIX}/openapi.json`);
   if (!request.path.startsWith(`${OPERATOR_PREFIX}/`)) return unknown;

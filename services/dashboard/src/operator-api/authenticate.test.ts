@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 test.each([ROOT_TOKEN, OLD_ROOT_TOKEN])(
-  'the token of the deployment, current or previous, is root: nobody is asked',
+  "the deployment's token, current or previous, is root without a query",
   async (token) => {
     expect((await world.send('POST', '/accounts/acc_1/suspend', { token })).status).toBe(200);
     expect(world.asked).toEqual([
@@ -38,7 +38,7 @@ test.each([ROOT_TOKEN, OLD_ROOT_TOKEN])(
   },
 );
 
-test('a named operator is found by the digests under both peppers, anew for each request', async () => {
+test('a named operator is looked up for each request by digests under both peppers', async () => {
   world.scriptByName('accounts.find-operator', () => ({ operator: OPERATOR }));
   expect((await world.send('POST', '/accounts/acc_1/suspend', { token: TOKEN })).status).toBe(200);
   const digests = [digestOfSecret(TOKEN, PEPPER), digestOfSecret(TOKEN, OLD_PEPPER)];
@@ -49,7 +49,7 @@ test('a named operator is found by the digests under both peppers, anew for each
   expect([refused.status, errorOf(refused).code]).toEqual([401, 'invalid_operator_token']);
 });
 
-test('while accounts is away root still works, and a named operator gets 503', async () => {
+test('while accounts is away root still works and a named operator gets 503', async () => {
   world.scriptByName('catalog.list-providers', () => ({ providers: [], nextCursor: null }));
   world.away('accounts');
   expect((await world.send('GET', '/providers')).status).toBe(200);
@@ -64,13 +64,13 @@ test.each([
   [`Bearer  ${ROOT_TOKEN} `, 200],
   [`Bearer ${ROOT_TOKEN}x`, 401],
   [ROOT_TOKEN, 401],
-])('Authorization %j: %d', async (authorization, status) => {
+])('Authorization %j gets %d', async (authorization, status) => {
   expect((await world.send('GET', '/accounts/acc_1', { token: null, headers: { authorization } })).status).toBe(status);
 });
 
-test('wrong tokens are counted before a service is asked, and a token that was right is not refused with them', async () => {
+test('wrong tokens are bounded before a query, and a token that was valid still works', async () => {
   const guess = (n: number): string => secretFrom('mgo_', n.toString(16).padStart(40, '0'));
-  // With time more tries are allowed.
+  // The clock stands still, because more attempts are permitted as time passes.
   const now = Date.now();
   const own = await startOperatorWorld(undefined, { options: { tokenAttempts: undefined }, nowMs: () => now });
   try {
@@ -88,8 +88,7 @@ test('wrong tokens are counted before a service is asked, and a token that was r
     const last = refused.at(-1);
     expect(last && [last.status, errorOf(last).code]).toEqual([429, 'too_many_attempts']);
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
-    // Nor is the deployment's own token guessed faster, or taken from whoever uses one that is
-    // known.
+    // The deployment's own token is bounded too, and a token that is known to be valid still works.
     expect((await get(ROOT_TOKEN)).status).toBe(429);
     expect((await get(TOKEN)).status).toBe(200);
   } finally {

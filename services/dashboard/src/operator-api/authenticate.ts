@@ -10,14 +10,15 @@ import type { Context } from './route.js';
 type Known = Pick<Context, 'secrets' | 'services' | 'attempts'>;
 
 const AGAIN_SECONDS = 10;
-/** Where in `response.locals` stands what finds the operator of a session. */
+/** Key in `response.locals` of the function that finds a session's operator. */
 const SIGNED_IN = 'signedInOperator';
 type FindSignedIn = () => Promise<Operator | null>;
 
 /**
- * Says that a session of the pages names who asks: no token is looked at any more.
- * @param operator whom it has just named; the first question is answered with that
- * @param findAgain whom it names now, for each later question; null: it has ended
+ * Sets the session's operator as the caller; the Authorization header is ignored from then on.
+ *
+ * @param operator returned by the first lookup @param findAgain called by each later lookup; null:
+ * the session has ended
  */
 export function setSignedIn(response: Response, operator: Operator, findAgain: FindSignedIn): void {
   let known: Operator | null = operator;
@@ -29,7 +30,10 @@ export function setSignedIn(response: Response, operator: Operator, findAgain: F
   response.locals[SIGNED_IN] = find;
 }
 
-/** Who asks now: the operator of a session, else whoever holds the token in the header. */
+/**
+ * Identifies the caller: the operator of a session, otherwise the holder of the token in the
+ * header.
+ */
 export async function whoAsks(context: Known, request: Request, response: Response): Promise<Operator | Refusal> {
   const find = response.locals[SIGNED_IN] as FindSignedIn | undefined;
   if (find === undefined) return authenticate(context, request.headers.authorization, placeOf(request).client);
@@ -37,10 +41,11 @@ export async function whoAsks(context: Known, request: Request, response: Respon
 }
 
 /**
- * Who holds the presented token. Named operators are asked for each time, so that a deleted one is
- * refused at once. A token that was not right lately is counted before anybody is asked, also the
- * deployment's own: guessing is slow whatever is guessed.
- * @param client the network that it comes from
+ * Finds the holder of a token. Named operators are looked up for each request, so that a deleted
+ * one is refused at once. A token that was not valid recently is counted before any lookup,
+ * including the deployment's own token, so that guessing is slow.
+ *
+ * @param client the client's network
  */
 export async function authenticate(
   context: Known,

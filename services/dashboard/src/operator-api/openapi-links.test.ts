@@ -17,7 +17,7 @@ const operations = Object.values(document.paths).flatMap((path) => Object.values
 const links = (operation: string, status: string): Record<string, Link> =>
   operations.find(({ operationId }) => operationId === operation)?.responses[status]?.links ?? {};
 
-test('what is made leads to what can be done with it', () => {
+test('a created object links to the operations on it', () => {
   expect(links('createAccount', '201')).toMatchObject({
     getAccount: { operationId: 'getAccount', parameters: { id: '$response.body#/id' } },
     createKey: { parameters: { id: '$response.body#/id' } },
@@ -30,7 +30,7 @@ test('what is made leads to what can be done with it', () => {
   expect(links('putPlan', '200')).toMatchObject({ getPlan: { parameters: { id: '$request.path.id' } } });
 });
 
-test('each link names an operation, and all of its parameters in the path', () => {
+test('each link names an operation and all of its path parameters', () => {
   const found = operations.flatMap(({ responses }) =>
     Object.values(responses).flatMap((one) => Object.values(one.links ?? {})),
   );

@@ -3,10 +3,10 @@ import type { OperatorRoute } from './route.js';
 type Link = { readonly operationId: string; readonly parameters: Record<string, string> };
 
 /**
- * What can be done with what a route made or changed, as OpenAPI links. A POST that answers an
- * object with its `id` leads to the operations on that object, and to what can be put below it
- * (`/accounts` to `/accounts/{id}` and to POST `/accounts/{id}/keys`, which leads to `/keys/{id}`);
- * a PUT leads to the others on its path.
+ * Returns the OpenAPI links to the operations on an object that a route created or changed. A POST
+ * whose response has an `id` links to the operations on that object and to the objects below it
+ * (`/accounts` links to `/accounts/{id}` and to POST `/accounts/{id}/keys`, which links to
+ * `/keys/{id}`). A PUT links to the other operations on its path.
  */
 export function linksOf(route: OperatorRoute, routes: readonly OperatorRoute[]): Record<string, Link> {
   const others = routes.filter(({ id }) => id !== route.id);

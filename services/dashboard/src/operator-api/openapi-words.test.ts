@@ -12,14 +12,14 @@ interface Schema {
   readonly examples?: readonly unknown[];
 }
 
-/** Every schema of the document that has examples. */
+/** Returns every schema of the document that has examples. */
 function withExamples(value: unknown): Schema[] {
   if (typeof value !== 'object' || value === null) return [];
   const below = Object.entries(value).flatMap(([key, member]) => (key === 'examples' ? [] : withExamples(member)));
   return Array.isArray((value as Schema).examples) ? [value as Schema, ...below] : below;
 }
 
-test('each example is taken by the schema that it stands at', () => {
+test('each example is valid under the schema that has it', () => {
   const found = withExamples(document);
   expect(found.length).toBeGreaterThan(100);
   for (const schema of found) {
@@ -30,7 +30,7 @@ test('each example is taken by the schema that it stands at', () => {
   }
 });
 
-test('each object that is sent has an example', () => {
+test('each object in a request has an example', () => {
   const sent = Object.entries(schemas).filter(
     ([name]) => name.endsWith('Input') && /(?:Create|Put|Spec)Input$/.test(name),
   );

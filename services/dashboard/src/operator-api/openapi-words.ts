@@ -2,41 +2,41 @@ import { requestId } from '@gateway/contracts/messages';
 import * as contracts from '@gateway/contracts/operator';
 import { z } from 'zod';
 
-/** The body of every answer that is not a success. */
+/** The body of an error response. */
 export const operatorError = z.object({
   error: z.object({
     code: z.enum(Object.keys(contracts.OPERATOR_ERRORS)),
     message: z.string(),
-    /** The field, parameter or header that is at fault. */
+    /** The field, parameter or header that caused the error. */
     param: z.string().nullable(),
-    /** Also in the header `x-gateway-request-id`, and in the log. */
+    /** Also in the header `x-gateway-request-id` and in the log. */
     request_id: z.string(),
   }),
 });
 
 interface Words {
-  /** Of a schema that stands among the components. */
+  /** Name of a schema in the components. */
   readonly id?: string;
   readonly description?: string;
   readonly examples?: readonly unknown[];
 }
 
-/** What the document says of schemas beside their form: names, what values mean, examples. */
+/** Names, descriptions and examples that the OpenAPI document adds to the schemas. */
 export const WORDS = z.registry<Words>();
 
 const { email, instant, modelId, month, objectId, usdCap, usdMoved, usdPositive } = contracts.scalars;
 WORDS.add(objectId, { examples: ['acme-1'] });
 WORDS.add(modelId, { examples: ['acme/large-1'] });
 WORDS.add(requestId, { examples: ['019a9c3e-7d40-7b6a-8c52-3f1d2a9b4e10'] });
-WORDS.add(contracts.cursor, { description: 'What the list answered as `next_cursor`.' });
+WORDS.add(contracts.cursor, { description: '`next_cursor` of the previous page.' });
 WORDS.add(email, { examples: ['ada@example.com'] });
 WORDS.add(instant, { description: 'RFC 3339 UTC, from 1970 on.', examples: ['2026-01-31T12:00:00Z'] });
 WORDS.add(month, { description: 'A calendar month in UTC.', examples: ['2026-01'] });
-WORDS.add(usdCap, { description: 'USD, above zero. Leave it out for no cap.', examples: ['250'] });
-WORDS.add(usdMoved, { description: 'USD, other than zero. Negative amounts take.', examples: ['12.50'] });
+WORDS.add(usdCap, { description: 'USD, above zero. Omit it for no cap.', examples: ['250'] });
+WORDS.add(usdMoved, { description: 'USD, not zero. A negative amount is taken out.', examples: ['12.50'] });
 WORDS.add(usdPositive, { description: 'USD.', examples: ['0.25'] });
 
-/** Of what is sent, by the name of its schema: the least of each, and what is often set. */
+/** Examples of request bodies by schema name, with the required fields and some common ones. */
 const BODIES: Partial<Record<keyof typeof contracts, object>> = {
   accountCreate: { name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: true },
   keyCreate: { name: 'production', monthlySpendCapUsd: '250' },

@@ -13,7 +13,7 @@ const COMPONENTS = '#/components/schemas/';
 
 type Json = { [key: string]: unknown };
 
-/** Codes that any route may answer with. */
+/** Codes that every route may respond with. */
 const EVERYWHERE: readonly OperatorErrorCode[] = [
   'invalid_request',
   'invalid_operator_token',
@@ -23,7 +23,7 @@ const EVERYWHERE: readonly OperatorErrorCode[] = [
   'dependency_unavailable',
 ];
 
-/** The OpenAPI 3.1 document, made of the schemas that validate. */
+/** Builds the OpenAPI 3.1 document from the schemas that validate requests. */
 export function openApiDocument(routes: readonly OperatorRoute[]): Json {
   const components: Json = {};
   const paths: Record<string, Json> = {};
@@ -36,7 +36,7 @@ export function openApiDocument(routes: readonly OperatorRoute[]): Json {
     info: {
       title: 'Model gateway: operator API',
       version: VERSION,
-      description: 'Money is a decimal string of USD, times are RFC 3339 UTC, lists are read on by `cursor`.',
+      description: 'Money is a decimal string in USD, times are RFC 3339 UTC, lists continue with `cursor`.',
     },
     servers: [{ url: OPERATOR_PREFIX }],
     security: [{ operatorToken: [] }],
@@ -69,7 +69,7 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same key with the same request answers the same for 24 hours; secrets are then null.',
+  description: 'For 24 hours, the same key and request return the stored response, with secrets as null.',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
 };
 
@@ -78,7 +78,7 @@ function contentOf(route: OperatorRoute, schema: Json): Json {
   return route.bodyForm === 'document' ? { ...json, 'application/yaml': { schema } } : json;
 }
 
-/** A path says `{publisher}/{model}`, its route reads both as one `modelId`. */
+/** The path has `{publisher}/{model}`; the route reads both as `modelId`. */
 const HALVES_OF_MODEL_ID: Readonly<Record<string, Json>> = {
   publisher: { type: 'string', pattern: PUBLISHER_PATTERN, examples: ['acme'] },
   model: { type: 'string', pattern: MODEL_NAME_PATTERN, examples: ['large-1'] },
@@ -87,7 +87,7 @@ const HALVES_OF_MODEL_ID: Readonly<Record<string, Json>> = {
 function pathParameters(route: OperatorRoute): Json[] {
   return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const schema = route.params.shape[name] as z.ZodType | undefined;
-    // The two halves of a model's id are one parameter of the route.
+    // The two halves of a model ID are one parameter of the route.
     return {
       name,
       in: 'path',
@@ -109,7 +109,7 @@ function queryParameters(route: OperatorRoute): Json[] {
 function successes(route: OperatorRoute, components: Json, links: Json): Json {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, schema]) => {
-      const description = status === '201' ? 'Made' : status === '204' ? 'Gone' : 'Done';
+      const description = status === '201' ? 'Created' : status === '204' ? 'No content' : 'Success';
       if (!schema) return [status, { description }];
       const content = { schema: schemaOf(schema, 'output', components) };
       const forms = Object.fromEntries((route.answerTypes ?? ['application/json']).map((type) => [type, content]));
@@ -138,15 +138,15 @@ function errors(route: OperatorRoute, components: Json): Json {
 }
 
 /**
- * One status may stand for several codes: what only some of them have beside `error` need not be
- * there.
+ * Builds the schema of an error status. Several codes may share a status, so fields that only some
+ * of them add next to `error` are optional.
  */
 function errorSchema({ refusedWith = {} }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
   const beside = codes.flatMap((code) => refusedWith[code] ?? []);
   return beside.reduce((schema, fields) => schema.extend(fields.partial().shape), operatorError as z.ZodObject);
 }
 
-/** Without names: parameters are small. */
+/** Builds an inline schema, for parameters. */
 function plainSchema(schema: z.ZodType): Json {
   const {
     $schema: _dialect,
@@ -157,9 +157,8 @@ function plainSchema(schema: z.ZodType): Json {
 }
 
 /**
- * The schema with everything that has a name of its own moved to the components. What is sent and
- * what is answered differ (defaults, unknown fields), so the names of what is sent end with
- * `Input`.
+ * Builds a schema and moves named schemas to the components. Requests and responses differ in
+ * defaults and unknown fields, so the names of request schemas end with `Input`.
  */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const suffix = io === 'input' ? 'Input' : '';
@@ -168,11 +167,11 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): 
   for (const [name, definition] of Object.entries((definitions ?? {}) as Json)) {
     components[name + suffix] = rewritten(definition, suffix) as Json;
   }
-  // A schema with a name of its own is already no more than a reference to its definition.
+  // For a named schema, this is already only a reference to its definition.
   return rewritten(rest, suffix) as Json;
 }
 
-/** References to the components, and no unknown fields in what is sent. */
+/** Points references to the components, and forbids unknown fields in requests. */
 function rewritten(value: unknown, suffix: string): unknown {
   if (Array.isArray(value)) return value.map((entry) => rewritten(entry, suffix));
   if (typeof value !== 'object' || value === null) return value;

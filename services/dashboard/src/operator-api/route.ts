@@ -9,13 +9,13 @@ import type { Secrets } from '../secrets.js';
 import type { Access, May } from './access.js';
 import type { TokenAttempts } from './token-attempts.js';
 
-/** The services, asked over the bus. Rejects with a BusFault. */
+/** Sends requests to the services over the bus. Rejects with a BusFault. */
 export type Services = Pick<Bus, 'request'>;
 
-/** What every route can use; made once, in `apps.ts`. */
+/** Objects that all routes use; created once, in `apps.ts`. */
 export interface Context {
   readonly services: Services;
-  /** Whose wrong tokens are bounded. */
+  /** Limits wrong operator tokens. */
   readonly attempts: TokenAttempts;
   readonly secrets: Secrets;
   readonly access: AccessLog;
@@ -23,44 +23,44 @@ export interface Context {
   readonly log: Logger;
 }
 
-/** A validated request of an operator who may make it. */
+/** A validated request of an operator who is permitted to make it. */
 export interface OperatorRequest extends Context {
-  /** The operator and the origin of the request: part of every command. */
+  /** The operator and the origin of the request; part of every command. */
   readonly author: CommandAuthor;
-  /** For routes in which the right follows from the change. */
+  /** For routes whose permission depends on the change. */
   readonly may: May;
-  /** Comes with an idempotency key: the same one again makes nothing twice. */
+  /** Set if the request has an idempotency key. A repeated command creates nothing twice. */
   readonly command: string | undefined;
 }
 
 type SuccessStatus = 200 | 201 | 204;
 
-/** What the OpenAPI document says of a route beside its schemas. */
+/** Texts and schemas of a route in the OpenAPI document. */
 export interface Documented {
   readonly summary: string;
   readonly answers: Readonly<Partial<Record<SuccessStatus, z.ZodType | null>>>;
-  /** Media types of what is answered; JSON when absent. */
+  /** Media types of the response; JSON when absent. */
   readonly answerTypes?: readonly string[];
-  /** Codes beside those that every route has. */
+  /** Codes in addition to those of every route. */
   readonly refusals?: readonly OperatorErrorCode[];
-  /** Fields beside `error`, by code. */
+  /** Fields next to `error`, by code. */
   readonly refusedWith?: Readonly<Partial<Record<OperatorErrorCode, z.ZodObject>>>;
 }
 
 /**
- * A route of the operator API, below `/operator/v1`: Express and the OpenAPI document are made of
- * it.
+ * A route of the operator API, below `/operator/v1`. Express routes and the OpenAPI document are
+ * built from it.
  */
 export type OperatorRoute = Route<Access, OperatorRequest> & Documented;
 
 export const defineRoute = routeDefiner<OperatorRequest, Record<Access, OperatorRequest>, Documented>();
 
-/** POST routes take an `Idempotency-Key`. */
+/** POST routes accept an `Idempotency-Key`. */
 export function keepsAnswers({ method }: Pick<OperatorRoute, 'method'>): boolean {
   return method === 'POST';
 }
 
-/** A verb's answer as the route's: its refusal, or what `body` makes of it. */
+/** Converts a service's response: passes on its refusal, or responds with `body`. */
 export function answerWith<A extends object>(
   status: 200 | 201,
   answer: A | ManagementRefusal,
@@ -69,7 +69,7 @@ export function answerWith<A extends object>(
   return isRefusal(answer) ? answer : { status, body: body(answer as Exclude<A, ManagementRefusal>) };
 }
 
-/** One page of a list. */
+/** Converts one page of a list. */
 export function answerPage<A extends { readonly nextCursor: string | null }>(
   answer: A | ManagementRefusal,
   data: (answer: A) => readonly object[],
@@ -78,14 +78,14 @@ export function answerPage<A extends { readonly nextCursor: string | null }>(
   return { status: 200, body: { data: data(answer), next_cursor: answer.nextCursor } };
 }
 
-/** 204, or the verb's refusal. */
+/** Responds with 204, or passes on the refusal. */
 export function answerGone(answer: object | ManagementRefusal): Handled {
   return isRefusal(answer) ? answer : { status: 204 };
 }
 
 /**
- * Asks only for an account that exists: other services know an account by what they keep of it,
- * which may be nothing.
+ * Calls `ask` if the account exists. Other services cannot check this, because they may have no
+ * data of an account yet.
  */
 export async function ofAccount(services: Services, account: string, ask: () => Promise<Handled>): Promise<Handled> {
   const found = await services.request(accountsGetAccount, { account });

@@ -32,7 +32,7 @@ test.each([
   ['POST', '/accounts/acc_1/keys', { name: 'k' }, 'accounts.create-key', 201],
   ['POST', '/keys/key_1/rotate', undefined, 'accounts.rotate-key', 200],
 ])(
-  '%s %s: the secret is made here and shown once; its digest and masked form travel',
+  '%s %s shows a new secret once and sends only its digest and masked form',
   async (method, path, body, name, status) => {
     world.scriptByName(name, () => ({ key: KEY, repeated: false, inForce: true }));
     const answer = await world.send(method, path, { body });
@@ -48,7 +48,7 @@ test.each([
   },
 );
 
-test('a rotation that is not in force in time is 503, and carries the secret that the key has by now', async () => {
+test('a rotation that is not in force yet gets 503 with the new secret', async () => {
   const rotate = () => world.send('POST', '/keys/key_1/rotate');
   world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false, inForce: false }));
   const answer = await rotate();
@@ -63,7 +63,7 @@ test('a rotation that is not in force in time is 503, and carries the secret tha
   expect([again.status, again.body['key']]).toEqual([503, { ...KEY, secret: null }]);
 });
 
-test("an operator's token is made here and shown once; its digest travels", async () => {
+test('createOperator shows the token once and sends only its digest', async () => {
   world.scriptByName('accounts.create-operator', () => ({ operator: OPERATOR, repeated: false }));
   const answer = await world.send('POST', '/operators', { body: { name: 'grace', role: 'operator' } });
   const token = answer.body['token'] as string;
@@ -78,7 +78,7 @@ test.each([
   ['created', 201],
   ['changed', 200],
   ['unchanged', 200],
-])('a PUT that %s answers %d', async (change, status) => {
+])('a PUT that %s responds with %d', async (change, status) => {
   const outcome = { change, revision: 1, inForce: false };
   world.scriptByName('catalog.put-provider', () => ({ ...outcome, provider: PROVIDER }));
   world.scriptByName('catalog.put-model', () => ({ ...outcome, model: MODEL }));
@@ -106,21 +106,18 @@ const ONLY_SHOWN: Readonly<Record<string, readonly string[]>> = {
   source: ['id', 'hasCredential', 'credentialOf', 'costVersion', 'upcomingCosts'],
   plan: ['id', 'version', 'createdAt'],
 };
-test.each(VIEWS)(
-  'the view of a %s is taken by its PUT; what nobody sets does not travel',
-  async (kind, path, name, view) => {
-    const spec = Object.fromEntries(Object.entries(view).filter(([field]) => !ONLY_SHOWN[kind]?.includes(field)));
-    world.scriptByName(name, () => ({ change: 'unchanged', revision: 1, inForce: true, [kind]: view }));
-    expect((await world.send('PUT', path, { body: view })).status).toBe(200);
-    expect(world.asked.map(({ body }) => body['spec'])).toEqual([spec]);
-    for (const strange of [{ versions: 1 }, { Id: 'x' }, { hasCredentials: true }]) {
-      const answer = await world.send('PUT', path, { body: { ...view, ...strange } });
-      expect([answer.status, errorOf(answer).param]).toEqual([400, Object.keys(strange)[0]]);
-    }
-  },
-);
+test.each(VIEWS)('a PUT accepts the view of a %s and drops read-only fields', async (kind, path, name, view) => {
+  const spec = Object.fromEntries(Object.entries(view).filter(([field]) => !ONLY_SHOWN[kind]?.includes(field)));
+  world.scriptByName(name, () => ({ change: 'unchanged', revision: 1, inForce: true, [kind]: view }));
+  expect((await world.send('PUT', path, { body: view })).status).toBe(200);
+  expect(world.asked.map(({ body }) => body['spec'])).toEqual([spec]);
+  for (const strange of [{ versions: 1 }, { Id: 'x' }, { hasCredentials: true }]) {
+    const answer = await world.send('PUT', path, { body: { ...view, ...strange } });
+    expect([answer.status, errorOf(answer).param]).toEqual([400, Object.keys(strange)[0]]);
+  }
+});
 
-test('a document of views is taken as one of specs', async () => {
+test('apply accepts views like specs', async () => {
   world.scriptByName('catalog.apply', () => ({ changes: [], unchanged: 3, revision: 1, inForce: true }));
   world.scriptByName('billing.apply-plans', () => ({ changes: [], unchanged: 1 }));
   const objects = VIEWS.map(([kind, , , view]) => ({ kind, id: (view as { id: string }).id, spec: view }));
@@ -134,7 +131,7 @@ test('a document of views is taken as one of specs', async () => {
 });
 
 test.each(['/providers/prov', '/models/pub/model', '/sources/src'])(
-  'a deletion of %s that is not in force in time is 503',
+  'a deletion of %s that is not in force in time gets 503',
   async (path) => {
     world.scriptByName('catalog.delete', () => ({ revision: 1, inForce: false }));
     const answer = await world.send('DELETE', path);
@@ -142,7 +139,7 @@ test.each(['/providers/prov', '/models/pub/model', '/sources/src'])(
   },
 );
 
-test('a credential is sealed for its source; left out it is kept, null removes it', async () => {
+test("a source's credential is sealed for it; omitted keeps it and null removes it", async () => {
   world.scriptByName('catalog.put-source', () => ({ change: 'changed', revision: 1, inForce: true, source: SOURCE }));
   for (const credential of ['sk-1', undefined, null])
     await world.send('PUT', '/sources/src', { body: { ...SOURCE_PUT, credential } });
@@ -153,7 +150,7 @@ test('a credential is sealed for its source; left out it is kept, null removes i
   for (const one of [sealed, kept, removed]) expect(one?.['spec']).not.toHaveProperty('credential');
 });
 
-test('a credential of a provider is sealed for its place, which no source has', async () => {
+test("a provider's credential is sealed for the provider's place", async () => {
   world.scriptByName('catalog.put-provider', () => ({
     change: 'changed',
     revision: 1,
@@ -172,7 +169,7 @@ test('a credential of a provider is sealed for its place, which no source has', 
   for (const one of [sealed, kept, removed]) expect(one?.['spec']).toEqual(body);
 });
 
-test("a source that gives its own credential up for its provider's is judged first", async () => {
+test("putSource runs a dry run if a source switches to its provider's credential", async () => {
   world.scriptByName('accounts.find-operator', () => ({ operator: { ...OPERATOR, role: 'operator' } }));
   const seen = { baseUrl: 'https://api.example.com', providerId: 'prov' };
   const change = {
@@ -192,7 +189,7 @@ test("a source that gives its own credential up for its provider's is judged fir
 });
 
 test.each(['sk-1\n', 'schlüssel', '\u{1f511}'.repeat(2_000), 'x'.repeat(4_097)])(
-  'a credential that no header takes is 400',
+  'a credential that cannot be a header gets 400',
   async (credential) => {
     world.env['BAD_CREDENTIAL'] = credential;
     const given = await world.send('PUT', '/sources/src', { body: { ...SOURCE_PUT, credential } });
@@ -222,7 +219,7 @@ const UNKNOWN: [string, string, unknown][] = [
   ['GET', '/accounts/acc_9/keys', undefined],
   ['GET', '/accounts/acc_9/members', undefined],
 ];
-test.each(UNKNOWN)('%s %s of an unknown account is 404, and nothing is written', async (method, path, body) => {
+test.each(UNKNOWN)('%s %s of an unknown account gets 404 and changes nothing', async (method, path, body) => {
   world.refuseByName('accounts.get-account', 'not_found');
   world.scriptByName('billing.wallet', () => ({ balanceUsd: null }));
   world.scriptByName('admission.held', () => ({ walletNanoUsd: 0, slots: 0 }));
@@ -231,7 +228,7 @@ test.each(UNKNOWN)('%s %s of an unknown account is 404, and nothing is written',
   if (!path.endsWith('/wallet')) expect(world.asked.map(({ name }) => name)).toEqual(['accounts.get-account']);
 });
 
-test('a wallet without entries has no balance, and one whose holds are not known is not answered', async () => {
+test('getWallet has a null balance without entries and gets 503 without admission', async () => {
   world.scriptByName('billing.wallet', () => ({ balanceUsd: null }));
   world.scriptByName('admission.held', () => ({ walletNanoUsd: 0, slots: 0 }));
   expect((await world.send('GET', '/accounts/acc_1/wallet')).body).toEqual({ balanceUsd: null, heldUsd: '0.00' });
@@ -239,7 +236,7 @@ test('a wallet without entries has no balance, and one whose holds are not known
   expect((await world.send('GET', '/accounts/acc_1/wallet')).status).toBe(503);
 });
 
-test('a wallet entry goes to billing as it is, money a text', async () => {
+test('addWalletEntry sends the amount to billing as text', async () => {
   world.scriptByName('billing.add-wallet-entry', () => ({ transaction: TRANSACTION, balanceUsd: '1', repeated: true }));
   const spec = { amountUsd: '12.500000001', kind: 'credit', reason: 'paid', reference: 'inv-1' };
   expect((await world.send('POST', '/accounts/acc_1/wallet/entries', { body: spec })).status).toBe(201);

@@ -19,7 +19,7 @@ import { OPERATOR_ROUTES } from './operations/operators.js';
 import { LIMIT_ROUTES, PLAN_ROUTES, SUBSCRIPTION_ROUTES } from './money/plans.js';
 import { WALLET_ROUTES } from './money/wallets.js';
 
-/** The operator API. `/sources/health` stands before `/sources/{id}`. */
+/** The routes of the operator API. `/sources/health` must precede `/sources/{id}`. */
 export const ROUTE_TABLE: readonly OperatorRoute[] = [
   ...OPERATION_ROUTES,
   ...PROFILE_ROUTES,

@@ -48,23 +48,20 @@ test.each([
   ['/accounts/acc_1/keys', { name: 'first' }, 'accounts.create-key', 'secret', 201],
   ['/keys/key_1/rotate', undefined, 'accounts.rotate-key', 'secret', 200],
   ['/operators', { name: 'grace', role: 'admin' }, 'accounts.create-operator', 'token', 201],
-])(
-  '%s repeated answers the same without the secret, and the verb ran once with the command',
-  async (path, body, verb, field, status) => {
-    const first = await world.send('POST', path, { body, headers });
-    expect(first.status).toBe(status);
-    expect(first.headers.get('idempotent-replayed')).toBeNull();
-    const again = await world.send('POST', path, { body, headers });
-    expect(again.status).toBe(status);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(first.body[field]).toMatch(/_[0-9a-f]{48}$/);
-    expect(again.body).toEqual({ ...first.body, [field]: null });
-    expect(asked(verb)).toEqual([expect.objectContaining({ command: COMMAND })]);
-    expect(JSON.stringify(world.asked)).not.toContain(first.body[field]);
-  },
-);
+])('%s repeated returns the same without the secret and runs once', async (path, body, verb, field, status) => {
+  const first = await world.send('POST', path, { body, headers });
+  expect(first.status).toBe(status);
+  expect(first.headers.get('idempotent-replayed')).toBeNull();
+  const again = await world.send('POST', path, { body, headers });
+  expect(again.status).toBe(status);
+  expect(again.headers.get('idempotent-replayed')).toBe('true');
+  expect(first.body[field]).toMatch(/_[0-9a-f]{48}$/);
+  expect(again.body).toEqual({ ...first.body, [field]: null });
+  expect(asked(verb)).toEqual([expect.objectContaining({ command: COMMAND })]);
+  expect(JSON.stringify(world.asked)).not.toContain(first.body[field]);
+});
 
-test('members in another order are the same request; another body, path or query is a conflict', async () => {
+test('reordered members are the same request; another body, path or query conflicts', async () => {
   await world.send('POST', '/accounts', { body: '{"name":"Ada","email":"a@example.com"}', headers });
   const same = await world.send('POST', '/accounts', { body: '{"email":"a@example.com", "name":"Ada"}', headers });
   expect(same.headers.get('idempotent-replayed')).toBe('true');
@@ -80,7 +77,7 @@ test('members in another order are the same request; another body, path or query
   expect(asked('accounts.create-account')).toHaveLength(1);
 });
 
-test('keys belong to an operator', async () => {
+test('idempotency keys belong to an operator', async () => {
   const body = { name: 'Ada', email: 'a@example.com' };
   const token = secretFrom('mgo_', 'a'.repeat(40));
   world.scriptByName('accounts.find-operator', () => ({ operator: OPERATOR }));
@@ -90,7 +87,7 @@ test('keys belong to an operator', async () => {
   expect([...kept.keys()]).toEqual(['["root","once"]', '["opr_1","once"]']);
 });
 
-test('a refusal is kept and answered again under the id of the new request', async () => {
+test("a refusal is stored and returned under the new request's ID", async () => {
   world.refuseByName('accounts.create-key', 'no_funding');
   const first = await world.send('POST', '/accounts/acc_1/keys', { body: { name: 'k' }, headers });
   world.scriptByName('accounts.create-key', () => ({ key: KEY, repeated: false }));
@@ -100,7 +97,7 @@ test('a refusal is kept and answered again under the id of the new request', asy
   expect(errorOf(again).request_id).not.toBe(errorOf(first).request_id);
 });
 
-test('what is not in force, and faults, are not kept: the repetition does it again under the same command', async () => {
+test('not_in_force and faults are not stored; a repetition has the same command', async () => {
   world.refuseByName('accounts.rotate-key', 'not_in_force');
   expect((await world.send('POST', '/keys/key_1/rotate', { headers })).status).toBe(503);
   world.scriptByName('accounts.rotate-key', () => {
@@ -115,7 +112,7 @@ test('what is not in force, and faults, are not kept: the repetition does it aga
   );
 });
 
-test('what may be tried later is not kept: the repetition is told again how long to wait, or it is done', async () => {
+test('a 429 is not stored; a repetition is refused with Retry-After or runs', async () => {
   const example = EXAMPLES['testSource'] as Example;
   for (const [name, answer] of Object.entries(example.answers)) world.scriptByName(name, () => answer);
   world.refuseByName('edge.test-source', 'too_many_attempts');
@@ -128,7 +125,7 @@ test('what may be tried later is not kept: the repetition is told again how long
   expect((await world.send('POST', example.path, { headers })).status).toBe(200);
 });
 
-test('the secret beside a refusal is not kept', async () => {
+test('the secret next to a refusal is not stored', async () => {
   world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false, inForce: false }));
   const first = await world.send('POST', '/keys/key_1/rotate', { headers });
   expect(first.body['key']).toMatchObject({ secret: expect.stringMatching(/^new_live_/) });
@@ -137,7 +134,7 @@ test('the secret beside a refusal is not kept', async () => {
   expect([again.status, again.body['secret']]).toEqual([200, null]);
 });
 
-test('an answer that cannot be kept is answered all the same', async () => {
+test('a response that cannot be stored is still sent', async () => {
   world.scriptByName('accounts.end-idempotent', () => {
     throw new BusFault('timeout', 'slow');
   });
@@ -146,21 +143,21 @@ test('an answer that cannot be kept is answered all the same', async () => {
   expect(answer.body['secret']).toMatch(/^new_live_/);
 });
 
-test('what cannot begin is not done', async () => {
+test('a request whose idempotency key cannot be stored does not run', async () => {
   world.away('accounts');
   const answer = await world.send('POST', '/accounts', { body: { name: 'A', email: 'a@example.com' }, headers });
   expect(answer.status).toBe(503);
   expect(asked('accounts.create-account')).toEqual([]);
 });
 
-test('an invalid request is not begun, and a key has at most 255 characters', async () => {
+test('an invalid request or a key above 255 characters does not begin', async () => {
   expect((await world.send('POST', '/accounts', { body: {}, headers })).status).toBe(400);
   const long = await world.send('POST', '/keys/key_1/rotate', { headers: { 'idempotency-key': 'x'.repeat(256) } });
   expect([long.status, errorOf(long).param]).toEqual([400, 'Idempotency-Key']);
   expect(world.asked).toEqual([]);
 });
 
-test('only POST takes a key', async () => {
+test('DELETE ignores an idempotency key', async () => {
   world.scriptByName('catalog.delete', () => ({ revision: 1, inForce: true }));
   expect((await world.send('DELETE', '/providers/prov', { headers })).status).toBe(204);
   expect(asked('accounts.begin-idempotent')).toEqual([]);

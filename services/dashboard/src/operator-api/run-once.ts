@@ -7,23 +7,27 @@ import { isRefused, type Refusal } from '../http/refusals.js';
 import type { Answered, Handled } from '../http/route.js';
 import type { Context } from './route.js';
 
-/** A longer answer is not kept: its request is then done again, under the same command. */
+/**
+ * Longest response that is stored. A longer one is not stored, and its request runs again under the
+ * same command.
+ */
 const KEPT_CHARS_MAX = 200_000;
 const TOO_MANY = PAGE_ERRORS.too_many_attempts;
-/** Shown once; a repeated request answers null. */
+/** Fields that are shown once; null in the response to a repeated request. */
 const SHOWN_ONCE = ['secret', 'token'];
 
 export interface OnceRequest {
   readonly operator: Operator;
   readonly idempotencyKey: string | undefined;
-  /** Of method, path with query, and canonical body. */
+  /** Method, path with query, and canonical body. */
   readonly content: () => string;
 }
 
 /**
- * Does what a request with an idempotency key asks once: begin, the verb under the stored command,
- * end. A dashboard that dies in between repeats the verb under the same command, and the verbs make
- * nothing twice. Faults, 503 and 429 are not kept: they say that it was not done now.
+ * Runs a request with an idempotency key once: begins it, runs the verb under the stored command,
+ * stores the response. If the dashboard crashes in between, a repetition runs the verb under the
+ * same command, and the services create nothing twice. Faults, 503 and 429 are not stored, because
+ * the request was not carried out.
  */
 export async function runOnce(
   { secrets, services, log }: Pick<Context, 'secrets' | 'services' | 'log'>,
@@ -38,7 +42,7 @@ export async function runOnce(
   const begun = await services.request(accountsBeginIdempotent, name);
   switch (begun.kind) {
     case 'conflict':
-      return refuse('idempotency_conflict', 'the Idempotency-Key came with another request');
+      return refuse('idempotency_conflict', 'the Idempotency-Key was used with a different request; use a new key');
     case 'done':
       return keptAnswer(begun.status, begun.body);
     case 'begun': {
@@ -55,7 +59,7 @@ async function keep(
   handled: Handled,
 ): Promise<void> {
   const status = isRefused(handled) ? PAGE_ERRORS[handled.refused.code] : handled.status;
-  // What stands beside a refusal may hold a secret, so only the refusal itself is kept.
+  // Fields next to a refusal may hold a secret, so only the refusal is stored.
   const kept = isRefused(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
   const body = JSON.stringify(kept);
   const isForNow = status >= 500 || status === TOO_MANY;
@@ -63,8 +67,8 @@ async function keep(
   try {
     await services.request(accountsEndIdempotent, { ...name, status, body });
   } catch (err) {
-    // What was asked is done; only a repetition will do it again, under the same command.
-    log.warn({ err }, 'the answer of a request with an idempotency key was not kept');
+    // The request itself succeeded. A repetition runs again under the same command.
+    log.warn({ err }, 'the response to a request with an idempotency key could not be stored');
   }
 }
 

@@ -10,7 +10,7 @@ function attempts() {
 const triesOf = (tried: ReturnType<typeof createTokenAttempts>, client: string, count: number): number =>
   Array.from({ length: count }, (_, n) => tried.mayTry(`guess-${n}`, client)).filter(Boolean).length;
 
-test('wrong tokens of a network are bounded, and come back one by one', () => {
+test('wrong tokens of a network are bounded, with one more attempt per 10 seconds', () => {
   const { clock, tried } = attempts();
   expect(triesOf(tried, OFFICE, 50)).toBe(20);
   expect(tried.mayTry('another', '192.0.2.2')).toBe(true);
@@ -18,7 +18,7 @@ test('wrong tokens of a network are bounded, and come back one by one', () => {
   expect(triesOf(tried, OFFICE, 5)).toBe(1);
 });
 
-test('a token that was right is taken, whoever guesses from its network, until it is wrong', () => {
+test('a valid token is accepted during guesses from its network until it is wrong', () => {
   const { tried } = attempts();
   expect(tried.mayTry('right', OFFICE)).toBe(true);
   tried.wasRight('right');
@@ -28,7 +28,7 @@ test('a token that was right is taken, whoever guesses from its network, until i
   expect(tried.mayTry('right', OFFICE)).toBe(false);
 });
 
-test('questions about wrong tokens of all networks together are bounded, and so is what is remembered', () => {
+test('lookups of wrong tokens and the memory for valid tokens are bounded', () => {
   const { tried } = attempts();
   expect(Array.from({ length: 1_000 }, (_, n) => tried.mayAsk(`guess-${n}`)).filter(Boolean)).toHaveLength(200);
   for (let n = 0; n < 1_025; n += 1) tried.wasRight(`right-${n}`);

@@ -31,13 +31,13 @@ export const ACCOUNT_ROUTES = [
     id: 'createAccount',
     method: 'POST',
     path: '/accounts',
-    summary: 'Makes an account and its owner',
+    summary: 'Creates an account and its owner',
     access: 'write',
     body: accountCreate,
     answers: { 201: accountView },
     refusals: ['state_conflict'],
     async handle({ services, body, author, command, may }) {
-      // The address may be that of a member of other accounts, who then makes keys there.
+      // The address may belong to a member of other accounts, who could then create keys there.
       if (body.emailVerified && !may('keys')) return refuseRight('keys', 'emailVerified: true', 'emailVerified');
       const answer = await services.request(accountsCreateAccount, { spec: body, author, command });
       return answerWith(201, answer, ({ account }) => account);
@@ -47,7 +47,7 @@ export const ACCOUNT_ROUTES = [
     id: 'listAccounts',
     method: 'GET',
     path: '/accounts',
-    summary: 'Accounts',
+    summary: 'Lists accounts',
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(accountView) },
@@ -58,7 +58,7 @@ export const ACCOUNT_ROUTES = [
     id: 'getAccount',
     method: 'GET',
     path: '/accounts/{id}',
-    summary: 'One account',
+    summary: 'Returns an account',
     access: 'read',
     params: byId,
     answers: { 200: accountView },
@@ -67,14 +67,14 @@ export const ACCOUNT_ROUTES = [
       return answerWith(200, answer, ({ account }) => account);
     },
   }),
-  stateRoute('suspend', 'Refuses every key of the account from now on and ends its running calls'),
-  stateRoute('reinstate', 'Takes a suspension back'),
+  stateRoute('suspend', 'Suspends an account: refuses all its keys and ends its running requests'),
+  stateRoute('reinstate', 'Reinstates a suspended account'),
   defineRoute({
     id: 'closeAccount',
     method: 'POST',
     path: '/accounts/{id}/close',
     summary:
-      'Ends an account for ever: subscription, keys and running calls; names and addresses are erased, the ledger stays. Its wallet must be zero',
+      'Closes an account permanently: ends its subscription, keys and running requests and erases names and addresses; keeps the ledger. Its wallet must be zero',
     access: 'write',
     params: byId,
     answers: { 200: accountView },

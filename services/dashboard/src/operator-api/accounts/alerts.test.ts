@@ -15,7 +15,7 @@ beforeEach(() => {
 
 const sealedOf = () => world.asked.at(-1)?.body['sealedSecret'] as string;
 
-test('the signing secret is made here, shown when the webhook is new, and travels sealed for this webhook', async () => {
+test("putWebhook shows a new webhook's secret once and sends it sealed to billing", async () => {
   world.scriptByName('billing.put-webhook', () => ({ change: 'created', webhook: WEBHOOK }));
   const body = { url: WEBHOOK.url, enabled: false };
   const made = await world.send('PUT', '/accounts/acc_1/webhook', { body });
@@ -28,14 +28,14 @@ test('the signing secret is made here, shown when the webhook is new, and travel
   expect(JSON.stringify(world.log.lines)).not.toContain(secret);
 });
 
-test.each(['changed', 'unchanged'])('a webhook that was %s keeps its secret: none is shown', async (change) => {
+test.each(['changed', 'unchanged'])('putWebhook shows no secret for a webhook that was %s', async (change) => {
   world.scriptByName('billing.put-webhook', () => ({ change, webhook: WEBHOOK }));
   const answer = await world.send('PUT', '/accounts/acc_1/webhook', { body: { url: WEBHOOK.url } });
   expect([answer.status, answer.body]).toEqual([200, { ...WEBHOOK, secret: null }]);
   expect(world.asked.at(-1)?.body).toMatchObject({ spec: { enabled: true } });
 });
 
-test('a rotation shows the new secret; one that was done before shows none', async () => {
+test('a rotation shows the new secret, but a repeated rotation shows none', async () => {
   for (const repeated of [false, true]) {
     world.scriptByName('billing.rotate-webhook-secret', () => ({ webhook: WEBHOOK, repeated }));
     const answer = await world.send('POST', '/accounts/acc_1/webhook/rotate-secret');
@@ -52,7 +52,7 @@ test.each([
   ['POST', '/accounts/acc_9/webhook/rotate-secret', undefined],
   ['GET', '/accounts/acc_9/webhook/deliveries', undefined],
   ['GET', '/accounts/acc_9/alerts', undefined],
-])('%s %s of an unknown account is 404, and nothing is written', async (method, path, body) => {
+])('%s %s of an unknown account gets 404 and changes nothing', async (method, path, body) => {
   world.refuseByName('accounts.get-account', 'not_found');
   const answer = await world.send(method, path, { body });
   expect([answer.status, errorOf(answer).code]).toEqual([404, 'not_found']);

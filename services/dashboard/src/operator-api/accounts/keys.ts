@@ -46,7 +46,7 @@ export const KEY_ROUTES = [
     id: 'createKey',
     method: 'POST',
     path: '/accounts/{id}/keys',
-    summary: 'Makes an API key; its secret is shown once',
+    summary: 'Creates an API key and shows its secret once',
     access: 'keys',
     params: byId,
     body: keyCreate,
@@ -63,7 +63,7 @@ export const KEY_ROUTES = [
     id: 'listKeys',
     method: 'GET',
     path: '/accounts/{id}/keys',
-    summary: 'Keys of an account, newest last',
+    summary: 'Lists the keys of an account, newest last',
     access: 'read',
     params: byId,
     query: pageQuery,
@@ -78,7 +78,7 @@ export const KEY_ROUTES = [
     id: 'getKey',
     method: 'GET',
     path: '/keys/{id}',
-    summary: 'One key',
+    summary: 'Returns an API key',
     access: 'read',
     params: byId,
     answers: { 200: keyView },
@@ -91,8 +91,8 @@ export const KEY_ROUTES = [
     method: 'POST',
     path: '/keys/{id}/rotate',
     summary:
-      'Gives a key another secret; the old one is refused everywhere when this is answered. With not_in_force the new secret is ' +
-      'that of the key and stands in `key`, but the old one may pass until admission answers',
+      "Rotates a key's secret; the old secret is refused everywhere before the API responds. With not_in_force the field " +
+      '`key` has the new secret, but the old one may be accepted until admission responds',
     access: 'keys',
     params: byId,
     answers: { 200: keyCreated },
@@ -106,18 +106,15 @@ export const KEY_ROUTES = [
       return answer.inForce ? { status: 200, body: key } : { ...rotatedNotInForce(), beside: { key } };
     },
   }),
-  stateRoute('revoke', 'Ends a key for good'),
-  stateRoute('suspend', 'Refuses a key until it is reinstated'),
-  stateRoute('reinstate', 'Takes a suspension back'),
+  stateRoute('revoke', 'Revokes a key permanently'),
+  stateRoute('suspend', 'Suspends a key until it is reinstated'),
+  stateRoute('reinstate', 'Reinstates a suspended key'),
 ];
 
-/**
- * The old secret is gone from the database: without the new one in this answer nobody would have
- * any.
- */
+/** The old secret is no longer in the database, so this response must contain the new one. */
 function rotatedNotInForce(): ManagementRefusal {
   return refuse(
     'not_in_force',
-    'the key has the secret in `key`; it will be in force, and the old one refused, as soon as admission answers',
+    'the new secret is in `key`; it takes effect, and the old one is refused, as soon as admission responds',
   );
 }

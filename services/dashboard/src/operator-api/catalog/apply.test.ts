@@ -34,10 +34,10 @@ beforeEach(() => {
 const apply = (body: unknown, query = '', headers: Record<string, string> = {}) =>
   world.send('POST', `/apply${query}`, { body, headers });
 const yaml = { 'content-type': 'application/yaml' };
-/** Who was asked, and whether in earnest. */
+/** The messages sent so far, each as a dry run or not. */
 const calls = () => world.asked.map(({ name, body }) => `${name} ${body['dryRun'] ? 'dry' : 'real'}`);
 
-test('both are asked for a dry run, then the catalog, then billing; changes are joined and unchanged ones counted', async () => {
+test('apply tests both services in a dry run, then changes the catalog, then billing', async () => {
   const answer = await apply({ objects: [PLAN_OBJECT, PROVIDER_OBJECT, SOURCE_OBJECT] });
   expect(answer.status).toBe(200);
   expect(answer.body).toEqual({
@@ -63,7 +63,7 @@ test('both are asked for a dry run, then the catalog, then billing; changes are 
   });
 });
 
-test('a dry run is only that', async () => {
+test('a dry run applies nothing', async () => {
   expect((await apply({ objects: [PLAN_OBJECT, PROVIDER_OBJECT] }, '?dryRun=true')).body).toMatchObject({
     dryRun: true,
     unchanged: 3,
@@ -72,7 +72,7 @@ test('a dry run is only that', async () => {
   expect(calls().sort()).toEqual(['billing.apply-plans dry', 'catalog.apply dry']);
 });
 
-test('who has nothing to do is not asked, but with prune both are', async () => {
+test('a service without objects is not queried unless prune is set', async () => {
   await apply({ objects: [PROVIDER_OBJECT] });
   expect(calls()).toEqual(['catalog.apply dry', 'catalog.apply real']);
   world.asked.length = 0;
@@ -87,14 +87,14 @@ test.each([
   ['catalog.apply', 'objects[1].spec.baseUrl', 'objects[2].spec.baseUrl'],
   ['billing.apply-plans', 'plans[0].spec.models', 'objects[0].spec.models'],
   ['billing.apply-plans', 'elsewhere', 'elsewhere'],
-])('%s refuses at %s: nothing is applied, and the place is that of the document', async (name, param, expected) => {
+])('%s refuses at %s and the error names the place in the document', async (name, param, expected) => {
   world.scriptByName(name, () => ({ refused: { code: 'invalid_request', message: 'no', param } }));
   const answer = await apply({ objects: [PLAN_OBJECT, PROVIDER_OBJECT, SOURCE_OBJECT] });
   expect([answer.status, errorOf(answer).param]).toEqual([400, expected]);
   expect(calls().filter((call) => call.endsWith('real'))).toEqual([]);
 });
 
-test('plans that are refused after the catalog was applied: the answer says so', async () => {
+test('the error says that the catalog was applied if the plans are refused then', async () => {
   world.scriptByName('billing.apply-plans', (body) =>
     (body as { dryRun: boolean }).dryRun
       ? { changes: [], unchanged: 0 }
@@ -102,10 +102,10 @@ test('plans that are refused after the catalog was applied: the answer says so',
   );
   const answer = await apply({ objects: [PLAN_OBJECT, PROVIDER_OBJECT] });
   expect([answer.status, errorOf(answer).code]).toEqual([409, 'state_conflict']);
-  expect(errorOf(answer).message).toBe("the catalog's objects are applied, the plans are not: changed meanwhile");
+  expect(errorOf(answer).message).toBe("the catalog's objects were applied, the plans were not: changed meanwhile");
 });
 
-test('a credential travels sealed for its source, the same text in both rounds', async () => {
+test('a credential is sealed for its source and equal in dry run and apply', async () => {
   world.env['UPSTREAM_KEY'] = 'sk-env';
   const fromEnv = { ...SOURCE_OBJECT, id: 'src-2', spec: { ...SOURCE_PUT, credential: { fromEnv: 'UPSTREAM_KEY' } } };
   const bare = { ...SOURCE_OBJECT, id: 'src-3', spec: SOURCE_PUT };
@@ -123,7 +123,7 @@ test('a credential travels sealed for its source, the same text in both rounds',
   expect(() => openSealed(real?.[0]?.sealedCredential as string, 'src-2', SOURCE_KEYS)).toThrow();
 });
 
-test('the file of a cloud travels in one line', async () => {
+test('a cloud credential file is sent as one line', async () => {
   world.env['UPSTREAM_KEY'] = '{\n  "type": "service_account",\n  "private_key": "-----BEGIN\\nKEY"\n}\n';
   const source = { ...SOURCE_OBJECT, spec: { ...SOURCE_PUT, credential: { fromEnv: 'UPSTREAM_KEY' } } };
   await apply({ objects: [source] });
@@ -179,7 +179,7 @@ test.each([
   ],
   ['a scalar among documents', `${P}\n---\njust text`, /document 2/],
   ['a scalar', 'just text', /the body/],
-])('%s is 400', async (_name, text, message) => {
+])('%s gets 400', async (_name, text, message) => {
   const answer = await apply(text, '', yaml);
   expect([answer.status, errorOf(answer).code]).toEqual([400, 'invalid_request']);
   expect(errorOf(answer).message).toMatch(message);
@@ -194,7 +194,7 @@ test.each(['?dryrun=true', '?dryRun=yes', '?prune=1'])(
   },
 );
 
-test('what one message cannot carry is 400 and says what to do', async () => {
+test('a document that exceeds one message gets 400 with a remedy', async () => {
   const headers = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`x-${at}`, 'v'.repeat(1_000)]));
   const objects = Array.from({ length: 2 }, (_, at) => ({
     ...SOURCE_OBJECT,
@@ -208,13 +208,13 @@ test('what one message cannot carry is 400 and says what to do', async () => {
   };
   const answer = await apply({ objects: [...objects, padded] });
   expect([answer.status, errorOf(answer).code]).toEqual([400, 'invalid_request']);
-  expect(errorOf(answer).message).toMatch(/split what you send/);
+  expect(errorOf(answer).message).toMatch(/split the request/);
 });
 
 test.each([
   ['putModel', 'PUT', '/models/pub/model', 'a price'],
   ['putSource', 'PUT', '/sources/src', 'another host'],
-])('%s is tried first, and refused for what the role may not change', async (id, method, path, what) => {
+])('%s runs a dry run first and refuses a change that the role may not make', async (id, method, path, what) => {
   const someone = {
     id: 'opr_1',
     name: 'oz',
@@ -244,7 +244,7 @@ test.each([
   expect(world.asked[1]?.body).toMatchObject({ dryRun: true, prune: false });
 });
 
-test('prune by a role without money takes no plan away', async () => {
+test('prune by a role without the money permission deletes no plan', async () => {
   const someone = {
     id: 'opr_1',
     name: 'oz',

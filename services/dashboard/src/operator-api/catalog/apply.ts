@@ -20,7 +20,7 @@ export const APPLY_ROUTES = [
     method: 'POST',
     path: '/apply',
     summary:
-      'Makes the stored providers, models, sources, aliases and plans what the document says; deletes only with prune',
+      'Creates and replaces the providers, models, sources, aliases and plans of a document; with prune, deletes all others',
     access: 'catalog',
     query: z.object({ dryRun: flag, prune: flag }),
     body: applyDocument,
@@ -51,9 +51,9 @@ const NO_CATALOG: CatalogAnswer = { changes: [], unchanged: 0, revision: 0, inFo
 const NO_PLANS: PlansAnswer = { changes: [], unchanged: 0 };
 
 /**
- * Applies a document that two services keep. Both are asked for a dry run first, so that nothing is
- * changed unless both accept all of it and whoever asks has the right to each change; then the
- * catalog, then the plans, each in one transaction.
+ * Applies a document whose objects belong to two services. Nothing changes unless both services
+ * accept all of it in a dry run and the operator has the permission for each change. Then the
+ * catalog applies its part, then billing its plans, each in one transaction.
  */
 async function applyObjects(
   { services, secrets }: Pick<Context, 'services' | 'secrets'>,
@@ -81,7 +81,7 @@ async function applyObjects(
   if (!isRefusal(plans)) return answer(false, catalog, plans);
   const { refused } = plans;
   return {
-    refused: { ...refused, message: `the catalog's objects are applied, the plans are not: ${refused.message}` },
+    refused: { ...refused, message: `the catalog's objects were applied, the plans were not: ${refused.message}` },
   };
 }
 

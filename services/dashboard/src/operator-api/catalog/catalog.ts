@@ -64,7 +64,7 @@ export const PROVIDER_ROUTES = [
     id: 'listProviders',
     method: 'GET',
     path: '/providers',
-    summary: 'Who serves and invoices',
+    summary: 'Lists providers',
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(providerView) },
@@ -75,7 +75,7 @@ export const PROVIDER_ROUTES = [
     id: 'putProvider',
     method: 'PUT',
     path: '/providers/{id}',
-    summary: 'Makes or replaces a provider; a credential that is left out stays, null removes it',
+    summary: 'Creates or replaces a provider; an omitted credential is kept, null removes it',
     access: 'write',
     params: byId,
     body: providerPut,
@@ -94,7 +94,7 @@ export const PROVIDER_ROUTES = [
     id: 'getProvider',
     method: 'GET',
     path: '/providers/{id}',
-    summary: 'One provider, without its credential',
+    summary: 'Returns a provider, without its credential',
     access: 'read',
     params: byId,
     answers: { 200: providerView },
@@ -105,7 +105,7 @@ export const PROVIDER_ROUTES = [
     id: 'deleteProvider',
     method: 'DELETE',
     path: '/providers/{id}',
-    summary: 'Removes a provider that no source refers to',
+    summary: 'Deletes a provider that no source refers to',
     access: 'write',
     params: byId,
     answers: { 204: null },
@@ -119,7 +119,7 @@ export const PROFILE_ROUTES = [
     id: 'listProfiles',
     method: 'GET',
     path: '/profiles',
-    summary: 'What is known of each kind of provider: address, parameters, endpoints, key, catches',
+    summary: 'Lists the profiles of providers: address, parameters, endpoints, key, caveats',
     access: 'read',
     answers: { 200: z.object({ data: z.array(providerProfile) }) },
     handle: async ({ services }) =>
@@ -132,7 +132,7 @@ export const MODEL_ROUTES = [
     id: 'listModels',
     method: 'GET',
     path: '/models',
-    summary: 'Models with the prices in force and to come',
+    summary: 'Lists models with current and upcoming prices',
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(modelView) },
@@ -143,7 +143,7 @@ export const MODEL_ROUTES = [
     id: 'putModel',
     method: 'PUT',
     path: MODEL_PATH,
-    summary: 'Makes or replaces a model; prices that are left out stay',
+    summary: 'Creates or replaces a model; omitted prices are kept',
     access: 'catalog',
     params: byModelId,
     body: modelPut,
@@ -164,7 +164,7 @@ export const MODEL_ROUTES = [
     id: 'getModel',
     method: 'GET',
     path: MODEL_PATH,
-    summary: 'One model',
+    summary: 'Returns a model',
     access: 'read',
     params: byModelId,
     answers: { 200: modelView },
@@ -175,7 +175,7 @@ export const MODEL_ROUTES = [
     id: 'deleteModel',
     method: 'DELETE',
     path: MODEL_PATH,
-    summary: 'Removes a model that no source and no alias refers to',
+    summary: 'Deletes a model that no source and no alias refers to',
     access: 'write',
     params: byModelId,
     answers: { 204: null },
@@ -189,7 +189,7 @@ export const ALIAS_ROUTES = [
     id: 'listAliases',
     method: 'GET',
     path: '/aliases',
-    summary: 'Names that clients may send instead of a catalog ID',
+    summary: 'Lists aliases: names that clients may send instead of a catalog ID',
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(aliasView) },
@@ -217,7 +217,7 @@ export const ALIAS_ROUTES = [
     id: 'getAlias',
     method: 'GET',
     path: '/aliases/{alias}',
-    summary: 'One alias',
+    summary: 'Returns an alias',
     access: 'read',
     params: byAlias,
     answers: { 200: aliasView },
@@ -242,7 +242,7 @@ export const PRICE_PROPOSAL_ROUTES = [
     id: 'getPriceProposal',
     method: 'GET',
     path: '/price-proposal',
-    summary: 'How costs and prices differ from public lists and provider-reported costs, as last compared',
+    summary: 'Returns the last comparison of costs and prices with public lists and provider-reported costs',
     access: 'read',
     answers: { 200: priceProposalView },
     refusals: ['not_found'],
@@ -253,7 +253,7 @@ export const PRICE_PROPOSAL_ROUTES = [
     id: 'putPriceProposal',
     method: 'PUT',
     path: '/price-proposal',
-    summary: 'Stores the result of a comparison; other differences than before raise an alert; applies nothing',
+    summary: 'Stores the result of a comparison without applying it; new differences raise an alert',
     access: 'write',
     body: priceProposalPut,
     answers: { 200: priceProposalSaved },
@@ -267,7 +267,7 @@ export const SOURCE_ROUTES = [
     id: 'listSources',
     method: 'GET',
     path: '/sources',
-    summary: 'Upstream sources, of all models or of one',
+    summary: 'Lists upstream sources of all models, or of one',
     access: 'read',
     query: pageQuery.extend({ modelId: modelId.optional() }),
     answers: { 200: pageOf(sourceView) },
@@ -280,7 +280,7 @@ export const SOURCE_ROUTES = [
     id: 'putSource',
     method: 'PUT',
     path: '/sources/{id}',
-    summary: 'Makes or replaces a source; a credential that is left out stays, null removes it',
+    summary: 'Creates or replaces a source; an omitted credential is kept, null removes it',
     access: 'write',
     params: byId,
     body: sourcePut,
@@ -290,7 +290,7 @@ export const SOURCE_ROUTES = [
       const sealed = sealCredential(secrets, params.id, body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(sourceSpec, body);
-      // Who gives one knows it.
+      // An operator who sends a credential already knows it.
       if (!may('credentials') && (body.credential ?? null) === null) {
         const refusal = await judged(services, { kind: 'source', id: params.id, spec, ...sealed }, author, may);
         if (refusal !== null) return refusal;
@@ -304,7 +304,7 @@ export const SOURCE_ROUTES = [
     id: 'getSource',
     method: 'GET',
     path: '/sources/{id}',
-    summary: 'One source, without its credential',
+    summary: 'Returns a source, without its credential',
     access: 'read',
     params: byId,
     answers: { 200: sourceView },
@@ -315,7 +315,7 @@ export const SOURCE_ROUTES = [
     id: 'deleteSource',
     method: 'DELETE',
     path: '/sources/{id}',
-    summary: 'Removes a source',
+    summary: 'Deletes a source',
     access: 'write',
     params: byId,
     answers: { 204: null },
@@ -326,7 +326,8 @@ export const SOURCE_ROUTES = [
     id: 'testSource',
     method: 'POST',
     path: '/sources/{id}/test',
-    summary: 'Calls each endpoint of a source once, for nobody, and says what is wrong; the provider may charge for it',
+    summary:
+      'Tests each endpoint of a source with one request that no account pays for, and reports faults; the provider may charge for it',
     access: 'write',
     params: byId,
     answers: { 200: sourceTestView },
@@ -343,10 +344,10 @@ export const SOURCE_ROUTES = [
   }),
 ];
 
-/** `retry-after` of a test beyond the edge's rate limit, in seconds. */
+/** `retry-after` of a test above the edge's rate limit, in seconds. */
 const TESTED_AGAIN_S = 2;
 
-/** What a put would change, judged before it is done. */
+/** Runs a dry run of a PUT and returns the refusal if the role may not make the change. */
 async function judged(
   services: Services,
   object: CatalogObject,
@@ -354,7 +355,7 @@ async function judged(
   may: May,
 ): Promise<ManagementRefusal | null> {
   const tried = await services.request(catalogApply, { objects: [object], prune: false, dryRun: true, author });
-  // What is wrong with the object itself is the put's to say.
+  // The PUT itself reports faults of the object.
   return isRefusal(tried) ? null : judgeChanges(tried.changes, may);
 }
 
@@ -367,8 +368,5 @@ async function removed(
   const answer = await services.request(catalogDelete, { kind, id, author });
   if (isRefusal(answer)) return answer;
   if (answer.inForce) return { status: 204 };
-  return refuse(
-    'not_in_force',
-    `the ${kind} is deleted, but not every replica has said that it knows; it will shortly`,
-  );
+  return refuse('not_in_force', `the ${kind} is deleted, but not all replicas have confirmed the change yet`);
 }

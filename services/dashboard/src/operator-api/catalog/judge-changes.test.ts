@@ -61,7 +61,7 @@ test.each([
   ["another provider's credential", source(SHARES, { ...SHARES, providerId: 'q' }), ['admin']],
   ["its provider's credential in place of its own", source(SOURCE, SHARES, true), ['admin']],
   ['nothing', change({ change: 'unchanged', kind: 'plan' }), ROLES],
-])('%s', (_name, one, roles) => expect(allowed(one)).toEqual(roles));
+])('allows %s to exactly its roles', (_name, one, roles) => expect(allowed(one)).toEqual(roles));
 
 test('the refusal names the object and the role that it needs', () => {
   const moved = source(SOURCE, { ...SOURCE, baseUrl: 'https://evil.example' });
@@ -70,7 +70,7 @@ test('the refusal names the object and the role that it needs', () => {
   expect(refusal?.refused.message).toMatch(/^source src: another host .*give the credential again.* admin$/);
 });
 
-test("whoever gives a provider's credential may send it anywhere", () => {
+test("an operator who sends a provider's credential may send it to any host", () => {
   const may = rightsOf({ role: 'operator' });
   const given = change({ kind: 'provider', id: 'p', after: { name: 'P' }, credentialChanged: true });
   const shares = source(null, SHARES);

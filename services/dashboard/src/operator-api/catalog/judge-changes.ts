@@ -2,12 +2,12 @@ import type { ApplyChange, ManagementRefusal } from '@gateway/contracts/operator
 import { canonicalJson } from '../../http/idempotency.js';
 import { refuseRight, type Access, type May } from '../access.js';
 
-/** Fields of a model that are money. */
+/** Fields of a model with prices. */
 const PRICES = ['prices', 'upcomingPrices'];
 
 /**
- * The first of these changes, as a dry run answers them, that whoever asks has no right to make;
- * null: all may be made.
+ * Refuses the first change of a dry run that the operator has no permission for. Null: all are
+ * permitted.
  */
 export function judgeChanges(changes: readonly ApplyChange[], may: May): ManagementRefusal | null {
   const given = new Set(
@@ -24,7 +24,7 @@ export function judgeChanges(changes: readonly ApplyChange[], may: May): Managem
 
 type Needed = readonly [right: Access, what: string];
 
-/** @param given providers whose credential comes with the changes */
+/** @param given providers whose credential is part of the changes */
 function rightsFor(
   { kind, change, before, after, credentialChanged }: ApplyChange,
   given: ReadonlySet<string>,
@@ -59,7 +59,10 @@ function rightsFor(
 
 type View = ApplyChange['before'];
 
-/** Whether a provider's credential is sent to where this source did not send it before. */
+/**
+ * Returns whether a provider's credential would go to a host that did not receive it from this
+ * source before.
+ */
 function sharesAnew(before: View, after: View): boolean {
   if (after?.['credentialOf'] !== 'provider') return false;
   const shared = before?.['credentialOf'] === 'provider' && before['providerId'] === after['providerId'];
@@ -69,7 +72,7 @@ function sharesAnew(before: View, after: View): boolean {
 function split(view: Readonly<Record<string, unknown>> | null) {
   const fields = Object.entries(view ?? {}).filter(([name]) => name !== 'priceVersion');
   const isPrice = ([name, value]: [string, unknown]) =>
-    // A model without prices, and one that is not there yet, are the same.
+    // A model without prices equals one that does not exist yet.
     PRICES.includes(name) && value !== null && !(Array.isArray(value) && value.length === 0);
   return {
     prices: Object.fromEntries(fields.filter(isPrice)),
@@ -77,7 +80,7 @@ function split(view: Readonly<Record<string, unknown>> | null) {
   };
 }
 
-/** Scheme, host and port. */
+/** Returns scheme, host and port. */
 function hostOf(view: View): string | null {
   const url = view?.['baseUrl'];
   return typeof url === 'string' ? new URL(url).origin : null;

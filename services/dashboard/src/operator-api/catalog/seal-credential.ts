@@ -4,13 +4,14 @@ import { refuseRight, type May } from '../access.js';
 
 const CREDENTIAL_CHARS_MAX = 4_096;
 
-/** Absent: the stored one is kept. */
+/** Absent: the stored credential is kept. */
 export type SealedCredential = { readonly sealedCredential?: string | null };
 
 /**
- * The credential of a source or provider as it travels.
- * @param sealedFor the source's id, or the provider's `providerCredentialPlace`
- * @param param its place in the body
+ * Seals the credential of a source or provider for the bus.
+ *
+ * @param sealedFor the source's ID, or the provider's `providerCredentialPlace` @param param its
+ * path in the body
  */
 export function sealCredential(
   secrets: Secrets,
@@ -24,11 +25,11 @@ export function sealCredential(
   if (typeof credential === 'string') return sealText(secrets, sealedFor, credential, param);
   const name = credential.fromEnv;
   const place = `${param}.fromEnv`;
-  // Otherwise a role that chooses hosts could send the variable to a host of its own.
+  // A role that chooses hosts could otherwise send the variable to its own host.
   if (!may('credentials')) return refuseRight('credentials', `${place}: a credential of the environment`, place);
   const found = secrets.fromEnvironment(name);
   if (found === 'not_allowed') {
-    const remedy = 'the dashboard takes the names that GATEWAY_CREDENTIAL_ENV lists, none that begins with GATEWAY_';
+    const remedy = 'the name must match GATEWAY_CREDENTIAL_ENV of the dashboard and must not begin with GATEWAY_';
     return refuse('invalid_request', `${place}: ${name} may not be read: ${remedy}`, place);
   }
   if (found === null)
@@ -36,7 +37,7 @@ export function sealCredential(
   return sealText(secrets, sealedFor, inOneLine(found.text), place);
 }
 
-/** The file of a cloud is JSON in several lines. What is none stays as it is. */
+/** Credential files of clouds are JSON of several lines. Other text stays unchanged. */
 function inOneLine(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
@@ -46,7 +47,7 @@ function inOneLine(text: string): string {
   }
 }
 
-/** Most credentials are sent as a header. */
+/** Accepts printable ASCII only, because most credentials are sent as a header. */
 function sealText(
   secrets: Secrets,
   sealedFor: string,

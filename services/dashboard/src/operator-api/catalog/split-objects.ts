@@ -7,7 +7,7 @@ import { specOf } from '../parameters.js';
 import { sealCredential } from './seal-credential.js';
 
 /**
- * The objects of a document by the service that keeps them, with the place of each in the document.
+ * The objects of a document by the service that stores them, each with its index in the document.
  */
 export interface SplitObjects {
   readonly catalog: CatalogObject[];
@@ -16,7 +16,10 @@ export interface SplitObjects {
   readonly planPlaces: number[];
 }
 
-/** Credentials are sealed on the way; one that cannot be read is refused with its place. */
+/**
+ * Splits a document and seals its credentials. A credential that cannot be read is refused with its
+ * path.
+ */
 export function splitObjects(secrets: Secrets, { objects }: ApplyDocument, may: May): SplitObjects | ManagementRefusal {
   const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
   for (const [place, object] of objects.entries()) {
@@ -33,7 +36,7 @@ export function splitObjects(secrets: Secrets, { objects }: ApplyDocument, may: 
   return split;
 }
 
-/** A refusal with its place in the document instead of in what one service was sent. */
+/** Converts the path in a service's refusal to the path in the document. */
 export function placed({ refused }: ManagementRefusal, places: readonly number[]): ManagementRefusal {
   const [, index = '', rest = ''] = /^(?:objects|plans)\[(\d+)\](.*)$/.exec(refused.param ?? '') ?? [];
   const place = places[Number(index)];

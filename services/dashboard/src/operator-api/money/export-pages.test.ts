@@ -24,7 +24,10 @@ beforeEach(() => world.reset());
 type Asked = { after: string | null };
 const asked = () => world.asked.map(({ body }) => body as unknown as Asked);
 
-/** Five pages, the texts `0`, `1`, … repeated, each named by the one before. */
+/**
+ * Scripts five pages with the texts `0`, `1`, … repeated. The ID of each page requests the next
+ * one.
+ */
 function scriptPages(bytes: number): string {
   const texts = IDS.map((_id, index) => String(index).repeat(bytes));
   world.scriptByName(EXPORT, (body) => {
@@ -34,7 +37,7 @@ function scriptPages(bytes: number): string {
   return texts.join('');
 }
 
-/** The head of an answer, whose body is not read yet. */
+/** Sends a request and returns its response with the body unread. */
 async function open(path: string, method = 'GET'): Promise<IncomingMessage> {
   const sent = request(`${world.dashboard.operatorUrl}/operator/v1${path}`, {
     method,
@@ -51,7 +54,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-test('pages become one file, which ends with its checksum', async () => {
+test('pages become one file that ends with its checksum', async () => {
   const whole = scriptPages(300_000);
   const response = await open(`${PATH}&accountId=acc_1&to=2026-12-01T00:00:00Z`);
   expect(response.headers).toMatchObject({
@@ -66,7 +69,7 @@ test('pages become one file, which ends with its checksum', async () => {
   expect(asked()).toEqual([null, ...IDS.slice(0, 4)].map((after) => ({ ...question, after })));
 });
 
-test('a cursor is where the file goes on; its head says whether a CSV has one', async () => {
+test('a file continues after a cursor and declares whether a CSV has a header', async () => {
   scriptPages(1);
   const rest = await open(`/exports/usage-records?cursor=${IDS[2] as string}`);
   expect(rest.headers['content-type']).toBe('text/csv; charset=utf-8; header=absent');
@@ -76,13 +79,13 @@ test('a cursor is where the file goes on; its head says whether a CSV has one', 
   expect(await bodyOf(whole)).toBe('01234');
 });
 
-test('HEAD asks whether there is a file and reads nothing more of it', async () => {
+test('HEAD requests one page and sends no body', async () => {
   scriptPages(1);
   const response = await open(PATH, 'HEAD');
   expect([response.statusCode, await bodyOf(response), asked().length]).toEqual([200, '', 1]);
 });
 
-test('what goes wrong before the file begins is an answer', async () => {
+test('an error before the file begins is an error response', async () => {
   world.refuseByName(EXPORT, 'invalid_request');
   const refused = await world.send('GET', PATH);
   expect([refused.status, errorOf(refused).code]).toEqual([400, 'invalid_request']);
@@ -95,10 +98,10 @@ test('what goes wrong before the file begins is an answer', async () => {
 });
 
 test.each<[string, () => unknown]>([
-  ['cannot be had', () => Promise.reject(new BusFault('disconnected', 'billing is away'))],
+  ['is unavailable', () => Promise.reject(new BusFault('disconnected', 'billing is away'))],
   ['is refused', () => ({ refused: { code: 'not_found', message: 'gone', param: null } })],
   ['was damaged', () => ({ ...exportPage('x', IDS[1] as string), sha256: '0'.repeat(64) })],
-])('a file whose second page %s is broken off: it does not end like a whole one', async (_name, second) => {
+])('a file whose second page %s is aborted', async (_name, second) => {
   world.scriptByName(EXPORT, (body) =>
     (body as Asked).after === null ? exportPage('first', IDS[0] as string, true) : second(),
   );
@@ -108,8 +111,8 @@ test.each<[string, () => unknown]>([
 });
 
 /**
- * A connection that has asked for the file over HTTP/1.0; nothing is read of it yet. It reads by
- * single bytes: a reset that comes with a read that is not full would be an end for libuv.
+ * Opens a connection that requests the file over HTTP/1.0 and reads nothing yet. It reads single
+ * bytes, because libuv treats a reset after a partly filled read as a normal end.
  */
 async function openHttp10(at: OperatorWorld): Promise<Socket> {
   const onread = { buffer: Buffer.alloc(1), callback: () => true };
@@ -119,7 +122,7 @@ async function openHttp10(at: OperatorWorld): Promise<Socket> {
   return socket;
 }
 
-/** How a connection ends that is read to its end: `end`, or the code of its error. */
+/** Reads a connection to its end and returns `end` or the error code. */
 async function endOf(socket: Socket): Promise<string | undefined> {
   const end = new Promise<string | undefined>((resolve) => {
     socket.once('end', () => resolve('end'));
@@ -129,7 +132,7 @@ async function endOf(socket: Socket): Promise<string | undefined> {
   return end;
 }
 
-test('over HTTP/1.0 a whole file ends with its connection, and one that cannot be finished with a reset', async () => {
+test('over HTTP/1.0 a complete file ends normally and an incomplete one with a reset', async () => {
   scriptPages(1);
   expect(await endOf(await openHttp10(world))).toBe('end');
   world.scriptByName(EXPORT, (body) => {
@@ -139,7 +142,7 @@ test('over HTTP/1.0 a whole file ends with its connection, and one that cannot b
   expect(await endOf(await openHttp10(world))).toBe('ECONNRESET');
 });
 
-test('over HTTP/1.0 a file that its client has not taken for too long ends with a reset', async () => {
+test('over HTTP/1.0 a file whose client stops reading ends with a reset', async () => {
   const impatient = await startOperatorWorld(undefined, { options: { stalledMsMax: 200 } });
   try {
     impatient.scriptByName(EXPORT, () => exportPage('x'.repeat(500_000), IDS[0] as string, true));
@@ -152,14 +155,14 @@ test('over HTTP/1.0 a file that its client has not taken for too long ends with 
   }
 });
 
-test('pages are asked for as the client takes them, and no more when it has gone', async () => {
+test('pages are requested as the client reads, and no more after it disconnects', async () => {
   let pages = 0;
   world.scriptByName(EXPORT, () => {
     pages += 1;
     return exportPage('x'.repeat(500_000), IDS[0] as string, true);
   });
   const response = await open(PATH);
-  // What fits into the buffers of both sockets, and then nothing.
+  // Waits until both socket buffers are full and no page is requested any more.
   let before = -1;
   await until('it stands still', async () => {
     const still = pages === before;
@@ -178,7 +181,7 @@ test('pages are asked for as the client takes them, and no more when it has gone
   expect(pages - left).toBeLessThanOrEqual(1);
 });
 
-test('every line of a large file is sent once, however slowly it is read', async () => {
+test('a slow reader receives every line of a large file once', async () => {
   const whole = scriptPages(450_000);
   const response = await open(PATH);
   let read = '';

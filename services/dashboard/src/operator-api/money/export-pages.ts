@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 
-/** What a service answers to one page of a file. */
+/** A service's response with one page of a file. */
 export interface ExportPage {
   readonly text: string;
   readonly sha256: string;
@@ -10,10 +10,10 @@ export interface ExportPage {
 }
 
 /**
- * The texts of a file, each asked for when the one before has been taken, so that one page is in
- * memory. The first page is asked for at once: a refusal or a fault can still be an answer. Rejects
- * later when a page cannot be had or has been damaged on its way: the file must then not end like a
- * whole one.
+ * Returns the pages of a file. Each page is requested after the client has taken the one before, so
+ * that only one is in memory. The first page is requested at once, so that its refusal or fault can
+ * be an error response. The iteration rejects if a later page is unavailable or damaged; the file
+ * must then be aborted.
  */
 export async function exportPages(
   ask: (after: string | null) => Promise<ExportPage | ManagementRefusal>,
@@ -28,11 +28,11 @@ async function* pagesFrom(
   ask: (after: string | null) => Promise<ExportPage | ManagementRefusal>,
 ): AsyncGenerator<string> {
   for (let page = first; ;) {
-    if (hash('sha256', page.text, 'hex') !== page.sha256) throw new Error('a page of an export is not what was sent');
+    if (hash('sha256', page.text, 'hex') !== page.sha256) throw new Error('the checksum of an export page is wrong');
     yield page.text;
     if (!page.more || page.lastId === null) return;
     const next = await ask(page.lastId);
-    if (isRefusal(next)) throw new Error(`an export was refused in its middle: ${next.refused.code}`);
+    if (isRefusal(next)) throw new Error(`a later page of an export was refused: ${next.refused.code}`);
     page = next;
   }
 }

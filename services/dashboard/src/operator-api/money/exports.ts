@@ -7,7 +7,7 @@ import { defineRoute } from '../route.js';
 import { epochOf, instant, objectId } from '../parameters.js';
 
 const MEDIA_TYPES = ['text/csv', 'application/x-ndjson'];
-/** The head of a CSV stands at the beginning of the file; what follows a cursor has none. */
+/** Returns the media type. Only a file without a cursor begins with the CSV header. */
 export function contentTypeOf(format: ExportFormat, isWhole: boolean): string {
   if (format === 'jsonl') return 'application/x-ndjson; charset=utf-8';
   return `text/csv; charset=utf-8; header=${isWhole ? 'present' : 'absent'}`;
@@ -19,7 +19,7 @@ const exported = {
   from: instant.optional(),
   to: instant.optional(),
 };
-/** The last line's id of a file that was not read to its end. */
+/** The cursor is the ID of the last line of an incomplete file. */
 const exportQuery = <C extends z.ZodType>(cursor: C) => z.object({ ...exported, cursor });
 
 interface Query {
@@ -53,7 +53,7 @@ export const EXPORT_ROUTES = [
     method: 'GET',
     path: '/exports/usage-records',
     summary:
-      'Usage records of the calls in [from, to) as a file, oldest first; cursor: the requestId of the last line of a part',
+      'Exports usage records of requests in [from, to) as a file, oldest first; cursor: the requestId of the last line received',
     access: 'read',
     query: exportQuery(requestId.optional()),
     answers: { 200: z.string() },
@@ -68,7 +68,7 @@ export const EXPORT_ROUTES = [
     method: 'GET',
     path: '/exports/ledger-entries',
     summary:
-      'Ledger entries of the calls and wallet entries in [from, to) as a file, oldest first; cursor: the entryId of the last line',
+      'Exports ledger entries of requests and wallet entries in [from, to) as a file, oldest first; cursor: the entryId of the last line received',
     access: 'read',
     query: exportQuery(entryId.optional()),
     answers: { 200: z.string() },

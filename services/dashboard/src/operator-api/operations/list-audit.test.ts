@@ -11,8 +11,8 @@ interface Entry {
 }
 
 /**
- * Records that are read by pages, newest first, the way the services answer them: a cursor names
- * the last entry.
+ * Simulates the audit lists of the services: paged, newest first, with a cursor that names the last
+ * entry.
  */
 function makeRecords(): { services: Services; add(service: string, atMs: number): string; asked: string[] } {
   const records = new Map<string, Entry[]>([
@@ -79,7 +79,7 @@ async function readAll(
 
 const SEEDS = 40;
 
-test('three records are one list, newest first, each entry once, also while new ones come', async () => {
+test('the lists of three services merge into one while new entries arrive', async () => {
   const first = testSeed();
   for (let seed = first; seed < first + SEEDS; seed += 1) await readWhileNewOnesCome(seed);
 });
@@ -102,7 +102,7 @@ async function readWhileNewOnesCome(seed: number): Promise<void> {
   expect({ seed, read: [...begun.ids, ...rest] }).toEqual({ seed, read: expected });
 }
 
-test('with an account the catalog is not asked', async () => {
+test('with an account the catalog is not queried', async () => {
   const { services, add, asked } = makeRecords();
   add('catalog', 1);
   const own = add('billing', 2);
@@ -110,16 +110,16 @@ test('with an account the catalog is not asked', async () => {
   expect(asked.sort()).toEqual(['accounts', 'billing']);
 });
 
-test('an empty record is an empty last page', async () => {
+test('an empty audit log is one empty page', async () => {
   expect(await page(makeRecords().services, question)).toEqual({ ids: [], next: null });
 });
 
-test.each(['', 'nonsense', Buffer.from('{}').toString('base64url')])('the cursor %j is not ours', async (cursor) => {
+test.each(['', 'nonsense', Buffer.from('{}').toString('base64url')])('the cursor %j is refused', async (cursor) => {
   const answer = await listAudit(makeRecords().services, { ...question, cursor });
   expect(answer).toMatchObject({ refused: { code: 'invalid_request', param: 'cursor' } });
 });
 
-test('the refusal of one service is that of the list', async () => {
+test('the refusal of one service is the refusal of the list', async () => {
   const refused = { refused: { code: 'invalid_request', message: 'cursor', param: 'cursor' } };
   const services = { request: () => Promise.resolve(refused) } as unknown as Services;
   expect(await listAudit(services, question)).toEqual(refused);

@@ -21,7 +21,7 @@ import {
 export interface AuditQuestion {
   readonly account: string | null;
   readonly object: string | null;
-  /** Null: of every kind. */
+  /** Null: all kinds. */
   readonly kind: AuditKind | null;
   readonly cursor: string | null;
   readonly limit: number;
@@ -32,24 +32,24 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-/** Entries of one service that could be shown next, each with the page that it was on. */
+/** Entries of one service that may be shown next, each with its page. */
 interface Ahead {
   readonly entries: { readonly entry: AuditEntryView; readonly page: string | null }[];
-  /** Nothing follows them. */
+  /** True if no entries follow. */
   readonly exhausted: boolean;
-  /** Where reading stopped. */
+  /** Position where reading stopped. */
   readonly at: AuditPosition;
 }
 
 /**
- * Pages read of one service for one answer: more only if many entries came since the cursor was
- * made.
+ * Most pages read per service and response. More than one is read only if many entries were added
+ * after the cursor was created.
  */
 const PAGES_MAX = 20;
 
 /**
- * The records of all services as one list, newest first. With an account, the catalog has nothing
- * to say.
+ * Merges the audit logs of all services into one list, newest first. Catalog entries belong to no
+ * account, so a list for one account omits them.
  */
 export async function listAudit(services: Services, question: AuditQuestion): Promise<Handled> {
   const start = { accounts: AUDIT_START, catalog: AUDIT_START, billing: AUDIT_START };
@@ -70,8 +70,8 @@ function merge(ahead: Record<Audited, Ahead>, from: AuditPositions, limit: numbe
       const next = ahead[service].entries[taken[service]];
       return next === undefined ? [] : [{ service, entry: next.entry }];
     });
-    // A service whose pages held nothing new to show yet may have newer entries than the others:
-    // stop before them.
+    // A service that is not exhausted and has no entry left here may have newer entries than the
+    // others, so stop before them.
     if (AUDITED.some((service) => taken[service] === ahead[service].entries.length && !ahead[service].exhausted)) break;
     const newest = heads.reduce<(typeof heads)[number] | null>(
       (best, head) => (best === null || Date.parse(head.entry.at) > Date.parse(best.entry.at) ? head : best),
@@ -88,13 +88,14 @@ function merge(ahead: Record<Audited, Ahead>, from: AuditPositions, limit: numbe
   return { status: 200, body: { data, next_cursor: isEnd ? null : writeAuditCursor(next) } };
 }
 
-/** The position of a service of which so many entries were shown. */
+/** Returns a service's position after `taken` of its entries were shown. */
 function after({ entries, exhausted, at }: Ahead, taken: number, from: AuditPosition): AuditPosition {
   if (taken === entries.length && exhausted) return { page: null, shown: null, done: true };
   const last = entries[taken - 1];
   if (last !== undefined) return { page: last.page, shown: numberOf(last.entry), done: false };
   const first = entries[0];
-  // Of none shown yet, what comes before the first of them is newer than this list.
+  // If none was shown, skip entries newer than the first one: they were added after this list
+  // began.
   return first === undefined ? at : { ...from, shown: from.shown ?? numberOf(first.entry) + 1 };
 }
 
@@ -104,7 +105,7 @@ async function readAhead(
   from: AuditPosition,
   question: AuditQuestion,
 ): Promise<Ahead | ManagementRefusal> {
-  // Accounts alone knows more than changes; changes of the catalog belong to no account.
+  // Only accounts records other kinds than changes. Catalog changes belong to no account.
   const isSilent =
     from.done ||
     (service === 'catalog' && question.account !== null) ||
@@ -142,7 +143,7 @@ function askPage(
   }
 }
 
-/** Ids are `<service>.<number>`, and the number grows within a service. */
+/** Returns the number in an ID `<service>.<number>`; it increases within a service. */
 function numberOf({ id }: AuditEntryView): number {
   return Number(id.slice(id.lastIndexOf('.') + 1));
 }
