@@ -40,7 +40,7 @@ import {
 import { testSource } from './test-source.js';
 import { belowCostInWords, marginInWords, pricesInWords, unreadInWords } from './words.js';
 
-/** `providers add openai`: a provider with models of a list, or of its own. */
+/** `providers add openai`: adds a provider with models from a list or from its own model list. */
 export const ADD_PROVIDER: Program = {
   name: ['providers', 'add'],
   form:
@@ -50,7 +50,7 @@ export const ADD_PROVIDER: Program = {
   run: addProvider,
 };
 
-/** Models that are tried until one works: an account may not have the cheapest one. */
+/** Most models tested until one works. The account at the provider may lack the cheapest one. */
 const TESTED_MAX = 3;
 
 async function addProvider(context: ProgramContext): Promise<number> {
@@ -111,8 +111,7 @@ async function addProvider(context: ProgramContext): Promise<number> {
     );
   const change = new Map(tried.changes.map((one) => [`${one.kind} ${one.id}`, one.change]));
   to.out(`provider ${providerId} (${profile.name}): ${change.get(`provider ${providerId}`) ?? 'unchanged'}\n`);
-  if (there !== null && credential !== null)
-    to.out('  its credential is replaced, for all of its sources that have none of their own\n');
+  if (there !== null && credential !== null) to.out('  its credential is replaced, for all its sources that use it\n');
   for (const model of plan.models) to.out(modelInWords(model, change, sources));
   const below = plan.models.flatMap(({ listed, margin }) => belowCostInWords(listed.id, margin));
   for (const line of below) to.error(`${line}\n`);
@@ -134,7 +133,7 @@ async function addProvider(context: ProgramContext): Promise<number> {
   );
   let shown = cheapestOf(plan.models);
   if (isTested) {
-    to.out('\nA test request to the cheapest model (--no-test leaves it out):\n');
+    to.out('\nA test request to the cheapest model (--no-test skips it):\n');
     const tested = await testUntilOneWorks(api, plan.models, to);
     if (tested.working === null) {
       for (const line of leftDisabled(disabled)) to.error(line);
@@ -152,11 +151,11 @@ async function addProvider(context: ProgramContext): Promise<number> {
 }
 
 interface DatedOffer extends Omit<Offer, 'today'> {
-  /** The list and its age, for the first line. */
+  /** The name and age of the list, for the first line of the output. */
   readonly dated: string;
 }
 
-/** Reads what `--from` names. @throws Unfit */
+/** Reads the list that `--from` names. @throws Unfit */
 async function offerOf({
   profile,
   from,
@@ -210,7 +209,7 @@ async function freeProvider(
   }: { profile: ProviderProfile; id: string | null; address: string; sources: readonly SourceView[] },
 ): Promise<{ readonly providerId: string; readonly there: ProviderView | null }> {
   const usual = id ?? profile.id;
-  if (!scalars.objectId.safeParse(usual).success) throw new Unfit(`--id ${usual}: no id of a provider`);
+  if (!scalars.objectId.safeParse(usual).success) throw new Unfit(`--id ${usual}: not a valid provider ID`);
   for (const providerId of id === null ? [usual, `${profile.id}-real`] : [usual]) {
     const there = await api.find<ProviderView>(`/providers/${providerId}`);
     if (there === null) return { providerId, there };
@@ -219,8 +218,8 @@ async function freeProvider(
     if (id !== null || providerId !== usual)
       throw new Unfit(
         foreign === undefined
-          ? `provider ${providerId} is there with format ${there.format}: choose another --id`
-          : `provider ${providerId} is there, and its source ${foreign.id} leads to ${foreign.baseUrl}: choose another --id`,
+          ? `provider ${providerId} exists with format ${there.format}: choose another --id`
+          : `provider ${providerId} exists, and its source ${foreign.id} leads to ${foreign.baseUrl}: choose another --id`,
       );
   }
   throw new Unfit(`choose an --id for ${profile.id}`);
@@ -231,14 +230,14 @@ function isOf({ profile, baseUrl }: SourceView, own: ProviderProfile, address: s
   return !URL.canParse(baseUrl) || !URL.canParse(address) || new URL(baseUrl).origin === new URL(address).origin;
 }
 
-/** Chat models first, by what a short request costs. */
+/** Returns the models ordered by the cost of a short request, chat models first. */
 function cheapestOf(models: readonly PlannedModel[]): PlannedModel[] {
   const byCost = cheapestFirst(models.map((planned) => ({ planned, costs: planned.listed.costs })));
   const all = byCost.map(({ planned }) => planned);
   return [...all.filter(({ listed }) => listed.kind === 'chat'), ...all.filter(({ listed }) => listed.kind !== 'chat')];
 }
 
-/** Tests models until one works, as long as the provider only lacks the model. */
+/** Tests models until one works. Stops at a failure that is not about the model. */
 async function testUntilOneWorks(
   api: OperatorApi,
   models: readonly PlannedModel[],
@@ -281,7 +280,7 @@ async function profileNamed(api: OperatorApi, words: readonly string[]): Promise
   throw new Unfit(`name one profile: ${data.map((one) => one.id).join(', ')}`);
 }
 
-/** The objects that are there already, by ID. */
+/** Returns the objects that exist already, by ID. */
 async function found<T>(
   models: readonly ListedModel[],
   find: (id: string) => Promise<T | null>,
@@ -331,7 +330,7 @@ function nextSteps(inForce: boolean, model: PlannedModel | null, gateway: Gatewa
   const key = gateway?.apiKey ?? '<API key>';
   return [
     '',
-    inForce ? 'In force on every replica.' : 'Changed; replicas that have not said so yet follow shortly.',
+    inForce ? 'In force on every replica.' : 'Changed; the remaining replicas follow shortly.',
     'Try next:',
     `  curl ${url}${endpoint} -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${body}'`,
     '  npm run operator -- sources test <source>',
@@ -340,7 +339,7 @@ function nextSteps(inForce: boolean, model: PlannedModel | null, gateway: Gatewa
   ].join('\n');
 }
 
-/** What changes on a day that is known. */
+/** Returns lines about announced costs and the announced end of the model. */
 function datesInWords(listed: ListedModel): string[] {
   const later = laterCosts(listed);
   const { endsOn } = listed;
@@ -352,7 +351,10 @@ function datesInWords(listed: ListedModel): string[] {
   ];
 }
 
-/** Without an output limit where the format needs none: reasoning models refuse `max_tokens`. */
+/**
+ * Without an output limit where the format permits it, because reasoning models refuse
+ * `max_tokens`.
+ */
 const CHAT = { messages: [{ role: 'user', content: 'Say hello.' }] };
 const CONTENT: Readonly<Record<string, object>> = {
   '/v1/embeddings': { input: 'Say hello.' },

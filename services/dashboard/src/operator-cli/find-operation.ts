@@ -1,4 +1,4 @@
-/** What the client reads of the served OpenAPI document. */
+/** The parts of the OpenAPI document that the command line reads. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
@@ -30,9 +30,9 @@ const METHOD_OF_VERB: Readonly<Record<string, string>> = {
 };
 
 /**
- * The operation that `keys rotate key_1`, `accounts list` or `members create acc_1` means: the
- * fixed parts of a path (or its last ones), a verb for its method unless the path has the verb,
- * then its ids. Null: none.
+ * Finds the operation for words such as `keys rotate key_1`, `accounts list` or `members create
+ * acc_1`: the fixed parts of a path (or the last ones), a verb for the method unless the path
+ * contains it, then the IDs. Returns null if no operation matches.
  */
 export function findOperation(document: OpenApi, words: readonly string[]): Found | null {
   const found = Object.entries(document.paths).flatMap(([template, methods]) =>
@@ -50,7 +50,7 @@ function matches(
   isCollection: boolean,
   words: readonly string[],
 ): { path: string; missing: number } | null {
-  // A model's id is one word.
+  // A model ID is one word.
   const segments = template.replace('{publisher}/{model}', '{model}').split('/').slice(1);
   const isId = (segment: string): boolean => segment.startsWith('{');
   const fixed = segments.filter((segment) => !isId(segment));
@@ -60,7 +60,7 @@ function matches(
   const verb = named.at(-1) ?? '';
   const fits = (names: readonly string[]): boolean =>
     names.length > 0 && fixed.slice(-names.length).join() === names.join();
-  // `keys rotate`, `apply`: nothing to read there, so the path itself says what to do.
+  // `keys rotate`, `apply`: the path itself names the action, because nothing can be read there.
   const isAction = method === 'get' || (method === 'post' && !isCollection);
   const byVerb = METHOD_OF_VERB[verb] === method && (verb !== 'list' || endsFixed) && fits(named.slice(0, -1));
   if (!byVerb && !(isAction && fits(named))) return null;
@@ -72,8 +72,8 @@ function matches(
 }
 
 /**
- * A value of the command line in the type of its field: a text stays one, also when it looks like a
- * number.
+ * Converts a command-line value to the type of its field. A string field keeps a text that looks
+ * like a number.
  */
 export function typedValue(document: OpenApi, schema: Schema | undefined, field: string, text: string): unknown {
   const own = field.split('.').reduce<Schema | undefined>((at, name) => propertyOf(document, at, name), schema);

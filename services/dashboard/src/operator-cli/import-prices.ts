@@ -17,14 +17,14 @@ import { belowCostInWords, differencesInWords, marginInWords, pricesInWords, unr
 
 const FORM = '--from bundled|models.dev|litellm [--file F | --list-url U] [--provider ID] [--markup N] [--below-cost]';
 
-/** `prices compare`: what a list says of the sources and models that are there. */
+/** `prices compare`: compares a list with the existing sources and models. */
 export const COMPARE_PRICES: Program = {
   name: ['prices', 'compare'],
   form: `prices compare ${FORM}`,
   run: (context) => comparePrices(context, []),
 };
 
-/** `prices import`: the same, and with `--apply` the costs of the list are put. */
+/** `prices import`: the same; `--apply` sets the costs from the list. */
 export const IMPORT_PRICES: Program = {
   name: ['prices', 'import'],
   form: `prices import ${FORM} [--apply]`,
@@ -61,12 +61,12 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
     return 0;
   }
   if (below.length > 0 && !options.flags.has('below-cost')) {
-    to.error('\nNothing is changed: prices are below cost. Say --markup N, or --below-cost.\n');
+    to.error('\nNothing is changed: prices are below cost. Use --markup N or --below-cost.\n');
     return 1;
   }
   const objects = [...changedSources.map(sourceObject), ...changedModels.map(modelObject)];
   if (objects.length > APPLY_OBJECTS_MAX)
-    throw new Unfit(`${objects.length} objects would change, at most ${APPLY_OBJECTS_MAX} do at once: say --provider`);
+    throw new Unfit(`${objects.length} objects would change, at most ${APPLY_OBJECTS_MAX} at once: use --provider`);
   const { inForce } = await api.post<ApplyAnswer>('/apply', { objects });
   to.out(`\nChanged: ${counted}. ${inForce ? 'In force on every replica.' : 'Replicas follow shortly.'}\n`);
   return 0;
@@ -87,13 +87,16 @@ function modelInWords({ model, before, after, margin, isChanged }: ModelComparis
   ].join('\n');
 }
 
-/** The source as it is, with other costs. What stays its profile's is told apart by the catalog. */
+/**
+ * Returns the source with other costs, as an object for apply. The catalog recognizes fields that
+ * are unchanged from its profile.
+ */
 export function sourceObject({ source, after }: Pick<SourceComparison, 'source' | 'after'>): object {
   const spec = pick(source, Object.keys(sourceSpec.shape));
   return { kind: 'source', id: source.id, spec: { ...spec, costs: after === null ? null : plain(after) } };
 }
 
-/** The model as it is, with other prices. */
+/** Returns the model with other prices, as an object for apply. */
 export function modelObject({ model, after }: Pick<ModelComparison, 'model' | 'after'>): object {
   const spec = pick(model, Object.keys(modelSpec.shape));
   return { kind: 'model', id: model.id, spec: { ...spec, prices: after === null ? null : plain(after) } };

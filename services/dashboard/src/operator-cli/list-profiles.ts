@@ -3,7 +3,7 @@ import type { Program } from './program.js';
 import { readOptions } from './program.js';
 import { table } from './words.js';
 
-/** `providers profiles`: what kinds of providers are known. */
+/** `providers profiles`: lists the known kinds of providers. */
 export const LIST_PROFILES: Program = {
   name: ['providers', 'profiles'],
   form: 'providers profiles',

@@ -5,10 +5,10 @@ import type { Arguments } from './read-arguments.js';
 const PREFIX = '/operator/v1';
 const TIMEOUT_MS = 60_000;
 const PAGE_LIMIT = 200;
-/** Objects of one list that a program reads. */
+/** Most objects of one list that a program reads. */
 const LIST_MAX = 20_000;
 
-/** Where requests go, and a key for them; null: there is no demo key. */
+/** URL of the gateway and an API key for it; null: there is no demo key. */
 export interface Gateway {
   readonly url: string;
   readonly apiKey: string | null;
@@ -17,7 +17,7 @@ export interface Gateway {
 export interface Target {
   readonly url: string;
   readonly token: string;
-  /** Of a local system. */
+  /** Set for a local system. */
   readonly gateway: Gateway | null;
 }
 export interface Question {
@@ -27,7 +27,7 @@ export interface Question {
   readonly type?: string;
 }
 
-/** What the operator API refused, as it answered it. */
+/** An error response of the operator API, with its body. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -37,7 +37,7 @@ export class Refused extends Error {
   }
 }
 
-/** Where the operator API is, and its token: by options, else variables, else running.json. */
+/** Finds the operator API and its token: from options, else variables, else running.json. */
 export function targetOf({ options }: Pick<Arguments, 'options'>, env: NodeJS.ProcessEnv): Target {
   const given = {
     url: options.url ?? env['GATEWAY_OPERATOR_URL'],
@@ -50,13 +50,14 @@ export function targetOf({ options }: Pick<Arguments, 'options'>, env: NodeJS.Pr
   const running = given.url && given.token ? null : runningSystem(options.state ?? '.state');
   const url = given.url ?? running?.operatorUrl;
   const token = given.token ?? running?.operatorToken;
-  if (!url || !token) throw new Error('where the operator API is, or its token, is not known');
+  if (!url || !token)
+    throw new Error('the URL or the token of the operator API is missing: use --url and --token, or run npm start');
   const base = url.replace(/\/+$/, '');
   const gateway = running?.edgeUrl === undefined ? null : { url: running.edgeUrl, apiKey: running.demoApiKey ?? null };
   return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token, gateway };
 }
 
-/** Without the line break at its end. */
+/** Reads a token file and removes the line break at its end. */
 function tokenOf(file: string | undefined): string | undefined {
   return file === undefined ? undefined : readFileSync(file, 'utf8').trim();
 }
@@ -76,7 +77,7 @@ function runningSystem(state: string): RunningSystem | null {
   }
 }
 
-/** One request, as it is. */
+/** Sends one request and returns the response unchanged. */
 export function send({ url, token }: Target, { method, path, body, type }: Question, key?: string): Promise<Response> {
   return fetch(url + path, {
     method,
@@ -90,14 +91,14 @@ export function send({ url, token }: Target, { method, path, body, type }: Quest
   });
 }
 
-/** The operator API as programs ask it. Another answer rejects with {@link Refused}. */
+/** The operator API for programs. An error response rejects with {@link Refused}. */
 export interface OperatorApi {
   get<T>(path: string): Promise<T>;
-  /** Null: it is not there. */
+  /** Returns null for a 404. */
   find<T>(path: string): Promise<T | null>;
-  /** All pages of a list. */
+  /** Reads all pages of a list. */
   list<T>(path: string): Promise<T[]>;
-  /** The first entries of a list, at most so many. @param query with which parameters */
+  /** Reads at most `most` entries of a list. @param query additional query parameters */
   first<T>(path: string, query: Readonly<Record<string, string>>, most: number): Promise<T[]>;
   post<T>(path: string, body: object): Promise<T>;
   put<T>(path: string, body: object): Promise<T>;

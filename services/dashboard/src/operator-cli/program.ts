@@ -6,16 +6,16 @@ export interface Output {
   error(text: string): void;
 }
 
-/** The time, and waiting for a later one. */
+/** The clock of a program; tests replace it. */
 export interface ProgramClock {
   /** Epoch milliseconds. */
   nowMs(): number;
   sleep(ms: number): Promise<void>;
 }
 
-/** What a program of the command line is given. */
+/** The input of a command-line program. */
 export interface ProgramContext {
-  /** What stands behind the program's name. */
+  /** The words after the program's name. */
   readonly words: readonly string[];
   readonly fields: Arguments['fields'];
   /** `--file`. */
@@ -23,34 +23,34 @@ export interface ProgramContext {
   readonly api: OperatorApi;
   readonly env: NodeJS.ProcessEnv;
   readonly clock: ProgramClock;
-  /** The gateway of a local system, for commands to paste; null: it is not known here. */
+  /** The gateway of a local system, for printed example commands; null if unknown. */
   readonly gateway: Gateway | null;
   readonly to: Output;
 }
 
 /**
- * A command that asks the operator API several things. Answers the exit code: 0 done, 1 refused.
- * Rejects with {@link Unfit} for what was asked wrongly.
+ * A command that sends several requests to the operator API. Returns the exit code: 0 success, 1
+ * refused. Rejects with {@link Unfit} for invalid arguments.
  */
 export interface Program {
   readonly name: readonly string[];
-  /** Its form, for the help. */
+  /** Usage line for the help. */
   readonly form: string;
   run(context: ProgramContext): Promise<number>;
 }
 
-/** Something that is asked cannot be done as it is. The message says why, and what to do. */
+/** An invalid argument or input. The message gives the reason and a remedy. */
 export class Unfit extends Error {}
 
 export interface Options {
   readonly flags: ReadonlySet<string>;
-  /** The values of an option, in their order. */
+  /** The values of an option, in order. */
   all(name: string): readonly string[];
-  /** Of an option that is given at most once. */
+  /** The value of an option that may be given once. */
   one(name: string): string | null;
 }
 
-/** Options of a program; any other is refused. @throws Unfit */
+/** Parses the options of a program and refuses unknown ones. @throws Unfit */
 export function readOptions(
   fields: Arguments['fields'],
   known: { readonly flags: readonly string[]; readonly values: readonly string[] },
@@ -64,7 +64,7 @@ export function readOptions(
     } else if (known.values.includes(name)) {
       if (value === 'true') throw new Unfit(`--${name} needs a value`);
       values.set(name, [...(values.get(name) ?? []), value]);
-    } else throw new Unfit(`there is no option --${name}: there are ${names([...known.flags, ...known.values])}`);
+    } else throw new Unfit(`there is no option --${name}; options: ${names([...known.flags, ...known.values])}`);
   }
   return {
     flags,

@@ -28,7 +28,7 @@ const VERTEX = {
 };
 const VLLM = { ...PROFILE, id: 'vllm', name: 'vLLM', base: null, auth: [], keyVariable: null };
 const KEY = 'sk-of-the-provider-0123456789';
-/** As `providers add openai` makes it. */
+/** As created by `providers add openai`. */
 const OPENAI_SOURCE = {
   ...SOURCE,
   id: 'openai-gpt-6-luna',
@@ -60,7 +60,7 @@ beforeEach(() => {
   world.scriptByName('catalog.list-profiles', () => ({ profiles: [PROFILE, AZURE, VERTEX, VLLM] }));
   for (const kind of ['provider', 'model', 'source']) world.refuseByName(`catalog.get-${kind}`, 'not_found');
   stored({ sources: [] });
-  // What was put is there.
+  // A source exists after it was applied.
   world.scriptByName('catalog.get-source', () =>
     applied().length === 0 ? { refused: { code: 'not_found', message: 'no', param: null } } : { source: SOURCE },
   );
@@ -87,19 +87,19 @@ async function run(line: string, env: Record<string, string> = {}, clock?: Progr
   const code = await runOperatorCommand(line.split(' '), all, to, clock);
   return { code, out, error };
 }
-/** Documents that catalog got to put in force, without those that were only tried. */
+/** Documents that were applied, without dry runs. */
 function applied(): Applied[] {
   const bodies = world.asked
     .filter(({ name }) => name === 'catalog.apply')
     .map(({ body }) => body as unknown as Applied);
   return bodies.filter(({ dryRun }) => !dryRun);
 }
-/** What the catalog has. */
+/** Scripts the objects in the catalog. */
 function stored({ models = [MODEL], sources = [SOURCE] }: { models?: object[]; sources?: object[] }): void {
   world.scriptByName('catalog.list-models', () => ({ models, nextCursor: null }));
   world.scriptByName('catalog.list-sources', () => ({ sources, nextCursor: null }));
 }
-/** Sources that were tested, in order. */
+/** The tested sources, in order. */
 function tested(): unknown[] {
   return world.asked.filter(({ name }) => name === 'edge.test-source').map(({ body }) => body['source']);
 }
@@ -109,7 +109,7 @@ function listFile(name: string, value: unknown): string {
   return file;
 }
 
-test('profiles are a table', async () => {
+test('providers profiles prints a table', async () => {
   const { code, out } = await run('providers profiles');
   expect(code).toBe(0);
   const lines = out.split('\n');
@@ -120,7 +120,7 @@ test('profiles are a table', async () => {
   expect(lines[4]).toMatch(/^vllm +vLLM +baseUrl is needed +- +- /);
 });
 
-test('a provider is tried and shown, and nothing is changed without --apply', async () => {
+test('providers add runs a dry run and changes nothing without --apply', async () => {
   const { code, out, error } = await run('providers add openai --models gpt-6-luna --markup 20', {
     OPENAI_API_KEY: KEY,
   });
@@ -137,7 +137,7 @@ test('a provider is tried and shown, and nothing is changed without --apply', as
   expect(applied()).toEqual([]);
 });
 
-test('with --apply it is in force, with the credential of the named variable', async () => {
+test('providers add --apply uses the credential of the named variable', async () => {
   const line = 'providers add openai --id mine --models openai/gpt-6-luna --key-env OTHER_KEY --markup 20 --apply';
   const { code, out } = await run(line, { OTHER_KEY: KEY });
   expect(code).toBe(0);
@@ -168,7 +168,7 @@ test('with --apply it is in force, with the credential of the named variable', a
     enabled: false,
   });
   expect(source).not.toHaveProperty('sealedCredential');
-  expect(out).toContain('(--no-test leaves it out):\nsource src, called by edge-0:');
+  expect(out).toContain('(--no-test skips it):\nsource src, called by edge-0:');
   expect(out).not.toContain('max_tokens');
   expect(tested()).toEqual(['mine-gpt-6-luna']);
   const [, enabling, more] = applied();
@@ -199,7 +199,7 @@ test('providers add leaves sources disabled until a test works', async () => {
     { kind: 'source', id: 'openai-gpt-6-luna', spec: { enabled: true } },
   ]);
 
-  // One that an operator disabled beside others stays so, unless it is named.
+  // A source that an operator disabled next to enabled ones stays disabled unless it is named.
   stored({ sources: [left, { ...OPENAI_SOURCE, id: 'openai-other' }] });
   const all = await run('providers add openai --key-env OTHER_KEY --markup 20 --apply', { OTHER_KEY: KEY });
   expect(all.out).toContain('source openai-gpt-6-luna: exists, disabled');
@@ -283,7 +283,7 @@ test('providers add prints a complete request where it knows the running gateway
   expect(out).toContain("curl http://127.0.0.1:8080/v1/chat/completions -H 'authorization: Bearer sk-demo'");
 });
 
-test('what the test call finds is the answer of the command; without --apply and with --no-test there is none', async () => {
+test('providers add exits with the result of its test, which needs --apply', async () => {
   const line = 'providers add openai --models gpt-6-luna --no-key --markup 20';
   expect((await run(line)).code).toBe(0);
   expect((await run(`${line} --apply --no-test`)).code).toBe(0);
@@ -293,20 +293,20 @@ test('what the test call finds is the answer of the command; without --apply and
   expect(applied()).toHaveLength(2);
 });
 
-test("a provider's credential stays unless one is named, and is then that of all its sources", async () => {
+test("providers add keeps a provider's credential unless --key-env names another", async () => {
   const there = { ...PROVIDER, id: 'openai', name: 'Ours', auth: { type: 'bearer' }, hasCredential: true };
   world.scriptByName('catalog.get-provider', () => ({ provider: there }));
   const line = 'providers add openai --models gpt-6-luna --markup 20 --apply';
   expect((await run(line)).code).toBe(0);
   const { code, out } = await run(`${line} --key-env OTHER_KEY`, { OTHER_KEY: KEY });
-  expect([code, out]).toEqual([0, expect.stringContaining('its credential is replaced, for all of its sources')]);
+  expect([code, out]).toEqual([0, expect.stringContaining('its credential is replaced, for all its sources')]);
   const [first, , second] = applied();
   expect(first?.objects.map(({ kind }) => kind)).toEqual(['model', 'source']);
   expect(second?.objects.map(({ kind }) => kind)).toEqual(['provider', 'model', 'source']);
   expect(second?.objects[0]?.spec).toEqual({ name: 'Ours', format: 'openai', auth: { type: 'bearer' } });
 });
 
-test('sources of another address have it, and need no parameter of the one that it replaces', async () => {
+test("providers add --base-url needs no parameter of the profile's address", async () => {
   const azure =
     'providers add azure-openai --no-key --markup 20 --base-url https://proxy.example.com --no-test --apply';
   expect((await run(azure)).code).toBe(0);
@@ -315,7 +315,7 @@ test('sources of another address have it, and need no parameter of the one that 
   for (const { spec } of sources) expect(spec).toMatchObject({ baseUrl: 'https://proxy.example.com' });
 });
 
-test('all listed models are added at once; those without a key too', async () => {
+test('providers add adds all listed models, also without a key', async () => {
   const { code } = await run('providers add openai --no-key --apply');
   expect(code).toBe(0);
   const objects = applied()[0]?.objects ?? [];
@@ -323,7 +323,7 @@ test('all listed models are added at once; those without a key too', async () =>
   expect(objects.filter(({ sealedCredential }) => sealedCredential !== undefined)).toEqual([]);
 });
 
-test('what is there stays as it is, and a price of it below cost is named', async () => {
+test('providers add keeps existing objects and reports a price below cost', async () => {
   const there = { ...MODEL, id: 'openai/gpt-6-sol', prices: { inputPerMillion: '1', outputPerMillion: '20' } };
   world.scriptByName('catalog.get-provider', () => ({ provider: { ...PROVIDER, id: 'openai' } }));
   world.scriptByName('catalog.get-model', () => ({ model: there }));
@@ -474,7 +474,7 @@ test.each([
   ['providers add openai --no-key --models a=', /name=deployment/],
   ['providers add openai --no-key --models new --cost new=1', /input\/output/],
   ['providers add openai --no-key --models gpt-6-luna --cost other=1/2', /name the model in --models too/],
-  ['providers add openai --no-key --id a/b', /no id of a provider/],
+  ['providers add openai --no-key --id a/b', /not a valid provider ID/],
   ['providers add openai --no-key --nonsense 1', /no option --nonsense/],
   ['providers add --apply openai', /--apply takes no value/],
   ['providers add azure-openai --no-key', /--param resource=… {3}name of the resource/],
@@ -494,13 +494,13 @@ test.each([
   ['prices watch --once --from litellm --list-url bundled=https://example.com/x', /of one of litellm/],
   ['prices watch --once --file x.json', /name its format with one --from/],
   ['prices proposal x', /not understood: x/],
-])('%s is refused with the reason, and nothing is asked to change', async (line, reason) => {
+])('%s is refused with a reason and applies nothing', async (line, reason) => {
   const { code, out, error } = await run(line);
   expect({ code, out, error }).toEqual({ code: 2, out: '', error: expect.stringMatching(reason) });
   expect(world.asked.filter(({ name }) => name === 'catalog.apply')).toEqual([]);
 });
 
-test('what the operator API refuses is shown as it is', async () => {
+test('providers add prints a refusal of the operator API unchanged', async () => {
   world.scriptByName('catalog.apply', () => ({ refused: { code: 'in_use', message: 'no', param: null } }));
   const { code, error } = await run('providers add openai --no-key --apply');
   expect([code, JSON.parse(error)]).toEqual([1, { error: expect.objectContaining({ code: 'in_use' }) }]);
@@ -521,7 +521,7 @@ test.each([
   ['bundled', null],
   ['litellm', LITELLM],
   ['models.dev', { openai: { models: { 'gpt-5.4-mini': { cost: { input: 0.75, output: 4.5, cache_read: 0.075 } } } } }],
-])('a comparison with %s shows differences and the margin, and changes nothing', async (from, list) => {
+])('a comparison with %s prints differences and the margin and changes nothing', async (from, list) => {
   stored({ models: [PRICED], sources: [OURS, { ...OURS, id: 'other', modelId: 'pub/other', upstreamModel: 'o' }] });
   const file = list === null ? '' : ` --file ${listFile('list.json', list)}`;
   for (const verb of ['compare', 'import']) {
@@ -540,7 +540,7 @@ test.each([
 test.each([
   ['litellm', LITELLM],
   ['models.dev', { openai: { models: { 'gpt-5.4-mini': { cost: { input: 0.75, output: 4.5, cache_read: 0.075 } } } } }],
-])('an import of %s puts costs, and prices only with a markup', async (from, list) => {
+])('an import of %s sets costs, and prices only with a markup', async (from, list) => {
   stored({ models: [PRICED], sources: [OURS] });
   const line = `prices import --from ${from} --file ${listFile('list.json', list)}`;
   expect((await run(`${line} --apply`)).code).toBe(0);
@@ -565,7 +565,7 @@ test.each([
   });
 });
 
-test('a price that would sell below cost is named, and stops an import unless it is meant', async () => {
+test('a price below cost is reported and stops an import without --below-cost', async () => {
   stored({ models: [{ ...PRICED, prices: { inputPerMillion: '0.70', outputPerMillion: '5' } }], sources: [OURS] });
   const line = `prices import --from litellm --file ${listFile('list.json', LITELLM)}`;
   const named = 'BELOW COST pub/model: input is sold for 0.70 and costs 0.75 at src';
@@ -579,7 +579,7 @@ test('a price that would sell below cost is named, and stops an import unless it
   expect(applied()).toHaveLength(1);
 });
 
-test('only sources of one provider are changed where it is named; models without a price are told', async () => {
+test("prices import --provider changes only that provider's sources", async () => {
   stored({ models: [NO_PRICE], sources: [OURS, { ...OURS, id: 'second', providerId: 'elsewhere' }] });
   const file = listFile('list.json', LITELLM);
   const { out } = await run(`prices import --from litellm --file ${file} --provider elsewhere --apply`);
@@ -587,7 +587,7 @@ test('only sources of one provider are changed where it is named; models without
   expect(out).toContain('it has no price, so it is not sold');
 });
 
-test('a list comes from an address of this machine; another form, no JSON and redirects are refused', async () => {
+test('a list from a URL is read; a wrong format or a redirect is refused', async () => {
   const server = createServer((request, response) => {
     if (request.url === '/moved') return void response.writeHead(302, { location: 'http://127.0.0.1/there' }).end();
     if (request.url === '/text') return void response.end('text');
@@ -601,10 +601,10 @@ test('a list comes from an address of this machine; another form, no JSON and re
     const compare = (path: string) => run(`prices compare --from litellm --list-url ${url}${path}`);
     expect((await compare('/litellm')).out).toContain('source src: cost input 0.50 -> 0.75');
     for (const [path, reason] of [
-      ['/models', 'no list of LiteLLM'],
-      ['/text', 'no JSON'],
-      ['/moved', 'leads to http://127.0.0.1/there'],
-      ['/none', 'answered 404'],
+      ['/models', 'not a LiteLLM list'],
+      ['/text', 'not valid JSON'],
+      ['/moved', 'redirects to http://127.0.0.1/there'],
+      ['/none', 'returned status 404'],
     ] as const) {
       expect(await compare(path)).toMatchObject({ code: 2, error: expect.stringContaining(reason) });
     }
@@ -625,7 +625,7 @@ test('lists are read to their last page', async () => {
   expect(out).toContain('source last: cost');
 });
 
-test('a test of a source is a table, with what is wrong in words', async () => {
+test('sources test prints a table and explains each fault', async () => {
   world.scriptByName('catalog.get-source', () => ({ source: SOURCE }));
   world.scriptByName('edge.test-source', () => ({ test: SOURCE_TEST }));
   const { code, out } = await run('sources test src');
@@ -653,7 +653,7 @@ test('a test of a source is a table, with what is wrong in words', async () => {
   );
 });
 
-test('a test of a source that is not there, or comes too often, is refused with the reason', async () => {
+test('sources test is refused for an unknown source and above the rate limit', async () => {
   expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('not_found') });
   expect(world.asked.filter(({ name }) => name === 'edge.test-source')).toEqual([]);
   world.scriptByName('catalog.get-source', () => ({ source: SOURCE }));
@@ -663,7 +663,7 @@ test('a test of a source that is not there, or comes too often, is refused with 
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
 });
 
-/** What catalog got to store. */
+/** Proposals sent to the catalog. */
 const proposed = () =>
   world.asked.filter(({ name }) => name === 'catalog.propose-prices').map(({ body }) => body['proposal']);
 const answerProposals = (outcome: string) =>
@@ -702,7 +702,7 @@ test('prices watch proposes prices with a markup, and names those that stay belo
 
 const AT_SIX = Date.parse('2026-11-20T06:00:00Z');
 const DAY_MS = 86_400_000;
-/** A clock that is advanced by each wait, and ends the program at a time. */
+/** A clock that each wait advances, and that ends the program at a given time. */
 const clockUntil = (startMs: number, endMs: number): ProgramClock => {
   let now = startMs;
   return {
@@ -759,7 +759,7 @@ test('prices watch --at compares once a day at its time, also after a restart', 
   });
   const line = `prices watch --at 06:00 --from litellm --file ${listFile('l.json', LITELLM)}`;
   const times = () => proposed().map((one) => (one as { scheduledFor: string }).scheduledFor);
-  // The time of the day has passed: it is caught up, once.
+  // The time of the day has passed: the check runs late, once.
   await run(line, {}, clockUntil(AT_SIX + 3_600_000, AT_SIX + DAY_MS / 2));
   await run(line, {}, clockUntil(AT_SIX + 2 * 3_600_000, AT_SIX + DAY_MS / 2));
   expect(times()).toEqual(['2026-11-20T06:00:00.000Z']);
@@ -772,9 +772,9 @@ test('prices watch --at tries a failed check again after 15 minutes', async () =
   world.refuseByName('catalog.get-price-proposal', 'not_found');
   const line = 'prices watch --at 06:00 --from litellm --file';
   const { error } = await run(`${line} ${listFile('broken.json', 'text')}`, {}, clockUntil(AT_SIX, AT_SIX + 2_000_000));
-  expect(error.match(/The check failed: the list is no JSON\. Next attempt at 2026-11-20T06:(15|30|45)/g)).toHaveLength(
-    3,
-  );
+  expect(
+    error.match(/The check failed: the list is not valid JSON\. Next attempt at 2026-11-20T06:(15|30|45)/g),
+  ).toHaveLength(3);
   expect(proposed()).toEqual([]);
 });
 
@@ -789,7 +789,7 @@ test('prices watch compares reported costs with the costs in force', async () =>
   world.scriptByName('catalog.list-profiles', () => ({ profiles: [{ ...PROFILE, pricing }] }));
   stored({ models: [PRICED], sources: [{ ...OURS, costs: { inputPerMillion: '1', outputPerMillion: '2' } }] });
   answerProposals('raised');
-  // 1,000 in and 1,000 out cost 0.003.
+  // 1,000 input and 1,000 output tokens cost 0.003.
   const tokens = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1_000 };
   const record = (reportedCostUsd: string | undefined) => ({
     ...RECORD,
@@ -802,7 +802,7 @@ test('prices watch compares reported costs with the costs in force', async () =>
   });
   const records = (count: number, reported: string) =>
     world.scriptByName('billing.usage-records', () => ({
-      // Neither one without a report nor one out of bounds counts.
+      // Records without a reported cost, or with one out of bounds, are ignored.
       records: [...Array.from({ length: count }, () => record(reported)), record(undefined), record('5')],
       nextCursor: null,
     }));

@@ -12,7 +12,7 @@ import { Unfit } from './program.js';
 
 const VARIABLE = /^[A-Z][A-Z0-9_]*$/;
 
-/** Hundredths of a percent. @throws Unfit */
+/** Parses `--markup` into hundredths of a percent. @throws Unfit */
 export function markupOf(text: string | null): bigint | null {
   if (text === null) return null;
   const percent = percentOf(text);
@@ -21,8 +21,9 @@ export function markupOf(text: string | null): bigint | null {
 }
 
 /**
- * The credential of a provider, out of the environment of this terminal; null: none is
- * wanted. Where a profile is let in by Google's tokens the variable names the file of the key.
+ * Returns the provider's credential from this terminal's environment; null: none is wanted. If the
+ * profile authenticates with Google tokens, the variable names the key file.
+ *
  * @throws Unfit
  */
 export function credentialOf(
@@ -33,7 +34,7 @@ export function credentialOf(
   if (noKey && keyEnv !== null) throw new Unfit('--key-env or --no-key, not both');
   if (noKey || (keyEnv === null && auth.length === 0)) return null;
   const variable = keyEnv ?? keyVariable;
-  if (variable === null) throw new Unfit(`${name} has no usual variable of a key: use --key-env NAME or --no-key`);
+  if (variable === null) throw new Unfit(`${name} has no default variable for its key: use --key-env NAME or --no-key`);
   if (!VARIABLE.test(variable)) throw new Unfit('--key-env takes the name of a variable, and never the key itself');
   const value = env[variable]?.trim() ?? '';
   if (value === '')
@@ -41,18 +42,21 @@ export function credentialOf(
   return auth[0]?.type === 'google' ? keyFile(value, variable) : value;
 }
 
-/** On one line, as a credential is kept. */
+/** Reads a key file into one line, the form in which credentials are stored. */
 function keyFile(path: string, variable: string): string {
   try {
     return JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
-    throw new Unfit(`${variable} names no file of a key: ${(error as Error).message}`);
+    throw new Unfit(`${variable} does not name a readable key file: ${(error as Error).message}`);
   }
 }
 
 /**
- * What `--param name=value` says of everything that the profile leaves open.
- * @param baseUrl another address: what only that of the profile needs may be left out
+ * Parses `--param name=value` for all parameters that the profile needs.
+ *
+ * @param baseUrl another address; parameters that only the profile's address needs may then be
+ * omitted
+ *
  * @throws Unfit
  */
 export function parametersOf(
@@ -83,13 +87,14 @@ export function parametersOf(
 /** `name`, `name*`, or `name=deployment`. */
 interface WantedModel {
   readonly name: string;
-  /** Its name at the provider instead of the list's. */
+  /** The model's name at the provider if it differs from the list's. */
   readonly deployment: string | null;
 }
 
 /**
- * Reads `--models`: names separated by commas, each with the deployment's name where the operator
- * gave it one; null: all.
+ * Parses `--models`: names separated by commas, each with the deployment's name if the operator's
+ * differs; null: all.
+ *
  * @throws Unfit
  */
 export function wantedModels(text: string | null): readonly WantedModel[] | null {
@@ -103,7 +108,8 @@ export function wantedModels(text: string | null): readonly WantedModel[] | null
 }
 
 /**
- * Reads `--cost model=input/output[/cached input[/cache write]]`, in USD of a million tokens.
+ * Parses `--cost model=input/output[/cached input[/cache write]]`, in USD per million tokens.
+ *
  * @throws Unfit
  */
 export function givenCosts(texts: readonly string[]): ReadonlyMap<string, Prices> {
@@ -115,7 +121,7 @@ export function givenCosts(texts: readonly string[]): ReadonlyMap<string, Prices
       const costs = plainOrNull({ inputPerMillion, outputPerMillion, cachedInputPerMillion, cacheWritePerMillion });
       if (name === '' || more !== undefined || costs === null)
         throw new Unfit(
-          `--cost ${text}: model=input/output[/cached input[/cache write]] is expected, in USD of a million tokens`,
+          `--cost ${text}: model=input/output[/cached input[/cache write]] is expected, in USD per million tokens`,
         );
       return [name, costs];
     }),
@@ -125,17 +131,17 @@ export function givenCosts(texts: readonly string[]): ReadonlyMap<string, Prices
 export interface Offer {
   readonly profile: ProviderProfile;
   readonly models: readonly OfferedModel[];
-  /** What is offered, for messages: `the bundled list`. */
+  /** Name of the offer in messages, such as `the bundled list`. */
   readonly from: string;
-  /** By the names of `--models`. */
+  /** Costs from `--cost`, by the names of `--models`. */
   readonly costs: ReadonlyMap<string, Prices>;
   /** IDs that the catalog may have for the same models of other providers. */
   readonly known: readonly string[];
-  /** The UTC day. */
+  /** The current UTC day. */
   readonly today: string;
 }
 
-/** Names of offered models in a message. */
+/** Most model names in a message. */
 const SHOWN_MAX = 40;
 
 /**
@@ -169,13 +175,13 @@ export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null)
     const offered = found.length === 0 ? [unlisted(name)] : found;
     return offered.map((model) => ({ name, model: { ...model, costs: cost ?? model.costs }, deployment }));
   });
-  // Of all models of a provider those without a price are left out; one with its name is wanted.
+  // Models without a price are skipped if the name is a pattern, and refused if named exactly.
   const unpriced = chosen
     .filter(({ name, model }) => model.costs === null && !name.endsWith('*'))
     .map(({ model }) => model);
   if (unpriced.length > 0)
     throw new Unfit(
-      `${from} has no price of ${names(unpriced)}: give its costs in USD of a million tokens, ` +
+      `${from} has no price of ${names(unpriced)}: give its costs in USD per million tokens, ` +
         unpriced
           .slice(0, 3)
           .map(({ model }) => `--cost ${model}=<input>/<output>`)
@@ -215,7 +221,7 @@ function endpointsFor({ endpoints }: ProviderProfile, offered: OfferedModel): En
   );
 }
 
-/** Empty: its costs are not known, or the catalog cannot have its name. */
+/** Returns an empty list if the model's costs are unknown or its name cannot be a catalog ID. */
 function addedModel(offer: Offer, offered: OfferedModel, deployment: string | null): AddedModel[] {
   const { profile, from, known, today } = offer;
   const listed = 'id' in offered ? (offered as ListedModel) : null;
@@ -242,7 +248,10 @@ function addedModel(offer: Offer, offered: OfferedModel, deployment: string | nu
   ];
 }
 
-/** Where the provider lists its models, and the headers that let the request in. @throws Unfit */
+/**
+ * Returns the URL of the provider's model list and the headers that authenticate the request.
+ * @throws Unfit
+ */
 export function modelsRequest(
   profile: ProviderProfile,
   {
@@ -273,7 +282,7 @@ export function modelsRequest(
   return { url, headers: letIn };
 }
 
-/** The list of models is next to these paths. */
+/** Paths next to the path of the model list. */
 const MODELS_SIBLING = /\/(chat\/completions|messages)$/;
 
 /** Fills parameters into an address. */

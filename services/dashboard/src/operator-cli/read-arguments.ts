@@ -1,7 +1,7 @@
-/** What stands on the command line, before it is known what it asks for. */
+/** The parsed command line, before its command is known. */
 export interface Arguments {
   readonly words: readonly string[];
-  /** `--name value`, in the order given; `--name` alone is `true`. */
+  /** `--name value`, in the given order; `--name` alone has the value `true`. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly options: Readonly<Partial<Record<OptionName, string>>>;
 }
@@ -20,8 +20,8 @@ const OPTIONS: Readonly<Record<string, OptionName>> = {
 const SPELLINGS: Readonly<Record<string, string>> = { 'dry-run': 'dryRun' };
 
 /**
- * Throws on an option without its value. A value may begin with a minus sign and a digit:
- * `--amountUsd -5`.
+ * Parses the command line. Throws if an option lacks its value. A value may begin with a minus sign
+ * and a digit: `--amountUsd -5`.
  */
 export function readArguments(line: readonly string[]): Arguments {
   const words: string[] = [];

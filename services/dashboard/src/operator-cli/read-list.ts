@@ -21,14 +21,14 @@ import { Unfit, type ProgramContext } from './program.js';
 const BUNDLED = new URL('../../lists/models.json', import.meta.url);
 const BYTES_MAX = 64 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
-/** Where the lists are published. */
+/** URLs where the lists are published. */
 const ADDRESSES: Readonly<Record<Exclude<ListFormat, 'bundled'>, string>> = {
   'models.dev': 'https://models.dev/api.json',
   litellm: 'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
 };
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The list that comes with this release, as it is on the UTC day of a time. */
+/** Reads the list bundled with this release, as of the UTC day of a time. */
 export function readBundledList(nowMs: number): BundledList {
   return listAt(nowMs, bundledList.parse(JSON.parse(readFileSync(BUNDLED, 'utf8'))));
 }
@@ -37,15 +37,16 @@ function listAt(nowMs: number, list: BundledList): BundledList {
   return listOn(list, new Date(nowMs).toISOString().slice(0, 10));
 }
 
-/** Whether the bundled list has models that a profile serves. */
+/** Returns whether the bundled list has models that a profile serves. */
 export function hasBundledModels({ id, endpoints }: Pick<ProviderProfile, 'id' | 'endpoints'>): boolean {
   const models = listedModelsOf(readBundledList(Date.now()), id);
   return models.some((model) => model.endpoints.some((endpoint) => Object.hasOwn(endpoints, endpoint)));
 }
 
 /**
- * A list from a file, from an address, or from where it is published. At most 64 MiB, there within
- * a minute; only over TLS, unless it comes from this machine.
+ * Reads a list from a file, a URL, or where it is published. At most 64 MiB within a minute; only
+ * over TLS, unless it comes from this machine.
+ *
  * @throws Unfit
  */
 export async function readPriceList(
@@ -57,7 +58,7 @@ export async function readPriceList(
   if (known === undefined) throw new Unfit(`--from is one of ${LIST_FORMATS.join(', ')}`);
   if (file !== null && url !== null) throw new Unfit('--file or --list-url, not both');
   if (known === 'bundled') {
-    if (url !== null) throw new Unfit('the bundled list comes from no address: --file reads another one');
+    if (url !== null) throw new Unfit('the bundled list has no URL: use --file to read another one');
     const list = file === null ? bundledPrices(readBundledList(nowMs)) : bundledFrom(parsed(textOfFile(file)), nowMs);
     return { list, changedMs: null };
   }
@@ -73,9 +74,9 @@ export async function readPriceList(
 }
 
 export interface ListReading {
-  /** Whether addresses may be private ones. */
+  /** Whether URLs may be private addresses. */
   readonly privateAllowed: boolean;
-  /** Epoch milliseconds: the bundled list has prices of days to come. */
+  /** Epoch milliseconds. The bundled list has prices that begin on later days. */
   readonly nowMs: number;
 }
 export interface ListPlace {
@@ -84,18 +85,21 @@ export interface ListPlace {
 }
 export interface DatedList {
   readonly list: PriceList;
-  /** Epoch milliseconds of the file's or the response's last change; null: not known. */
+  /** Epoch milliseconds of the last change of the file or response; null: unknown. */
   readonly changedMs: number | null;
 }
 
 const DAY_MS = 86_400_000;
-/** A list of this age gets a warning. Providers change prices about every month. */
+/** Age from which a list gets a warning. Providers change prices about every month. */
 const OLD_DAYS = 30;
 
-/** `List litellm of 2026-07-24, 127 days old`. A list's own date counts before that of its file. */
+/**
+ * Formats `List litellm of 2026-07-24, 127 days old`. A list's own date takes precedence over that
+ * of its file.
+ */
 export function listInWords({ list, changedMs }: DatedList, nowMs: number): string {
   const day = list.date ?? (changedMs === null ? null : new Date(changedMs).toISOString().slice(0, 10));
-  if (day === null) return `List ${list.format}; its age is not known: it has no date, and its server sent none`;
+  if (day === null) return `List ${list.format}; its age is unknown: neither the list nor its server has a date`;
   const days = Math.max(0, Math.floor((nowMs - Date.parse(day)) / DAY_MS));
   const source = list.date === null ? ', by the date of its file' : '';
   const warning = days > OLD_DAYS ? '. Its prices may be out of date' : '';
@@ -103,11 +107,12 @@ export function listInWords({ list, changedMs }: DatedList, nowMs: number): stri
 }
 
 /**
- * Reads the models of a provider from its own API, with the key of this terminal.
+ * Reads the models of a provider from its API, with the key from this terminal.
+ *
  * @throws Unfit
  */
 export async function readProvider(url: string, headers: Readonly<Record<string, string>>): Promise<OfferedModel[]> {
-  // The operator named the provider's address.
+  // Private addresses are allowed because the operator named the provider's address.
   const { text } = await fetchText(url, { headers, privateAllowed: true });
   try {
     return readProviderModels(parsed(text));
@@ -118,7 +123,7 @@ export async function readProvider(url: string, headers: Readonly<Record<string,
 
 function bundledFrom(value: unknown, nowMs: number): PriceList {
   const read = bundledList.safeParse(value);
-  if (!read.success) throw new Unfit('the file has not the form of the bundled list');
+  if (!read.success) throw new Unfit('the file does not have the format of the bundled list');
   return bundledPrices(listAt(nowMs, read.data));
 }
 
@@ -132,7 +137,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new Unfit('the list is no JSON');
+    throw new Unfit('the list is not valid JSON');
   }
 }
 
@@ -146,14 +151,16 @@ async function fetchText(
     throw new Unfit(`${address}: a list is read over https, or over http from this machine`);
   const isFree = privateAllowed || isPlain;
   if (!isFree && isPrivateHost(url.hostname)) throw privateAddress(address);
-  // The addresses that are judged are those that the socket connects to.
+  // The lookup checks the very addresses that the socket connects to.
   const agent = new Agent({ connect: isFree ? {} : { lookup: publicLookup(lookup) } });
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(url, { headers, redirect: 'manual', signal, dispatcher: agent });
     if (response.status >= 300 && response.status < 400)
-      throw new Unfit(`${address} leads to ${response.headers.get('location') ?? 'another address'}: name that one`);
-    if (!response.ok) throw new Unfit(`${address} answered ${response.status}`);
+      throw new Unfit(
+        `${address} redirects to ${response.headers.get('location') ?? 'another address'}: name that one`,
+      );
+    if (!response.ok) throw new Unfit(`${address} returned status ${response.status}`);
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const part of response.body ?? []) {
@@ -174,13 +181,16 @@ function privateAddress(address: string): Unfit {
   return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=on allows it`);
 }
 
-/** How lists are read here: the variable of sources decides about private addresses. */
+/**
+ * Returns the settings for reading lists. The variable for sources also decides about private
+ * addresses.
+ */
 export function listReading({ env, clock }: Pick<ProgramContext, 'env' | 'clock'>): ListReading {
   const privateAllowed = ['on', 'true', '1'].includes(env['GATEWAY_ALLOW_PRIVATE_SOURCES']?.toLowerCase() ?? '');
   return { privateAllowed, nowMs: clock.nowMs() };
 }
 
-/** Finds a model in the first of several lists that has it. */
+/** Combines lists; a model is read from the first list that has it. */
 export function firstOf(lists: readonly PriceList[]): PriceList {
   const [first] = lists;
   if (first === undefined) throw new Unfit('name a list with --from');

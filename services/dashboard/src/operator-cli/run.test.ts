@@ -54,13 +54,13 @@ test.each([
   ['wallet acc_1', 'admission.held'],
   [`slots delete ${REQUEST_ID}`, 'admission.release-slot'],
   ['operators list', 'accounts.list-operators'],
-])('%s asks %s', async (line, message) => {
+])('%s sends %s', async (line, message) => {
   const { code, error } = await run(...line.split(' '));
   expect({ code, error }).toEqual({ code: 0, error: '' });
   expect(world.asked.map(({ name }) => name)).toContain(message);
 });
 
-test('fields become a body in the types of the document, also nested ones, and money stays a text', async () => {
+test('fields become a body with the types of the document; money stays text', async () => {
   const made = await run(
     ...'models put pub/model --displayName 4 --kind chat --maxOutputTokens 4'.split(' '),
     '--prices.inputPerMillion',
@@ -77,7 +77,7 @@ test('fields become a body in the types of the document, also nested ones, and m
   expect(world.asked.at(-1)?.body).toMatchObject({ spec: { amountUsd: '-5', reference: '7' } });
 });
 
-test('aliases are put and deleted under names with slashes and colons', async () => {
+test('aliases can be put and deleted under names with slashes and colons', async () => {
   for (const alias of ['gpt-6.1-terra', 'anthropic/model@latest', 'team:a/b/c']) {
     const made = await run('aliases', 'put', alias, '--modelId', 'pub/model');
     expect([made.code, made.error]).toEqual([0, '']);
@@ -96,7 +96,7 @@ test('fields of a list become its query', async () => {
   expect(world.asked.at(-1)?.body).toMatchObject({ account: 'acc_1', limit: 3 });
 });
 
-test('apply sends the file as it is', async () => {
+test('apply sends the file unchanged', async () => {
   const file = join(directory.path, 'objects.yaml');
   writeFileSync(file, 'objects:\n  - {kind: provider, id: prov, spec: {name: Provider, format: openai}}\n');
   const { code, out } = await run('apply', '-f', file, '--dry-run');
@@ -105,7 +105,7 @@ test('apply sends the file as it is', async () => {
   expect(world.asked.map(({ body }) => body['dryRun'])).toEqual([true]);
 });
 
-test('where the API is and its token also stand in running.json', async () => {
+test('the URL and the token are read from running.json', async () => {
   const running = { operatorUrl: `${world.dashboard.operatorUrl}/operator/v1`, operatorToken: ROOT_TOKEN };
   writeFileSync(join(directory.path, 'running.json'), JSON.stringify(running));
   let out = '';
@@ -114,7 +114,7 @@ test('where the API is and its token also stand in running.json', async () => {
   expect(JSON.parse(out)).toEqual(ACCOUNT);
 });
 
-test('a refusal exits 1 with the error, and what is not understood exits 2 with the forms', async () => {
+test('a refusal exits with 1 and the error, an unknown command with 2 and the usage', async () => {
   world.refuseByName('accounts.get-key', 'not_found');
   const refused = await run('keys', 'get', KEY.id);
   expect(refused).toMatchObject({ code: 1, out: '' });

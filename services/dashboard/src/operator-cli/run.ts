@@ -15,7 +15,7 @@ export type { Output };
 export { cheapestFirst } from '../price-lists/margins.js';
 export { hasBundledModels } from './read-list.js';
 
-/** Commands that are more than one request. */
+/** Commands that send more than one request. */
 const PROGRAMS: readonly Program[] = [
   LIST_PROFILES,
   ADD_PROVIDER,
@@ -31,11 +31,11 @@ const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - 
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c
 operator apply -f file.yaml [--dry-run] [--prune]
 ${PROGRAMS.map(({ form }) => `operator ${form}\n`).join('')}  --url, --token-file; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN or GATEWAY_OPERATOR_TOKEN_FILE; else <state>/running.json
-  (--state, default .state). --token is seen by everybody who may list this machine's processes.
+  (--state, default .state). --token is visible to everyone who can list this machine's processes.
 `;
 /**
- * One command against the operator API. Answers the exit code: 0 done, 1 refused or unreachable, 2
- * not understood.
+ * Runs one command against the operator API. Returns the exit code: 0 success, 1 refused or
+ * unreachable, 2 not understood.
  */
 export async function runOperatorCommand(
   line: readonly string[],
@@ -45,7 +45,7 @@ export async function runOperatorCommand(
 ): Promise<number> {
   try {
     const given = readArguments(line);
-    if (given.words.length === 0) throw new Error('nothing is asked');
+    if (given.words.length === 0) throw new Error('no command given');
     const target = targetOf(given, env);
     const program = PROGRAMS.find(({ name }) => name.every((word, place) => given.words[place] === word));
     if (program !== undefined) {
@@ -58,7 +58,7 @@ export async function runOperatorCommand(
     const question = await questionOf(given, target);
     const response = await send(target, question, given.options['idempotency-key']);
     if (response.ok && response.headers.get('content-type')?.startsWith('application/json') === false) {
-      // A file of any length, as it comes; one that is cut off throws.
+      // Writes a file of any length as it arrives. An aborted file throws.
       const decoder = new TextDecoder();
       for await (const chunk of response.body ?? []) to.out(decoder.decode(chunk as Uint8Array, { stream: true }));
       return 0;
@@ -100,7 +100,9 @@ async function questionOf(given: Arguments, target: Target): Promise<Question> {
   return { ...withFields(document, found, given), ...fromFile };
 }
 
-/** Fields that the operation takes as a query go there, all others into the body. */
+/**
+ * Puts fields that the operation accepts as query parameters into the query, others into the body.
+ */
 function withFields(document: OpenApi, { method, path, operation }: Found, { fields }: Arguments): Question {
   const query = new URLSearchParams();
   const body: Record<string, unknown> = {};
@@ -123,7 +125,7 @@ function setField(body: Record<string, unknown>, [name = '', ...rest]: readonly 
 function fileBody(file: string | undefined): Pick<Question, 'body' | 'type'> {
   if (file === undefined) return {};
   const body = readFileSync(file === '-' ? 0 : file, 'utf8');
-  // What is piped has no name that says what it is; only `apply` takes YAML.
+  // Standard input has no file name that shows its type. Only `apply` accepts YAML.
   const isPlain = file === '-' ? isJson(body) : file.endsWith('.json');
   return { body, type: isPlain ? 'application/json' : 'application/yaml' };
 }

@@ -5,10 +5,10 @@ import { modelObject, sourceObject } from './import-prices.js';
 import { readOptions, Unfit, type Program, type ProgramContext } from './program.js';
 import { belowCostInWords, proposalInWords } from './words.js';
 
-/** `prices proposal`: what `prices watch` proposes, or the document that applies it. */
+/** `prices proposal`: prints the proposal of `prices watch`, or the document that applies it. */
 export const SHOW_PROPOSAL: Program = {
   name: ['prices', 'proposal'],
-  form: 'prices proposal [--document]     its document: apply -f',
+  form: 'prices proposal [--document]     --document prints a document for apply -f',
   run: showProposal,
 };
 
@@ -21,7 +21,7 @@ async function showProposal({ words, fields, api, to }: ProgramContext): Promise
   const { data: profiles } = await api.get<{ data: ProviderProfile[] }>('/profiles');
   const changeOf = (kind: string, id: string) =>
     proposal.changes.find((change) => change.kind === kind && change.objectId === id);
-  // Objects as they are now, so that nothing but costs and prices changes.
+  // Uses the current objects, so that only costs and prices change.
   const objects = proposal.changes.flatMap(({ kind, objectId: id, before, after }) => {
     const source = kind === 'source' ? sources.find((one) => one.id === id) : undefined;
     const model = kind === 'model' ? models.find((one) => one.id === id) : undefined;

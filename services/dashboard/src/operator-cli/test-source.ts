@@ -3,10 +3,10 @@ import type { OperatorApi } from './operator-api.js';
 import { readOptions, Unfit, type Output, type Program } from './program.js';
 import { table } from './words.js';
 
-/** `sources test`: calls each endpoint of a source once and says what is wrong. */
+/** `sources test`: sends one request to each endpoint of a source and reports faults. */
 export const TEST_SOURCE: Program = {
   name: ['sources', 'test'],
-  form: 'sources test <id>     one small call of each endpoint at the provider, which may charge for it',
+  form: 'sources test <id>     sends a small request to each endpoint; the provider may charge for it',
   async run({ words, fields, api, to }) {
     readOptions(fields, { flags: [], values: [] });
     const [id, ...others] = words;
@@ -37,7 +37,7 @@ function testInWords({ sourceId, edge, problem, calls, works }: SourceTestView):
   ].join('');
 }
 
-/** What is said of a call of which there is nothing to say. */
+/** The text of a finding without remarks. */
 const WORKS = 'It works.';
 const HEAD = ['ENDPOINT', 'FINDING', 'STATUS', 'FIRST BYTE', 'WHOLE', 'TOKENS IN', 'OUT', 'COST USD', 'PRICE USD'];
 

@@ -26,13 +26,13 @@ export const WATCH_PRICES: Program = {
   run: watchPrices,
 };
 
-/** The first of them that has a source counts. */
+/** Default lists; the first one that has a source's model is used. */
 const USUAL_LISTS = ['models.dev', 'litellm', 'bundled'];
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** After a check that failed, such as for a list that cannot be read. */
+/** Delay after a failed check, for example if a list cannot be read. */
 const RETRY_MS = 15 * MINUTE_MS;
-/** Requests with reported costs that are read, of the last day. */
+/** Most requests with reported costs that are read, of the last day. */
 const RECORDS_MAX = 2_000;
 const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)$/;
 
@@ -73,14 +73,14 @@ async function watchPrices(context: ProgramContext): Promise<number> {
   }
 }
 
-/** @throws Unfit */
+/** Parses `--at` into milliseconds of the day. @throws Unfit */
 function offsetOf(at: string): number {
   const [, hours, minutes] = TIME_OF_DAY.exec(at) ?? [];
   if (hours === undefined || minutes === undefined) throw new Unfit(`--at ${at}: a UTC time such as 06:30`);
   return (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
 }
 
-/** @throws Unfit */
+/** Parses `--from` and `--list-url`. @throws Unfit */
 function listsOf(formats: readonly string[], urls: readonly string[]): Watch['lists'] {
   const chosen = formats.length === 0 ? USUAL_LISTS : formats;
   const byFormat = new Map(
@@ -94,7 +94,7 @@ function listsOf(formats: readonly string[], urls: readonly string[]): Watch['li
   return [...new Set(chosen)].map((format) => ({ format, url: byFormat.get(format) ?? null }));
 }
 
-/** Compares once, and stores the result, which raises the alert where it is another one. */
+/** Compares once and stores the result. New differences raise the alert. */
 async function check(context: ProgramContext, watch: Watch, dueMs: number | null): Promise<void> {
   const { api, file, clock, to } = context;
   const read = await Promise.all(
@@ -130,10 +130,10 @@ async function check(context: ProgramContext, watch: Watch, dueMs: number | null
 }
 
 const OUTCOMES: Readonly<Record<PriceProposalSaved['outcome'], string>> = {
-  raised: 'ALERT: other differences than at the check before. `operator prices proposal` shows the proposal.',
-  cleared: 'No difference any more.',
-  unchanged: 'As at the check before.',
-  served: 'Another replica did the check of this day.',
+  raised: 'ALERT: other differences than in the previous check. `operator prices proposal` shows the proposal.',
+  cleared: 'The differences are gone.',
+  unchanged: 'Unchanged since the previous check.',
+  served: 'Another replica has done the check of this day.',
 };
 
 function changeOf(
@@ -145,7 +145,7 @@ function changeOf(
   return after === null ? [] : [{ kind, objectId: id, modelId, before, after }];
 }
 
-/** Newest first; none where no provider of the sources reports a cost. */
+/** Reads records newest first. Returns an empty list if no source's provider reports a cost. */
 async function reportedRecords(
   api: OperatorApi,
   sources: readonly SourceView[],

@@ -3,7 +3,7 @@ import type { ModelMargin } from '../price-lists/compare.js';
 import { differences, figuresByName, type Difference, type Prices } from '../price-lists/prices.js';
 import { formatUsd } from '@gateway/metering';
 
-/** Cells under each other, two blanks apart. */
+/** Formats rows as columns, two blanks apart. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>
@@ -14,7 +14,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${line(row)}\n`).join('');
 }
 
-/** `input 0.12, output 0.60`: USD, of tokens per million. */
+/** Formats prices as `input 0.12, output 0.60`, in USD per million tokens. */
 export function pricesInWords(prices: Prices | null): string {
   if (prices === null) return 'none';
   return [...figuresByName(prices)].map(([name, usd]) => `${name} ${usd}`).join(', ');
@@ -24,16 +24,16 @@ export function differencesInWords(all: readonly Difference[]): string {
   return all.map(({ name, before, after }) => `${name} ${before ?? 'none'} -> ${after ?? 'none'}`).join(', ');
 }
 
-/** `16.6 %`: of the price, at the figure that leaves least. */
+/** Formats the lowest margin of a model's prices as `margin 16.6 %`. */
 export function marginInWords({ cost, leastTenths }: ModelMargin): string {
-  if (cost === null) return 'margin not known: no cost is known';
-  if (leastTenths === null) return 'margin not known';
+  if (cost === null) return 'margin unknown: no cost is known';
+  if (leastTenths === null) return 'margin unknown';
   const sign = leastTenths < 0 ? '-' : '';
   const tenths = Math.abs(leastTenths);
   return `margin ${sign}${Math.trunc(tenths / 10)}.${tenths % 10} %`;
 }
 
-/** A line for each price that is less than its cost. */
+/** Returns a line for each price that is lower than its cost. */
 export function belowCostInWords(modelId: string, { below }: ModelMargin): string[] {
   return below.map(
     ({ sourceId, figure: { name, price, cost } }) =>
@@ -41,12 +41,12 @@ export function belowCostInWords(modelId: string, { below }: ModelMargin): strin
   );
 }
 
-/** Prices of a list that the catalog has no place for. */
+/** Names the list's prices that the catalog cannot store. */
 export function unreadInWords(unread: readonly string[]): string[] {
   return unread.length === 0 ? [] : [`  not read: ${unread.join(', ')}`];
 }
 
-/** A proposal: since when, by which lists, old and new figures, and how it is applied. */
+/** Formats a proposal: dates, lists, old and new figures, and how to apply it. */
 export function proposalInWords({ id, lists, changes, reported, raisedAt, checkedAt }: PriceProposalView): string[] {
   const lines = [
     `proposal ${id}, of ${raisedAt}, last compared ${checkedAt}. Prices in USD, of tokens per million.`,

@@ -9,11 +9,11 @@ import { prices, type Prices } from './prices.js';
 const date = z.string().regex(/^\d{4}(-\d{2}(-\d{2})?)?$/);
 const source = z.string().min(1).max(500);
 
-/** A model at one provider, with what it cost there on a day. */
+/** A model at one provider, with its costs as of a day. */
 export const listedModel = z.strictObject({
-  /** Its name at the gateway: the same for the same model at several providers. */
+  /** Its catalog ID, which is the same at all providers of the model. */
   id: scalars.modelId,
-  /** A profile. */
+  /** ID of a profile. */
   provider: profileId,
   /** Its name at the provider. */
   model: z.string().min(1).max(200),
@@ -31,23 +31,23 @@ export const listedModel = z.strictObject({
   /** Where the costs were read, and when. */
   source,
   date,
-  /** Figures of the costs, or dates, that were read elsewhere. */
+  /** Sources of figures or dates that were read elsewhere. */
   moreSources: z
     .array(z.strictObject({ figures: z.string().min(1).max(100), source, date }))
     .max(8)
     .optional(),
-  /** Facts that an operator who sets a price needs. */
+  /** Facts that an operator needs to set a price. */
   note: z.string().max(300).optional(),
 });
 export type ListedModel = z.infer<typeof listedModel>;
 
-/** `lists/models.json`: figures of different days, put together on one. */
+/** `lists/models.json`: figures read on different days, assembled on one day. */
 export const bundledList = z.strictObject({ assembledOn: z.iso.date(), models: z.array(listedModel).max(1_000) });
 export type BundledList = z.infer<typeof bundledList>;
 
 /**
- * The list as it is on a UTC day: with the costs in force and without models that have ended.
- * `validUntil` and `afterwards` are left where a change is still to come.
+ * Returns the list as of a UTC day: with the costs in force and without models that have ended.
+ * `validUntil` and `afterwards` remain for models whose costs will change.
  */
 export function listOn(list: BundledList, today: string): BundledList {
   const models = list.models.flatMap(({ validUntil, afterwards, ...model }): ListedModel[] => {
@@ -60,19 +60,19 @@ export function listOn(list: BundledList, today: string): BundledList {
 
 const DAY_MS = 86_400_000;
 
-/** The costs that are to come, and from when; null: none are known. */
+/** Returns the announced costs and their first day; null: none are known. */
 export function laterCosts({ validUntil, afterwards }: ListedModel): { costs: Prices; effectiveFrom: string } | null {
   if (validUntil === undefined || afterwards === undefined) return null;
   return { costs: afterwards, effectiveFrom: new Date(Date.parse(validUntil) + DAY_MS).toISOString() };
 }
 
-/** The listed models of a profile's provider. */
+/** Returns the listed models of a profile's provider. */
 export function listedModelsOf({ models }: BundledList, profile: string): ListedModel[] {
   const { bundled } = listNamesOf(profile);
   return models.filter(({ provider }) => provider === bundled);
 }
 
-/** The costs of the bundled list. */
+/** Returns the bundled list as a price list. */
 export function bundledPrices(list: BundledList): PriceList {
   return {
     format: 'bundled',

@@ -9,32 +9,35 @@ import {
 } from '@gateway/metering';
 import type { Prices } from './prices.js';
 
-/** Prices of a model or costs of a source, and by what rules requests are charged with them. */
+/** Prices of a model or costs of a source, with the rules by which requests are charged. */
 export interface Charged {
   readonly prices: Prices;
-  /** The source serves the messages format, or a source of the model does, enabled or not. */
+  /**
+   * Whether the source, or any source of the model, serves the messages format; disabled sources
+   * count.
+   */
   readonly onMessages: boolean;
-  /** Classes that requests can ask a source for, also those that its costs do not have. */
+  /** Classes that requests can ask the source for, including classes without costs. */
   readonly asks: readonly ExtraClass[];
 }
 
-/** The prices in nano-USD, in the form in which the catalog publishes them. */
+/** Converts the prices to nano-USD, in the form that the catalog publishes. */
 export function figuresCharged({ prices, onMessages }: Pick<Charged, 'prices' | 'onMessages'>): PriceFigures {
   const figures = figuresFromSpec(prices);
   return onMessages ? withHourWrites(figures) : figures;
 }
 
-/** The prices with every missing one filled in, as edge, admission and billing use them. */
+/** Fills in all missing prices, as edge, admission and billing do. */
 export function resolveCharged(charged: Pick<Charged, 'prices' | 'onMessages'>): ResolvedFigures {
   return resolvePrices(figuresCharged(charged));
 }
 
-/** A class that the costs do not have costs as standard. */
+/** Returns the costs of a class; a class without costs costs as much as the standard class. */
 export function costOfClass(costs: ResolvedFigures, name: ExtraClass): ResolvedClass {
   return costs[name] ?? costs.standard;
 }
 
-/** Kinds of tokens: name, field of a document, and field of the text that they count as. */
+/** Kinds of tokens: name, price field, and price field of the text tokens that they default to. */
 export const TOKEN_KINDS = [
   ['input', 'inputPerMillion', 'inputPerMillion'],
   ['cached input', 'cachedInputPerMillion', 'inputPerMillion'],
@@ -46,6 +49,6 @@ export const TOKEN_KINDS = [
   ['audio output', 'audioOutputPerMillion', 'outputPerMillion'],
   ['image output', 'imageOutputPerMillion', 'outputPerMillion'],
 ] as const;
-/** Kinds that a tier states; the others follow from those of its class. */
+/** Kinds that a tier states. The other kinds follow from those of its class. */
 export const TIER_KINDS = TOKEN_KINDS.slice(0, 5).map(([, field]) => field);
 export const MEDIA_KINDS = TOKEN_KINDS.slice(5);

@@ -9,11 +9,11 @@ import { mergeCosts, plain, samePrices, type ExtraClass, type Prices } from './p
 export interface SourceComparison {
   readonly source: SourceView;
   readonly before: Prices | null;
-  /** As before where the list does not have it. */
+  /** Equal to `before` if the list does not have the model. */
   readonly after: Prices | null;
   readonly isListed: boolean;
   readonly isChanged: boolean;
-  /** Names of its prices in the list that no cost stands for. */
+  /** Names of the source's prices in the list that the catalog cannot store. */
   readonly unread: readonly string[];
 }
 
@@ -25,18 +25,18 @@ export interface ModelComparison {
   readonly margin: ModelMargin;
 }
 
-/** What is left of a model's price at its sources. */
+/** The margin of a model's price at its sources. */
 export interface ModelMargin {
-  /** The dearest figures of the sources; null: no cost is known. */
+  /** The highest figures of the sources; null: no cost is known. */
   readonly cost: Prices | null;
-  /** Of the dearest source, in tenths of a percent; null: not known, or sold for nothing. */
+  /** The lowest margin, in tenths of a percent; null: unknown, or the price is zero. */
   readonly leastTenths: number | null;
   readonly below: readonly { readonly sourceId: string; readonly figure: Figure }[];
 }
 
 export interface Comparison {
   readonly sources: readonly SourceComparison[];
-  /** Models of which the list has a source. */
+  /** Models with a source in the list. */
   readonly models: readonly ModelComparison[];
 }
 
@@ -44,15 +44,15 @@ export interface ComparisonRequest {
   readonly sources: readonly SourceView[];
   readonly models: readonly ModelView[];
   readonly list: PriceList;
-  /** What requests can ask sources for. */
+  /** Profiles, which name the classes that requests can ask for. */
   readonly profiles: readonly ProviderProfile[];
-  /** Only sources of this provider get other costs; null: all. */
+  /** Only sources of this provider get new costs; null: all. */
   readonly provider: string | null;
-  /** Hundredths of a percent that prices have above the dearest cost; null: prices stay. */
+  /** Markup on the highest cost, in hundredths of a percent; null: prices stay unchanged. */
   readonly markup: bigint | null;
 }
 
-/** What the costs of a list would change, and what margin is left then. */
+/** Compares costs and prices with a list, and computes the margins after the change. */
 export function compareWithList(request: ComparisonRequest): Comparison {
   const { sources, models, list, profiles, provider, markup } = request;
   const compared = sources.map((source) => compareSource(source, list, provider));
@@ -75,7 +75,7 @@ export function compareWithList(request: ComparisonRequest): Comparison {
 
 type SourceWithCosts = Pick<SourceComparison, 'source' | 'after'>;
 
-/** The margin of a model's prices at all of its sources, with the costs that are compared. */
+/** Computes the margin of a model's prices at all its sources, with the compared costs. */
 export function marginOfModel(
   prices: Prices | null,
   own: readonly SourceWithCosts[],
@@ -85,19 +85,19 @@ export function marginOfModel(
   return marginOf(prices === null ? null : { prices, onMessages, asks: [] }, costsOfModel(own, profiles));
 }
 
-/** The costs of the sources that requests can reach. */
+/** Returns the costs of the sources that requests can reach. */
 function costsOfModel(own: readonly SourceWithCosts[], profiles: readonly ProviderProfile[]): SourceCosts[] {
   return own.flatMap(({ source, after }) =>
     source.enabled && after !== null ? [{ sourceId: source.id, ...chargedAt(source, after, profiles) }] : [],
   );
 }
 
-/** What a source costs. */
+/** The costs of a source. */
 export interface SourceCosts extends Charged {
   readonly sourceId: string;
 }
 
-/** The margin of a price at each of a model's sources. */
+/** Computes the margin of a price at each source of a model. */
 export function marginOf(price: Charged | null, costs: readonly SourceCosts[]): ModelMargin {
   const [first, ...others] = costs;
   const cost = first === undefined ? null : dearestOf([first, ...others]);
@@ -110,18 +110,24 @@ export function marginOf(price: Charged | null, costs: readonly SourceCosts[]): 
   };
 }
 
-/** Whether a source serves the messages format, where 1-hour cache writes have their own price. */
+/**
+ * Returns whether a source serves the messages format, where 1-hour cache writes have a separate
+ * price.
+ */
 export function isOnMessages({ endpoints }: { readonly endpoints: readonly string[] }): boolean {
   return endpoints.includes('/v1/messages');
 }
 
-/** A source without a profile, or that forwards everything, is charged as standard. */
+/**
+ * Returns a source's costs. A source without a profile, or one that forwards all fields, is charged
+ * as standard.
+ */
 function chargedAt(source: SourceView, prices: Prices, profiles: readonly ProviderProfile[]): Charged {
   const profile = source.unpriced === 'forward' ? undefined : profiles.find(({ id }) => id === source.profile);
   return { prices, onMessages: isOnMessages(source), asks: profile === undefined ? [] : classesOf(profile) };
 }
 
-/** Classes besides the standard one that requests can ask a provider for. */
+/** Returns the classes, other than standard, that requests can ask a provider for. */
 export function classesOf({ pricing }: ProviderProfile): ExtraClass[] {
   const asked = (pricing?.classes ?? []).flatMap(({ asks }) => Object.values(asks));
   return EXTRA_CLASSES.filter((name) => asked.includes(name));
@@ -131,7 +137,10 @@ function isMeant(source: SourceView, provider: string | null): boolean {
   return provider === null || source.providerId === provider;
 }
 
-/** A source without a profile is looked up under the id of its provider. */
+/**
+ * Compares a source with the list. A source without a profile is looked up by the ID of its
+ * provider.
+ */
 function compareSource(source: SourceView, list: PriceList, provider: string | null): SourceComparison {
   const { profile, providerId, upstreamModel, modelId, parameters } = source;
   const before = source.costs === null ? null : plain(source.costs);

@@ -3,9 +3,10 @@ import { MEDIA_KINDS, resolveCharged, TIER_KINDS } from './charged.js';
 import { differences, plain, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
 /**
- * States the prices that a list leaves out, as they follow from the others in charges: in a class
- * or tier each kind that the standard prices or those of its class have; 1-hour cache writes where
- * the provider has cache writes and the messages format.
+ * Adds the prices that a list leaves out, as charges derive them: each kind that the standard
+ * prices or those of the class have, in every class and tier; 1-hour cache writes if the provider
+ * has cache writes and the messages format.
+ *
  * @returns the prices, and the names of those that were computed
  */
 export function completeCosts(
@@ -36,7 +37,7 @@ function completeTiers(part: TieredPrices, { tiers }: ResolvedClass): TieredPric
   });
 }
 
-/** The figures with those that they do not state. */
+/** Adds the missing figures of these kinds. */
 function withKinds<T extends object>(part: T, prices: ResolvedPrices, kinds: readonly (keyof ResolvedPrices)[]): T {
   const missing = kinds.filter((kind) => (part as Partial<Record<string, unknown>>)[kind] == null);
   return { ...part, ...Object.fromEntries(missing.map((kind) => [kind, formatUsd(prices[kind])])) };

@@ -33,6 +33,6 @@ test.each([
   ['1.234', null],
   ['12345', null],
   ['20%', null],
-])('a markup of %s', (text, expected) => {
+])('percentOf() parses a markup of %s', (text, expected) => {
   expect(percentOf(text)).toBe(expected);
 });

@@ -1,15 +1,16 @@
 import { AMOUNT_NANO_USD_MAX, formatUsd } from '@gateway/metering';
 
-/** As JavaScript writes a number, or a list a text: `0.15`, `7.5e-8`. */
+/** A number as JavaScript or a list writes it: `0.15`, `7.5e-8`. */
 const NUMBER = /^(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
 const NANO_PLACES = 9;
-/** A markup in percent, with at most two places. */
+/** A markup in percent, with at most two decimal places. */
 const PERCENT = /^(\d{1,4})(?:\.(\d{1,2}))?$/;
 
 /**
- * A number of a list as an amount of USD, its point moved right by `places`: 7.5e-8 by 6 is
- * `0.075`. It is read from its shortest text and never computed with, so that nothing is lost; what
- * lies beyond nine places is rounded half up. Null: it is no amount, or above the largest one.
+ * Converts a number of a list to USD and moves its point right by `places`: 7.5e-8 by 6 is `0.075`.
+ * Works on the digits of its shortest text, without floating-point arithmetic, so that nothing is
+ * lost. Digits beyond nine places are rounded half up. Null: not an amount, or above the largest
+ * one.
  */
 export function usdOf(value: number | string, places = 0): string | null {
   const parts = NUMBER.exec(String(value));
@@ -25,7 +26,7 @@ function halfUp(amount: bigint, divisor: bigint): bigint {
   return (amount + divisor / 2n) / divisor;
 }
 
-/** Hundredths of a percent in `20` or `12.5`; null: no percentage from 0 to 9999.99. */
+/** Parses `20` or `12.5` into hundredths of a percent; null: not a percentage from 0 to 9999.99. */
 export function percentOf(text: string): bigint | null {
   const parts = PERCENT.exec(text);
   if (parts === null) return null;

@@ -1,20 +1,20 @@
 import type { Wanted } from './price-list.js';
 
-/** How the lists call the provider of a profile. */
+/** Names of a profile's provider in the lists. */
 interface ListNames {
-  /** The profile under which the bundled list has its models; absent: its own. */
+  /** The profile whose models the bundled list has; absent: this profile. */
   readonly bundled?: string;
-  /** Providers of models.dev, tried in this order. */
+  /** Providers of models.dev, in the order of lookup. */
   readonly modelsDev: readonly string[];
-  /** Beginnings of LiteLLM's keys, tried in this order; `{name}` is a parameter of the source. */
+  /** Prefixes of LiteLLM's keys, in the order of lookup; `{name}` is a parameter of the source. */
   readonly litellmPrefixes: readonly string[];
-  /** What `litellm_provider` begins with in an entry that is meant. */
+  /** Prefixes of `litellm_provider` in matching entries. */
   readonly litellmProviders: readonly string[];
-  /** Names of the models that this profile serves; absent: all of the provider's. */
+  /** Pattern of the models that this profile serves; absent: all of the provider. */
   readonly serves?: RegExp;
-  /** What the provider wants before a name that a list has without a publisher. */
+  /** Prefix that the provider expects on model names that have no publisher in a list. */
   readonly upstreamPrefix?: string;
-  /** Publisher of models whose name has none; absent: the profile. */
+  /** Publisher of models whose name has none; absent: the profile's ID. */
   readonly publisher?: string;
 }
 
@@ -83,7 +83,9 @@ const LIST_NAMES: Readonly<Record<string, ListNames>> = {
   cohere: named('cohere', '', 'cohere'),
 };
 
-/** Of a profile that no list names: none but its own name in the bundled list. */
+/**
+ * Returns the names of a profile. An unlisted profile has only its own ID, for the bundled list.
+ */
 export function listNamesOf(profile: string): ListNames & { bundled: string } {
   const none = { modelsDev: [], litellmPrefixes: [], litellmProviders: [] };
   const found = Object.hasOwn(LIST_NAMES, profile) ? LIST_NAMES[profile] : undefined;
@@ -91,9 +93,8 @@ export function listNamesOf(profile: string): ListNames & { bundled: string } {
 }
 
 /**
- * Returns the names that a list may have for a model: its own, without the publisher that an
- * endpoint of Vertex AI wants before it, and that of the catalog where the operator names
- * deployments.
+ * Returns the names that a list may have for a model: its own, its name without the publisher that
+ * Vertex AI endpoints expect, and its catalog name if operators name deployments.
  */
 export function modelNamesOf({ profile, upstreamModel, modelId }: Omit<Wanted, 'parameters'>): string[] {
   const bare = (name: string): string => name.slice(name.indexOf('/') + 1);
@@ -103,26 +104,28 @@ export function modelNamesOf({ profile, upstreamModel, modelId }: Omit<Wanted, '
   return [...new Set(names)];
 }
 
-/** Returns the name that the provider takes for a model of a list. */
+/** Returns the provider's name for a model of a list. */
 export function upstreamNameOf(profile: string, model: string): string {
   const { upstreamPrefix = '' } = listNamesOf(profile);
   return model.includes('/') ? model : upstreamPrefix + model;
 }
 
-/** Whether operators name the models at this provider themselves. */
+/** Returns whether operators choose the model names at this provider. */
 export function namesDeployments(profile: string): boolean {
   return /^(azure|foundry)/.test(profile);
 }
 
-/** Before a model's name at Bedrock: where its inference profile runs, and who made it. */
+/**
+ * Prefixes of a model's name at Bedrock: the region of its inference profile, and its publisher.
+ */
 const BEDROCK_PLACE = /^(us-gov|us|eu|apac|au|ca|jp|global)\./;
 const BEDROCK_MAKER = /^([a-z0-9-]+)\./;
-/** After it: its version there, or the date of a snapshot at Vertex AI. */
+/** Suffixes of a model's name: its version at Bedrock, or the date of a snapshot at Vertex AI. */
 const VERSION = /(-v\d+(:\d+)?|@[\w-]+)$/;
 
 /**
- * Returns the ID in the catalog of a model at a provider: that of the bundled list where the list
- * has the same model of the same publisher, so that its sources stand in for each other.
+ * Returns the catalog ID of a model at a provider. Uses the ID of the bundled list if it has the
+ * same model of the same publisher, so that the sources can fail over to each other.
  */
 export function catalogIdOf(profile: string, model: string, known: readonly string[]): string {
   const { publisher = profile } = listNamesOf(profile);

@@ -17,7 +17,7 @@ const BUNDLED = bundledList.parse(
 );
 const wanted = (profile: string, upstreamModel: string, parameters = {}) => ({ profile, upstreamModel, parameters });
 
-test('the bundled list has fifty models and more, each once at its provider', () => {
+test('the bundled list has at least fifty models, each once per provider', () => {
   const names = BUNDLED.models.map(({ provider, model }) => `${provider} ${model}`);
   expect(new Set(names).size).toBe(names.length);
   expect(new Set(BUNDLED.models.map(({ id }) => id)).size).toBeGreaterThanOrEqual(50);
@@ -26,7 +26,7 @@ test('the bundled list has fifty models and more, each once at its provider', ()
   }
 });
 
-test('no cost of the bundled list is above itself with a markup', () => {
+test('no cost of the bundled list is above its price with a markup', () => {
   for (const { costs } of BUNDLED.models) {
     const cost = { prices: costs, onMessages: true, asks: [] };
     expect(belowCost(figuresOf({ ...cost, prices: markedUp(cost, 1n) }, cost))).toEqual([]);
@@ -95,17 +95,14 @@ test.each([
   ['vertex', /^google\//, 'web_search'],
   ['mistral', /./, 'web_search'],
   ['azure-openai', /./, 'file_search'],
-])(
-  'no model of %s that fits %s has a price for what no response counts or nobody publishes: %s',
-  (provider, name, unit) => {
-    const models = BUNDLED.models.filter((one) => one.provider === provider && name.test(one.model));
-    expect(models).not.toHaveLength(0);
-    for (const { model, costs, kind, note } of models) {
-      expect([model, costs.unitsPerThousand?.[unit]]).toEqual([model, undefined]);
-      if (kind === 'chat') expect([model, note]).toEqual([model, expect.stringMatching(/no price|No public price/)]);
-    }
-  },
-);
+])('no model of %s that fits %s has a price for the uncounted or unpublished %s', (provider, name, unit) => {
+  const models = BUNDLED.models.filter((one) => one.provider === provider && name.test(one.model));
+  expect(models).not.toHaveLength(0);
+  for (const { model, costs, kind, note } of models) {
+    expect([model, costs.unitsPerThousand?.[unit]]).toEqual([model, undefined]);
+    if (kind === 'chat') expect([model, note]).toEqual([model, expect.stringMatching(/no price|No public price/)]);
+  }
+});
 
 test('a class has every kind of price that the standard class has', () => {
   for (const { model, costs } of BUNDLED.models) {
@@ -121,7 +118,7 @@ test('a class has every kind of price that the standard class has', () => {
   }
 });
 
-test('prices of a promotion count until its last day, and those after it from the next', () => {
+test('promotional prices end on their last day and the next prices follow', () => {
   const flash = listed('gemini', 'gemini-3.8-flash');
   const costOn = (today: string) =>
     bundledPrices(listOn(BUNDLED, today)).find(wanted('gemini', flash.model))?.inputPerMillion;
@@ -175,7 +172,7 @@ test('a new model is planned with the prices and costs that follow a promotion',
   );
 });
 
-test('the later price of a model covers all of its sources, in whatever order they are', () => {
+test('the later price of a model covers all its sources in any order', () => {
   const flash = listed('gemini', 'gemini-3.8-flash');
   const other = { ...flash, model: 'other', costs: { inputPerMillion: '9', outputPerMillion: '1' } };
   const { validUntil: _until, afterwards: _after, ...steady } = other;
@@ -251,7 +248,7 @@ test.each([
   ['openai', 'odd', null],
   ['openai', 'claude-opus-5-5', null],
   ['no-such-profile', 'gpt-5.5', null],
-])('models.dev: %s %s', (profile, model, expected) => {
+])('models.dev has %s %s', (profile, model, expected) => {
   expect(readModelsDev(MODELS_DEV).find(wanted(profile, model))).toEqual(expected);
 });
 
@@ -325,7 +322,7 @@ test.each([
   ['openai', 'free', null],
   ['openai', 'sample_spec', null],
   ['anthropic', 'gpt-5.4-mini', null],
-])("LiteLLM's: %s %s", (profile, model, expected) => {
+])('LiteLLM has %s %s', (profile, model, expected) => {
   expect(readLitellm(LITELLM).find(wanted(profile, model))).toEqual(expected);
 });
 
@@ -399,7 +396,7 @@ const AUDIO = {
   code_interpreter_cost_per_session: 0.03,
 };
 
-test("LiteLLM's: audio and images of a class, the class fast and containers are read", () => {
+test("LiteLLM's media prices of a class, class fast and containers are read", () => {
   const list = readLitellm({ audio: AUDIO });
   expect(list.find(wanted('openai', 'audio'))).toEqual({
     inputPerMillion: '1.00',
@@ -433,13 +430,13 @@ test.each([
   ['multipliers', { provider_specific_entry: { us: 1.1 } }, ['provider_specific_entry']],
   ['an unknown price', { moon_grounding_cost_per_query: 0.01 }, ['moon_grounding_cost_per_query']],
   ['a price of 0', { moon_grounding_cost_per_query: 0, provider_specific_entry: {}, max_tokens: 5 }, []],
-])("LiteLLM's: %s is not read, by name", (_name, more, unread) => {
+])("LiteLLM's %s is listed as unread", (_name, more, unread) => {
   const list = readLitellm({ audio: { ...AUDIO, ...more } });
   expect(list.unread(wanted('openai', 'audio'))).toEqual(unread);
   expect(list.models({ profile: 'openai', parameters: {} })[0]?.unread).toEqual(unread);
 });
 
-test("LiteLLM's: ranges next to figures, and unknown prices of ranges, are not read", () => {
+test("LiteLLM's ranges next to figures are listed as unread", () => {
   const ranges = [{ range: [0, 9], input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, cost_per_moon: 1 }];
   const plainEntry = { litellm_provider: 'openai', tiered_pricing: ranges };
   const list = readLitellm({ ranges: plainEntry, both: { ...AUDIO, tiered_pricing: ranges } });
@@ -447,7 +444,7 @@ test("LiteLLM's: ranges next to figures, and unknown prices of ranges, are not r
   expect(list.unread(wanted('openai', 'both'))).toEqual(['tiered_pricing']);
 });
 
-test('models.dev: audio of a class is read; prices without a place are not, by name', () => {
+test("models.dev's audio of a class is read and unknown prices are listed as unread", () => {
   const cost = { input: 1, output: 4 };
   const own = { ...cost, reasoning: 4, tiers: [{ ...cost, input_audio: 2, tier: { size: 9 } }] };
   const modes = {
@@ -553,14 +550,14 @@ test('completeCosts computes missing prices by the ratio of input prices', () =>
   expect(completeCosts({ inputPerMillion: '1', outputPerMillion: '2' }, { isMessages: true }).computed).toEqual([]);
 });
 
-test("LiteLLM's: a price of the source's region counts before the general one", () => {
+test("LiteLLM's regional price takes precedence over the general one", () => {
   const list = readLitellm(LITELLM);
   const model = 'moonshotai.kimi-k2.5';
   expect(list.find(wanted('bedrock', model, { region: 'us-west-2' }))).toMatchObject({ inputPerMillion: '0.60' });
   expect(list.find(wanted('bedrock', model, { region: 'eu-west-1' }))).toMatchObject({ inputPerMillion: '0.72' });
 });
 
-test.each([[null], [[]], ['text'], [{}], [{ a: 1 }]])('%j is no list', (value) => {
+test.each([[null], [[]], ['text'], [{}], [{ a: 1 }]])('%j is refused as a list', (value) => {
   expect(() => readLitellm(value)).toThrow(WrongList);
   if (!(typeof value === 'object' && value !== null && Object.keys(value).length === 0 && !Array.isArray(value)))
     expect(() => readModelsDev(value)).toThrow(WrongList);

@@ -6,26 +6,27 @@ import { NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wan
 import { plainOrNull, type Prices, type TieredPrices } from './prices.js';
 
 const list = z.record(z.string(), z.unknown());
-/** New fields appear often: prices among them are listed as unread. */
+/** New fields appear often; unknown prices among them are listed as unread. */
 const entry = z.looseObject({ litellm_provider: z.string(), mode: z.string().optional() });
 type Entry = z.infer<typeof entry>;
 
-/** A key that is in every such list, and no model. */
+/** A documentation entry that is in every list. */
 const SAMPLE = 'sample_spec';
-/** Its figures are USD per token; ours per million. */
+/** The list has USD per token, the catalog USD per million tokens. */
 const MILLION_PLACES = 6;
 const THRESHOLD = /^input_cost_per_token_above_(\d{1,6})k_tokens$/;
 const THOUSAND = 1_000;
 
 /**
- * LiteLLM's `model_prices_and_context_window.json`. Prices that the catalog has no place for, such
- * as those of batches, cached audio and regions, are listed as unread.
+ * Reads LiteLLM's `model_prices_and_context_window.json`. Prices that the catalog cannot store,
+ * such as those of batches, cached audio and regions, are listed as unread.
+ *
  * @throws WrongList
  */
 export function readLitellm(value: unknown): PriceList {
   const parsed = list.safeParse(value);
   const isOne = parsed.success && Object.values(parsed.data).some((one) => entry.safeParse(one).success);
-  if (!isOne) throw new WrongList("no list of LiteLLM's: models with their `litellm_provider` were expected");
+  if (!isOne) throw new WrongList('not a LiteLLM list: models with `litellm_provider` were expected');
   const entries = new Map(Object.entries(parsed.data));
   entries.delete(SAMPLE);
   const read = (wanted: Wanted): ReadPrices | null => {
@@ -51,7 +52,7 @@ export function readLitellm(value: unknown): PriceList {
         if (name === null || data === undefined || !isOfProvider(data, wanted)) continue;
         if (serves?.test(name) ?? true) found.set(name, data);
       }
-      // A region's own price counts before the general one.
+      // A regional price takes precedence over the general one.
       return [...found].flatMap(([name, data]) => offeredModel(name, data, read({ ...wanted, upstreamModel: name })));
     },
   };
@@ -61,10 +62,12 @@ function isOfProvider({ litellm_provider: provider }: Entry, { profile }: Pick<W
   return listNamesOf(profile).litellmProviders.some((name) => provider.startsWith(name));
 }
 
-/** Providers whose models have a slash in their names. */
+/** Providers whose model names contain a slash. */
 const NAMES_WITH_SLASH: ReadonlySet<string> = new Set(['openrouter', 'together', 'fireworks', 'groq', 'vertex']);
 
-/** The model's name at the provider; null: the key is of another provider, region or size. */
+/**
+ * Returns the model's name at the provider; null: the key is of another provider, region or size.
+ */
 function nameIn(key: string, wanted: Pick<Wanted, 'profile' | 'parameters'>): string | null {
   for (const prefix of prefixesOf(wanted)) {
     if (!key.startsWith(prefix)) continue;
@@ -80,7 +83,7 @@ const KINDS: Readonly<Record<string, OfferedModel['kind']>> = {
   completion: 'chat',
   embedding: 'embedding',
 };
-/** Values of limits are numbers, and texts in old entries. */
+/** Limits are numbers, or texts in old entries. */
 const limit = z.coerce.number().int().min(1);
 
 function offeredModel(name: string, found: Entry, read: ReadPrices | null): OfferedModel[] {
@@ -111,10 +114,10 @@ function prefixesOf({ profile, parameters }: Pick<Wanted, 'profile' | 'parameter
   );
 }
 
-/** Members of an entry that are prices, or change one. */
+/** Pattern of fields that are prices or modify one. */
 const PRICING = /(^|_)(costs?|prices?|pricing|multiplier|uplift)(_|$)|^provider_specific_entry$/;
 
-/** An entry whose read members are remembered. */
+/** An entry that records which of its fields were read. */
 class Figures {
   readonly #read = new Set<string>();
   readonly names: readonly string[];
@@ -126,19 +129,22 @@ class Figures {
     this.names = Object.keys(entry);
   }
 
-  /** @returns undefined where the entry has none */
+  /** @returns undefined if the entry lacks the field */
   value(name: string): unknown {
     this.#read.add(name);
     return this.entry[name];
   }
 
-  /** USD of a million, where the entry has USD of one. */
+  /** Returns a field in USD per million; the entry has USD per unit. */
   million(name: string): string | null {
     const value = this.value(name);
     return typeof value === 'number' ? usdOf(value, MILLION_PLACES) : null;
   }
 
-  /** Prices above 0 that were not read, without those that are the same as a price that was. */
+  /**
+   * Returns the names of prices above 0 that were not read, without those equal to a price that was
+   * read.
+   */
   unread(): string[] {
     const reasoning = this.entry['output_cost_per_reasoning_token'];
     const isSame = reasoning === this.entry['output_cost_per_token'];
@@ -152,7 +158,7 @@ class Figures {
 }
 
 interface ReadPrices {
-  /** Null: no price. An input that costs nothing or is not told is a price that is not known. */
+  /** Null: no price. If the input price is missing or zero, the price counts as unknown. */
   readonly costs: Prices | null;
   readonly unread: readonly string[];
 }
@@ -177,21 +183,21 @@ function pricesOf(found: Entry, profile: string): ReadPrices {
   return { costs, unread: [...figures.unread(), ...ranges.unread] };
 }
 
-/** One price for each size of the search's context, in USD per search. */
+/** One price per search context size, in USD per search. */
 const searchCosts = z.record(z.string(), z.number().min(0));
-/** Units under which searches are counted, where it is not `web_search` alone. */
+/** Units under which a provider counts searches, if not only `web_search`. */
 const SEARCH_UNITS: Readonly<Record<string, readonly string[]>> = {
   openai: ['web_search', 'web_search_preview', 'web_search_chat'],
   'azure-openai': ['web_search', 'web_search_preview'],
   'azure-deployments': ['web_search', 'web_search_preview'],
 };
-/** Profiles where a session of the code interpreter is a container of the usual size. */
+/** Profiles where a code interpreter session is a container of the usual size. */
 const CONTAINERS = /^(openai|azure-openai|azure-deployments)$/;
 const THOUSAND_PLACES = 3;
 
 function units(figures: Figures, profile: string): Record<string, string> {
   const found: Record<string, string> = {};
-  // The most expensive size counts: which one a request has is not known before it is served.
+  // Uses the most expensive size, because a request's size is not known before it is served.
   const searches = searchCosts.safeParse(figures.value('search_context_cost_per_query')).data ?? {};
   const search = usdOf(Math.max(0, ...Object.values(searches)), THOUSAND_PLACES);
   if (search !== null && parseUsd(search) > 0n)
@@ -203,7 +209,7 @@ function units(figures: Figures, profile: string): Record<string, string> {
   return found;
 }
 
-/** `after`: empty, or of a class: `_priority`. */
+/** `after`: suffix of a class such as `_priority`, or empty. */
 function tieredPrices(figures: Figures, after: string): TieredPrices | null {
   const base = tokenPrices(figures, after);
   if (base === null) return null;
@@ -226,7 +232,7 @@ function tieredPrices(figures: Figures, after: string): TieredPrices | null {
   };
 }
 
-/** The figures whose names end so. The suffix `_above_1hr` is a lifetime and no size. */
+/** Reads the figures with a suffix. The suffix `_above_1hr` is a lifetime, not a size. */
 function tokenPrices(figures: Figures, after: string) {
   const inputPerMillion = figures.million(`input_cost_per_token${after}`);
   if (inputPerMillion === null || Number(inputPerMillion) === 0) return null;
@@ -244,11 +250,11 @@ function tokenPrices(figures: Figures, after: string) {
   };
 }
 
-/** `tiered_pricing`: figures by range of input, the only form for sizes without a name. */
+/** Reads `tiered_pricing`: figures by input range, used for sizes without a field name. */
 function readRanges(found: Figures): { readonly prices: TieredPrices | null; readonly unread: readonly string[] } {
   const none = { prices: null, unread: [] };
   const ranges = found.entry['tiered_pricing'];
-  // Next to figures with names the ranges stay unread.
+  // Ranges next to named figures are listed as unread.
   if (!Array.isArray(ranges) || found.entry['input_cost_per_token'] !== undefined) return none;
   found.value('tiered_pricing');
   const unread = new Set<string>();

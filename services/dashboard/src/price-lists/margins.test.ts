@@ -66,13 +66,13 @@ test.each<[string, Prices, Prices, string[], number | null]>([
     -111,
   ],
   ['audio that is sold as text', PRICE, { ...COST, audioInputPerMillion: '2.1' }, ['audio input'], -50],
-])('%s', (_name, price, cost, below, margin) => {
+])('margins when %s', (_name, price, cost, below, margin) => {
   const figures = figuresOf(charged(price), charged(cost));
   expect(belowCost(figures).map(({ name }) => name)).toEqual(below);
   expect(leastMargin(figures)).toBe(margin);
 });
 
-test('a markup raises every figure, and is rounded up', () => {
+test('a markup raises every figure and rounds up', () => {
   const costs: Prices = {
     ...COST,
     tiers: [TIER],
@@ -94,7 +94,7 @@ test('a markup raises every figure, and is rounded up', () => {
   });
 });
 
-test('the dearest of several sources covers calls of every size at each of them', () => {
+test('the highest figures of several sources cover requests of every size', () => {
   const one: Prices = { ...COST, tiers: [TIER], classes: { flex: COST }, unitsPerThousand: { a: '1', b: '2' } };
   const two: Prices = { inputPerMillion: '0.5', outputPerMillion: '7', perCall: '0.1', unitsPerThousand: { b: '3' } };
   const dearest = dearestOf([charged(one), charged(two)]);
@@ -145,7 +145,10 @@ test('figuresOf() compares 1-hour writes at twice the input on the messages form
 type Kind = keyof ResolvedPrices;
 const CLASSES = ['standard', ...EXTRA_CLASSES] as const;
 
-/** Calls `visit` for each class that is sold and met at the source, each size and kind. */
+/**
+ * Calls `visit` for each class that is priced and can be requested at the source, for each size and
+ * kind.
+ */
 function eachCharge(
   [price, cost, asks]: [ResolvedFigures, ResolvedFigures, readonly string[]],
   visit: (price: bigint, cost: bigint, place: string) => void,
@@ -170,7 +173,7 @@ const source = fc.record({
   asks: fc.subarray([...EXTRA_CLASSES]),
 });
 
-test('a proposed price covers every cost that a request can meet, with the markup', () => {
+test('a proposed price covers every possible cost of a request with the markup', () => {
   fc.assert(
     fc.property(source, fc.array(source, { maxLength: 2 }), fc.bigInt(0n, 999_999n), (first, others, markup) => {
       const sources = [first, ...others];
@@ -185,7 +188,7 @@ test('a proposed price covers every cost that a request can meet, with the marku
         });
         expect(short).toEqual([]);
         expect(belowCost(figuresOf(price, cost))).toEqual([]);
-        // No class, unit or price per call of a source is left out.
+        // The price includes every class, unit and per-request cost of a source.
         for (const name of Object.keys(cost.prices.classes ?? {})) expect(prices.classes).toHaveProperty(name);
         for (const unit of Object.keys(cost.prices.unitsPerThousand ?? {})) {
           const [sold = '0', bought = '0'] = [prices, cost.prices].map((one) => one.unitsPerThousand?.[unit]);
@@ -212,14 +215,14 @@ test('figures below cost are reported exactly when a resolved price is under its
   );
 });
 
-test('completeCosts() states token prices as they follow in charges', () => {
+test('completeCosts() states token prices as charges derive them', () => {
   fc.assert(
     fc.property(priceDocument, fc.boolean(), (prices, isMessages) => {
       const { costs } = completeCosts(prices, { isMessages });
       const [before, after] = [prices, costs].map((each) => resolveCharged(charged(each, { onMessages: isMessages })));
       if (before === undefined || after === undefined) throw new Error();
       eachCharge([after, before, []], (stated, derived, place) => {
-        // Audio and images of a tier follow from those of its class, which are rounded when stated.
+        // Media prices of a tier follow from those of its class, which are rounded when stated.
         if (!/(audio|image)\w+ of [1-9]/.test(place)) expect([place, stated]).toEqual([place, derived]);
       });
     }),

@@ -2,7 +2,7 @@ import { EXTRA_CLASSES, parseUsd, type ResolvedClass, type ResolvedPrices } from
 import { costOfClass, resolveCharged, TOKEN_KINDS, type Charged } from './charged.js';
 import type { Prices } from './prices.js';
 
-/** One thing that is sold, in nano-USD: its price and its cost. */
+/** The price and the cost of one figure, in nano-USD. */
 export interface Figure {
   readonly name: string;
   readonly price: bigint;
@@ -10,11 +10,11 @@ export interface Figure {
 }
 
 /**
- * Price and cost of everything that a request can be charged for at a source: each class that is
- * sold and that the source has costs for or can be asked for, below and above each size at which
- * one of them changes, each kind of token that differs from text, each unit. Missing figures follow
- * from the others as in charges. A class or a unit without a price is not sold; a unit without a
- * cost cannot be judged.
+ * Returns price and cost of everything that a request can be charged for at a source: each class
+ * with a price that has costs or can be requested there, below and above each size at which a price
+ * or cost changes, each kind of token that differs from text, each unit. Missing figures follow
+ * from the others as in charges. A class or unit without a price is not sold. A unit without a cost
+ * is skipped.
  */
 export function figuresOf(price: Charged, cost: Charged): Figure[] {
   const [sold, bought] = [resolveCharged(price), resolveCharged(cost)];
@@ -46,32 +46,32 @@ function tokenFigures(price: ResolvedClass, cost: ResolvedClass, before: string)
   });
 }
 
-/** Zero, and each size of input above which one of them has other prices. */
+/** Returns zero and each input size above which a price changes. */
 export function sizesOf(all: readonly ResolvedClass[]): number[] {
   const sizes = all.flatMap(({ tiers }) => tiers.map(({ aboveInputTokens }) => aboveInputTokens));
   return [...new Set([0, ...sizes])].sort((a, b) => a - b);
 }
 
-/** The token prices of a call that has just more input than that. */
+/** Returns the token prices for an input just above a size. */
 export function pricesAbove(prices: ResolvedClass, size: number): ResolvedPrices {
   return prices.tiers.findLast(({ aboveInputTokens }) => aboveInputTokens <= size) ?? prices;
 }
 
-/** What would be sold for less than it costs. */
+/** Returns the figures whose price is below their cost. */
 export function belowCost(figures: readonly Figure[]): Figure[] {
   return figures.filter(({ price, cost }) => price < cost);
 }
 
 /**
- * The least margin of the figures, (price - cost) / price, in tenths of a percent, towards zero.
- * Null: something that costs is sold for nothing, or there is nothing to compare.
+ * Returns the lowest margin, (price - cost) / price, in tenths of a percent, rounded towards zero.
+ * Null: a price is zero, or there are no figures.
  */
 export function leastMargin(figures: readonly Figure[]): number | null {
   if (figures.length === 0 || figures.some(({ price }) => price === 0n)) return null;
   return Math.min(...figures.map(({ price, cost }) => Number(((price - cost) * 1_000n) / price)));
 }
 
-/** Returns sources or models by what a short request costs, the cheapest first. */
+/** Sorts sources or models by the cost of a short request, cheapest first. */
 export function cheapestFirst<
   T extends { readonly costs: Pick<Prices, 'inputPerMillion' | 'outputPerMillion'> | null },
 >(all: readonly T[]): T[] {

@@ -11,24 +11,24 @@ import { pricesAbove, sizesOf } from './margins.js';
 import { plain, type Prices, type TieredPrices } from './prices.js';
 
 const WHOLE = 10_000n;
-/** A price by use has at most six places for 1,000 uses, in nano-USD. */
+/** A unit price has at most six decimal places per 1,000 uses, in nano-USD. */
 const UNIT_STEP = 1_000n;
-/** Tiers that a document may have. */
+/** Most tiers that a document may have. */
 const STANDARD_TIERS_MAX = 8;
 const CLASS_TIERS_MAX = 2;
 
 type TierKind = (typeof TIER_KINDS)[number];
 type MediaKind = (typeof MEDIA_KINDS)[number][1];
-/** Prices that a document has to cover, above a size of input. */
+/** Prices above an input size that a document must cover. */
 type Amounts = { readonly [Kind in TierKind | MediaKind]: bigint };
 interface SizedAmounts extends Amounts {
   readonly aboveInputTokens: number;
 }
 
 /**
- * Costs with so many hundredths of a percent added, rounded up, at most the largest amount. Every
- * resolved price is at least the resolved cost with the markup: a price that would follow from the
- * others and be lower is stated.
+ * Adds a markup in hundredths of a percent to costs, rounded up, at most the largest amount. Every
+ * resolved price is at least the resolved cost with the markup: prices that would otherwise be
+ * derived lower are stated.
  */
 export function markedUp(costs: Pick<Charged, 'prices' | 'onMessages'>, hundredths: bigint): Prices {
   const raise = (amount: bigint): bigint => {
@@ -90,7 +90,7 @@ export function dearestOf(all: readonly [Charged, ...Charged[]]): Prices {
   });
 }
 
-/** Token prices that cover each of the costs after `raise`. All are stated. */
+/** Returns token prices that cover each cost after `raise`, with every price stated. */
 function stated(all: readonly Charged[], raise: (amount: bigint) => bigint): Prices {
   const resolved = all.map((one) => ({ costs: resolveCharged(one), asks: one.asks }));
   const media = MEDIA_KINDS.filter(([, kind]) =>
@@ -111,7 +111,7 @@ function stated(all: readonly Charged[], raise: (amount: bigint) => bigint): Pri
   return { ...statedClass(standard, media), classes };
 }
 
-/** The highest amounts above each size. Sizes beyond the bound share one tier. */
+/** Returns the highest amounts above each size. Sizes beyond the bound share one tier. */
 function amountsOf(
   all: readonly ResolvedClass[],
   raise: (amount: bigint) => bigint,
@@ -131,7 +131,10 @@ function amountsOf(
   return [at([0]), ...tiers.slice(0, tiersMax - 1).map((size) => at([size])), ...(last.length === 0 ? [] : [at(last)])];
 }
 
-/** Tiers cannot state prices of audio and images: those of the class are high enough for them. */
+/**
+ * Converts amounts to the prices of a class. Tiers cannot state media prices, so those of the class
+ * are high enough for all tiers.
+ */
 function statedClass(
   [base, ...given]: readonly [SizedAmounts, ...SizedAmounts[]],
   media: readonly (typeof MEDIA_KINDS)[number][],
@@ -142,7 +145,7 @@ function statedClass(
     let amounts = tier;
     for (const [, kind, text] of media) {
       const least = leastBase(tier[kind], amounts[text], base[text]);
-      // The text price of such a tier is raised to that of the class, so that the ratio is 1.
+      // Raises the tier's text price to that of the class, so that the ratio is 1.
       if (least === null) amounts = { ...amounts, [text]: base[text] };
       const needed = least ?? tier[kind];
       if (needed > (own.get(kind) ?? 0n)) own.set(kind, needed);
@@ -159,8 +162,8 @@ function statedClass(
 }
 
 /**
- * The least price of audio or images in a class from which at least `need` follows in a tier (half
- * up: `resolvePrices`); null: none does, or none within the largest amount.
+ * Returns the lowest media price of a class from which at least `need` follows in a tier (half up,
+ * as `resolvePrices` does); null: none within the largest amount.
  */
 function leastBase(need: bigint, tierText: bigint, baseText: bigint): bigint | null {
   if (baseText === 0n) return tierText >= need ? 0n : need;

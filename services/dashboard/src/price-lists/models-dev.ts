@@ -4,7 +4,8 @@ import { listNamesOf, modelNamesOf } from './list-names.js';
 import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel, type PriceList, type Wanted } from './price-list.js';
 import { plainOrNull, type ExtraClass, type Prices, type TieredPrices } from './prices.js';
 
-// Numbers are USD per million tokens. New fields appear often: prices among them are unread.
+// Numbers are USD per million tokens. New fields appear often; unknown prices among them are listed
+// as unread.
 const usd = z.number().min(0).nullish();
 const cost = z.looseObject({ input: z.number().min(0), output: z.number().min(0), cache_read: usd, cache_write: usd });
 const tiered = cost.extend({
@@ -32,7 +33,7 @@ const list = z.record(z.string(), z.object({ models: z.record(z.string(), z.unkn
 const ISO_DAY = /^\d{4}-\d{2}-\d{2}/;
 const ISO_DAY_LENGTH = 10;
 const OVER_200K = 200_000;
-/** What of a request asks for a class, as modes of the list name it. */
+/** Request fields by which the list's modes ask for a class. */
 const CLASS_OF_BODY: readonly (readonly [field: string, value: string, name: ExtraClass])[] = [
   ['service_tier', 'priority', 'priority'],
   ['service_tier', 'flex', 'flex'],
@@ -40,14 +41,15 @@ const CLASS_OF_BODY: readonly (readonly [field: string, value: string, name: Ext
 ];
 
 /**
- * The `api.json` of models.dev: providers, each with its models. It has no price for cache writes
- * that live an hour, and none by use. Other prices without a place in the catalog are listed as
+ * Reads the `api.json` of models.dev: providers, each with its models. The list has no prices for
+ * 1-hour cache writes or for units. Other prices that the catalog cannot store are listed as
  * unread.
+ *
  * @throws WrongList
  */
 export function readModelsDev(value: unknown): PriceList {
   const parsed = list.safeParse(value);
-  if (!parsed.success) throw new WrongList('no list of models.dev: providers with their `models` were expected');
+  if (!parsed.success) throw new WrongList('not a models.dev list: providers with `models` were expected');
   const providers = new Map(Object.entries(parsed.data));
   const read = (wanted: Wanted): ReadPrices | null => {
     for (const provider of listNamesOf(wanted.profile).modelsDev) {
@@ -71,7 +73,7 @@ export function readModelsDev(value: unknown): PriceList {
   };
 }
 
-/** The newest `last_updated` of all models; null: none has one. */
+/** Returns the newest `last_updated` of all models; null: none has one. */
 function newestDate(all: z.infer<typeof list>): string | null {
   const dates = Object.values(all).flatMap(({ models }) =>
     Object.values(models).flatMap((entry) => model.safeParse(entry).data?.last_updated ?? []),
@@ -80,7 +82,7 @@ function newestDate(all: z.infer<typeof list>): string | null {
   return days.sort().at(-1) ?? null;
 }
 
-/** Empty: the entry cannot be read, or the model writes no text. */
+/** Returns an empty list if the entry is malformed or the model outputs no text. */
 function offeredModel(name: string, entry: unknown): OfferedModel[] {
   const { data } = model.safeParse(entry);
   if (data === undefined || data.modalities?.output?.includes('text') === false) return [];
@@ -127,11 +129,14 @@ function pricesOf(entry: unknown): ReadPrices | null {
   return costs === null ? null : { costs, unread };
 }
 
-/** Members of costs that are read, as those of a tier. */
+/** Fields of costs that are read, including those of a tier. */
 const READ: ReadonlySet<string> = new Set([...Object.keys(tiered.shape)]);
 const READ_OF_TIER: ReadonlySet<string> = new Set([...Object.keys(cost.shape), 'tier']);
 
-/** Prices above 0 that no price stands for; reasoning that costs as output is read. */
+/**
+ * Returns the names of prices above 0 that the catalog cannot store. Reasoning tokens priced as
+ * output are not listed.
+ */
 function unreadOf({ tiers, context_over_200k: over, ...base }: z.infer<typeof tiered>, before: string): string[] {
   const named = (prices: z.infer<typeof cost>, known: ReadonlySet<string>, after: string): string[] =>
     Object.entries(prices).flatMap(([name, value]) => {
@@ -142,7 +147,7 @@ function unreadOf({ tiers, context_over_200k: over, ...base }: z.infer<typeof ti
   return [...named(base, READ, ''), ...ofTiers.flatMap((one) => named(one, READ_OF_TIER, ` above ${one.tier.size}`))];
 }
 
-/** `context_over_200k` counts only where there are no tiers: beside them it may differ. */
+/** Reads `context_over_200k` only without tiers, because the two may differ. */
 function tieredPrices({ tiers, context_over_200k: over, ...base }: z.infer<typeof tiered>): TieredPrices | null {
   const read = tokenPrices(base);
   const given = tiers ?? (over == null ? [] : [{ ...over, tier: { size: OVER_200K } }]);

@@ -1,51 +1,54 @@
 import type { Prices } from './prices.js';
 
-/** The formats in which lists are read. */
+/** The formats of lists. */
 export const LIST_FORMATS = ['bundled', 'models.dev', 'litellm'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
-/** What a source is asked for in a list. */
+/** The lookup of a source in a list. */
 export interface Wanted {
-  /** Of its provider. */
+  /** Profile of the source's provider. */
   readonly profile: string;
   readonly upstreamModel: string;
-  /** Its ID in the catalog. A deployment at Azure may have any name, so it is found by this. */
+  /**
+   * Catalog ID of the model. A deployment at Azure may have any name, so its model is found by this
+   * ID.
+   */
   readonly modelId?: string;
-  /** What the profile leaves open, such as a region. */
+  /** Parameters that the profile needs, such as a region. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** A model that a list or a provider offers, with what it costs where that is known. */
+/** A model that a list or a provider offers, with its costs if known. */
 export interface OfferedModel {
-  /** Its name at the provider. */
+  /** The model's name at the provider. */
   readonly model: string;
   readonly displayName: string;
   readonly kind: 'chat' | 'embedding';
-  /** In tokens, as `maxOutputTokens`; null: not known. */
+  /** In tokens, like `maxOutputTokens`; null: unknown. */
   readonly contextLength: number | null;
   readonly maxOutputTokens: number | null;
   readonly costs: Prices | null;
-  /** Names of its prices that the list has and the catalog has no place for. Absent: none. */
+  /** Names of its prices in the list that the catalog cannot store. Absent: none. */
   readonly unread?: readonly string[];
 }
 
-/** A list of what providers charge. */
+/** A list of provider prices. */
 export interface PriceList {
   readonly format: ListFormat;
-  /** ISO day of its newest entry, as far as the list itself has dates; null: it has none. */
+  /** ISO day of the newest entry; null: the list has no dates. */
   readonly date: string | null;
-  /** Null: it does not have the model, or no price of it. */
+  /** Returns null if the list lacks the model or its price. */
   find(wanted: Wanted): Prices | null;
-  /** Names of the model's prices above 0 that `find` leaves out. */
+  /** Returns the names of the model's prices above 0 that `find` omits. */
   unread(wanted: Wanted): readonly string[];
   /** Returns the chat and embedding models of a profile's provider. */
   models(wanted: Pick<Wanted, 'profile' | 'parameters'>): OfferedModel[];
 }
 
-/** Characters of a model's display name in the catalog. */
+/** Most characters of a model's display name in the catalog. */
 export const NAME_LENGTH_MAX = 100;
-/** Names of embedding models, where a list does not mark them. */
+/** Pattern of embedding models' names, for lists that do not mark them. */
 export const EMBEDS = /embed/i;
 
-/** A list whose form is not the one that was named. The message says what was expected. */
+/** Thrown if a list does not have the named format. The message states the expected one. */
 export class WrongList extends Error {}

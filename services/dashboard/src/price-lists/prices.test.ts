@@ -3,7 +3,7 @@ import { differences, mergeCosts, plain, samePrices, type Prices } from './price
 
 const BASE: Prices = { inputPerMillion: '1', outputPerMillion: '2' };
 
-test('what says nothing makes no difference: null, no tiers, nothing per call, other spellings', () => {
+test('samePrices() ignores null, empty tiers, zero per call and other spellings', () => {
   const spelled: Prices = {
     ...BASE,
     inputPerMillion: '1.000',
@@ -28,7 +28,7 @@ test('differences are named figure by figure', () => {
   ]);
 });
 
-test('an import replaces token prices, and keeps what the list says nothing of', () => {
+test('mergeCosts() replaces token prices and keeps what the list lacks', () => {
   const now: Prices = {
     ...BASE,
     cachedInputPerMillion: '0.1',
@@ -54,7 +54,7 @@ test('an import replaces token prices, and keeps what the list says nothing of',
   expect(mergeCosts(null, dearer)).toEqual(plain(dearer));
 });
 
-test('what says nothing is left out', () => {
+test('plain() omits null', () => {
   expect(plain({ ...BASE, cachedInputPerMillion: null })).toEqual({
     inputPerMillion: '1.00',
     outputPerMillion: '2.00',

@@ -2,21 +2,21 @@ import { pricesSpec } from '@gateway/contracts/operator';
 import { EXTRA_CLASSES, formatUsd, parseUsd } from '@gateway/metering';
 import type { z } from 'zod';
 
-/** Everything that a list or the catalog says of the prices or costs of a model, as USD. */
+/** All prices or costs of a model that a list or the catalog can have, in USD. */
 export const prices = pricesSpec.omit({ effectiveFrom: true });
 export type Prices = z.infer<typeof prices>;
 type Tier = NonNullable<Prices['tiers']>[number];
 export type TokenPrices = Omit<Tier, 'aboveInputTokens'>;
 export type ExtraClass = keyof NonNullable<Prices['classes']>;
-/** Token prices with their long-context tiers: of the standard class, or of another one. */
+/** Token prices of a class with their long-context tiers. */
 export type TieredPrices = NonNullable<NonNullable<Prices['classes']>[ExtraClass]>;
 
-/** In one form: without what says nothing, and each amount as short as it can be. */
+/** Normalizes prices: without empty fields, and with the shortest form of each amount. */
 export function plain(given: Prices): Prices {
   return shortened(prices.parse(given), '') as Prices;
 }
 
-/** The same of figures that were read somewhere; null: they are no prices. */
+/** Normalizes figures from an external source; null: invalid prices. */
 export function plainOrNull(given: Prices): Prices | null {
   return prices.safeParse(given).success ? plain(given) : null;
 }
@@ -35,9 +35,9 @@ function shortened(value: unknown, name: string): unknown {
 }
 
 /**
- * The costs of a source after an import. Token prices of the standard class, and of each class that
- * the list has, are the list's. What the list has no figures for stays: cache writes that live an
- * hour, prices by call and by use, other classes, audio and images.
+ * Merges a list's costs into those of a source. Token prices of the standard class, and of each
+ * class in the list, come from the list. Figures that the list lacks are kept: 1-hour cache writes,
+ * prices per call and unit, other classes, audio and images.
  */
 export function mergeCosts(now: Prices | null, listed: Prices): Prices {
   if (now === null) return plain(listed);
@@ -55,7 +55,7 @@ export function mergeCosts(now: Prices | null, listed: Prices): Prices {
   });
 }
 
-/** Without the figures that a list replaces as a whole. */
+/** Removes the figures that a list always replaces. */
 function kept<T extends Partial<TieredPrices>>(part: T) {
   const { tiers: _tiers, cachedInputPerMillion: _cached, cacheWritePerMillion: _write, ...others } = part;
   return others;
@@ -74,7 +74,7 @@ const WORDS: Readonly<Record<string, string>> = {
   imageOutputPerMillion: 'image output',
 };
 
-/** Each figure by its name in words, such as `priority output above 272000`. */
+/** Returns the figures by name, such as `priority output above 272000`. */
 export function figuresByName(given: Prices): Map<string, string> {
   const { classes = {}, unitsPerThousand = {}, ...standard } = plain(given);
   const found = new Map<string, string>(flat(standard, ''));
@@ -94,19 +94,19 @@ function flat({ tiers = [], ...figures }: TieredPrices, before: string): [string
   return [...named(figures, ''), ...tiers.flatMap((one) => named(one, ` above ${one.aboveInputTokens}`))];
 }
 
-/** Whether both are the same figures, in whatever order and spelling. */
+/** Returns whether both have the same figures, regardless of order and spelling. */
 export function samePrices(a: Prices | null, b: Prices | null): boolean {
   return differences(a, b).length === 0;
 }
 
 export interface Difference {
   readonly name: string;
-  /** Null: it was not, or will not be, told apart. */
+  /** Null: the figure was not, or will not be, stated. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** What changes, figure by figure. */
+/** Returns the changed figures. */
 export function differences(before: Prices | null, after: Prices | null): Difference[] {
   const [old, next] = [before, after].map((one) => (one === null ? new Map<string, string>() : figuresByName(one)));
   const names = new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])]);

@@ -13,32 +13,32 @@ import { classesOf, isOnMessages, marginOf, type ModelMargin } from './compare.j
 import { dearestOf, markedUp } from './markup.js';
 import { plain, type Prices } from './prices.js';
 
-/** A model to add, with its costs complete. */
+/** A model to add, with complete costs. */
 export interface AddedModel extends ListedModel {
   /** Costs that the list lacks and that were computed, such as `priority cached input 0.2`. */
   readonly computed: readonly string[];
-  /** Names of its prices in the list that no cost stands for. */
+  /** Names of its prices in the list that the catalog cannot store. */
   readonly unread: readonly string[];
   /** Distinguishes its source from others of the provider. */
   readonly sourceName: string;
 }
 
-/** What is to be added, and what is there already. */
+/** The provider, models and sources to add, and those that exist already. */
 export interface ProviderRequest {
   readonly profile: ProviderProfile;
   readonly providerId: string;
-  /** Null: it is to be made. */
+  /** Null: the provider is new. */
   readonly there: ProviderView | null;
   readonly models: readonly AddedModel[];
-  /** By id. */
+  /** By ID. */
   readonly modelsThere: ReadonlyMap<string, ModelView>;
   readonly sourcesThere: ReadonlyMap<string, SourceView>;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Where the sources of this provider are, instead of the address of the profile. */
+  /** Address of this provider's sources, instead of the profile's. */
   readonly baseUrl: string | null;
-  /** Of the provider, for all its sources; null: what is there stays. */
+  /** The provider's credential, for all its sources; null: the existing one is kept. */
   readonly credential: CredentialInput | null;
-  /** Hundredths of a percent. */
+  /** In hundredths of a percent. */
   readonly markup: bigint;
   /** Whether new sources take requests from the start. */
   readonly enabled: boolean;
@@ -47,18 +47,18 @@ export interface ProviderRequest {
 export interface PlannedModel {
   readonly listed: AddedModel;
   readonly sourceId: string;
-  /** Null: the model is there already and has no price, so that it is not sold. */
+  /** Null: the model exists without a price, so it is not sold. */
   readonly prices: Prices | null;
   readonly isModelThere: boolean;
-  /** Null: it is to be made. */
+  /** Null: the source is new. */
   readonly sourceThere: SourceView | null;
   readonly margin: ModelMargin;
 }
 
 export interface ProviderPlan {
-  /** As `apply` takes it; without what is there already, which stays as it is. */
+  /** Objects for `apply`, without existing ones, which stay unchanged. */
   readonly objects: readonly object[];
-  /** To be applied after `objects`: prices and costs from a later day on. */
+  /** Objects to apply after `objects`: prices and costs from a later day. */
   readonly later: readonly object[];
   readonly models: readonly PlannedModel[];
 }
@@ -94,7 +94,7 @@ export function planProvider(request: ProviderRequest): ProviderPlan {
   };
 }
 
-/** New models and sources whose costs change on a day that is known. */
+/** Returns the new models and sources whose costs change on a known day. */
 function laterObjects(request: ProviderRequest, models: readonly PlannedModel[]): object[] {
   const changes = models.flatMap((planned) => {
     const later = laterCosts(planned.listed);
@@ -114,7 +114,7 @@ function laterObjects(request: ProviderRequest, models: readonly PlannedModel[])
   });
 }
 
-/** The costs in force from a time on. */
+/** Returns the costs in force from a time on. */
 function costsFrom(listed: AddedModel, effectiveFrom: string): Prices {
   const later = laterCosts(listed);
   return later !== null && later.effectiveFrom <= effectiveFrom ? later.costs : listed.costs;
@@ -130,7 +130,7 @@ interface CatalogDocument {
   readonly spec: { readonly prices?: object; readonly costs?: object };
 }
 
-/** A new model with several sources is sold for what covers the most expensive one. */
+/** Computes a model's price, which covers its most expensive source. */
 function pricesOf(request: ProviderRequest, listed: AddedModel, costsOf: (one: AddedModel) => Prices): Prices {
   const all = request.models.filter(({ id }) => id === listed.id).map((one) => chargedAt(request, one, costsOf(one)));
   const [first = chargedAt(request, listed, costsOf(listed)), ...others] = all;
@@ -149,23 +149,23 @@ function isModelOnMessages({ models, sourcesThere }: ProviderRequest, { id }: Ad
   return [...models.filter((one) => one.id === id), ...there].some(isOnMessages);
 }
 
-/** Returns the sources as they are, or as they are to be made, but enabled. */
+/** Returns the sources, existing or new, as enabled. */
 export function enabledSources(request: ProviderRequest, models: readonly PlannedModel[]): object[] {
   return models.map((planned) => {
     const { sourceId, sourceThere } = planned;
     const there = sourceThere === null ? sourceObject(request, planned).spec : sourceThere;
-    // Costs that are left out stay, and so do those that are scheduled.
+    // Omitted costs are kept, including scheduled ones.
     const { costs: _same, ...spec } = pick(there, Object.keys(sourceSpec.shape));
     return { kind: 'source', id: sourceId, spec: { ...spec, enabled: true } };
   });
 }
 
-/** The fields of a view that its object's spec has. */
+/** Returns the fields of a view that its object's spec has. */
 export function pick(from: object, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }
 
-/** One that is there is put again only with another credential. */
+/** Returns the provider. An existing one is replaced only to change its credential. */
 function providerObject({ profile, providerId, there, credential }: ProviderRequest): object[] {
   if (there !== null && credential === null) return [];
   const spec =

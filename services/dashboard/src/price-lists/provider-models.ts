@@ -3,7 +3,7 @@ import { usdOf } from './decimal.js';
 import { EMBEDS, NAME_LENGTH_MAX, WrongList, type OfferedModel } from './price-list.js';
 import { plainOrNull, type Prices } from './prices.js';
 
-/** USD for one token, request or search, as a text. OpenRouter alone has it. */
+/** USD per token, request or search, as a text. Only OpenRouter has prices. */
 const usd = z.union([z.string(), z.number()]).nullish();
 const pricing = z.looseObject({
   prompt: usd,
@@ -18,7 +18,7 @@ const pricing = z.looseObject({
   image_token: usd,
   image_output: usd,
 });
-/** Already part of the other figures. */
+/** Already included in the other figures. */
 const DISCOUNT = 'discount';
 const model = z.object({
   id: z.string().min(1).max(200),
@@ -40,7 +40,7 @@ const answer = z.object({ data: z.array(z.unknown()) });
 
 const MILLION_PLACES = 6;
 const THOUSAND_PLACES = 3;
-/** Gemini's names have it, and its chat endpoint does not need it. */
+/** Prefix of Gemini's names, which its chat endpoint does not need. */
 const MODELS_PREFIX = /^models\//;
 
 /**
@@ -68,7 +68,7 @@ export function readProviderModels(value: unknown): OfferedModel[] {
   });
 }
 
-/** Null: no price, or one that depends on the model that a router picks (-1). */
+/** Returns null if there is no price, or if it depends on the model that a router selects (-1). */
 function pricesOf(given: z.infer<typeof pricing>): Prices | null {
   const amount = (value: string | number | null | undefined, places: number): string | null =>
     value == null ? null : usdOf(value, places);
@@ -91,7 +91,10 @@ function pricesOf(given: z.infer<typeof pricing>): Prices | null {
   });
 }
 
-/** Prices above 0 that no price stands for; reasoning that costs as output is read. */
+/**
+ * Returns the names of prices above 0 that the catalog cannot store. Reasoning tokens priced as
+ * output are not listed.
+ */
 function unreadOf(given: z.infer<typeof pricing>): string[] {
   return Object.entries(given)
     .filter(([name, value]) => {

@@ -3,14 +3,14 @@ import { formatUsd, parseUsd, rate, recordedCost, type TokenCounts } from '@gate
 import { figuresCharged } from './charged.js';
 import { isOnMessages } from './compare.js';
 
-/** Requests of a source that a difference needs: fewer say little. */
+/** Fewest requests of a source for a comparison to be meaningful. */
 export const REPORTED_REQUESTS_MIN = 20;
-/** A difference of the sums, in percent of the computed one, that is no rounding. */
+/** Smallest difference of the sums, in percent of the computed one, that is not rounding. */
 export const REPORTED_PERCENT_MIN = 2n;
 
 /**
- * Compares the costs that providers reported for requests with the costs in force for the same
- * usage. Only the attempt that completed has a usage; the others do not count.
+ * Compares the costs that providers reported with the costs in force for the same usage. Only the
+ * completed attempt has usage; others are skipped.
  */
 export function reportedDifferences(
   sources: readonly SourceView[],
@@ -25,7 +25,7 @@ export function reportedDifferences(
       if (cost === null || record.tokens === null) continue;
       const served = { class: record.class ?? 'standard', units: record.units ?? {} };
       const own = rate(usageOf(record), figures, served);
-      // One that is out of bounds is a fault of the report, and no record has it.
+      // A report out of bounds is a fault of the provider, and is not recorded.
       if (recordedCost(own, cost) !== cost) continue;
       requests += 1;
       reported += cost;
@@ -39,7 +39,7 @@ export function reportedDifferences(
   });
 }
 
-/** Null: the source did not answer the request, or reported no cost. */
+/** Returns null if the source did not serve the request or reported no cost. */
 function reportedBy({ sourceId, attempts }: UsageRecordView, source: string): bigint | null {
   if (sourceId !== source) return null;
   const reported = attempts.findLast((attempt) => attempt.sourceId === source)?.reportedCostUsd;
