@@ -11,7 +11,9 @@ interface Document {
   components: { schemas: object };
 }
 
-/** Compares an answer with what the served document promises for its route and status. */
+/**
+ * Checks a response against the schema that the OpenAPI document declares for its route and status.
+ */
 export function makeDocumentCheck(served: object): (route: OperatorRoute, answer: Answer) => void {
   const document = served as Document;
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });

@@ -24,7 +24,7 @@ export * from '../web/fixtures/src/objects.js';
 
 export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai', auth: null, hasCredential: false };
 export const ALIAS = { id: 'anthropic/model@latest', modelId: 'pub/model' };
-/** What a comparison with price lists proposes. */
+/** A proposal of a comparison with price lists. */
 export const PROPOSAL = {
   id: '0123456789abcdef',
   lists: ['litellm of 2026-11-20'],
@@ -165,20 +165,20 @@ export const OPERATOR = {
   expiresAt: null,
 };
 
-/** One good request of a route: what the services answer, and what comes out. */
+/** A valid request of a route, the responses of the services, and the expected result. */
 export interface Example {
   readonly path: string;
   readonly body?: unknown;
-  /** By name of message, in the order in which they are asked. The last one may refuse. */
+  /** By message name, in the order of the requests. The last one may refuse. */
   readonly answers: Readonly<Record<string, unknown>>;
   readonly status: 200 | 201 | 204;
-  /** What a client gets; absent: only its form is checked. */
+  /** The expected body; absent: only its schema is checked. */
   readonly expected?: object;
 }
 
 const last = { nextCursor: null };
 const account = { 'accounts.get-account': { account: ACCOUNT } };
-/** The last page of a file. */
+/** Returns a page of a file. */
 export function exportPage(text: string, lastId: string | null, more = false) {
   return { text, sha256: hash('sha256', text, 'hex'), lines: 1, lastId, more };
 }
@@ -187,7 +187,7 @@ const page = (data: object) => ({ data: [data], next_cursor: null });
 
 const NOTHING_TRIED = { changes: [], unchanged: 1, revision: 1, inForce: true };
 
-/** By id of route. */
+/** By route ID. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   listSlots: {
     path: '/slots?accountId=acc_1',

@@ -5,19 +5,19 @@ import type { AddressInfo } from 'node:net';
 export interface EdgeRequest {
   readonly authorization: string | undefined;
   readonly body: Record<string, unknown>;
-  /** Whether whoever asked has gone. */
+  /** Whether the client disconnected before the response was complete. */
   gone: boolean;
 }
 
 export interface FakeEdge {
   readonly url: string;
   readonly asked: EdgeRequest[];
-  /** How calls are answered from now on. */
+  /** Sets the response to later requests. */
   answer(next: (response: ServerResponse, request: EdgeRequest) => void): void;
   stop(): Promise<void>;
 }
 
-/** A listener in the place of the gateway's edges. */
+/** Starts a server in place of the gateway's edges. */
 export async function startFakeEdge(): Promise<FakeEdge> {
   const asked: EdgeRequest[] = [];
   let reply: (response: ServerResponse, request: EdgeRequest) => void = (response) => response.end();

@@ -14,11 +14,11 @@ export const OLD_ROOT_TOKEN = 'old-root-token-for-tests-0123456789abc';
 export const PEPPER = 'pepper-for-tests-0123456789abcdef0123';
 export const OLD_PEPPER = 'old-pepper-for-tests-0123456789abcdef';
 const pairOf = (fill: number) => ({ current: new Secret(Buffer.alloc(32, fill)), previous: null });
-/** The private halves of the keys to which the world's dashboard seals: it does not have them. */
+/** The private keys for the public keys of the tested dashboard. */
 export const SOURCE_KEYS: OpeningKeys = { privateKey: pairOf(7) };
 export const WEBHOOK_KEYS: OpeningKeys = { privateKey: pairOf(8) };
 
-/** What the pages need beside; tests of the operator API leave it as it is. */
+/** Configuration of the pages; tests of the operator API leave it unchanged. */
 export const PAGES_CONFIG = {
   GATEWAY_DASHBOARD_SERVES: 'both' as 'both' | 'pages' | 'operator',
   GATEWAY_DASHBOARD_HOST: '127.0.0.1',
@@ -52,36 +52,36 @@ export interface Answer {
 }
 
 export interface SendOptions {
-  /** Null: no Authorization header. The root token when absent. */
+  /** Null: no Authorization header. Default: the root token. */
   readonly token?: string | null;
-  /** Sent as JSON; a string or bytes go as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
 
-/** The operator API on a real bus, with the services behind it answering by script. */
+/** The operator API on a real bus, with scripted services behind it. */
 export interface OperatorWorld {
   readonly dashboard: RunningDashboard;
   readonly bus: TestBus;
   readonly log: RecordingLog;
   readonly ready: ReadyChecks;
-  /** What the services were asked, in order. */
+  /** Requests to the services, in order. */
   readonly asked: Asked[];
-  /** Entries of the audit log that the dashboard wrote, in order. */
+  /** Entries that the dashboard wrote to the audit log, in order. */
   readonly noted: Record<string, unknown>[];
   readonly env: Record<string, string>;
-  /** How a message is answered from now on. */
+  /** Sets the response to later requests of a message. */
   scriptByName(name: string, answer: (body: unknown) => unknown): void;
   refuseByName(name: string, code: OperatorErrorCode): void;
-  /** Requests to this service are not answered. */
+  /** Stops responses of a service. */
   away(service: ServiceName): void;
-  /** Forgets scripts and what was asked; everybody is back. */
+  /** Removes scripts and recorded requests; all services respond again. */
   reset(): void;
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   stop(): Promise<void>;
 }
 
-/** Tests try many wrong tokens from one address. */
+/** Without limits, because tests send many wrong tokens from one address. */
 const UNBOUNDED: TokenAttempts = {
   mayTry: () => true,
   mayAsk: () => true,
@@ -181,7 +181,7 @@ export async function startOperatorWorld(
   };
 }
 
-/** One HTTP request, its answer read as JSON. */
+/** Sends an HTTP request and parses the response as JSON. */
 export async function send(url: string, method: string, options: SendOptions = {}): Promise<Answer> {
   const { token = ROOT_TOKEN, body, headers = {} } = options;
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
@@ -200,14 +200,12 @@ export async function send(url: string, method: string, options: SendOptions = {
     status: response.status,
     headers: response.headers,
     text,
-    // A file has no fields.
+    // A file has no JSON fields.
     body: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {},
   };
 }
 
-/**
- * One HTTP request whose body comes in two pieces; `between` runs while the second one is awaited.
- */
+/** Sends an HTTP request whose body arrives in two parts; `between` runs before the second one. */
 export async function sendInPieces(
   dashboard: Pick<RunningDashboard, 'bodyBytesHeld'>,
   url: string,

@@ -51,13 +51,13 @@ import {
 export { PASSWORD, PASSWORD_HASH };
 export const TOKEN = 'a'.repeat(43);
 
-/** One good request of a page's route. `{account}` of the path is filled in by whoever sends it. */
+/** A valid request of a page's route. The sender replaces `{account}` in the path. */
 export interface PageExample {
   readonly path: string;
   readonly body?: unknown;
   readonly answers: Readonly<Record<string, unknown>>;
   readonly status: 200 | 201 | 202 | 204;
-  /** What the answer must be; null: it has no body, or none in JSON. */
+  /** Schema of the response; null: without a JSON body. */
   readonly schema: z.ZodType | null;
 }
 
@@ -131,7 +131,7 @@ const operator = {
   },
 };
 const refused = { refused: { code: 'not_found', message: 'not here', param: null } };
-/** With what customers do not see. */
+/** A record with the costs that customers must not see. */
 const COSTLY_RECORD = {
   ...RECORD,
   costUsd: '0.77',
@@ -139,7 +139,7 @@ const COSTLY_RECORD = {
 };
 const file = exportPage(`${JSON.stringify({ ...RECORD, recordedAt: AT, costUsd: '0.77' })}\n`, REQUEST_ID);
 
-/** By id of route. */
+/** By route ID. */
 export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   getConfig: { path: '/config', answers: {}, status: 200, schema: pagesConfig },
   signUp: {
@@ -419,5 +419,5 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
 };
 
-/** What billing says of a call that it does not know. */
+/** Response of billing for an unknown request. */
 export const NO_RECORD = { 'billing.usage-record': refused };

@@ -8,7 +8,7 @@ import { OPERATOR } from './examples.js';
 import { PAGES_CONFIG, PEPPER, send, startOperatorWorld, type Answer, type OperatorWorld } from './operator-world.js';
 
 export const DASHBOARD_ORIGIN = 'http://127.0.0.1:8081';
-/** That of PASSWORD_HASH. */
+/** Cost of PASSWORD_HASH. */
 const PASSWORD_LOG_N = 4;
 
 type Role = 'owner' | 'admin' | 'member';
@@ -16,7 +16,7 @@ const people = (id: string, account: string, role: Role): PeopleSession => ({
   user: { id: `usr_${id}`, email: `${id}@example.com`, emailVerified: true },
   accounts: [{ id: account, name: 'An account', type: 'team', state: 'active', role, memberId: `mem_${id}` }],
 });
-/** Who can be signed in, by the value of the cookie. */
+/** The people with a session, and their cookies. */
 export const PEOPLE = {
   owner: { cookie: 'o'.repeat(43), session: people('1', 'acc_1', 'owner') },
   admin: { cookie: 'd'.repeat(43), session: people('2', 'acc_1', 'admin') },
@@ -24,43 +24,39 @@ export const PEOPLE = {
   stranger: { cookie: 's'.repeat(43), session: people('9', 'acc_9', 'owner') },
 } as const;
 export type Who = keyof typeof PEOPLE;
-/** Of the holder of the deployment's own token, who is signed in as an operator. */
+/** Cookie of the root operator's session. */
 export const ROOT_COOKIE = 'r'.repeat(43);
 
 export interface PageRequestOptions {
-  /** Whose session; null: none. The owner's when absent. */
+  /** The person whose session is sent; null: none. Default: the owner. */
   readonly who?: Who | null;
   readonly body?: unknown;
-  /** Sent as they are, over what would be sent. */
+  /** Override the default headers. */
   readonly headers?: Record<string, string>;
-  /** Null: none. That of the session when absent. */
+  /** Null: none. Default: the token of the session. */
   readonly csrf?: string | null;
 }
 
-/**
- * The pages on a real bus: services answer by script, the gateway is a fake one, and four people
- * are signed in.
- */
+/** The pages on a real bus, with scripted services, a fake edge, and four signed-in people. */
 export interface PagesWorld extends Omit<OperatorWorld, 'send' | 'reset'> {
   readonly edge: FakeEdge;
   readonly secrets: SessionSecrets;
-  /** Forgets scripts and what was asked; the four people stay signed in. */
+  /** Removes scripts and recorded requests; the four people stay signed in. */
   reset(): void;
   script(answers: Readonly<Record<string, unknown>>): void;
   /**
-   * The holder of each operator's session, by the digest of its cookie, as accounts would keep
-   * them.
+   * Holder of each operator's session by the digest of its cookie, as accounts would store them.
    */
   readonly operatorSessions: Map<string, unknown>;
-  /** Names of what the services were asked, without looking up the session. */
+  /** Names of the requests to the services, without session look-ups. */
   askedNames(): string[];
-  /** A path below `/api`. */
+  /** `path` is the full path, such as `/api/session`. */
   send(method: string, path: string, options?: PageRequestOptions): Promise<Answer>;
 }
 
 export interface PagesWorldOptions {
   readonly stalledMsMax?: number;
-  /** Of `/assets/large-1234.js`, which is not there when absent. */
+  /** Size of `/assets/large-1234.js`; absent: the file does not exist. */
   readonly largeFileBytes?: number;
 }
 

@@ -2,7 +2,7 @@ import { EXTRA_CLASSES, formatUsd } from '@gateway/metering';
 import fc from 'fast-check';
 import { plain, type Prices } from '../src/price-lists/prices.js';
 
-/** Nothing, some nano-USD, a price of the market. Per million tokens. */
+/** Zero, a few nano-USD, or a market price, in USD per million tokens. */
 const amount = fc
   .oneof(
     fc.constant(0n),
@@ -31,7 +31,7 @@ const tiers = (maxLength: number) =>
   });
 const ofClass = fc.option(fc.record({ ...tokens, ...media, tiers: tiers(2) }), { nil: undefined });
 
-/** Prices or costs as the catalog takes them. */
+/** Prices or costs in the form of the catalog. */
 export const priceDocument: fc.Arbitrary<Prices> = fc
   .record({
     ...tokens,

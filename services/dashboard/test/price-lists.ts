@@ -1,6 +1,6 @@
-// Parts of public lists as they are published, with models whose entries are odd.
+// Excerpts of public lists in their published form, with models that have unusual entries.
 
-/** In the form of models.dev's `api.json`. */
+/** Format of models.dev's `api.json`. */
 export const MODELS_DEV = {
   openai: {
     id: 'openai',
@@ -87,7 +87,7 @@ export const MODELS_DEV = {
   'google-vertex': { models: { 'gemini-3.5-flash': { cost: { input: 1.5, output: 9 } } } },
 };
 
-/** In the form of LiteLLM's `model_prices_and_context_window.json`. */
+/** Format of LiteLLM's `model_prices_and_context_window.json`. */
 export const LITELLM = {
   sample_spec: { litellm_provider: 'openai', input_cost_per_token: 1, output_cost_per_token: 1, mode: 'prose' },
   fallback_generalizations: { rules: [] },
@@ -127,7 +127,7 @@ export const LITELLM = {
     output_cost_per_token: 1.5e-5,
     output_cost_per_token_above_200k_tokens: 2.25e-5,
   },
-  // Without the beginning `gemini/` it is the model of Vertex AI.
+  // Without the prefix `gemini/` this is the model of Vertex AI.
   'gemini-3.5-flash': {
     litellm_provider: 'vertex_ai-language-models',
     input_cost_per_token: 1.5e-6,

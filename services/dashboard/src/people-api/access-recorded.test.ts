@@ -17,7 +17,7 @@ const TOKEN = secretFrom('mgo_', 'a'.repeat(40));
 const signIn = (email: string, address: string) =>
   world.send('POST', '/api/sign-in', { who: null, body: { email, password: PASSWORD }, headers: from(address) });
 
-test('who signs in as an operator or takes a file is written down before the answer, with where it came from', async () => {
+test('operator sign-ins and exports are in the audit log before the response', async () => {
   const headers = from('192.0.2.1');
   await world.send('POST', '/api/operator/sign-in', { who: null, body: { token: ROOT_TOKEN }, headers });
   world.script(PAGE_EXAMPLES['exportUsageRecords']?.answers ?? {});
@@ -41,7 +41,7 @@ test('who signs in as an operator or takes a file is written down before the ans
   world.reset();
 });
 
-test('an operator who signs out is written down once', async () => {
+test("an operator's sign-out gets one audit entry", async () => {
   const headers = from('192.0.2.4');
   const signedIn = await world.send('POST', '/api/operator/sign-in', {
     who: null,
@@ -64,7 +64,7 @@ test('an operator who signs out is written down once', async () => {
   world.reset();
 });
 
-test('refused attempts are counts by network: of strangers, of people, of operators, and of who may not', async () => {
+test('refused attempts are counted by network, actor and action', async () => {
   world.script({ 'accounts.begin-sign-in': { kind: 'proceed', user: null } });
   for (let n = 0; n < 3; n += 1) expect((await signIn(`nobody${n}@example.com`, '192.0.2.2')).status).toBe(401);
   const wrong = PASSWORD_HASH.replace(/[^$]+$/, 'b3RoZXI');
@@ -86,7 +86,7 @@ test('refused attempts are counts by network: of strangers, of people, of operat
   };
   world.script({ 'accounts.find-operator': { operator: created } });
   await send(api, 'POST', { token: TOKEN, body: {} });
-  // Nothing was written while attempts came: counts go out each minute, and at the end.
+  // Counts are written each minute and on stop, so nothing was written during the attempts.
   expect(world.noted).toEqual([]);
   await world.dashboard.stop();
   const refused = (action: string, actor: string, objectId: string, attempts: number, client: string) => ({

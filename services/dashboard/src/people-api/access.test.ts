@@ -7,13 +7,13 @@ import { PAGE_TABLE } from './routes.js';
 
 const ROLES = ['owner', 'admin', 'member'] as const;
 type Role = (typeof ROLES)[number];
-/** `all`: objects of every member; `own`: objects of their own member only. */
+/** `all`: objects of all members; `own`: only objects of the own member. */
 type Reach = 'all' | 'own' | 'none';
 
 const MANAGERS = { owner: 'all', admin: 'all', member: 'none' } as const;
 const OWN_KEYS = { owner: 'all', admin: 'all', member: 'own' } as const;
 
-/** The changes of an account, by role. */
+/** The changes in an account, by role. */
 const CHANGES: Readonly<Record<string, Readonly<Record<Role, Reach>>>> = {
   createKey: OWN_KEYS,
   rotateKey: OWN_KEYS,
@@ -26,7 +26,7 @@ const CHANGES: Readonly<Record<string, Readonly<Record<Role, Reach>>>> = {
   putMember: MANAGERS,
   deleteMember: MANAGERS,
 };
-/** The changes without an account: of the person whose session or mail token comes with them. */
+/** The changes without an account. They concern the person whose session or email token is sent. */
 const PERSONAL: Readonly<Record<string, 'anyone' | 'user' | 'operator'>> = {
   signUp: 'anyone',
   verifyEmail: 'anyone',
@@ -41,7 +41,7 @@ const PERSONAL: Readonly<Record<string, 'anyone' | 'user' | 'operator'>> = {
   signOutEverywhere: 'user',
   operatorSignOut: 'operator',
 };
-/** The fields that a member's session can send. Another field is refused for every role. */
+/** The fields that a member's session can send. Other fields are refused for each role. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   createKey: ['name', 'memberId', 'monthlySpendCapUsd', 'allowedModels'],
   playground: ['model', 'messages', 'max_tokens', 'temperature'],
@@ -84,7 +84,7 @@ const send = (id: string, role: Role, more: object): Promise<Answer> => {
   const method = PAGE_TABLE.find((route) => route.id === id)?.method ?? '';
   return world.send(method, `/api${path.replace('{account}', 'acc_1')}`, { who: role, ...sent });
 };
-/** Sends the example of a route, about an object of this member. */
+/** Sends the example of a route for an object of this member. */
 const about = (id: string, role: Role, memberId: string): Promise<Answer> => {
   world.script(exampleOf(id).answers);
   world.script({ 'accounts.get-key': { key: { ...KEY, memberId } } });
@@ -146,7 +146,7 @@ test.each(REFUSED.flatMap((row) => ROLES.map((role) => [...row, role] as const))
   },
 );
 
-test.each(['owner', 'admin'] as const)('the role %s verifies no address of a member', async (role) => {
+test.each(['owner', 'admin'] as const)('the role %s cannot verify the address of a member', async (role) => {
   await about('putMember', role, OTHER);
   await about('inviteMember', role, OTHER);
   const [put, invited] = commands();

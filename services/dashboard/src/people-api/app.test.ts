@@ -74,7 +74,7 @@ const expectError = (answer: Answer, code: PageErrorCode): void => {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 };
 
-test('every route has one example, and every message that is for the dashboard is used', async () => {
+test('every route has one example and every message for the dashboard is used', async () => {
   expect(new Set(PAGE_TABLE.map(({ id }) => id)).size).toBe(PAGE_TABLE.length);
   expect(Object.keys(PAGE_EXAMPLES).sort()).toEqual(PAGE_TABLE.map(({ id }) => id).sort());
   const examples = [...Object.values(PAGE_EXAMPLES), ...Object.values(EXAMPLES)];
@@ -92,7 +92,7 @@ test('every route has one example, and every message that is for the dashboard i
   expect(unused.sort()).toEqual([...ofHandlers, ...elsewhere].sort());
 });
 
-test.each(rows)('%s answers as its contract says, and nobody may keep it', async (_name, route, example) => {
+test.each(rows)('%s responds as its contract declares and forbids caching', async (_name, route, example) => {
   const answer = await ask(route, example);
   expect({ status: answer.status, text: answer.text }).toMatchObject({ status: example.status });
   if (example.schema !== null) {
@@ -110,7 +110,7 @@ test.each(changing)('%s sends the origin of its request with each command', asyn
   const origin = { client: '127.0.0.1', agent: 'a browser', requestId: answer.headers.get('x-gateway-request-id') };
   const authored = [...world.asked.map(({ body }) => body['author'] ?? body), ...world.noted] as { origin?: unknown }[];
   const origins = authored.flatMap((one) => (one.origin === undefined ? [] : [one.origin]));
-  // The playground's key is known in this example.
+  // The playground sends no command in this example, because its key is known.
   expect(origins.length > 0).toBe(route.id !== 'playground');
   for (const one of origins) expect(one).toEqual(origin);
 });
@@ -124,7 +124,7 @@ test.each(withSession)('%s needs a session', async (_name, route, example) => {
   expect(world.askedNames()).toEqual([]);
 });
 
-test.each(changing)('%s is not done for a page from elsewhere', async (_name, route, example) => {
+test.each(changing)('%s refuses a request from a foreign page', async (_name, route, example) => {
   for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:8082'])
     expectError(await ask(route, example, { headers: { origin } }), 'csrf');
   if (route.access !== 'anyone') {
@@ -132,14 +132,14 @@ test.each(changing)('%s is not done for a page from elsewhere', async (_name, ro
     for (const csrf of ['', 'guess', theirs])
       expectError(await ask(route, example, { headers: { 'x-csrf-token': csrf } }), 'csrf');
   } else {
-    // What a form can send without asking.
+    // Content types that a foreign form can send without a preflight request.
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
       expectError(await ask(route, example, { headers: { 'content-type': type } }), 'invalid_request');
   }
   expect(world.askedNames()).toEqual([]);
 });
 
-test.each(ofAccounts)("%s knows no account of somebody else's", async (_name, route, example) => {
+test.each(ofAccounts)('%s gets 404 for an account of other people', async (_name, route, example) => {
   expectError(await ask(route, example, {}, 'acc_9'), 'not_found');
   expectError(await ask(route, example, { who: 'stranger' }, 'acc_1'), 'not_found');
   expectError(await ask(route, example, {}, '..%2facc_1'), 'not_found');
@@ -147,9 +147,9 @@ test.each(ofAccounts)("%s knows no account of somebody else's", async (_name, ro
   expect(world.edge.asked).toEqual([]);
 });
 
-// Changes are in access.test.ts.
+// Changes are tested in access.test.ts.
 test.each(ofAccounts.filter(([, { method }]) => method === 'GET'))(
-  '%s: a member does not read as the owner',
+  "%s does not give a member the owner's view",
   async (_name, route, example) => {
     const [owner, admin] = [await ask(route, example), await ask(route, example, { who: 'admin' })];
     expect(owner.status).toBe(example.status);
@@ -185,7 +185,7 @@ test.each([
     },
   ],
   ['a member', 'PUT', '/members/mem_9', { 'accounts.names': { keys: [], members: [] } }],
-])('%s of another account is not found in one of mine', async (_name, method, path, answers) => {
+])("%s of another account is not found in the person's account", async (_name, method, path, answers) => {
   world.script(answers);
   const body = method === 'PUT' ? { body: { role: 'member' } } : {};
   expectError(await world.send(method, `/api/accounts/acc_1${path}`, body), 'not_found');
@@ -193,7 +193,7 @@ test.each([
   expect(world.askedNames().filter((name) => changes.includes(name))).toEqual([]);
 });
 
-test('a member has their own keys and their own usage alone', async () => {
+test('a member reaches only their own keys and usage', async () => {
   const asMember = (method: string, path: string, body?: unknown) =>
     world.send(method, `/api/accounts/acc_1${path}`, { who: 'member', ...(body === undefined ? {} : { body }) });
   const asked = (name: string) => world.asked.find((one) => one.name === name)?.body;
@@ -215,7 +215,7 @@ test('a member has their own keys and their own usage alone', async () => {
   expect(asked('accounts.list-keys')).toMatchObject({ member: 'mem_3' });
 });
 
-test('a key that is asked for twice under one Idempotency-Key is made under one command, and its secret is in one answer', async () => {
+test('createKey repeated under one Idempotency-Key has one command and one secret', async () => {
   const begun: unknown[] = [];
   world.scriptByName('accounts.begin-idempotent', (body) => {
     begun.push(body);
@@ -250,7 +250,7 @@ const exampleOfId = (id: string): PageExample => {
   return example;
 };
 
-test('an overview tells windows, allotments, debt and the plan of the state that decides', async () => {
+test('getOverview shows windows, allotments, debt and plan of the deciding state', async () => {
   const example = exampleOfId('getOverview');
   world.script(example.answers);
   const { body } = await world.send('GET', pathOf(example));
@@ -277,7 +277,7 @@ test('an overview tells windows, allotments, debt and the plan of the state that
   expect(suspended.body).toMatchObject({ limits: null, windows: [], allotments: [], plan: { id: 'pro' } });
 });
 
-test('a rotated key is answered with its secret also when it is not in force yet', async () => {
+test('a rotated key is returned with its secret even if it is not in force yet', async () => {
   world.script({
     'accounts.get-key': { key: KEY },
     'accounts.rotate-key': { key: KEY, repeated: false, inForce: false },
@@ -286,7 +286,7 @@ test('a rotated key is answered with its secret also when it is not in force yet
   expect([status, body]).toEqual([200, { ...KEY, secret: expect.stringMatching(/^new_live_/), inForce: false }]);
 });
 
-test('the playground key is made when it is first needed, and under no other secret', async () => {
+test('the playground key is created on first use and has one secret', async () => {
   let known = false;
   world.scriptByName('admission.usage', () =>
     known
@@ -306,7 +306,7 @@ test('the playground key is made when it is first needed, and under no other sec
   expect(ensured?.body).toMatchObject({ ...owner, digest, author: { actor: 'user:usr_1' } });
 });
 
-test('the models page shows the prices that calls are charged', async () => {
+test('listModels shows the prices that requests are charged', async () => {
   const [model] = (exampleOfId('listModels').answers['catalog.list-models'] as { models: object[] }).models;
   const prices = {
     inputPerMillion: '3',
@@ -328,7 +328,7 @@ test('the models page shows the prices that calls are charged', async () => {
   });
 });
 
-test('playground keys are named in series and statements, members who left by their address', async () => {
+test('series and statements name playground keys, and removed members by address', async () => {
   const key = (id: string, email: string) => ({ id, name: 'Playground', kind: 'playground', member: 'mem_1', email });
   const names = (...keys: object[]) => ({
     'accounts.names': { keys, members: [{ id: 'mem_1', email: 'left@example.com' }] },
@@ -346,7 +346,7 @@ test('playground keys are named in series and statements, members who left by th
   expect(text).toContain('Playground (ada@example.com)');
 });
 
-test('what a provider charges, and which operator did something, is no business of customers', async () => {
+test('customers see neither provider costs nor the operator of an entry', async () => {
   for (const id of ['listUsageRecords', 'getUsageRecord', 'exportUsageRecords'] as const) {
     const example = exampleOfId(id);
     world.script(example.answers);
@@ -367,7 +367,7 @@ test('what a provider charges, and which operator did something, is no business 
   expect(csv.text).toContain(',-5.00,,,"\'=1+1"');
 });
 
-test('in which class a call was billed, and for which tools, is its customer’s to see', async () => {
+test('getUsageRecord shows class and tools of a request', async () => {
   const served = { class: 'priority', units: { web_search: 2 }, kinds: null };
   const answer = { record: { ...RECORD, ...served }, transactions: [] };
   const example = exampleOfId('getUsageRecord');
@@ -375,7 +375,7 @@ test('in which class a call was billed, and for which tools, is its customer’s
   expect((await world.send('GET', pathOf(example))).body).toMatchObject(served);
 });
 
-test('refused calls are told by hour and code, the newest ids first', async () => {
+test('refused requests are counted by hour and code, with the newest IDs first', async () => {
   const ids = Array.from({ length: 7 }, (_, at) => `0193a1b2-0000-7000-8000-00000000000${at}`);
   const minute = Date.UTC(2026, 10, 20, 12, 30);
   const row = (at: number, key: string, lastIds: string[]) => ({
@@ -419,7 +419,7 @@ test('refused calls are told by hour and code, the newest ids first', async () =
   });
 });
 
-test('a sign-in takes up no session that was there before, and its cookie is for this site alone', async () => {
+test('signIn replaces an existing session and its cookie is for this site alone', async () => {
   const { body, answers } = exampleOfId('signIn');
   const fixed = PEOPLE.stranger.cookie;
   const values = new Set<string>();
@@ -440,7 +440,7 @@ test('a sign-in takes up no session that was there before, and its cookie is for
   expect(values.has(fixed)).toBe(false);
 });
 
-test('a wrong password and an unknown address are answered the same, and too many of them later', async () => {
+test('signIn responds equally to a wrong password and an unknown address', async () => {
   const body = { email: 'ada@example.com', password: 'a wrong password' };
   const known = exampleOfId('signIn').answers['accounts.begin-sign-in'];
   const seen = [];
@@ -464,7 +464,7 @@ test('a wrong password and an unknown address are answered the same, and too man
   expectError(changed, 'invalid_credentials');
 });
 
-test('a token of a mail is looked up before a password is hashed for it, and travels as its digest', async () => {
+test('an email token is looked up before a password is hashed and sent as digest', async () => {
   for (const path of ['/api/reset-password', '/api/accept-invitation']) {
     world.reset();
     world.script({ 'accounts.find-mail-token': { kind: 'token_invalid' } });
@@ -482,7 +482,7 @@ test('a token of a mail is looked up before a password is hashed for it, and tra
   }
 });
 
-test('no secret is on the bus, in a log line or in an answer that is not its own', async () => {
+test('no secret is on the bus, in a log line or in another response', async () => {
   const secrets: string[] = [PASSWORD, TOKEN, ROOT_TOKEN, ...Object.values(PEOPLE).map(({ cookie }) => cookie)];
   const all: unknown[] = [];
   for (const [, route, example] of rows) {
@@ -498,7 +498,7 @@ test('no secret is on the bus, in a log line or in an answer that is not its own
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
-test("an operator's session has a cookie of its own, for which the operator API's own rules hold", async () => {
+test("an operator's session has its own cookie and the operator API's rules", async () => {
   const signIn = await world.send('POST', '/api/operator/sign-in', { who: null, body: { token: ROOT_TOKEN } });
   expect(signIn.status).toBe(200);
   expect(signIn.body).toMatchObject({ user: null, accounts: [], operator: { name: 'root', role: 'admin' } });
@@ -523,7 +523,7 @@ test("an operator's session has a cookie of its own, for which the operator API'
   );
   expect((await asOperator('POST', '/accounts/acc_1/suspend', { 'x-csrf-token': csrf })).status).toBe(200);
   expect(world.asked.at(-1)?.body).toMatchObject({ author: { actor: 'operator:root' } });
-  // A person's session, or a token in a header, is none.
+  // Neither a person's session nor a token in a header is accepted.
   expectError(await world.send('GET', '/api/operator/v1/accounts'), 'not_signed_in');
   const bearer = { authorization: `Bearer ${ROOT_TOKEN}` };
   expectError(await world.send('GET', '/api/operator/v1/accounts', { who: null, headers: bearer }), 'not_signed_in');
@@ -533,7 +533,7 @@ test("an operator's session has a cookie of its own, for which the operator API'
   expectError(await asOperator('GET', '/accounts', people), 'not_signed_in');
 });
 
-test("an operator's sign-out ends the session: the cookie of before opens nothing, root's neither", async () => {
+test("an operator's sign-out ends the session, also of root", async () => {
   const named = secretFrom('mgo_', 'c'.repeat(40));
   world.scriptByName('accounts.find-operator', () => ({ operator: OPERATOR }));
   world.script(EXAMPLES['listAccounts']?.answers ?? {});
@@ -559,7 +559,7 @@ test.each([
     403,
     'forbidden',
   ],
-])('somebody %s while their body was awaited changes nothing', async (_who, later, status, code) => {
+])('a person %s while the body was awaited changes nothing', async (_who, later, status, code) => {
   let session: object | null = owned;
   world.scriptByName('accounts.find-session', () => ({ session }));
   const { body, path } = exampleOfId('putMember');
@@ -580,7 +580,7 @@ test.each([
   expect(world.askedNames()).toEqual([]);
 });
 
-test('an operator whose session has ended while their body was awaited changes nothing', async () => {
+test('an operator whose session ended while the body was awaited changes nothing', async () => {
   const answer = await sendInPieces(
     world.dashboard,
     `${world.dashboard.pagesUrl}/api/operator/v1/accounts`,
@@ -597,7 +597,7 @@ test('an operator whose session has ended while their body was awaited changes n
   expect(world.askedNames()).toEqual([]);
 });
 
-test("a session of an operator is asked for with the tokens that are root's now, and made without any", async () => {
+test("an operator's session is checked against the current root tokens", async () => {
   await world.send('POST', '/api/operator/sign-in', { who: null, body: { token: ROOT_TOKEN } });
   const [rootDigest] = digestsOf(ROOT_TOKEN);
   const made = world.asked.find(({ name }) => name === 'accounts.create-operator-session')?.body;
@@ -607,7 +607,7 @@ test("a session of an operator is asked for with the tokens that are root's now,
   expect(found?.['rootDigests']).toEqual([...digestsOf(ROOT_TOKEN), ...digestsOf(OLD_ROOT_TOKEN)]);
 });
 
-test('an operator signs in nowhere on the pages where that is not switched on', async () => {
+test('operators cannot sign in on the pages unless it is enabled', async () => {
   const off = await startPagesWorld({ GATEWAY_DASHBOARD_OPERATORS: false });
   try {
     const headers = { cookie: `gw_operator=${ROOT_COOKIE}`, 'x-csrf-token': off.secrets.csrfTokenOf(ROOT_COOKIE) };
@@ -627,7 +627,7 @@ test('an operator signs in nowhere on the pages where that is not switched on', 
   }
 }, 60_000);
 
-/** A turn of the playground, whose answer the test reads itself. */
+/** Sends a message to the playground and returns the raw response. */
 function fetchTurn(who: Who, signal: AbortSignal | null = null): Promise<Response> {
   return fetch(`${world.dashboard.pagesUrl}/api/accounts/acc_1/playground`, {
     method: 'POST',
@@ -641,8 +641,9 @@ function fetchTurn(who: Who, signal: AbortSignal | null = null): Promise<Respons
   });
 }
 
-test('a turn of the playground streams as it comes, with the id of the call', async () => {
-  // Of the member who makes it, so that their cap binds and the call is theirs.
+test('the playground streams the response, with the ID of the request', async () => {
+  // The key belongs to the member who sends the message, so their cap applies and the usage is
+  // theirs.
   const { secret } = world.secrets.playgroundKey({ account: 'acc_1', member: 'mem_3' });
   let more: () => void = () => undefined;
   world.edge.answer((response) => {
@@ -663,7 +664,7 @@ test('a turn of the playground streams as it comes, with the id of the call', as
   });
 });
 
-test('a page that leaves ends its turn', async () => {
+test('a page that disconnects ends its playground request', async () => {
   world.edge.answer((response) => void response.writeHead(200).write('data: one\n\n'));
   const leaving = new AbortController();
   const response = await fetchTurn('owner', leaving.signal);
@@ -673,7 +674,7 @@ test('a page that leaves ends its turn', async () => {
   await until('nothing is open', () => world.dashboard.requestsOpen() === 0);
 });
 
-test("the gateway's refusals pass as they are; its ignorance of the key makes the key", async () => {
+test('the playground passes on refusals and creates its key if it is unknown', async () => {
   const turn = () => world.send('POST', '/api/accounts/acc_1/playground', exampleOfId('playground') as object);
   world.edge.answer((response) => {
     response.writeHead(429, {
@@ -710,7 +711,7 @@ test.each([
     'more than is read for a code',
     JSON.stringify({ error: { code: 'invalid_api_key', message: 'x'.repeat(200_000) } }),
   ],
-])('a 401 of the gateway with %s passes as it is, and makes no key', async (_what, text) => {
+])('a 401 of the gateway with %s passes on and creates no key', async (_what, text) => {
   world.edge.answer((response) => {
     response.writeHead(401, { 'content-type': 'application/json', 'x-gateway-request-id': REQUEST_ID });
     response.end(text);
@@ -722,14 +723,14 @@ test.each([
   expect(world.askedNames()).toEqual([]);
 });
 
-test('a service that is away is 503, and never a person who is not signed in', async () => {
+test('a service that is away gets 503, never 401', async () => {
   world.away('accounts');
   for (const who of ['owner', 'member'] as Who[])
     expectError(await world.send('GET', '/api/accounts/acc_1/keys', { who }), 'dependency_unavailable');
   expectError(await world.send('GET', '/api/session'), 'dependency_unavailable');
 }, 60_000);
 
-test('a field, a parameter or a body that nobody knows is refused with its place', async () => {
+test('an unknown field, parameter or path is refused with its place', async () => {
   const post = (body: unknown) => world.send('POST', '/api/accounts/acc_1/keys', { body });
   for (const [body, param] of [
     [{ name: 'a', expiresAt: '2027-01-01T00:00:00Z' }, 'expiresAt'],
@@ -748,7 +749,7 @@ test('a field, a parameter or a body that nobody knows is refused with its place
   expectError(await world.send('POST', '/sign-in', { body: {} }), 'not_found');
 });
 
-test('pages and files come with a strict policy, and each with the time that it may be kept', async () => {
+test('pages and files have a strict policy and their caching time', async () => {
   const page = await world.send('GET', '/accounts/acc_1/whatever', { who: null });
   const policy = page.headers.get('content-security-policy') ?? '';
   const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
@@ -774,7 +775,7 @@ test('pages and files come with a strict policy, and each with the time that it 
   expect([head.status, head.text]).toEqual([200, '']);
 });
 
-test('a page that broke its policy is counted and named in the log, however often', async () => {
+test('policy violations are counted and logged at most 20 times a minute', async () => {
   const report = {
     'csp-report': { 'effective-directive': 'script-src', 'blocked-uri': 'inline', extra: 'x'.repeat(500) },
   };
@@ -788,7 +789,7 @@ test('a page that broke its policy is counted and named in the log, however ofte
   expect(lines[0]?.facts).toEqual({ directive: 'script-src', blocked: 'inline' });
 });
 
-test('over TLS cookies are bound to the host, and browsers stay with TLS; without it elsewhere the pages say so', async () => {
+test('cookies and HSTS depend on TLS, and pages report that TLS is missing', async () => {
   const { body, answers } = exampleOfId('signIn');
   const origin = 'https://gateway.example';
   const tls = await startPagesWorld({ GATEWAY_DASHBOARD_URL: `${origin}/` });
@@ -800,7 +801,8 @@ test('over TLS cookies are bound to the host, and browsers stay with TLS; withou
     expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
     expect((await tls.send('GET', '/api/config', { who: null })).body).toMatchObject({ tlsNeeded: false });
     expectError(await tls.send('POST', '/api/sign-in', { who: null, body }), 'csrf');
-    // The cookie of plain HTTP is none here: somebody between could have set it.
+    // The cookie of plain HTTP is not accepted here, because anyone on the network path could have
+    // set it.
     expectError(await tls.send('GET', '/api/session'), 'not_signed_in');
     const cookie = `__Host-gw_session=${PEOPLE.owner.cookie}`;
     expect((await tls.send('GET', '/api/session', { who: null, headers: { cookie } })).status).toBe(200);
@@ -823,7 +825,7 @@ test('over TLS cookies are bound to the host, and browsers stay with TLS; withou
   }
 }, 60_000);
 
-test('this machine has several names, and all of them are its own pages', async () => {
+test('all loopback names are own origins', async () => {
   const { body, answers } = exampleOfId('forgotPassword');
   world.script(answers);
   for (const origin of [DASHBOARD_ORIGIN, 'http://localhost:8081', 'http://[::1]:8081']) {

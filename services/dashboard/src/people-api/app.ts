@@ -16,7 +16,7 @@ import { CSP_REPORT_PATH, sendWebFile, setCommonHeaders, type WebFiles } from '.
 
 export const PAGES_PREFIX = '/api';
 
-/** What a body may be of strangers: small, and at once; and of people who are signed in. */
+/** Bounds of bodies: small and fast for unauthenticated clients, larger for signed-in people. */
 const OPEN_BODY = { bytesMax: 4 * 1024, msMax: 5_000 };
 const SIGNED_IN_BODY = { bytesMax: 64 * 1024, msMax: REQUEST_MS_MAX };
 
@@ -24,13 +24,13 @@ export interface PagesParts {
   readonly context: PagesContext;
   readonly routes: readonly PageRoute[];
   readonly web: WebFiles;
-  /** The operator API, which is also served below the pages to operators who are signed in. */
+  /** The operator API, which the pages' listener also serves to signed-in operators. */
   readonly operatorApp: Express;
 }
 
 /**
- * The pages' listener as an Express application: their API, the operator API by a cookie, and the
- * built pages.
+ * Creates the pages' listener as an Express application: the pages' API, the operator API with a
+ * cookie, and the built pages.
  */
 export function createPagesApp({ context, routes, web, operatorApp }: PagesParts): Express {
   const { settings } = context;
@@ -98,7 +98,7 @@ function pageRequest(context: PagesContext, request: Request, response: Response
 }
 
 /**
- * The operator API below the pages: the operator of the session takes the place of an Authorization
+ * Serves the operator API below the pages. The operator of the session replaces the Authorization
  * header.
  */
 function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: PagesContext, operatorApp: Express): void {
@@ -111,7 +111,7 @@ function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: Page
     const refusal = refuseNoOperator(asked, operator, request);
     if (refusal !== null) return void (await sendHandled(api, request, response, refusal));
     if (operator !== null) setSignedIn(response, operator, () => findOperator(asked));
-    // Below the mount the path is without its prefix; the operator API knows it with its own.
+    // Express removes the mount path; the operator API expects its own prefix.
     request.url = `${OPERATOR_PREFIX}${request.url}`;
     operatorApp(request, response);
   });

@@ -4,16 +4,16 @@ import { readBody } from '../http/read-body.js';
 import { sendAnswer } from '../http/send-answer.js';
 import type { PagesContext } from './route.js';
 
-/** Browsers send policy and page with it. */
+/** Larger than usual, because browsers include the policy and the page. */
 const REPORT_BOUNDS = { bytesMax: 16 * 1024, msMax: 5_000 };
 const TEXT_CHARS_MAX = 200;
-/** Anybody can send reports: so many are logged in a minute. */
+/** Most reports that are logged per minute. Unauthenticated clients can send them. */
 const LOGGED_MAX = 20;
 const LOGGED_WINDOW_MS = 60_000;
 
 /**
- * Takes what browsers report of a page that broke its policy. Never more of it is logged than which
- * rule, and what was blocked.
+ * Receives browsers' reports of policy violations. Logs only the violated directive and the blocked
+ * URL.
  */
 export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | 'clock'>) {
   const reports = counter('gateway_dashboard_csp_reports_total', 'Reports of broken content security policies');

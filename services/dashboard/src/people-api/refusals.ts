@@ -9,7 +9,7 @@ export function tooManyAttempts(retryAfterSeconds: number): Refusal {
   return { ...refusePage('too_many_attempts', 'too many attempts; wait before the next one'), retryAfterSeconds };
 }
 
-/** Hashing is bounded: a request that finds the queue full comes again. */
+/** Refuses a request because the queue of password hashes or all places are full. */
 export function busy(): Refusal {
-  return refuseForNow('too many requests at this moment');
+  return refuseForNow('too many requests right now; try again shortly');
 }

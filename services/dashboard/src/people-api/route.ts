@@ -8,7 +8,7 @@ import type { PagesSettings } from './settings.js';
 import type { Passwords } from './sign-in/passwords.js';
 import type { SessionSecrets } from './sign-in/session-secrets.js';
 
-/** What every route of the pages can use; made once, in `apps.ts`. */
+/** Objects that all routes of the pages use; created once, in `apps.ts`. */
 export interface PagesContext extends Context {
   readonly sessions: SessionSecrets;
   readonly passwords: Passwords;
@@ -16,40 +16,40 @@ export interface PagesContext extends Context {
   readonly settings: PagesSettings;
 }
 
-/** A validated request of the pages. */
+/** A validated request of a page. */
 export interface PageRequest extends PagesContext {
   readonly requestId: string;
-  /** Where it comes from, as attempts are counted. */
+  /** The client's network, by which attempts are counted. */
   readonly client: string;
-  /** The same, as the audit log has it. */
+  /** The origin as the audit log records it. */
   readonly origin: RequestOrigin;
-  /** The cookies as they came; null: none. They prove nothing yet. */
+  /** The received cookies, not verified yet; null: none. */
   readonly cookies: { readonly session: string | null; readonly operator: string | null };
-  /** As it came; a route that makes something takes it. */
+  /** The received header, not validated yet. Used by routes that create something. */
   readonly idempotencyKey: string | undefined;
 }
 
-/** Of somebody who is signed in. */
+/** A request of a signed-in person. */
 export interface UserRequest extends PageRequest {
   readonly session: PeopleSession;
-  /** The person and the origin of the request: part of every command. */
+  /** The person and the origin of the request; part of every command. */
   readonly author: CommandAuthor;
 }
 
-/** Of a member of the account in the path, whose role allows it. */
+/** A request of a member of the account in the path, whose role permits it. */
 export interface AccountRequest extends UserRequest {
   readonly account: SessionAccount;
 }
 
-/** Of somebody who is signed in as an operator. */
+/** A request of a signed-in operator. */
 export interface OperatorPageRequest extends PageRequest {
   readonly operator: Operator;
 }
 
 /**
- * Who may use a route, and what its handler gets. `anyone`: no session is looked at. `user`:
- * everybody who is signed in. `member`: every member of the account `{account}` of the path;
- * `manager`: its owner and admins. `operator`: everybody who has an operator's session.
+ * Who may use a route, and what its handler receives. `anyone`: no session is read. `user`: all
+ * signed-in people. `member`: all members of the account `{account}` in the path; `manager`: its
+ * owner and admins. `operator`: all operators with a session.
  */
 type Callers = {
   readonly anyone: PageRequest;
@@ -60,7 +60,7 @@ type Callers = {
 };
 
 export interface PageBounds {
-  /** Largest body, in bytes; that of its access when absent. */
+  /** Largest body, in bytes; default: the bound of the route's access. */
   readonly bodyBytesMax?: number;
 }
 

@@ -13,8 +13,8 @@ import { TEAM_ROUTES } from './account/team.js';
 import { STATEMENT_ROUTES, USAGE_PAGE_ROUTES } from './usage/records.js';
 
 /**
- * The API of the pages, below `/api`. Rows below `/operator/` are served where operators are
- * switched on.
+ * The routes of the pages' API, below `/api`. Routes below `/operator/` are served only if
+ * operators may sign in on the pages.
  */
 export const PAGE_TABLE: readonly PageRoute[] = [
   ...PEOPLE_ROUTES,

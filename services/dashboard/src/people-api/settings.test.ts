@@ -12,7 +12,7 @@ test.each([
   ['http://localhost.example', true],
 ])('%s needs TLS: %p', (url, expected) => expect(needsTls(url)).toBe(expected));
 
-test('pages elsewhere are told by their origin; the names of this machine are one', () => {
+test("ownOrigins() has the dashboard's origin and all names of this machine", () => {
   expect([...ownOrigins('https://gateway.example/app')]).toEqual(['https://gateway.example']);
   const local = ownOrigins('http://localhost:8081');
   expect(local.has('http://127.0.0.1:8081')).toBe(true);

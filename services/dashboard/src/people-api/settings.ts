@@ -5,7 +5,7 @@ import type { DashboardConfig } from '../config.js';
 
 export interface PagesSettings {
   readonly config: PagesConfig;
-  /** Cookies and HSTS as for TLS. */
+  /** Whether cookies and HSTS are those of TLS. */
   readonly secure: boolean;
   readonly origins: ReadonlySet<string>;
 }
@@ -21,7 +21,7 @@ export type SettingsConfig = Pick<
   | 'GATEWAY_KEY_PREFIXES'
 >;
 
-/** What follows from the environment for the pages. */
+/** Derives the settings of the pages from the configuration. */
 export function settingsOf(config: SettingsConfig): PagesSettings {
   const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
   const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
@@ -49,14 +49,14 @@ function versionOfPackage(): string {
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Whether a host of a URL is this machine. */
+/** Returns whether a host of a URL is this machine. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_NAMES.includes(host) || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * Origins of the dashboard's own pages. On this machine its names mean the same: people type
- * `localhost`.
+ * Returns the origins of the dashboard's own pages. All loopback names count, because people also
+ * type `localhost`.
  */
 export function ownOrigins(dashboardUrl: string): ReadonlySet<string> {
   const url = new URL(dashboardUrl);
@@ -65,7 +65,7 @@ export function ownOrigins(dashboardUrl: string): ReadonlySet<string> {
   return new Set([url.origin, ...LOOPBACK_NAMES.map((name) => `${url.protocol}//${name}${port}`)]);
 }
 
-/** Whether passwords and secrets would travel readable over somebody's network. */
+/** Returns whether passwords and secrets would cross a network unencrypted. */
 export function needsTls(dashboardUrl: string): boolean {
   const { protocol, hostname } = new URL(dashboardUrl);
   return protocol === 'http:' && !isLoopbackHost(hostname);

@@ -17,15 +17,15 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const COMPRESSED = /javascript|css|svg|json|text/;
 const COMPRESSED_BYTES_MIN = 1_024;
-/** All files together; a build is far smaller. */
+/** Most bytes of all files; a build is far smaller. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const INDEX = 'index.html';
-/** In the page, where the nonce of its policy belongs. */
+/** Placeholder in the page for the nonce of its policy. */
 const NONCE_PLACE = '__CSP_NONCE__';
 const NONCE_BYTES = 16;
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const FOR_AN_HOUR = 'public, max-age=3600';
-const NOT_BUILT = 'The pages are not built here: npm run build makes them.\n';
+const NOT_BUILT = 'The pages are not built. Run npm run build.\n';
 const HSTS = 'max-age=31536000';
 export const CSP_REPORT_PATH = '/api/csp-report';
 
@@ -34,20 +34,19 @@ interface WebFile {
   readonly type: string;
   readonly bytes: Buffer;
   readonly gzip: Buffer | null;
-  /** Its name changes with its content. */
+  /** Whether its name contains a hash of its content. */
   readonly isHashed: boolean;
 }
 
 export interface WebFiles {
-  /** The page itself; null: the pages are not built. */
+  /** The HTML page; null: the pages are not built. */
   readonly index: string | null;
   /** By path. */
   readonly files: ReadonlyMap<string, WebFile>;
 }
 
 /**
- * The built pages, read into memory once. `index` null: they are not built. Source maps stay where
- * they are.
+ * Reads the built pages into memory, without source maps. `index` is null if they are not built.
  */
 export function loadWebFiles(directory: string): WebFiles {
   const files = new Map<string, WebFile>();
@@ -63,7 +62,7 @@ export function loadWebFiles(directory: string): WebFiles {
     else if (type !== undefined) {
       const isCompressed = COMPRESSED.test(type) && bytes.length >= COMPRESSED_BYTES_MIN;
       const path = `/${name.replaceAll('\\', '/')}`;
-      // Names of assets carry the hash of what is in them.
+      // Names of assets contain a hash of their content.
       files.set(path, {
         type,
         bytes,
@@ -87,8 +86,8 @@ function namesIn(directory: string): string[] {
 }
 
 /**
- * A file, or the page for every other path: which page that is, it finds by itself. HEAD has the
- * same head.
+ * Sends a file, or the HTML page for all other paths; the page selects its view by path. HEAD gets
+ * the same headers.
  */
 export function sendWebFile(
   { index, files }: WebFiles,
@@ -98,8 +97,9 @@ export function sendWebFile(
 ): void {
   const file = files.get(path);
   if (file !== undefined) return sendFile(file, request, response);
-  // A missing asset is missing: the page in its place would be run as a script.
-  if (path.startsWith('/assets/')) return sendText(request, response, 404, 'There is no such file.\n');
+  // Responds with 404, because a browser would run the HTML page as a script.
+  if (path.startsWith('/assets/'))
+    return sendText(request, response, 404, 'This file does not exist. Reload the page.\n');
   if (index === null) return sendText(request, response, 503, NOT_BUILT);
   const nonce = randomBytes(NONCE_BYTES).toString('base64');
   response.setHeader('content-security-policy', pagePolicy(nonce));
@@ -129,23 +129,20 @@ function send(request: IncomingMessage, response: ServerResponse, status: number
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/**
- * On every answer: whatever it is, it is shown in no frame, sniffed by nobody and referred to
- * nowhere.
- */
+/** Sets the headers of every response: no framing, no sniffing, no referrer. */
 export function setCommonHeaders(response: ServerResponse, secure: boolean): void {
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('referrer-policy', 'no-referrer');
   response.setHeader('cross-origin-resource-policy', 'same-origin');
   response.setHeader('cross-origin-opener-policy', 'same-origin');
-  // What is no page loads nothing.
+  // Responses that are not pages load nothing.
   response.setHeader('content-security-policy', "default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
   if (secure) response.setHeader('strict-transport-security', HSTS);
 }
 
 /**
- * Of the pages: their own files, nothing from anywhere else; styles that the page adds must carry
- * the nonce.
+ * Returns the policy of the pages: only their own files; styles added at run time must carry the
+ * nonce.
  */
 function pagePolicy(nonce: string): string {
   return [

@@ -48,7 +48,7 @@ export const KEY_PAGE_ROUTES = [
       const { services, secrets, account, author, body } = request;
       const memberId = body.memberId ?? account.memberId;
       if (account.role === 'member' && memberId !== account.memberId) {
-        return refusePage('forbidden', 'a member makes keys of their own only', 'memberId');
+        return refusePage('forbidden', 'a member can create keys only for themselves', 'memberId');
       }
       const spec = { ...body, memberId };
       const command = await commandOf(request, ['createKey', account.id, spec]);
@@ -57,7 +57,7 @@ export const KEY_PAGE_ROUTES = [
       const question = { account: account.id, spec, ...stored, author, command };
       const answer = await services.request(accountsCreateKey, question);
       if (isRefusal(answer)) return answer;
-      // Admission loads a new key when it is first used, so there is nothing to wait for.
+      // Admission loads a new key on its first use, so no confirmation is needed.
       const made = { ...answer.key, secret: answer.repeated ? null : secret, inForce: true };
       return { status: 201, body: made satisfies PageKeyCreated };
     },
@@ -74,8 +74,8 @@ export const KEY_PAGE_ROUTES = [
         const { secret, ...stored } = secrets.makeKey();
         const answer = await services.request(accountsRotateKey, { key: id, ...stored, author });
         if (isRefusal(answer)) return answer;
-        // The old secret is gone, so the new one is answered also when admission does not have it
-        // yet.
+        // The old secret no longer exists, so the new one is shown even if admission does not have
+        // it yet.
         const body = { ...answer.key, secret, inForce: answer.inForce };
         return { status: 200, body: body satisfies PageKeyCreated };
       }),
@@ -119,7 +119,7 @@ async function listKeys(request: AccountRequest & { readonly query: z.output<typ
   return { status: 200, body: { data, next_cursor: page.nextCursor, creation } satisfies PageKeys };
 }
 
-/** What the key rules would say to the one who asks. */
+/** Returns whether the current member may create a key, and the refusal if not. */
 async function creationOf({ services, account }: AccountRequest): Promise<KeyCreation | Refusal> {
   const question = { account: account.id, member: account.memberId };
   const answer = await services.request(accountsKeyCreation, question);
@@ -136,7 +136,10 @@ async function creationOf({ services, account }: AccountRequest): Promise<KeyCre
   };
 }
 
-/** A key of the account; a member's own. The keys of other accounts are not known here. */
+/**
+ * Calls `work` with a key of the account; members reach only their own keys. Keys of other accounts
+ * get 404.
+ */
 async function ofOwnKey(
   { services, account, params }: AccountRequest & { readonly params: { readonly key: string } },
   work: (key: KeyView) => Promise<Handled>,
@@ -145,15 +148,15 @@ async function ofOwnKey(
   if (isRefusal(found)) return found;
   if (found.key.accountId !== account.id) return refusePage('not_found', 'there is no such key');
   if (account.role === 'member' && found.key.memberId !== account.memberId) {
-    return refusePage('forbidden', 'the key is of another member');
+    return refusePage('forbidden', 'the key belongs to another member');
   }
   return work(found.key);
 }
 
 /**
- * The command of a request with an idempotency key: the same one however often the person repeats
- * it, so that its verb makes nothing twice. No answer is kept: what was refused is asked again.
- * Undefined: the request has no such key.
+ * Returns the command of a request with an idempotency key. A repetition gets the same command, so
+ * the service creates nothing twice. The response is not stored; a refused request runs again.
+ * Undefined: the request has no idempotency key.
  */
 async function commandOf(
   { services, secrets, author, idempotencyKey }: UserRequest,
@@ -168,12 +171,16 @@ async function commandOf(
     fingerprint,
   });
   if (begun.kind === 'begun') return begun.command;
-  return refusePage('invalid_request', `the ${IDEMPOTENCY_KEY} came with another request`, IDEMPOTENCY_KEY);
+  return refusePage(
+    'invalid_request',
+    `the ${IDEMPOTENCY_KEY} was used with a different request; use a new key`,
+    IDEMPOTENCY_KEY,
+  );
 }
 
 /**
- * What the keys of a page were charged for in this calendar month (UTC); those that were charged
- * nothing are not named.
+ * Returns the charges of a page's keys in this calendar month (UTC). Keys without charges are
+ * absent.
  */
 async function monthSpendOf(
   { services, clock, account }: AccountRequest,

@@ -3,23 +3,22 @@ import type { Services } from '../../operator-api/route.js';
 
 type Names = AnswerOf<typeof accountsNames>;
 
-/** What people call keys and members. */
+/** Display names of keys and members. */
 export interface AccountNames {
   keyName(id: string): string;
   /**
-   * As `keyName`; of several playground keys with whose it is, so that they can be told apart in
-   * one list.
+   * Like `keyName`, but adds the member's email address if the list has several playground keys.
    */
   keyLabel(id: string): string;
-  /** Whose key it is; null: not known. */
+  /** The member of a key; null: unknown. */
   keyMember(id: string): string | null;
-  /** Null: not known any more. */
+  /** Null: no longer known. */
   memberEmail(id: string): string | null;
 }
 
 /**
- * The names of these ids, as far as they are the account's own; also of keys and members that are
- * gone.
+ * Looks up the names of those IDs that belong to the account, including revoked keys and removed
+ * members.
  */
 export async function namesOf(
   services: Services,

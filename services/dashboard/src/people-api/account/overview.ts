@@ -52,7 +52,7 @@ async function overview(request: AccountRequest): Promise<Handled> {
   return { status: 200, body };
 }
 
-/** The running period with the plan as it was subscribed; null: none runs. */
+/** Returns the current period with the plan version that was subscribed; null: none is running. */
 async function planOf(
   services: Services,
   found: { readonly subscription: SubscriptionView } | ManagementRefusal,

@@ -11,7 +11,7 @@ import { MEMBER_ROUTES } from '../../operator-api/accounts/members.js';
 import { WALLET_ROUTES } from '../../operator-api/money/wallets.js';
 import { memberOf } from './team.js';
 
-/** Routes of the operator API about one account that its owner and admins use as they are. */
+/** Operator API routes about one account that its owner and admins use unchanged. */
 const SHARED = [
   ...['listLedger', 'listStatementLines', 'getWallet', 'listAlerts'],
   ...['getWebhook', 'putWebhook', 'deleteWebhook', 'rotateWebhookSecret', 'listWebhookDeliveries'],
@@ -22,10 +22,7 @@ const ACCOUNT_PREFIX = '/accounts/{id}';
 
 export const SHARED_PAGE_ROUTES = OPERATOR_ROUTES.filter(({ id }) => SHARED.includes(id)).map(ofAccount);
 
-/**
- * The same verb with the account of the path in place of the parameter, and the person as its
- * actor.
- */
+/** Converts an operator route: the account comes from the path, and the author is the person. */
 function ofAccount(shared: OperatorRoute): PageRoute {
   if (!shared.path.startsWith(`${ACCOUNT_PREFIX}/`)) throw new Error(`${shared.id} is not about one account`);
   const { id: _account, ...others } = shared.params.shape;

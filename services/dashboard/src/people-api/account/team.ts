@@ -40,7 +40,7 @@ export const TEAM_ROUTES = [
   }),
 ];
 
-/** Whether the address is verified would tell of whoever has it, in whatever account. */
+/** Hides whether the address is verified, because it may belong to a person in other accounts. */
 export function memberOf({ emailVerified: _emailVerified, ...member }: MemberView): PageMember {
   return member;
 }

@@ -14,7 +14,7 @@ import type { AccountRequest, PagesContext } from '../route.js';
 export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'usage' }>;
 
 /**
- * Makes the member's playground key, or gives it the secret that it has under today's session
+ * Creates the member's playground key, or updates it to the secret under the current session
  * secret.
  */
 export async function ensurePlaygroundKey(
@@ -28,9 +28,9 @@ export async function ensurePlaygroundKey(
 }
 
 /**
- * The state under which the next call of the one who asks would be decided, asked with their
- * playground key, which is made when it is first needed. Null: it cannot be read, as when the
- * account is suspended.
+ * Returns the state by which admission would decide the member's next request. The query uses their
+ * playground key, which is created if it does not exist yet. Null: the state cannot be read, for
+ * example because the account is suspended.
  */
 export async function decidingState(request: AccountRequest): Promise<DecidingState | null> {
   const { services, clock, sessions, account, author } = request;
@@ -45,7 +45,7 @@ export async function decidingState(request: AccountRequest): Promise<DecidingSt
   return second.kind === 'usage' ? second : null;
 }
 
-/** Whose playground key the one who asks has. */
+/** Returns the owner of the member's playground key. */
 export function playgroundOwner({ id, memberId }: SessionAccount): PlaygroundOwner {
   return { account: id, member: memberId };
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 
 const CONNECTIONS_MAX = 64;
 const CONNECT_MS = 5_000;
-/** Longer than the edge's own deadline: it ends a call, not this. */
+/** Longer than the edge's own deadline, so that the edge ends a request first. */
 const ANSWER_MS_MAX = 660_000;
 
 export interface EdgeAnswer {
@@ -14,7 +14,7 @@ export interface EdgeAnswer {
 
 export type EdgeClient = ReturnType<typeof createEdgeClient>;
 
-/** Calls the gateway's edges over HTTP, as its clients do. */
+/** Creates a client of the gateway's edges, over HTTP like any other client. */
 export function createEdgeClient(edgeUrl: string) {
   const agent = new Agent({
     connections: CONNECTIONS_MAX,
@@ -26,8 +26,8 @@ export function createEdgeClient(edgeUrl: string) {
   const address = `${edgeUrl.replace(/\/+$/, '')}/v1/chat/completions`;
   return {
     /**
-     * One chat completion with this key; the body comes as it is sent. Rejects when no edge
-     * answers.
+     * Sends one chat completion with a key and returns the response with its body as a stream.
+     * Rejects if no edge responds.
      */
     async chat(secret: string, body: object, signal: AbortSignal): Promise<EdgeAnswer> {
       const {

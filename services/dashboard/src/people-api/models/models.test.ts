@@ -27,7 +27,7 @@ const FAILED = { failuresInARow: 1, lastOutcome: 'unreachable', lastStatus: null
 const LATER = '2026-11-20T12:00:05.000Z';
 
 test.each<[string, SourceHealthView[], string[]]>([
-  ['nothing was tried', [], []],
+  ['there was no attempt', [], []],
   ['its only source failed', [health('a', 'm/one', FAILED)], ['m/one']],
   ['its breaker is open', [health('a', 'm/one', { state: 'open', failuresInARow: 5 })], ['m/one']],
   ['another source of it works', [health('a', 'm/one', FAILED), health('b', 'm/one')], []],
@@ -39,6 +39,6 @@ test.each<[string, SourceHealthView[], string[]]>([
     ['m/one'],
   ],
   ['another model works', [health('a', 'm/one', FAILED), health('b', 'm/two')], ['m/one']],
-])('a model fails: %s', (_, entries, models) => {
+])('failingModelsOf() when %s', (_, entries, models) => {
   expect([...failingModelsOf(entries)]).toEqual(models);
 });

@@ -15,7 +15,7 @@ import type { Handled } from '../../http/route.js';
 import { defineRoute } from '../route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';
 
-/** Pages of the catalog that are read for one answer. */
+/** Most pages of a catalog list that are read for one response. */
 const PAGES_MAX = 25;
 
 export const MODEL_PAGE_ROUTES = [
@@ -42,7 +42,7 @@ export const MODEL_PAGE_ROUTES = [
 
 interface ListedModels {
   readonly models: readonly ModelView[];
-  /** Ids of those that are served on the messages format. */
+  /** IDs of the models that are served in the messages format. */
   readonly onMessages: ReadonlySet<string>;
 }
 
@@ -55,7 +55,7 @@ async function allModels(services: Services): Promise<ListedModels | ManagementR
   };
 }
 
-/** Empty where the edges' memory cannot be read: it is a hint. */
+/** Returns an empty set if source health cannot be read, because it is only a hint. */
 async function failingModels(services: Services): Promise<ReadonlySet<string>> {
   const pages = await allPages((cursor) =>
     services.request(catalogSourceHealth, { cursor, limit: PAGE_LIMIT_MAX }),
@@ -64,9 +64,9 @@ async function failingModels(services: Services): Promise<ReadonlySet<string>> {
 }
 
 /**
- * Models of which every source that some edge remembers failed when it was tried last, by whichever
- * edge. A call tries all sources before it fails, so a model with a source that works is not among
- * them once it was called.
+ * Returns the models whose last attempt failed at every known source, whichever edge made it. A
+ * request tries all sources before it fails, so a model with one working source is not included
+ * after its first request.
  */
 export function failingModelsOf(entries: readonly SourceHealthView[]): ReadonlySet<string> {
   const newest = new Map<string, SourceHealthView>();
@@ -83,7 +83,7 @@ export function failingModelsOf(entries: readonly SourceHealthView[]): ReadonlyS
   return failing;
 }
 
-/** The pages of a list, at most {@link PAGES_MAX}; the refusal when one of them is refused. */
+/** Reads the pages of a list, at most {@link PAGES_MAX}. Returns the refusal if one is refused. */
 async function allPages<Page extends { readonly nextCursor: string | null }>(
   ask: (cursor: string | null) => Promise<Page | ManagementRefusal>,
 ): Promise<Page[] | ManagementRefusal> {
@@ -122,7 +122,7 @@ function isInPlan({ terms }: DecidingState, model: string): boolean {
   return terms.plan !== null && (terms.models === null || terms.models.includes(model));
 }
 
-/** With the prices that are missing, as calls are charged. */
+/** Fills in missing prices as charges do. */
 function pricesOf(spec: PricesSpec, isOnMessages: boolean): NonNullable<PageModel['prices']> {
   const figures = figuresFromSpec(spec);
   const { standard } = resolvePrices(isOnMessages ? withHourWrites(figures) : figures);

@@ -10,12 +10,12 @@ import type { Handled } from '../../http/route.js';
 import { defineRoute, type AccountRequest } from '../route.js';
 import { ensurePlaygroundKey, playgroundOwner } from './deciding-state.js';
 
-/** Long texts are sent again with each message. */
+/** Large, because each message repeats the whole conversation. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Headers of the gateway's answer that the page gets. */
+/** Headers of the gateway's response that are passed to the page. */
 const PASSED_HEADERS = ['content-type', 'retry-after', REQUEST_ID_HEADER];
 const UNAUTHORIZED = 401;
-/** Of a refusal of the edge, in which its code is looked for. */
+/** Most bytes of a 401 that are read to find its error code. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
 
 type Request = AccountRequest & { readonly body: z.output<typeof playgroundRequest> };
@@ -34,7 +34,7 @@ export const PLAYGROUND_ROUTES = [
 ];
 
 /**
- * The gateway's answer to one message as it comes. A page that goes away ends its call. Never
+ * Streams the gateway's response to one message. The request ends if the page disconnects. Never
  * rejects.
  */
 async function streamAnswer(request: Request, response: ServerResponse): Promise<void> {
@@ -55,15 +55,18 @@ async function streamAnswer(request: Request, response: ServerResponse): Promise
     await pipeline(answer.body, response);
   } catch (err) {
     if (gone.signal.aborted) return;
-    request.log.warn({ requestId: request.requestId, err }, 'a turn of the playground was cut off');
+    request.log.warn({ requestId: request.requestId, err }, 'a playground response was aborted');
     if (response.headersSent) response.destroy();
-    else sendRefusal(request, response, 'dependency_unavailable', 'the gateway did not answer');
+    else sendRefusal(request, response, 'dependency_unavailable', 'the gateway did not respond; try again');
   } finally {
     response.off('close', leave);
   }
 }
 
-/** The key is made when it is first needed, and again when the session secret is another. */
+/**
+ * Sends the request. If the edge does not know the key, creates it and tries again: on first use,
+ * and after a change of the session secret.
+ */
 async function callEdge(request: Request, signal: AbortSignal) {
   const { sessions, edge, account, author, body } = request;
   const owner = playgroundOwner(account);
@@ -78,8 +81,8 @@ async function callEdge(request: Request, signal: AbortSignal) {
 }
 
 /**
- * The answer as it came; null: the edge does not know the key. A 401 may as well say that a
- * provider refused the gateway's own credential, which no other key mends.
+ * Returns the response, or null if the edge does not know the key. A 401 may also mean that a
+ * provider refused the gateway's credential, and a new key would not help then.
  */
 async function knownAnswer(answer: EdgeAnswer): Promise<EdgeAnswer | null> {
   if (answer.status !== UNAUTHORIZED) return answer;
@@ -102,7 +105,7 @@ function isUnknownKey(text: string): boolean {
   }
 }
 
-/** What was read of a body, and then its rest. */
+/** Yields the part of a body that was already read, then the rest. */
 async function* again(read: readonly Buffer[], rest: Readable): AsyncGenerator<Buffer> {
   yield* read;
   yield* rest as AsyncIterable<Buffer>;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { cookieName, cookieOf, setCookie } from './cookies.js';
 
-test('over TLS a cookie is bound to the host, without it to this site', () => {
+test('setCookie() binds a cookie to the host over TLS, else to this site', () => {
   expect(setCookie('session', 'v', 60, { secure: true })).toBe(
     '__Host-gw_session=v; Path=/; HttpOnly; Max-Age=60; Secure; SameSite=Lax',
   );

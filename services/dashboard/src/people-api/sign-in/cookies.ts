@@ -1,4 +1,4 @@
-/** Characters of a Cookie header that are read; a longer one counts as without cookies. */
+/** Most characters of a Cookie header that are read; a longer one counts as absent. */
 const COOKIE_CHARS_MAX = 8 * 1024;
 
 /**
@@ -16,24 +16,22 @@ export function cookieOf(header: string | undefined, name: string): string | nul
 }
 
 export interface CookieForm {
-  /**
-   * The dashboard is reached over TLS: the browser then takes the cookie from nobody else, and
-   * sends it nowhere else.
-   */
+  /** Whether the dashboard is reached over TLS. The browser then binds the cookie to this host. */
   readonly secure: boolean;
 }
 
 export type CookieName = 'session' | 'operator';
 const NAMES = { session: 'gw_session', operator: 'gw_operator' } as const;
 
-/** `__Host-` binds a cookie to this very host, path `/` and TLS. */
+/** Returns the cookie's name. `__Host-` binds a cookie to this host, path `/` and TLS. */
 export function cookieName(name: CookieName, { secure }: CookieForm): string {
   return secure ? `__Host-${NAMES[name]}` : NAMES[name];
 }
 
-/** A Set-Cookie line. `maxAgeSeconds` 0 takes the cookie away. */
+/** Returns a Set-Cookie line. `maxAgeSeconds` 0 deletes the cookie. */
 export function setCookie(name: CookieName, value: string, maxAgeSeconds: number, form: CookieForm): string {
-  // Lax, so that a link in a mail finds its session; without TLS nothing but this site itself.
+  // Lax keeps the session when a link in an email is opened. Without TLS, the stricter value is
+  // used.
   const attributes = form.secure ? ['Secure', 'SameSite=Lax'] : ['SameSite=Strict'];
   return [`${cookieName(name, form)}=${value}`, 'Path=/', 'HttpOnly', `Max-Age=${maxAgeSeconds}`, ...attributes].join(
     '; ',

@@ -14,7 +14,7 @@ import { refusePage } from '../refusals.js';
 import type { PageRequest, PageRoute, PagesContext } from '../route.js';
 
 const CSRF_HEADER = 'x-csrf-token';
-/** Of a cookie's value that can be one of ours: others are answered without asking anybody. */
+/** Form of a session cookie's value. Other values are refused without a query. */
 const SESSION_FORM = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Identified {
@@ -25,8 +25,7 @@ export interface Identified {
 }
 
 /**
- * The session of a cookie that has the form of one; asked each time, so that a sign-out holds at
- * once.
+ * Finds the session of a cookie. Queried for each request, so that a sign-out takes effect at once.
  */
 export async function findSession(
   { sessions, services }: Pick<PagesContext, 'sessions' | 'services'>,
@@ -38,8 +37,8 @@ export async function findSession(
 }
 
 /**
- * The operator of the cookie; asked each time, so that a sign-out, a deleted operator and a new
- * root token hold at once.
+ * Finds the operator of the cookie. Queried for each request, so that a sign-out, a deleted
+ * operator and a new root token take effect at once.
  */
 export async function findOperator({
   services,
@@ -57,9 +56,9 @@ export async function findOperator({
 }
 
 /**
- * Who asks, whether the request comes from our own pages, and whether the account is theirs: in
- * this order, so that a foreign page learns nothing, and an id of somebody else's account is not
- * known.
+ * Identifies the caller. Checks first that the request comes from the dashboard's own pages, then
+ * the session, then the account, so that foreign pages learn nothing and accounts of other people
+ * get 404.
  */
 export async function identify(
   asked: PageRequest,
@@ -74,7 +73,7 @@ export async function identify(
     return refuseNoOperator(asked, operator, request) ?? (operator === null ? {} : { operator });
   }
   const session = await findSession(asked, cookies.session);
-  if (session === null) return refusePage('not_signed_in', 'sign in first');
+  if (session === null) return refusePage('not_signed_in', 'sign in to continue');
   const csrf = route.method === 'GET' ? null : refuseCsrf(asked, request, [cookies.session]);
   if (csrf !== null) return csrf;
   const author = { actor: `user:${session.user.id}`, origin };
@@ -93,27 +92,27 @@ export async function identify(
   return { session, author, account: own };
 }
 
-/** Whether an operator's session is there, and the request comes with its token. */
+/** Refuses a request without an operator's session or its csrf token. */
 export function refuseNoOperator(
   asked: Pick<PageRequest, 'settings' | 'sessions' | 'cookies'>,
   operator: Operator | null,
   request: IncomingMessage,
 ): Refusal | null {
-  if (operator === null) return refusePage('not_signed_in', 'sign in as an operator first');
+  if (operator === null) return refusePage('not_signed_in', 'sign in as an operator to continue');
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead
     ? null
     : (refuseForeign(asked, request) ?? refuseCsrf(asked, request, [asked.cookies.operator, asked.cookies.session]));
 }
 
-/** A browser names the page that sends a request; other clients name none. */
+/** Refuses a foreign origin. Browsers send the origin of the page; other clients send none. */
 function refuseForeign({ settings }: Pick<PagesContext, 'settings'>, request: IncomingMessage): Refusal | null {
   const { origin } = request.headers;
   if (origin === undefined || settings.origins.has(origin)) return null;
   return refusePage('csrf', 'the request does not come from the pages of this dashboard', 'Origin');
 }
 
-/** The header must belong to one of these cookies. */
+/** Refuses a header that belongs to none of these cookies. */
 function refuseCsrf(
   { sessions }: Pick<PagesContext, 'sessions'>,
   request: IncomingMessage,
@@ -122,5 +121,5 @@ function refuseCsrf(
   const token = request.headers[CSRF_HEADER];
   const isOurs =
     typeof token === 'string' && cookies.some((cookie) => cookie !== null && sessions.isCsrfToken(cookie, token));
-  return isOurs ? null : refusePage('csrf', `${CSRF_HEADER}: not the one that GET /api/session answers`, CSRF_HEADER);
+  return isOurs ? null : refusePage('csrf', `${CSRF_HEADER}: must be the csrfToken of GET /api/session`, CSRF_HEADER);
 }

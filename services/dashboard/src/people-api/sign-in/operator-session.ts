@@ -11,10 +11,10 @@ import type { Handled } from '../../http/route.js';
 import { defineRoute, type PageRequest } from '../route.js';
 import { viewOf } from './session.js';
 
-/** As long as the session lasts at most. */
+/** The longest duration of a session. */
 const COOKIE_SECONDS = 8 * 3_600;
 
-/** Rows for operators on the pages, where they are switched on. */
+/** Routes for operators on the pages, if operators may sign in there. */
 export const OPERATOR_SESSION_ROUTES = [
   defineRoute({
     id: 'operatorSignIn',
@@ -37,7 +37,7 @@ export const OPERATOR_SESSION_ROUTES = [
       });
       if (!created) return refusePage('invalid_operator_token', 'the operator token is not valid');
       await access.noted({ action: 'operator_sign_in', actor: actorOf(operator), objectId: operator.id, origin });
-      // Nobody goes on with what was there before, whoever put it there.
+      // End an existing session, so that one planted by another person cannot continue.
       await endSession(request);
       const session = await findSession(request, cookies.session);
       const bound = session === null ? cookie : (cookies.session ?? cookie);

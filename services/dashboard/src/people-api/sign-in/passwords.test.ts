@@ -3,7 +3,7 @@ import { createPasswords, SCRYPT_LOG_N } from './passwords.js';
 
 const CLIENT = '192.0.2.1';
 
-test('a hash is salted, says its cost, and only its password is right', async () => {
+test('a hash is salted, states its cost and matches only its password', async () => {
   expect(SCRYPT_LOG_N).toBe(17);
   const passwords = createPasswords(4);
   const [one, two] = [await passwords.hash('correct horse', CLIENT), await passwords.hash('correct horse', CLIENT)];
@@ -12,12 +12,12 @@ test('a hash is salted, says its cost, and only its password is right', async ()
   expect(await passwords.isRight('correct horse', one as string, CLIENT)).toBe(true);
   expect(await passwords.isRight('Correct horse', one as string, CLIENT)).toBe(false);
   expect(await passwords.isRight('', one as string, CLIENT)).toBe(false);
-  // Composed and decomposed letters are one.
+  // Composed and decomposed letters are equal.
   const accented = await passwords.hash('pass\u00e9 compos\u00e9', CLIENT);
   expect(await passwords.isRight('passe\u0301 compose\u0301', accented as string, CLIENT)).toBe(true);
 });
 
-test('hashes of another cost stay right, and are made anew at the next sign-in', async () => {
+test('hashes of another cost still match and are outdated', async () => {
   const old = (await createPasswords(4).hash('correct horse', CLIENT)) as string;
   const passwords = createPasswords(5);
   expect(await passwords.isRight('correct horse', old, CLIENT)).toBe(true);
@@ -29,7 +29,7 @@ test('hashes of another cost stay right, and are made anew at the next sign-in',
   await expect(passwords.isRight('x', '$argon2id$', CLIENT)).rejects.toThrow('cannot be read');
 });
 
-test('nobody has the password of nobody, and finding that out takes as long', async () => {
+test('an unknown address never matches and takes as long as a wrong password', async () => {
   const passwords = createPasswords(14);
   const hash = (await passwords.hash('correct horse', CLIENT)) as string;
   const timeOf = async (of: string | null): Promise<number> => {
@@ -41,11 +41,11 @@ test('nobody has the password of nobody, and finding that out takes as long', as
     }
     return Math.min(...times);
   };
-  // A comparison that were left out would take none of it.
+  // Without a comparison, this would take almost no time.
   expect(await timeOf(null)).toBeGreaterThan((await timeOf(hash)) / 5);
 });
 
-test('two are hashed at once and a few wait; more are turned away at once, and none is lost', async () => {
+test('two passwords are hashed at a time, 32 wait and more are refused at once', async () => {
   const passwords = createPasswords(10);
   const all = await Promise.all(
     Array.from({ length: 60 }, (_, at) => passwords.hash(`password ${at}`, `client ${at}`)),
@@ -55,7 +55,7 @@ test('two are hashed at once and a few wait; more are turned away at once, and n
   expect(await passwords.hash('after', CLIENT)).not.toBe('busy');
 });
 
-test('one client does not fill the queue of all, and waits no longer than others once it is empty', async () => {
+test('one client cannot fill the queue and is served normally after its flood', async () => {
   const passwords = createPasswords(10);
   const flood = Array.from({ length: 40 }, (_, at) => passwords.hash(`password ${at}`, CLIENT));
   const others = Array.from({ length: 24 }, (_, at) => passwords.isRight('wrong', null, `client ${at}`));

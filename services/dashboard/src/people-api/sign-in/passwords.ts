@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 /**
- * The cost of new hashes: OWASP's N = 2^17, r = 8, p = 1, which takes 128 MiB and some tenths of a
+ * Cost of new hashes: OWASP's N = 2^17, r = 8, p = 1, which takes 128 MiB and some tenths of a
  * second.
  */
 export const SCRYPT_LOG_N = 17;
@@ -9,13 +9,16 @@ const BLOCK_SIZE = 8;
 const PARALLEL = 1;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** What scrypt needs beside 128 * N * r bytes. */
+/** Memory that scrypt needs in addition to 128 * N * r bytes. */
 const MEMORY_ROOM_BYTES = 1024 * 1024;
-/** Hashes at once: each has a thread and 128 MiB. */
+/** Most concurrent hashes. Each one takes a thread and 128 MiB. */
 const AT_ONCE_MAX = 2;
-/** Requests that wait: about ten seconds' worth. */
+/** Most waiting requests, about ten seconds of work. */
 const WAITING_MAX = 32;
-/** Of these so many of one client, so that one alone leaves room for others; offices share one. */
+/**
+ * Most waiting requests of one client, so that one client leaves room for others. An office may
+ * share one network.
+ */
 const WAITING_OF_CLIENT_MAX = 8;
 
 const PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
@@ -29,13 +32,13 @@ interface Cost {
 export type Passwords = ReturnType<typeof createPasswords>;
 
 /**
- * Hashes of passwords by Node's own scrypt, on its threads and few at a time. `busy`: too many
- * wait, or too many of this client. `logN` is for tests alone.
+ * Hashes passwords with Node's scrypt, on its threads and few at a time. `busy`: too many requests
+ * wait, in total or of this client. Only tests set `logN`.
  */
 export function createPasswords(logN = SCRYPT_LOG_N) {
   const cost: Cost = { logN, r: BLOCK_SIZE, p: PARALLEL };
   const queued = createQueue();
-  // Compared with where nobody has the address, so that this takes as long.
+  // Compared if the address is unknown, so that the response takes as long.
   const nobodys = write(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
     hash: (password: string, client: string): Promise<string | 'busy'> =>
@@ -43,14 +46,17 @@ export function createPasswords(logN = SCRYPT_LOG_N) {
         const salt = randomBytes(SALT_BYTES);
         return write(cost, salt, await derive(password, salt, cost, HASH_BYTES));
       }),
-    /** `hash` null: nobody's password, compared all the same. */
+    /**
+     * Returns whether the password is correct. A null `hash` (unknown address) is compared with a
+     * random one.
+     */
     isRight: (password: string, hash: string | null, client: string): Promise<boolean | 'busy'> =>
       queued(client, async () => {
         const { salt, expected, ...stored } = read(hash ?? nobodys);
         const derived = await derive(password, salt, stored, expected.length);
         return timingSafeEqual(derived, expected) && hash !== null;
       }),
-    /** Whether it was made at another cost than new ones. */
+    /** Returns whether the hash has a different cost than new ones. */
     isOutdated(hash: string): boolean {
       const stored = read(hash);
       return stored.logN !== cost.logN || stored.r !== cost.r || stored.p !== cost.p;
@@ -58,7 +64,7 @@ export function createPasswords(logN = SCRYPT_LOG_N) {
   };
 }
 
-/** Runs a few works at once, in the order in which they came. */
+/** Creates a queue that runs few tasks at a time, in order of arrival. */
 function createQueue() {
   const waiting: { readonly client: string; readonly begin: () => void }[] = [];
   let running = 0;
@@ -66,7 +72,7 @@ function createQueue() {
     if (running >= AT_ONCE_MAX) {
       const ofClient = waiting.filter((one) => one.client === client).length;
       if (waiting.length >= WAITING_MAX || ofClient >= WAITING_OF_CLIENT_MAX) return 'busy';
-      // The one that ends hands its place over, so `running` stays.
+      // The task that ends passes its place on, so `running` stays unchanged.
       await new Promise<void>((begin) => waiting.push({ client, begin }));
     } else running += 1;
     try {
@@ -81,7 +87,7 @@ function createQueue() {
 
 function derive(password: string, salt: Buffer, { logN, r, p }: Cost, bytes: number): Promise<Buffer> {
   const options = { N: 2 ** logN, r, p, maxmem: 128 * 2 ** logN * r + MEMORY_ROOM_BYTES };
-  // One form for what keyboards compose differently.
+  // Normalizes characters that keyboards compose differently.
   const text = password.normalize('NFKC');
   return new Promise((resolve, reject) => {
     scrypt(text, salt, bytes, options, (error, derived) => (error ? reject(error) : resolve(derived)));
@@ -99,7 +105,7 @@ function read(phc: string): Cost & { readonly salt: Buffer; readonly expected: B
   return { ...cost, salt: Buffer.from(salt, 'base64'), expected: Buffer.from(hash, 'base64') };
 }
 
-/** As PHC strings have it: without padding. */
+/** Encodes base64 without padding, as PHC strings do. */
 function base64(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }

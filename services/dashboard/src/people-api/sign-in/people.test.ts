@@ -6,7 +6,7 @@ type Handled = Parameters<PageRoute['handle']>[0];
 
 const ORIGIN = { client: '192.0.2.1', agent: 'a browser', requestId: 'r1' };
 
-/** A route whose services and passwords answer by script; what was done for it, in order. */
+/** Runs a route with scripted services and passwords. Returns the calls it made, in order. */
 async function run(id: string, body: object, answers: Readonly<Record<string, unknown>>, hash = 'a hash') {
   const done: string[] = [];
   const context = {
@@ -31,7 +31,7 @@ async function run(id: string, body: object, answers: Readonly<Record<string, un
   return { done, handled };
 }
 
-test('a sign-up goes on with where it came from, and without a password', async () => {
+test('signUp sends the origin and no password', async () => {
   const body = { name: 'Ada', email: 'ada@example.com' };
   const { done, handled } = await run('signUp', body, { 'accounts.sign-up': { kind: 'accepted' } });
   expect(handled).toEqual({ status: 202, body: {} });
@@ -47,7 +47,7 @@ const USED = {
   'accounts.find-session': { session: { user: { id: 'usr_1' }, accounts: [] } },
 };
 
-test('whoever verifies an address sets the password with it, and is signed in', async () => {
+test('verifyEmail sets the password and signs the person in', async () => {
   const { done, handled } = await run('verifyEmail', TOKEN, USED);
   expect(handled).toMatchObject({ status: 200, body: { user: { id: 'usr_1' } } });
   expect(handled).toMatchObject({ cookies: [expect.stringContaining('s'.repeat(43))] });
@@ -61,7 +61,7 @@ test('whoever verifies an address sets the password with it, and is signed in', 
   expect(done[2]).toContain(`"session":"${'d'.repeat(64)}"`);
 });
 
-test('a token that is not valid buys no hash, and nothing is used while too many hashes wait', async () => {
+test('an invalid token is not hashed, and no token is used while the queue is full', async () => {
   const invalid = await run('verifyEmail', TOKEN, { 'accounts.find-mail-token': { kind: 'token_invalid' } });
   expect(invalid.handled).toMatchObject({ refused: { code: 'token_invalid' } });
   expect(invalid.done).toHaveLength(1);

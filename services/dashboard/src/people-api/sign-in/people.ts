@@ -26,7 +26,7 @@ import { defineRoute, type PageRequest } from '../route.js';
 import { enter } from './session.js';
 
 const ACCEPTED = { status: 202, body: {} } as const;
-const TOKEN_INVALID = refusePage('token_invalid', 'the link is not valid any more; ask for another mail', 'token');
+const TOKEN_INVALID = refusePage('token_invalid', 'the link is no longer valid; request another email', 'token');
 
 export const PEOPLE_ROUTES = [
   defineRoute({
@@ -43,7 +43,8 @@ export const PEOPLE_ROUTES = [
     path: '/sign-up',
     body: signUp,
     async handle({ services, settings, origin, body }): Promise<Handled> {
-      if (!settings.config.signUpEnabled) return refusePage('forbidden', 'this deployment takes no sign-ups');
+      if (!settings.config.signUpEnabled)
+        return refusePage('forbidden', 'sign-up is disabled on this deployment; ask the operator for an account');
       return answerAccepted(await services.request(accountsSignUp, { ...body, origin }));
     },
   }),
@@ -100,7 +101,8 @@ export const PEOPLE_ROUTES = [
     body: changePassword,
     async handle(request): Promise<Handled> {
       const { services, access, sessions, passwords, client, origin, cookies, session, author, body } = request;
-      // Counted as a sign-in is: whoever found an open session cannot guess the password with it.
+      // Counted like a sign-in, so that a person who finds an open session cannot guess the
+      // password.
       const begun = await services.request(accountsBeginSignIn, { email: session.user.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
       const comparedHash = begun.user?.passwordHash ?? null;
@@ -121,12 +123,13 @@ export const PEOPLE_ROUTES = [
 ];
 
 function oldPasswordWrong(): Refusal {
-  return refusePage('invalid_credentials', 'the old password is not right', 'oldPassword');
+  return refusePage('invalid_credentials', 'the old password is incorrect', 'oldPassword');
 }
 
 /**
- * Sets a password by a mail's link. The token is looked up before the password is hashed for it:
- * hashing is dear. `session`: the digest of one that begins with it.
+ * Sets a password with the token of an email link. The token is looked up before the password is
+ * hashed, because hashing is expensive. `session`: digest of a session that begins at the same
+ * time.
  */
 async function setPassword(
   { services, passwords, client, origin }: PageRequest,
@@ -146,7 +149,7 @@ async function setPassword(
   return used.kind === 'used' ? used : TOKEN_INVALID;
 }
 
-/** Sets the first password of somebody, who is signed in with it. */
+/** Sets a person's first password and signs them in. */
 async function setFirstPassword(
   request: PageRequest,
   kind: Exclude<MailTokenKind, 'reset'>,

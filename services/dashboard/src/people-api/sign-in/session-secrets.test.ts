@@ -9,7 +9,7 @@ const GATEWAY_KEY_PEPPER = { current: new Secret('a pepper of tests 0123456789ab
 const make = (current: Secret, previous: Secret | null = null) =>
   createSessionSecrets({ GATEWAY_SESSION_SECRET: { current, previous }, GATEWAY_KEY_PEPPER }, 'mgw_live_');
 
-test('what was made under the previous secret goes on under the next, and under no third', () => {
+test('values of the previous secret stay valid under the next secret only', () => {
   const [before, during, after] = [make(OLD), make(NEW, OLD), make(NEW)];
   const session = before.makeSession();
   expect(session).toMatch(/^[\w-]{43}$/);
@@ -20,7 +20,7 @@ test('what was made under the previous secret goes on under the next, and under 
   expect(during.playgroundKey(owner).digests[1]).toBe(before.playgroundKey(owner).digests[0]);
 });
 
-test('a csrf token belongs to one cookie, and is no other thing under the same secret', () => {
+test('a csrf token belongs to one cookie and differs from all other values', () => {
   const secrets = make(NEW);
   const [one, two] = [secrets.makeSession(), secrets.makeSession()];
   expect(secrets.isCsrfToken(one, secrets.csrfTokenOf(one))).toBe(true);
@@ -29,7 +29,7 @@ test('a csrf token belongs to one cookie, and is no other thing under the same s
   for (const guess of ['', 'x', one, digest]) expect(secrets.isCsrfToken(one, guess)).toBe(false);
 });
 
-test("an operator's cookie has digests of its own, and a person's cannot stand for it", () => {
+test("an operator's cookie has other digests than a person's", () => {
   const [before, during] = [make(OLD), make(NEW, OLD)];
   const cookie = before.makeSession();
   expect(during.operatorDigestsOf(cookie)).toEqual([
@@ -39,7 +39,7 @@ test("an operator's cookie has digests of its own, and a person's cannot stand f
   expect(during.operatorDigestsOf(cookie)).not.toContain(during.digestsOf(cookie)[0]);
 });
 
-test("a playground key has a key's form and is one member's own", () => {
+test('a playground key has the form of a key and belongs to one member', () => {
   const secrets = make(NEW);
   const secretOf = (account: string, member: string) => secrets.playgroundKey({ account, member }).secret;
   expect(hasKeyForm(secretOf('acc_1', 'mem_1'), ['mgw_live_'])).toBe(true);

@@ -9,7 +9,7 @@ export interface SessionSecretsConfig {
   readonly GATEWAY_KEY_PEPPER: Rotatable;
 }
 
-/** Whose playground key: each member of an account has one. */
+/** Owner of a playground key. Each member of an account has one key. */
 export interface PlaygroundOwner {
   readonly account: string;
   readonly member: string;
@@ -18,8 +18,9 @@ export interface PlaygroundOwner {
 export type SessionSecrets = ReturnType<typeof createSessionSecrets>;
 
 /**
- * Values of cookies and what follows from them, under the session secret. Nothing of it leaves the
- * dashboard but the digests. Each use has its own name, so that no value can be taken for another.
+ * Creates session cookies and derives values from them and the session secret. Only digests leave
+ * the dashboard. Each derivation includes the name of its purpose, so that values are not
+ * interchangeable.
  */
 export function createSessionSecrets(config: SessionSecretsConfig, keyPrefix: string) {
   const { current, previous } = config.GATEWAY_SESSION_SECRET;
@@ -31,14 +32,14 @@ export function createSessionSecrets(config: SessionSecretsConfig, keyPrefix: st
       mac(secret, 'playground', `${account}:${member}`).toString('hex').slice(0, SECRET_BODY_CHARS),
     );
   return {
-    /** A new value of a session's cookie: 256 random bits in base64url. */
+    /** Creates the value of a session cookie: 256 random bits in base64url. */
     makeSession: (): string => randomBytes(SESSION_BYTES).toString('base64url'),
-    /** Under the current secret, then under the previous one if there is one. */
+    /** Returns the digest under the current secret, then under the previous one if it exists. */
     digestsOf: (session: string): string[] => secrets.map((secret) => mac(secret, 'session', session).toString('hex')),
-    /** Likewise of an operator's cookie: no person's can be taken for it. */
+    /** Returns the digests of an operator's cookie; they differ from those of a person's cookie. */
     operatorDigestsOf: (session: string): string[] =>
       secrets.map((secret) => mac(secret, 'operator-session', session).toString('hex')),
-    /** What a page must send with the cookie of this value. */
+    /** Returns the csrf token that a page must send with this cookie. */
     csrfTokenOf: (cookie: string): string => mac(current, 'csrf', cookie).toString('base64url'),
     isCsrfToken(cookie: string, token: string): boolean {
       const presented = Buffer.from(token, 'base64url');
@@ -46,8 +47,8 @@ export function createSessionSecrets(config: SessionSecretsConfig, keyPrefix: st
       return expected.map((one) => one.length === presented.length && timingSafeEqual(one, presented)).includes(true);
     },
     /**
-     * Of a member's playground key (docs/behaviour.md#playground): the secret, and its digests
-     * under this and the previous session secret.
+     * Returns a member's playground key (docs/behaviour.md#playground): the secret, and its digests
+     * under the current and the previous session secret.
      */
     playgroundKey: (owner: PlaygroundOwner) => ({
       secret: playgroundSecret(current, owner),

@@ -14,7 +14,10 @@ import { defineRoute, type PageRequest } from '../route.js';
 
 const SESSION_COOKIE_SECONDS = 30 * 86_400;
 
-/** The session as the pages see it. `user` null: nobody but perhaps an operator. */
+/**
+ * Builds the session for the pages. A null `user` means that no person is signed in, but an
+ * operator may be.
+ */
 export function viewOf(
   { sessions }: PageRequest,
   session: PeopleSession | null,
@@ -45,7 +48,7 @@ export const SESSION_ROUTES = [
       const [session, operator] = await Promise.all([findSession(request, cookies.session), operatorOf(request)]);
       const cookie = session === null ? cookies.operator : cookies.session;
       if (cookie === null || (session === null && operator === null)) {
-        return refusePage('not_signed_in', 'nobody is signed in');
+        return refusePage('not_signed_in', 'sign in to continue');
       }
       return { status: 200, body: viewOf(request, session, operator, cookie) };
     },
@@ -66,7 +69,7 @@ export const SESSION_ROUTES = [
       if (session === null) {
         const about = begun.user === null ? UNKNOWN : begun.user.id;
         access.refused({ action: 'sign_in_refused', actor: STRANGER, objectId: about, origin });
-        return refusePage('invalid_credentials', 'address and password do not belong together');
+        return refusePage('invalid_credentials', 'email or password is incorrect');
       }
       return enter(request, session.people, session.cookie);
     },
@@ -89,8 +92,8 @@ function signOutRoute(id: string, path: string, everywhere: boolean) {
 }
 
 /**
- * Answers with a session that has just begun. Nobody goes on with what was there before, whoever
- * put it there.
+ * Responds with a new session. Ends an existing one, so that a session planted by another person
+ * cannot continue.
  */
 export async function enter(request: PageRequest, people: PeopleSession, value: string): Promise<Handled> {
   if (request.cookies.session !== null) await endSession(request, false);
@@ -104,7 +107,7 @@ async function endSession({ services, sessions, cookies, origin }: PageRequest, 
   await services.request(accountsEndSession, { digests, everywhere, origin });
 }
 
-/** A new value for a new session; null: the password was changed at this moment. */
+/** Creates a session. Returns null if the password was changed in the meantime. */
 async function createSession(
   { services, sessions, passwords, client, origin }: PageRequest,
   { id, passwordHash }: { readonly id: string; readonly passwordHash: string },

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { customersTransaction } from './customer-entries.js';
 
-test('a customer sees what was charged and paid, not what a provider costs', () => {
+test('customersTransaction() keeps charges and drops provider costs', () => {
   const charged = [
     { ledgerAccount: 'wallet:acc_1', amountUsd: '-0.01' },
     { ledgerAccount: 'revenue:wallet', amountUsd: '0.01' },

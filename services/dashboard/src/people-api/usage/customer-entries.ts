@@ -2,15 +2,15 @@ const COST = 'cost';
 const PROVIDER_COST = 'provider-cost:';
 
 /**
- * Whether an entry is the customer's to see. What providers charge the deployment is its operators'
- * alone.
+ * Returns whether a customer may see an entry. Only operators see what providers charge the
+ * deployment.
  */
 export function isCustomersEntry({ ledgerAccount }: { readonly ledgerAccount: string }): boolean {
   return ledgerAccount !== COST && !ledgerAccount.startsWith(PROVIDER_COST);
 }
 
 /**
- * A ledger transaction as a customer sees it: entries of costs balance one another, so the rest
+ * Returns a ledger transaction without cost entries. Cost entries balance each other, so the rest
  * still sums to zero.
  */
 export function customersTransaction<T extends { readonly entries: readonly { readonly ledgerAccount: string }[] }>(

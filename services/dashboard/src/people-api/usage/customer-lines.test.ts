@@ -21,7 +21,7 @@ const SERVED = {
   kinds: { audioInput: 0, imageInput: 40, audioOutput: 0, imageOutput: 0 },
 };
 
-test('a customer’s file says in which class a call was billed, which tools, and which tokens are no text', async () => {
+test("a customer's file has the class, the tools and the media tokens of a request", async () => {
   const [head, ...rows] = (await fileOf('csv', { ...LINE, ...SERVED }, LINE)).trim().split('\r\n');
   expect(head).toMatch(
     /,recordedAt,class,units,audioInputTokens,imageInputTokens,audioOutputTokens,imageOutputTokens,cacheWrite1hTokens$/,

@@ -3,11 +3,11 @@ import { CSV_LINE_END, csvCell, type CsvValue } from '@gateway/service-kit';
 import { isCustomersEntry } from './customer-entries.js';
 import type { exportPages } from '../../operator-api/money/export-pages.js';
 
-/** One column of a customer's file, and what a line has in it. */
+/** A column of a customer's file: its name and its value in a line. */
 type Column<T> = readonly [name: string, value: (line: T) => CsvValue];
 type Pages = Awaited<ReturnType<typeof exportPages>>;
 
-/** Usage records without what providers charge the deployment. New columns come last. */
+/** Columns of usage records, without provider costs. New columns are added at the end. */
 const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
   ['requestId', (line) => line.requestId],
   ['keyId', (line) => line.keyId],
@@ -37,7 +37,7 @@ const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
   ['cacheWrite1hTokens', (line) => line.tokens?.cacheWrite1h ?? null],
 ];
 
-/** Ledger entries without the operator who made them. */
+/** Columns of ledger entries, without the operator. */
 const LEDGER_COLUMNS: readonly Column<LedgerEntryLine>[] = [
   ['entryId', (line) => line.entryId],
   ['transactionId', (line) => line.transactionId],
@@ -56,8 +56,8 @@ const CUSTOMER_FILES = { 'usage-records': USAGE_COLUMNS, 'ledger-entries': LEDGE
 export type CustomerFile = keyof typeof CUSTOMER_FILES;
 
 /**
- * The pages of an export in JSON lines as a customer gets them: only the columns above, in either
- * format. `whole`: a CSV begins with its head.
+ * Converts the pages of a JSON lines export to a customer's file, with only the columns above.
+ * `whole`: a CSV file begins with its header.
  */
 export function customerPages(pages: Pages, file: CustomerFile, format: ExportFormat, whole: boolean): Pages {
   if (isRefusal(pages)) return pages;

@@ -31,12 +31,15 @@ export const EXPORT_PAGE_ROUTES = [
   }),
 ];
 
-/** Always asked for as JSON lines: what a customer may not see is taken out line by line. */
+/**
+ * Exports a file. The services always send JSON lines, because hidden columns are removed line by
+ * line.
+ */
 async function exportFile(file: CustomerFile, request: Request): Promise<Handled> {
   const { query } = request;
   const form = file === 'usage-records' ? requestId : entryId;
   if (query.cursor !== undefined && !form.safeParse(query.cursor).success) {
-    return refusePage('invalid_request', 'cursor: not the id of a line', 'cursor');
+    return refusePage('invalid_request', 'cursor: must be the ID of a line', 'cursor');
   }
   const isWhole = query.cursor === undefined;
   const lines = await linesOf(file, request);

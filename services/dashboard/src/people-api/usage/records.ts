@@ -24,7 +24,7 @@ import { epochOf, pageOfQuery } from '../../operator-api/parameters.js';
 import { namesOf, type AccountNames } from '../account/names.js';
 import { ownKeys } from './series.js';
 
-const NOT_FOUND = refusePage('not_found', 'the account has no such call');
+const NOT_FOUND = refusePage('not_found', 'no request with this ID was found in the account');
 
 export const USAGE_PAGE_ROUTES = [
   defineRoute({
@@ -36,7 +36,7 @@ export const USAGE_PAGE_ROUTES = [
     async handle({ services, account, query }): Promise<Handled> {
       const own = account.role === 'member' ? account.memberId : query.memberId;
       if (query.memberId !== undefined && query.memberId !== own) {
-        return refusePage('forbidden', 'a member sees their own usage only', 'memberId');
+        return refusePage('forbidden', 'a member can see only their own usage', 'memberId');
       }
       const { keyId, modelId, outcome } = query;
       const answer = await services.request(billingUsageRecords, {
@@ -68,7 +68,7 @@ export const USAGE_PAGE_ROUTES = [
       const { record, transactions } = answer;
       if (record.accountId !== account.id) return NOT_FOUND;
       if (account.role === 'member' && record.memberId !== account.memberId) {
-        return refusePage('forbidden', 'the call is of another member');
+        return refusePage('forbidden', 'the request belongs to another member');
       }
       const names = await namesOf(services, account.id, idsOf([record]));
       return {
@@ -104,7 +104,7 @@ export const STATEMENT_ROUTES = [
   }),
 ];
 
-/** A call without a record may have been refused: then that is kept for a while. */
+/** Looks up a refused request, because it has no usage record. Refusals are kept for some time. */
 async function refusedCall(
   request: AccountRequest & { readonly params: { readonly requestId: string } },
 ): Promise<Handled> {
@@ -121,7 +121,7 @@ function idsOf(records: readonly UsageRecordView[]) {
   return { keys: records.map(({ keyId }) => keyId), members: records.map(({ memberId }) => memberId) };
 }
 
-/** Only the fields that are a customer's to see. */
+/** Keeps only the fields that a customer may see. */
 function viewOf(record: UsageRecordView, names: AccountNames): PageUsageRecord {
   const { keyId, memberId } = record;
   return pageUsageRecord.parse({ ...record, keyName: names.keyName(keyId), memberEmail: names.memberEmail(memberId) });

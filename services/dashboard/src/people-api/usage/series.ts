@@ -18,7 +18,7 @@ import { namesOf, type AccountNames } from '../account/names.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Ids that one hour and code names. */
+/** Most request IDs shown per hour and code. */
 const IDS_SHOWN_MAX = 5;
 
 type SeriesRow = Extract<AnswerOf<typeof billingUsageSeries>, { rows: unknown }>['rows'][number];
@@ -74,13 +74,13 @@ export const SERIES_ROUTES = [
   }),
 ];
 
-/** [from, to) in epoch milliseconds, forwards and no longer than that. */
+/** Parses [from, to) into epoch milliseconds. Refuses a reversed or too long span. */
 function spanOf(
   { from, to }: { readonly from: string; readonly to: string },
   daysMax: number,
 ): { readonly from: number; readonly to: number } | Refusal {
   const span = { from: Date.parse(from), to: Date.parse(to) };
-  if (span.to <= span.from) return refusePage('invalid_request', 'to: must lie after from', 'to');
+  if (span.to <= span.from) return refusePage('invalid_request', 'to: must be after from', 'to');
   if (span.to - span.from <= daysMax * DAY_MS) return span;
   return refusePage('invalid_request', `from: at most ${daysMax} days before to`, 'from');
 }
@@ -110,14 +110,14 @@ function labelOf(group: string, groupBy: GroupBy, names: AccountNames): string {
   }
 }
 
-/** Minutes and keys joined to hours and codes, newest first. */
+/** Groups counts per minute and key by hour and code, newest first. */
 function pointsOf(rows: readonly RefusedRow[]): RefusalsPoint[] {
   const points = new Map<string, RefusalsPoint>();
   for (const { minute, code, count, lastIds } of rows) {
     const start = new Date(minute - (minute % HOUR_MS)).toISOString();
     const name = `${start} ${code}`;
     const known = points.get(name);
-    // Rows come newest first, each with its newest id last.
+    // Rows are newest first; within a row the newest ID is last.
     const ids = [...(known?.lastRequestIds ?? []), ...[...lastIds].reverse()].slice(0, IDS_SHOWN_MAX);
     const lastAt = known?.lastAt ?? new Date(minute).toISOString();
     points.set(name, { start, code, count: (known?.count ?? 0) + count, lastAt, lastRequestIds: ids });
@@ -131,7 +131,7 @@ function totalsOf(points: readonly RefusalsPoint[]): Refusals['totals'] {
   return [...totals].map(([code, count]) => ({ code, count })).sort((one, other) => other.count - one.count);
 }
 
-/** Which of these keys are those of the member who asks, the playground's too. */
+/** Returns those keys that belong to the member, including the playground key. */
 export async function ownKeys(
   { services, account }: AccountRequest,
   keys: readonly string[],
