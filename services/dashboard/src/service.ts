@@ -81,11 +81,11 @@ export async function startDashboard(
   const sum = (count: (listener: Listener) => number): number =>
     listeners.reduce((total, listener) => total + count(listener), 0);
   if (operator !== null) {
-    gauge('gateway_operator_requests_open', 'Requests that are being answered', () => operator.requestsOpen());
+    gauge('gateway_operator_requests_open', 'Running requests of the operator API', () => operator.requestsOpen());
     log.info({ host: config.GATEWAY_OPERATOR_HOST, port: operator.port }, 'the operator API listens');
   }
   if (pages !== null) {
-    gauge('gateway_dashboard_requests_open', 'Requests of pages that are being answered', () => pages.requestsOpen());
+    gauge('gateway_dashboard_requests_open', 'Running requests of pages', () => pages.requestsOpen());
     log.info({ host: config.GATEWAY_DASHBOARD_HOST, port: pages.port }, 'the dashboard listens');
   }
 

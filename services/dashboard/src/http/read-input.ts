@@ -73,7 +73,7 @@ function parseBody(bytes: Buffer, request: IncomingMessage, route: InputSpec): {
     return route.body === null ? { value: {} } : refuse('invalid_request', 'a body is required');
   }
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
-    return refuse('invalid_request', 'Content-Encoding: a body is taken as it is only', 'Content-Encoding');
+    return refuse('invalid_request', 'Content-Encoding: must be absent or identity', 'Content-Encoding');
   }
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const isYaml = route.bodyForm === 'document' && YAML_TYPES.includes(type);

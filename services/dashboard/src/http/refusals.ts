@@ -20,7 +20,7 @@ export function isRefused(value: object): value is Refusal {
 }
 
 /** Refuses a request because of temporary overload. */
-export function refuseForNow(message = 'too many requests are being answered; try again shortly'): Refusal {
+export function refuseForNow(message = 'too many requests are running; try again shortly'): Refusal {
   return { ...refuse('dependency_unavailable', message), retryAfterSeconds: 1 };
 }
 

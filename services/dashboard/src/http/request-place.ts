@@ -84,7 +84,7 @@ export class RequestPlace {
 /** Returns the place of a request that came through a listener. */
 export function placeOf(request: IncomingMessage): RequestPlace {
   const place = PLACES.get(request);
-  if (place === undefined) throw new Error('the request came through no listener');
+  if (place === undefined) throw new Error('the request did not come through a listener');
   return place;
 }
 

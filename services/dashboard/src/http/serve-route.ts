@@ -63,7 +63,7 @@ export function addRoutes<R extends Route, C extends Caller>(
     route: routes.map(({ id }) => id),
     status: ['2xx', '4xx', '5xx'],
   });
-  const seconds = histogram(`${api.metricPrefix}_request_seconds`, `Time until an answer of ${api.title}`, SECONDS);
+  const seconds = histogram(`${api.metricPrefix}_request_seconds`, `Time to a response of ${api.title}`, SECONDS);
   for (const route of routes) {
     const path = pathOf(route);
     if (path === null) continue;

@@ -66,7 +66,10 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
       const roles = ROLES_BY_ACCESS[route.access];
       if (roles.includes(operator.role)) return null;
       access.refused({ action: 'access_refused', ...author, objectId: route.id });
-      return refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`);
+      return refuse(
+        'operator_forbidden',
+        `the operation needs the role ${roles.join(' or ')}, but this operator has the role ${operator.role}`,
+      );
     },
     bodyBoundsOf: () => BODY_BOUNDS,
     run(route, { operator, ...caller }, input, request) {

@@ -55,14 +55,14 @@ export async function authenticate(
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   const { attempts } = context;
   if (token === undefined) {
-    return refuse('invalid_operator_token', 'an operator token is needed: Authorization: Bearer <token>');
+    return refuse('invalid_operator_token', 'an operator token is required: send Authorization: Bearer <token>');
   }
   if (!attempts.mayTry(token, client)) return refuseTries();
   const operator = await holderOf(context, token);
   if (operator === 'not asked') return refuseTries();
   if (operator === null) {
     attempts.wasWrong(token);
-    return refuse('invalid_operator_token', 'the operator token is not valid');
+    return refuse('invalid_operator_token', 'the operator token is invalid');
   }
   attempts.wasRight(token);
   return operator;

@@ -104,10 +104,10 @@ async function addProvider(context: ProgramContext): Promise<number> {
       `${plan.objects.length} objects are too many for one change, of at most ${APPLY_OBJECTS_MAX}: name fewer --models`,
     );
   const tried = await api.post<ApplyAnswer>('/apply?dryRun=true', { objects: plan.objects });
-  to.out(`${offer.dated}. Prices in USD, of tokens per million.\n`);
+  to.out(`${offer.dated}. Prices in USD, token prices per million tokens.\n`);
   if (providerId !== profile.id && options.one('id') === null)
     to.out(
-      `Provider ${profile.id} leads to another address and stays as it is; this one is ${providerId} (--id changes it).\n`,
+      `Provider ${profile.id} has another address and is unchanged; this one is ${providerId} (--id changes it).\n`,
     );
   const change = new Map(tried.changes.map((one) => [`${one.kind} ${one.id}`, one.change]));
   to.out(`provider ${providerId} (${profile.name}): ${change.get(`provider ${providerId}`) ?? 'unchanged'}\n`);
@@ -178,7 +178,7 @@ async function offerOf({
   const common = { profile, costs, known };
   if (from === 'provider') {
     if (place.file !== null || place.url !== null)
-      throw new Unfit('--from provider reads the provider: --file and --list-url do not fit');
+      throw new Unfit('--from provider reads the provider: omit --file and --list-url');
     const { url, headers } = request();
     const listed = bundledPrices(bundled);
     const models = (await readProvider(url, headers)).map((model) => ({
@@ -310,7 +310,7 @@ function modelInWords(
     `model ${listed.id} (${listed.displayName}): ${change.get(`model ${listed.id}`) ?? 'unchanged'}`,
     prices === null
       ? '  it has no price, so it is not sold: set one'
-      : `  price ${pricesInWords(prices)}${isModelThere ? ' (stays)' : ''}`,
+      : `  price ${pricesInWords(prices)}${isModelThere ? ' (unchanged)' : ''}`,
     `  cost ${pricesInWords(listed.costs)} (read ${listed.date})`,
     ...(listed.computed.length === 0 ? [] : [`  not in the list and computed: ${listed.computed.join(', ')}`]),
     ...unreadInWords(listed.unread),

@@ -46,7 +46,7 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
     provider: options.one('provider'),
     markup,
   });
-  to.out(`${listInWords(dated, clock.nowMs())}. Prices in USD, of tokens per million.\n`);
+  to.out(`${listInWords(dated, clock.nowMs())}. Prices in USD, token prices per million tokens.\n`);
   for (const one of sources)
     to.out([`source ${one.source.id}: ${sourceInWords(one)}`, ...unreadInWords(one.unread), ''].join('\n'));
   for (const one of models) to.out(modelInWords(one));
@@ -73,12 +73,12 @@ async function comparePrices(context: ProgramContext, flags: readonly string[]):
 }
 
 function sourceInWords({ before, after, isListed, isChanged }: SourceComparison): string {
-  if (!isListed) return 'not in the list, stays as it is';
+  if (!isListed) return 'not in the list, unchanged';
   return isChanged ? `cost ${differencesInWords(differences(before, after))}` : 'cost as in the list';
 }
 
 function modelInWords({ model, before, after, margin, isChanged }: ModelComparison): string {
-  const price = isChanged ? differencesInWords(differences(before, after)) : `${pricesInWords(after)} (stays)`;
+  const price = isChanged ? differencesInWords(differences(before, after)) : `${pricesInWords(after)} (unchanged)`;
   return [
     `model ${model.id}: price ${price}`,
     `  cost ${pricesInWords(margin.cost)}`,

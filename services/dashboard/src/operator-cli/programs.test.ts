@@ -218,7 +218,7 @@ test('providers add never gives the key to a provider of that ID that leads else
   const line = 'providers add openai --models gpt-6-luna --markup 20 --apply';
   const { code, out } = await run(line, { OPENAI_API_KEY: KEY });
   expect(code).toBe(0);
-  expect(out).toContain('Provider openai leads to another address and stays as it is; this one is openai-real');
+  expect(out).toContain('Provider openai has another address and is unchanged; this one is openai-real');
   expect(out).toContain('also served by demo');
   const [provider, , source] = applied()[0]?.objects ?? [];
   expect([provider?.id, source?.id]).toEqual(['openai-real', 'openai-real-gpt-6-luna']);
@@ -330,7 +330,7 @@ test('providers add keeps existing objects and reports a price below cost', asyn
   const line = 'providers add openai --models gpt-6-sol --no-key';
   const tried = await run(line);
   expect(tried.code).toBe(0);
-  expect(tried.out).toContain('price input 1.00, output 20.00 (stays)');
+  expect(tried.out).toContain('price input 1.00, output 20.00 (unchanged)');
   expect(tried.error).toContain(
     'BELOW COST openai/gpt-6-sol: input is sold for 1.00 and costs 2.00 at openai-gpt-6-sol',
   );
@@ -478,15 +478,15 @@ test.each([
   ['providers add openai --no-key --nonsense 1', /no option --nonsense/],
   ['providers add --apply openai', /--apply takes no value/],
   ['providers add azure-openai --no-key', /--param resource=… {3}name of the resource/],
-  ['providers add vllm', /no address of its own/],
+  ['providers add vllm', /no default address/],
   ['providers add vllm --base-url http://127.0.0.1:1', /no models of vLLM: use --from models.dev, litellm or provider/],
   ['providers add vertex --key-env OPENAI_KEY_OF_NOBODY', /is not set here/],
   ['sources test', /name one source/],
   ['sources test a b', /name one source/],
   ['prices compare', /--from is one of bundled, models.dev, litellm/],
   ['prices compare --from bundled --apply', /no option --apply/],
-  ['prices compare --from litellm --list-url http://example.com/x', /over https/],
-  ['prices compare --from litellm --list-url ftp://example.com/x', /over https/],
+  ['prices compare --from litellm --list-url http://example.com/x', /use https/],
+  ['prices compare --from litellm --list-url ftp://example.com/x', /use https/],
   ['prices compare --from litellm --list-url https://10.0.0.1/x', /is a private address/],
   ['prices watch', /use --once, or --at HH:MM/],
   ['prices watch --once --at 06:00', /use --once, or --at HH:MM/],
@@ -529,8 +529,8 @@ test.each([
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('source src: cost input 0.50 -> 0.75, cached input none -> 0.075');
     if (from === 'litellm') expect(out).toContain('\n  not read: input_cost_per_token_batches\n');
-    expect(out).toContain('source other: not in the list, stays as it is');
-    expect(out).toContain('model pub/model: price input 0.90, cached input 0.50, output 5.40 (stays)');
+    expect(out).toContain('source other: not in the list, unchanged');
+    expect(out).toContain('model pub/model: price input 0.90, cached input 0.50, output 5.40 (unchanged)');
     expect(out).toContain('margin 16.6 %');
     expect(out).toContain('Nothing is changed; to change: costs of 1 sources, prices of 0 models');
   }

@@ -31,11 +31,11 @@ export function credentialOf(
   { keyEnv, noKey }: { readonly keyEnv: string | null; readonly noKey: boolean },
   env: NodeJS.ProcessEnv,
 ): string | null {
-  if (noKey && keyEnv !== null) throw new Unfit('--key-env or --no-key, not both');
+  if (noKey && keyEnv !== null) throw new Unfit('use --key-env or --no-key, not both');
   if (noKey || (keyEnv === null && auth.length === 0)) return null;
   const variable = keyEnv ?? keyVariable;
   if (variable === null) throw new Unfit(`${name} has no default variable for its key: use --key-env NAME or --no-key`);
-  if (!VARIABLE.test(variable)) throw new Unfit('--key-env takes the name of a variable, and never the key itself');
+  if (!VARIABLE.test(variable)) throw new Unfit('--key-env takes the name of a variable, never the key itself');
   const value = env[variable]?.trim() ?? '';
   if (value === '')
     throw new Unfit(`${variable} is not set here: set it, name another one with --key-env, or use --no-key`);
@@ -64,7 +64,7 @@ export function parametersOf(
   given: readonly string[],
   baseUrl: string | null,
 ): Record<string, string> {
-  if (base === null && baseUrl === null) throw new Unfit(`${id} has no address of its own: use --base-url URL`);
+  if (base === null && baseUrl === null) throw new Unfit(`${id} has no default address: use --base-url URL`);
   const found: Record<string, string> = {};
   for (const text of given) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];

@@ -56,7 +56,7 @@ export async function readPriceList(
 ): Promise<DatedList> {
   const known = LIST_FORMATS.find((one) => one === format);
   if (known === undefined) throw new Unfit(`--from is one of ${LIST_FORMATS.join(', ')}`);
-  if (file !== null && url !== null) throw new Unfit('--file or --list-url, not both');
+  if (file !== null && url !== null) throw new Unfit('use --file or --list-url, not both');
   if (known === 'bundled') {
     if (url !== null) throw new Unfit('the bundled list has no URL: use --file to read another one');
     const list = file === null ? bundledPrices(readBundledList(nowMs)) : bundledFrom(parsed(textOfFile(file)), nowMs);
@@ -148,7 +148,7 @@ async function fetchText(
   const url = URL.canParse(address) ? new URL(address) : null;
   const isPlain = url?.protocol === 'http:' && LOOPBACK.test(url.hostname);
   if (url === null || !(url.protocol === 'https:' || isPlain))
-    throw new Unfit(`${address}: a list is read over https, or over http from this machine`);
+    throw new Unfit(`${address}: use https, or http from this machine`);
   const isFree = privateAllowed || isPlain;
   if (!isFree && isPrivateHost(url.hostname)) throw privateAddress(address);
   // The lookup checks the very addresses that the socket connects to.

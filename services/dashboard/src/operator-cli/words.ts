@@ -49,7 +49,7 @@ export function unreadInWords(unread: readonly string[]): string[] {
 /** Formats a proposal: dates, lists, old and new figures, and how to apply it. */
 export function proposalInWords({ id, lists, changes, reported, raisedAt, checkedAt }: PriceProposalView): string[] {
   const lines = [
-    `proposal ${id}, of ${raisedAt}, last compared ${checkedAt}. Prices in USD, of tokens per million.`,
+    `proposal ${id}, of ${raisedAt}, last compared ${checkedAt}. Prices in USD, token prices per million tokens.`,
     ...lists.map((list) => `  ${list}`),
     ...changes.map(
       ({ kind, objectId, modelId, before, after }) =>

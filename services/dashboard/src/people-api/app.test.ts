@@ -783,7 +783,7 @@ test('policy violations are counted and logged at most 20 times a minute', async
     const headers = { 'content-type': 'application/csp-report' };
     expect((await world.send('POST', '/api/csp-report', { who: null, body: report, headers })).status).toBe(204);
   }
-  const lines = world.log.lines.filter(({ text }) => text === 'a page broke its policy');
+  const lines = world.log.lines.filter(({ text }) => text === 'a page violated its content security policy');
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.length).toBeLessThanOrEqual(20);
   expect(lines[0]?.facts).toEqual({ directive: 'script-src', blocked: 'inline' });

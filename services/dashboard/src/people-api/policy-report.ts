@@ -16,7 +16,7 @@ const LOGGED_WINDOW_MS = 60_000;
  * URL.
  */
 export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | 'clock'>) {
-  const reports = counter('gateway_dashboard_csp_reports_total', 'Reports of broken content security policies');
+  const reports = counter('gateway_dashboard_csp_reports_total', 'Reports of violated content security policies');
   let logged = { since: 0, count: 0 };
   return async (request: Request, response: Response): Promise<void> => {
     const read = await readBody(request, REPORT_BOUNDS);
@@ -26,7 +26,7 @@ export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | '
     if (now - logged.since >= LOGGED_WINDOW_MS) logged = { since: now, count: 0 };
     logged = { ...logged, count: logged.count + 1 };
     if (typeof read !== 'string' && logged.count <= LOGGED_MAX)
-      log.warn(factsOf(read.bytes), 'a page broke its policy');
+      log.warn(factsOf(read.bytes), 'a page violated its content security policy');
     sendAnswer(request, response, 204, undefined);
   };
 }

@@ -86,5 +86,5 @@ export const OPERATION_ROUTES = [
 async function findCall(services: Services, requestId: string): Promise<SlotView | ManagementRefusal> {
   const answer = await services.request(admissionSlots, { account: null, requestId, cursor: null, limit: 1 });
   if (isRefusal(answer)) return answer;
-  return answer.slots[0] ?? refuse('not_found', 'no call with this id is running', 'requestId');
+  return answer.slots[0] ?? refuse('not_found', 'no request with this ID is running', 'requestId');
 }

@@ -35,7 +35,7 @@ export const OPERATOR_SESSION_ROUTES = [
         digest: sessions.operatorDigestsOf(cookie)[0] ?? '',
         holder: operator === ROOT ? { kind: 'root', rootDigest } : { kind: 'named', operator: operator.id },
       });
-      if (!created) return refusePage('invalid_operator_token', 'the operator token is not valid');
+      if (!created) return refusePage('invalid_operator_token', 'the operator token is invalid');
       await access.noted({ action: 'operator_sign_in', actor: actorOf(operator), objectId: operator.id, origin });
       // End an existing session, so that one planted by another person cannot continue.
       await endSession(request);
