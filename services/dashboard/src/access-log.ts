@@ -16,9 +16,7 @@ interface About {
   /** {@link STRANGER}, `operator:<name>` or `user:<id>`. */
   readonly actor: string;
   readonly account?: string | null;
-  /**
-   * ID of the person, operator, route, source or call concerned; {@link UNKNOWN} if there is none.
-   */
+  /** ID of the person, operator, route, source or call; {@link UNKNOWN} if there is none. */
   readonly objectId: string;
   readonly origin: RequestOrigin;
 }
@@ -39,10 +37,7 @@ export const OTHER_NETWORKS = 'other';
 /** Object ID of an attempt on a person or operator that the gateway does not know. */
 export const UNKNOWN = 'unknown';
 
-/**
- * Writes the audit log entries that no service writes itself: access, refused attempts, some
- * changes.
- */
+/** Writes audit log entries that no service writes: access, refusals, some changes. */
 export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, log: Pick<Logger, 'warn'>) {
   const [known, strangers] = [new Counts(KNOWN_MAX), new Counts(STRANGERS_MAX)];
   const count = (attempt: Counted): void =>

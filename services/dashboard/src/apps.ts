@@ -24,10 +24,7 @@ import { createSecrets, type SecretsConfig } from './secrets.js';
 export { openListener } from './http/listener.js';
 export { loadWebFiles } from './people-api/web-files.js';
 
-/**
- * Bounds per client network on the pages, so that one computer cannot take all places or
- * connections.
- */
+/** Bounds per client network, so that one computer cannot take all places of the pages. */
 export const PAGES_CLIENT: ClientBounds = { connections: 32, requests: 32, worked: 8, files: 8, streams: 16 };
 
 export interface AppsParts {

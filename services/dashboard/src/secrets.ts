@@ -51,17 +51,13 @@ export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
     },
     /** Returns the digest under the current pepper, then under the previous one if it exists. */
     digestsOf,
-    /**
-     * Returns whether a token is the deployment's own, current or previous. Takes constant time.
-     */
+    /** Returns in constant time whether a token is the deployment's own, current or previous. */
     isRootToken(token: string): boolean {
       const presented = sha256(token);
       // All candidates are compared, so that the time does not reveal which one matched.
       return rootTokens.map((root) => timingSafeEqual(root, presented)).includes(true);
     },
-    /**
-     * Returns the digests of the deployment's own tokens, current and previous, under each pepper.
-     */
+    /** Returns the digests of the deployment's own tokens under each pepper. */
     rootDigests: (): string[] =>
       [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
     /** Returns 64 hexadecimal characters that identify a text without revealing it. */

@@ -7,10 +7,7 @@ import type { DASHBOARD_FIELDS } from './config.js';
 import type { ClientBounds, Listener } from './http/listener.js';
 import { createEdgeClient } from './people-api/models/edge-client.js';
 
-/**
- * Timeouts of the steps of a stop, in milliseconds. A running request may wait until its change is
- * in force.
- */
+/** Timeouts of a stop in milliseconds. A request may wait until its change is in force. */
 export const STOP_STEP_MS = { requests: 10_000, bus: 3_000 } as const;
 
 /**
@@ -39,9 +36,7 @@ export interface RunningDashboard extends RunningService {
   bodyBytesHeld(): number;
 }
 
-/**
- * Connects to the bus and serves the operator API and the pages. Resolves when the ports listen.
- */
+/** Connects to the bus, opens the listeners, and resolves when their ports listen. */
 export async function startDashboard(
   { config, log, clock, replica, ready }: ServiceContext<typeof DASHBOARD_FIELDS>,
   { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN, stalledMsMax, tokenAttempts }: DashboardOptions = {},

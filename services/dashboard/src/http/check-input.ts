@@ -5,9 +5,7 @@ const PATH_CHARS_MAX = 200;
 
 type Checked<T> = { readonly value: T } | ManagementRefusal;
 
-/**
- * Returns the input validated by the schema, or `invalid_request` with the path of the first fault.
- */
+/** Returns the validated input, or `invalid_request` with the path of the first fault. */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): Checked<z.output<S>> {
   const parsed = schema.safeParse(input);
   if (!parsed.success) {
@@ -23,10 +21,7 @@ function refuseAt(path: readonly PropertyKey[], text: string): ManagementRefusal
   return refuse('invalid_request', `${param ?? 'the body'}: ${text}`, param);
 }
 
-/**
- * Describes a schema issue and its path. Never includes the input, because a body may hold a
- * credential.
- */
+/** Describes an issue and its path without the input, which may hold a credential. */
 function describeIssue(
   issue: z.core.$ZodIssue,
   above: readonly PropertyKey[],

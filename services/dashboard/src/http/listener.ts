@@ -30,10 +30,7 @@ const STREAMS_MAX = 64;
 /** Most requests of one client that wait for a place, and the longest wait. */
 const WAITING_MAX = 32;
 const WAIT_MS_MAX = 5_000;
-/**
- * Memory for the request bodies of a listener: an eighth of the container's memory, but at most
- * this.
- */
+/** Memory for request bodies: an eighth of the container's memory, at most this. */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 const BODIES_SHARE = 8;
 /** Timeout for receiving a request with its body. */
@@ -71,13 +68,9 @@ export interface ListenerParts {
   /** Default: STALLED_MS_MAX. Tests set a shorter one. */
   readonly stalledMsMax?: number | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
-  /**
-   * Refuses a request because no place is free, or because its Host header is not valid HTTP/1.1.
-   */
+  /** Refuses a request because no place is free, or its Host header is invalid. */
   refuse(why: 'busy' | 'host', request: IncomingMessage, response: ServerResponse): void;
-  /**
-   * Returns the bytes of the response to input that is not HTTP. The connection closes after them.
-   */
+  /** Returns the response to input that is not HTTP. The connection closes after it. */
   brokenAnswer(): string;
 }
 
@@ -88,10 +81,7 @@ export interface Listener {
   requestsOpen(): number;
   /** Bytes of memory that request bodies hold. */
   bodyBytesHeld(): number;
-  /**
-   * Stops accepting connections, waits up to `timeoutMs` for running requests, then closes
-   * everything.
-   */
+  /** Stops accepting, waits up to `timeoutMs` for running requests, then closes everything. */
   close(timeoutMs: number): Promise<void>;
 }
 

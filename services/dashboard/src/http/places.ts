@@ -43,10 +43,7 @@ export class Places {
     return true;
   }
 
-  /**
-   * Takes a place like `tryTake`. If only the client's limit is reached, waits for one of its
-   * places.
-   */
+  /** Like `tryTake`, but waits if only the client's limit is reached. */
   take(client: string): boolean | Promise<boolean> {
     if (this.tryTake(client)) return true;
     const queue = this.#waiting.get(client) ?? [];
@@ -59,10 +56,7 @@ export class Places {
     });
   }
 
-  /**
-   * Releases a place; call once per place taken. The place passes to the client's next waiting
-   * request.
-   */
+  /** Releases one taken place. It passes to the client's next waiting request. */
   release(client: string): void {
     const queue = this.#waiting.get(client);
     const next = queue?.shift();

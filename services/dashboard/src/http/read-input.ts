@@ -25,10 +25,7 @@ export interface CheckedInput {
   readonly body: unknown;
 }
 
-/**
- * Validates all parts of a request that its route describes. Returns `aborted` if the client
- * disconnected.
- */
+/** Validates all parts of a request. `aborted`: the client disconnected. */
 export async function readInput(
   route: InputSpec,
   { request, params, query }: RawInput,

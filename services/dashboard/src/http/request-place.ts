@@ -71,9 +71,7 @@ export class RequestPlace {
     return true;
   }
 
-  /**
-   * Sets the number of bytes that the request's body holds. Returns false if they exceed the bound.
-   */
+  /** Sets the number of bytes that the body holds. Returns false if they exceed the bound. */
   hold(bytes: number): boolean {
     if (this.#isClosed || !this.#places.bodies.take(bytes - this.#heldBytes)) return false;
     this.#heldBytes = bytes;

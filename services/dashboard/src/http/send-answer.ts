@@ -7,10 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 const REST_BYTES_MAX = 1024 * 1024;
 const REST_MS_MAX = 2_000;
 
-/**
- * Ends the response with a JSON text, or without a body. Responses may hold secrets, so caching is
- * forbidden.
- */
+/** Ends the response with JSON or no body, uncached, because it may hold secrets. */
 export function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,

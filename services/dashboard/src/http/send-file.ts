@@ -19,7 +19,6 @@ const STALLED_MS_MAX = 60_000;
  * Sends a file as fast as the client reads it, with one page in memory. A complete file ends with
  * its checksum as a trailer. Otherwise the connection is aborted, so that the client cannot take a
  * part for the whole. Never rejects.
- *
  * @returns the error; null if the file was sent or the client disconnected
  */
 export async function sendFile(request: IncomingMessage, response: ServerResponse, file: TextFile): Promise<unknown> {

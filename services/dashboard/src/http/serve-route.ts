@@ -100,10 +100,7 @@ export function addFallbacks<R extends Route, C extends Caller>(
   });
 }
 
-/**
- * Processes a request: identify, authorize, validate, run, respond, log. A write leaves one log
- * line.
- */
+/** Identifies, authorizes, validates, runs and responds. A write leaves one log line. */
 async function serveRoute<R extends Route, C extends Caller>(
   api: Api<R, C>,
   route: R,

@@ -40,10 +40,7 @@ export function rightsOf({ role }: Pick<Operator, 'role'>): May {
   return (right) => ROLES_BY_ACCESS[right].includes(role);
 }
 
-/**
- * Refuses a part of a request because the operator's role lacks a permission. `what` begins with
- * the field.
- */
+/** Refuses a part of a request for lack of permission. `what` begins with the field. */
 export function refuseRight(right: Access, what: string, param: string | null = null): ManagementRefusal {
   return refuse('operator_forbidden', `${what} needs the role ${ROLES_BY_ACCESS[right].join(' or ')}`, param);
 }

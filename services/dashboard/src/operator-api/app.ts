@@ -27,10 +27,7 @@ interface Caller {
   readonly may: May;
 }
 
-/**
- * Creates the operator API as an Express application: all routes, the OpenAPI document, and 404 for
- * other paths.
- */
+/** Creates the Express application of the operator API, with the OpenAPI document and 404. */
 export function createOperatorApp(context: Context, routes: readonly OperatorRoute[]): Express {
   const document = openApiDocument(routes);
   const app = createStrictApp(context.clock);
@@ -93,10 +90,7 @@ function operatorApi(context: Context): Api<OperatorRoute, Caller> {
   };
 }
 
-/**
- * Identifies the operator and counts an attempt with an invalid token. A request without a token is
- * not counted.
- */
+/** Identifies the operator. An invalid token counts as an attempt, a missing one does not. */
 async function identify(context: Context, request: Request, response: Response): Promise<Operator | Refusal> {
   const operator = await whoAsks(context, request, response);
   if (isRefused(operator) && request.headers.authorization !== undefined) {

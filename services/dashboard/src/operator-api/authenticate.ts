@@ -16,7 +16,6 @@ type FindSignedIn = () => Promise<Operator | null>;
 
 /**
  * Sets the session's operator as the caller; the Authorization header is ignored from then on.
- *
  * @param operator returned by the first lookup @param findAgain called by each later lookup; null:
  * the session has ended
  */
@@ -30,10 +29,7 @@ export function setSignedIn(response: Response, operator: Operator, findAgain: F
   response.locals[SIGNED_IN] = find;
 }
 
-/**
- * Identifies the caller: the operator of a session, otherwise the holder of the token in the
- * header.
- */
+/** Identifies the caller by the operator's session, else by the token in the header. */
 export async function whoAsks(context: Known, request: Request, response: Response): Promise<Operator | Refusal> {
   const find = response.locals[SIGNED_IN] as FindSignedIn | undefined;
   if (find === undefined) return authenticate(context, request.headers.authorization, placeOf(request).client);
@@ -44,7 +40,6 @@ export async function whoAsks(context: Known, request: Request, response: Respon
  * Finds the holder of a token. Named operators are looked up for each request, so that a deleted
  * one is refused at once. A token that was not valid recently is counted before any lookup,
  * including the deployment's own token, so that guessing is slow.
- *
  * @param client the client's network
  */
 export async function authenticate(

@@ -47,10 +47,7 @@ export interface Documented {
   readonly refusedWith?: Readonly<Partial<Record<OperatorErrorCode, z.ZodObject>>>;
 }
 
-/**
- * A route of the operator API, below `/operator/v1`. Express routes and the OpenAPI document are
- * built from it.
- */
+/** A route below `/operator/v1`, from which the OpenAPI document is built too. */
 export type OperatorRoute = Route<Access, OperatorRequest> & Documented;
 
 export const defineRoute = routeDefiner<OperatorRequest, Record<Access, OperatorRequest>, Documented>();

@@ -71,10 +71,7 @@ function matches(
   return { path: `/${path.join('/')}`, missing };
 }
 
-/**
- * Converts a command-line value to the type of its field. A string field keeps a text that looks
- * like a number.
- */
+/** Converts a value to its field's type. String fields keep numbers as text. */
 export function typedValue(document: OpenApi, schema: Schema | undefined, field: string, text: string): unknown {
   const own = field.split('.').reduce<Schema | undefined>((at, name) => propertyOf(document, at, name), schema);
   if (text === 'null' || !takesText(document, own)) {

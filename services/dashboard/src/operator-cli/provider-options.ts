@@ -23,7 +23,6 @@ export function markupOf(text: string | null): bigint | null {
 /**
  * Returns the provider's credential from this terminal's environment; null: none is wanted. If the
  * profile authenticates with Google tokens, the variable names the key file.
- *
  * @throws Unfit
  */
 export function credentialOf(
@@ -53,10 +52,8 @@ function keyFile(path: string, variable: string): string {
 
 /**
  * Parses `--param name=value` for all parameters that the profile needs.
- *
  * @param baseUrl another address; parameters that only the profile's address needs may then be
  * omitted
- *
  * @throws Unfit
  */
 export function parametersOf(
@@ -94,7 +91,6 @@ interface WantedModel {
 /**
  * Parses `--models`: names separated by commas, each with the deployment's name if the operator's
  * differs; null: all.
- *
  * @throws Unfit
  */
 export function wantedModels(text: string | null): readonly WantedModel[] | null {
@@ -109,7 +105,6 @@ export function wantedModels(text: string | null): readonly WantedModel[] | null
 
 /**
  * Parses `--cost model=input/output[/cached input[/cache write]]`, in USD per million tokens.
- *
  * @throws Unfit
  */
 export function givenCosts(texts: readonly string[]): ReadonlyMap<string, Prices> {

@@ -46,7 +46,6 @@ export function hasBundledModels({ id, endpoints }: Pick<ProviderProfile, 'id' |
 /**
  * Reads a list from a file, a URL, or where it is published. At most 64 MiB within a minute; only
  * over TLS, unless it comes from this machine.
- *
  * @throws Unfit
  */
 export async function readPriceList(
@@ -108,7 +107,6 @@ export function listInWords({ list, changedMs }: DatedList, nowMs: number): stri
 
 /**
  * Reads the models of a provider from its API, with the key from this terminal.
- *
  * @throws Unfit
  */
 export async function readProvider(url: string, headers: Readonly<Record<string, string>>): Promise<OfferedModel[]> {
@@ -181,10 +179,7 @@ function privateAddress(address: string): Unfit {
   return new Unfit(`${address} is a private address: GATEWAY_ALLOW_PRIVATE_SOURCES=on allows it`);
 }
 
-/**
- * Returns the settings for reading lists. The variable for sources also decides about private
- * addresses.
- */
+/** Returns the settings for reading lists. Private addresses follow the sources' variable. */
 export function listReading({ env, clock }: Pick<ProgramContext, 'env' | 'clock'>): ListReading {
   const privateAllowed = ['on', 'true', '1'].includes(env['GATEWAY_ALLOW_PRIVATE_SOURCES']?.toLowerCase() ?? '');
   return { privateAllowed, nowMs: clock.nowMs() };

@@ -100,9 +100,7 @@ async function questionOf(given: Arguments, target: Target): Promise<Question> {
   return { ...withFields(document, found, given), ...fromFile };
 }
 
-/**
- * Puts fields that the operation accepts as query parameters into the query, others into the body.
- */
+/** Puts fields into the query if the operation declares them there, else into the body. */
 function withFields(document: OpenApi, { method, path, operation }: Found, { fields }: Arguments): Question {
   const query = new URLSearchParams();
   const body: Record<string, unknown> = {};

@@ -97,10 +97,7 @@ function pageRequest(context: PagesContext, request: Request, response: Response
   };
 }
 
-/**
- * Serves the operator API below the pages. The operator of the session replaces the Authorization
- * header.
- */
+/** Serves the operator API below the pages, with a session instead of a token. */
 function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: PagesContext, operatorApp: Express): void {
   app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
     const taken = await placeOf(request).take();

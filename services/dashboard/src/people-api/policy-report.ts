@@ -11,10 +11,7 @@ const TEXT_CHARS_MAX = 200;
 const LOGGED_MAX = 20;
 const LOGGED_WINDOW_MS = 60_000;
 
-/**
- * Receives browsers' reports of policy violations. Logs only the violated directive and the blocked
- * URL.
- */
+/** Receives reports of policy violations. Logs only the directive and the blocked URL. */
 export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | 'clock'>) {
   const reports = counter('gateway_dashboard_csp_reports_total', 'Reports of violated content security policies');
   let logged = { since: 0, count: 0 };

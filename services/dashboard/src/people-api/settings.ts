@@ -54,10 +54,7 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_NAMES.includes(host) || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/**
- * Returns the origins of the dashboard's own pages. All loopback names count, because people also
- * type `localhost`.
- */
+/** Returns the origins of the dashboard's pages, including all loopback names. */
 export function ownOrigins(dashboardUrl: string): ReadonlySet<string> {
   const url = new URL(dashboardUrl);
   if (!isLoopbackHost(url.hostname)) return new Set([url.origin]);

@@ -45,9 +45,7 @@ export interface WebFiles {
   readonly files: ReadonlyMap<string, WebFile>;
 }
 
-/**
- * Reads the built pages into memory, without source maps. `index` is null if they are not built.
- */
+/** Reads the built pages into memory. `index` is null if they are not built. */
 export function loadWebFiles(directory: string): WebFiles {
   const files = new Map<string, WebFile>();
   let index: string | null = null;
@@ -140,10 +138,7 @@ export function setCommonHeaders(response: ServerResponse, secure: boolean): voi
   if (secure) response.setHeader('strict-transport-security', HSTS);
 }
 
-/**
- * Returns the policy of the pages: only their own files; styles added at run time must carry the
- * nonce.
- */
+/** Returns the policy of pages: own files only; styles added at run time need the nonce. */
 function pagePolicy(nonce: string): string {
   return [
     "default-src 'none'",

@@ -12,10 +12,7 @@ import type { Prices } from './prices.js';
 /** Prices of a model or costs of a source, with the rules by which requests are charged. */
 export interface Charged {
   readonly prices: Prices;
-  /**
-   * Whether the source, or any source of the model, serves the messages format; disabled sources
-   * count.
-   */
+  /** Whether the source, or any source of the model, serves the messages format. */
   readonly onMessages: boolean;
   /** Classes that requests can ask the source for, including classes without costs. */
   readonly asks: readonly ExtraClass[];

@@ -110,10 +110,7 @@ export function marginOf(price: Charged | null, costs: readonly SourceCosts[]): 
   };
 }
 
-/**
- * Returns whether a source serves the messages format, where 1-hour cache writes have a separate
- * price.
- */
+/** Returns whether a source serves the messages format, with 1-hour cache write prices. */
 export function isOnMessages({ endpoints }: { readonly endpoints: readonly string[] }): boolean {
   return endpoints.includes('/v1/messages');
 }
@@ -137,10 +134,7 @@ function isMeant(source: SourceView, provider: string | null): boolean {
   return provider === null || source.providerId === provider;
 }
 
-/**
- * Compares a source with the list. A source without a profile is looked up by the ID of its
- * provider.
- */
+/** Compares a source with the list, by its profile or else the ID of its provider. */
 function compareSource(source: SourceView, list: PriceList, provider: string | null): SourceComparison {
   const { profile, providerId, upstreamModel, modelId, parameters } = source;
   const before = source.costs === null ? null : plain(source.costs);

@@ -6,7 +6,6 @@ import { differences, plain, type ExtraClass, type Prices, type TieredPrices } f
  * Adds the prices that a list leaves out, as charges derive them: each kind that the standard
  * prices or those of the class have, in every class and tier; 1-hour cache writes if the provider
  * has cache writes and the messages format.
- *
  * @returns the prices, and the names of those that were computed
  */
 export function completeCosts(

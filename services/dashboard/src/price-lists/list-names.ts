@@ -83,9 +83,7 @@ const LIST_NAMES: Readonly<Record<string, ListNames>> = {
   cohere: named('cohere', '', 'cohere'),
 };
 
-/**
- * Returns the names of a profile. An unlisted profile has only its own ID, for the bundled list.
- */
+/** Returns the names of a profile. An unlisted profile has only its own ID. */
 export function listNamesOf(profile: string): ListNames & { bundled: string } {
   const none = { modelsDev: [], litellmPrefixes: [], litellmProviders: [] };
   const found = Object.hasOwn(LIST_NAMES, profile) ? LIST_NAMES[profile] : undefined;
@@ -115,9 +113,7 @@ export function namesDeployments(profile: string): boolean {
   return /^(azure|foundry)/.test(profile);
 }
 
-/**
- * Prefixes of a model's name at Bedrock: the region of its inference profile, and its publisher.
- */
+/** Prefixes of a model's name at Bedrock: inference region and publisher. */
 const BEDROCK_PLACE = /^(us-gov|us|eu|apac|au|ca|jp|global)\./;
 const BEDROCK_MAKER = /^([a-z0-9-]+)\./;
 /** Suffixes of a model's name: its version at Bedrock, or the date of a snapshot at Vertex AI. */

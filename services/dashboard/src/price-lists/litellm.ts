@@ -20,7 +20,6 @@ const THOUSAND = 1_000;
 /**
  * Reads LiteLLM's `model_prices_and_context_window.json`. Prices that the catalog cannot store,
  * such as those of batches, cached audio and regions, are listed as unread.
- *
  * @throws WrongList
  */
 export function readLitellm(value: unknown): PriceList {
@@ -65,9 +64,7 @@ function isOfProvider({ litellm_provider: provider }: Entry, { profile }: Pick<W
 /** Providers whose model names contain a slash. */
 const NAMES_WITH_SLASH: ReadonlySet<string> = new Set(['openrouter', 'together', 'fireworks', 'groq', 'vertex']);
 
-/**
- * Returns the model's name at the provider; null: the key is of another provider, region or size.
- */
+/** Returns the model's name; null: the key is of another provider, region or size. */
 function nameIn(key: string, wanted: Pick<Wanted, 'profile' | 'parameters'>): string | null {
   for (const prefix of prefixesOf(wanted)) {
     if (!key.startsWith(prefix)) continue;
@@ -141,10 +138,7 @@ class Figures {
     return typeof value === 'number' ? usdOf(value, MILLION_PLACES) : null;
   }
 
-  /**
-   * Returns the names of prices above 0 that were not read, without those equal to a price that was
-   * read.
-   */
+  /** Returns the names of unread prices above 0, without those equal to a read price. */
   unread(): string[] {
     const reasoning = this.entry['output_cost_per_reasoning_token'];
     const isSame = reasoning === this.entry['output_cost_per_token'];

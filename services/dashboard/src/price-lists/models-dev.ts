@@ -44,7 +44,6 @@ const CLASS_OF_BODY: readonly (readonly [field: string, value: string, name: Ext
  * Reads the `api.json` of models.dev: providers, each with its models. The list has no prices for
  * 1-hour cache writes or for units. Other prices that the catalog cannot store are listed as
  * unread.
- *
  * @throws WrongList
  */
 export function readModelsDev(value: unknown): PriceList {

@@ -9,10 +9,7 @@ export interface Wanted {
   /** Profile of the source's provider. */
   readonly profile: string;
   readonly upstreamModel: string;
-  /**
-   * Catalog ID of the model. A deployment at Azure may have any name, so its model is found by this
-   * ID.
-   */
+  /** Catalog ID, by which deployments with custom names (Azure) are found. */
   readonly modelId?: string;
   /** Parameters that the profile needs, such as a region. */
   readonly parameters: Readonly<Record<string, string>>;

@@ -5,10 +5,7 @@ import { refuseRight, type Access, type May } from '../access.js';
 /** Fields of a model with prices. */
 const PRICES = ['prices', 'upcomingPrices'];
 
-/**
- * Refuses the first change of a dry run that the operator has no permission for. Null: all are
- * permitted.
- */
+/** Refuses the first change without permission in a dry run. Null: all are permitted. */
 export function judgeChanges(changes: readonly ApplyChange[], may: May): ManagementRefusal | null {
   const given = new Set(
     changes.flatMap(({ kind, id, credentialChanged }) => (kind === 'provider' && credentialChanged ? [id] : [])),
@@ -59,10 +56,7 @@ function rightsFor(
 
 type View = ApplyChange['before'];
 
-/**
- * Returns whether a provider's credential would go to a host that did not receive it from this
- * source before.
- */
+/** Returns whether a source would send a provider's credential to a new host. */
 function sharesAnew(before: View, after: View): boolean {
   if (after?.['credentialOf'] !== 'provider') return false;
   const shared = before?.['credentialOf'] === 'provider' && before['providerId'] === after['providerId'];

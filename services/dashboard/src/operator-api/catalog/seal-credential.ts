@@ -9,7 +9,6 @@ export type SealedCredential = { readonly sealedCredential?: string | null };
 
 /**
  * Seals the credential of a source or provider for the bus.
- *
  * @param sealedFor the source's ID, or the provider's `providerCredentialPlace` @param param its
  * path in the body
  */

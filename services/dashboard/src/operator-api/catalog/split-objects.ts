@@ -6,9 +6,7 @@ import type { May } from '../access.js';
 import { specOf } from '../parameters.js';
 import { sealCredential } from './seal-credential.js';
 
-/**
- * The objects of a document by the service that stores them, each with its index in the document.
- */
+/** The objects of a document by the service that stores them, each with its index. */
 export interface SplitObjects {
   readonly catalog: CatalogObject[];
   readonly catalogPlaces: number[];
@@ -16,10 +14,7 @@ export interface SplitObjects {
   readonly planPlaces: number[];
 }
 
-/**
- * Splits a document and seals its credentials. A credential that cannot be read is refused with its
- * path.
- */
+/** Splits a document and seals its credentials. Refuses an unreadable credential. */
 export function splitObjects(secrets: Secrets, { objects }: ApplyDocument, may: May): SplitObjects | ManagementRefusal {
   const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
   for (const [place, object] of objects.entries()) {

@@ -136,10 +136,7 @@ async function creationOf({ services, account }: AccountRequest): Promise<KeyCre
   };
 }
 
-/**
- * Calls `work` with a key of the account; members reach only their own keys. Keys of other accounts
- * get 404.
- */
+/** Calls `work` with a key of the account; members reach only their own keys. */
 async function ofOwnKey(
   { services, account, params }: AccountRequest & { readonly params: { readonly key: string } },
   work: (key: KeyView) => Promise<Handled>,
@@ -178,10 +175,7 @@ async function commandOf(
   );
 }
 
-/**
- * Returns the charges of a page's keys in this calendar month (UTC). Keys without charges are
- * absent.
- */
+/** Returns the charges of keys in this UTC month. Keys without charges are absent. */
 async function monthSpendOf(
   { services, clock, account }: AccountRequest,
   keys: readonly string[],

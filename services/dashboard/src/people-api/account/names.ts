@@ -6,9 +6,7 @@ type Names = AnswerOf<typeof accountsNames>;
 /** Display names of keys and members. */
 export interface AccountNames {
   keyName(id: string): string;
-  /**
-   * Like `keyName`, but adds the member's email address if the list has several playground keys.
-   */
+  /** Like `keyName`, but adds the member's email address to one of several playground keys. */
   keyLabel(id: string): string;
   /** The member of a key; null: unknown. */
   keyMember(id: string): string | null;
@@ -16,10 +14,7 @@ export interface AccountNames {
   memberEmail(id: string): string | null;
 }
 
-/**
- * Looks up the names of those IDs that belong to the account, including revoked keys and removed
- * members.
- */
+/** Looks up names of the account's keys and members, including revoked and removed ones. */
 export async function namesOf(
   services: Services,
   account: string,

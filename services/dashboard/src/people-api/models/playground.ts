@@ -33,10 +33,7 @@ export const PLAYGROUND_ROUTES = [
   }),
 ];
 
-/**
- * Streams the gateway's response to one message. The request ends if the page disconnects. Never
- * rejects.
- */
+/** Streams the response to one message. Ends the request if the page disconnects. */
 async function streamAnswer(request: Request, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();

@@ -1,9 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/**
- * Cost of new hashes: OWASP's N = 2^17, r = 8, p = 1, which takes 128 MiB and some tenths of a
- * second.
- */
+/** Cost of new hashes: OWASP's N = 2^17, r = 8, p = 1 (128 MiB, some tenths of a second). */
 export const SCRYPT_LOG_N = 17;
 const BLOCK_SIZE = 8;
 const PARALLEL = 1;
@@ -46,10 +43,7 @@ export function createPasswords(logN = SCRYPT_LOG_N) {
         const salt = randomBytes(SALT_BYTES);
         return write(cost, salt, await derive(password, salt, cost, HASH_BYTES));
       }),
-    /**
-     * Returns whether the password is correct. A null `hash` (unknown address) is compared with a
-     * random one.
-     */
+    /** Returns whether the password is correct. A null `hash` takes as long and returns false. */
     isRight: (password: string, hash: string | null, client: string): Promise<boolean | 'busy'> =>
       queued(client, async () => {
         const { salt, expected, ...stored } = read(hash ?? nobodys);

@@ -14,10 +14,7 @@ import { defineRoute, type PageRequest } from '../route.js';
 
 const SESSION_COOKIE_SECONDS = 30 * 86_400;
 
-/**
- * Builds the session for the pages. A null `user` means that no person is signed in, but an
- * operator may be.
- */
+/** Builds the session for the pages. Without a `user`, an operator may be signed in. */
 export function viewOf(
   { sessions }: PageRequest,
   session: PeopleSession | null,
@@ -91,10 +88,7 @@ function signOutRoute(id: string, path: string, everywhere: boolean) {
   });
 }
 
-/**
- * Responds with a new session. Ends an existing one, so that a session planted by another person
- * cannot continue.
- */
+/** Responds with a new session and ends an existing one, which could have been planted. */
 export async function enter(request: PageRequest, people: PeopleSession, value: string): Promise<Handled> {
   if (request.cookies.session !== null) await endSession(request, false);
   const operator = await operatorOf(request);

@@ -1,10 +1,7 @@
 const COST = 'cost';
 const PROVIDER_COST = 'provider-cost:';
 
-/**
- * Returns whether a customer may see an entry. Only operators see what providers charge the
- * deployment.
- */
+/** Returns whether a customer may see an entry. Provider costs are hidden. */
 export function isCustomersEntry({ ledgerAccount }: { readonly ledgerAccount: string }): boolean {
   return ledgerAccount !== COST && !ledgerAccount.startsWith(PROVIDER_COST);
 }

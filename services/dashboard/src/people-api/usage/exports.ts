@@ -31,10 +31,7 @@ export const EXPORT_PAGE_ROUTES = [
   }),
 ];
 
-/**
- * Exports a file. The services always send JSON lines, because hidden columns are removed line by
- * line.
- */
+/** Exports a file. Services send JSON lines, so that hidden columns can be removed. */
 async function exportFile(file: CustomerFile, request: Request): Promise<Handled> {
   const { query } = request;
   const form = file === 'usage-records' ? requestId : entryId;
