@@ -1,5 +1,5 @@
-// Builds the pages into `dist`. Plain JavaScript that imports the bundler only when something
-// changed: an unchanged web part costs a few milliseconds.
+// Builds the pages into `dist`. Imports the bundler only if an input changed, so that an unchanged
+// build takes a few milliseconds.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ await build({
     outDir: 'dist',
     emptyOutDir: true,
     target: 'es2023',
-    // Nothing as data: URL, so that the content security policy stays narrow.
+    // No data: URLs, so that the content security policy stays narrow.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,

@@ -1,7 +1,7 @@
-// `npm run pictures`: every page over the fixtures, at three widths, light and dark, empty, small
-// and with 50,000 calls, in `.cache/pictures`. Names whatever is wider than its screen. `--only
-// keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large` take fewer; `--missing`
-// goes on with a run that was ended.
+// `npm run pictures`: takes screenshots of every page with fixtures, at three widths, light and
+// dark, empty, small and with 50,000 requests, in `.cache/pictures`. Reports elements that are
+// wider than the screen. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios
+// large` take fewer; `--missing` continues an aborted run.
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -10,10 +10,10 @@ import { NO_CHROMIUM, findChromium, launchBrowser, startFixtureServer } from '..
 const OUT = fileURLToPath(new URL('../.cache/pictures/', import.meta.url));
 const HEIGHTS = { 390: 844, 1280: 900, 1920: 1080 };
 const PICTURE_HEIGHT_MAX = 2_400;
-/** From this width on a table that scrolls sideways hides what a reader does not look for there. */
+/** From this width, a table that scrolls sideways hides columns that readers miss. */
 const TABLES_FIT_FROM = 1_280;
 
-/** Name, path, and what is done before the picture is taken. */
+/** Name, path, and an action before the screenshot. */
 const PAGES = [
   ['sign-in', '/sign-in', null, 'visitor'],
   ['sign-up', '/sign-up', null, 'visitor'],
@@ -64,7 +64,7 @@ const server = await startFixtureServer(fileURLToPath(new URL('../dist', import.
 const browser = await launchBrowser(chromium);
 const taken = [];
 try {
-  // At once, because each has data of its own.
+  // Concurrently, because each scenario has separate data.
   await Promise.all(list(values.scenarios).map(takeScenario));
 } finally {
   await browser.close();
@@ -130,15 +130,15 @@ async function createKey(page) {
 
 async function openCall(page) {
   await page
-    .getByRole('button', { name: /show call/ })
+    .getByRole('button', { name: /show request/ })
     .first()
     .click();
-  await page.getByRole('heading', { name: 'Who paid' }).waitFor();
+  await page.getByRole('heading', { name: 'Paid by' }).waitFor();
 }
 
 async function openAccount(page) {
   await page.getByRole('table').getByRole('link').first().click();
-  await page.getByText('Nothing held').or(page.getByText('held for unsettled calls')).first().waitFor();
+  await page.getByText('Nothing held').or(page.getByText('held for unsettled requests')).first().waitFor();
 }
 
 async function askModel(page) {

@@ -1,11 +1,11 @@
-// Before the first paint, so that nobody in the dark sees a white page. Not a module: modules run
-// later.
+// Sets the colour scheme before the first paint, so that a dark page does not flash white. A plain
+// script, because modules run later.
 (function () {
   var chosen = null;
   try {
     chosen = window.localStorage.getItem('gw-color-scheme');
   } catch {
-    // Storage may be switched off; the system's choice is good then.
+    // If storage is disabled, the system's colour scheme applies.
   }
   if (chosen !== 'light' && chosen !== 'dark') {
     chosen = window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';

@@ -37,12 +37,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/**
- * The world of each scenario is one that the dashboard can show: nothing that pages ask for is
- * refused or breaks it.
- */
+/** Checks that pages can show each scenario: no request of a page is refused or malformed. */
 test.each(SCENARIOS.filter((scenario) => scenario !== 'visitor'))(
-  '%s answers as the contract has it',
+  'responses of scenario %s match the contract',
   async (scenario) => {
     const ask = async (path: string) => {
       const response = await fetch(`${server.url}/api${path}`, { headers: { cookie: `fixture=${scenario}` } });
@@ -77,7 +74,7 @@ test.each(SCENARIOS.filter((scenario) => scenario !== 'visitor'))(
     ];
     for (const [schema, path] of checks) {
       const { status, body } = await ask(path);
-      // What is for owners and admins only.
+      // Only owners and admins see this.
       if (scenario === 'member' && status === 403) continue;
       expect({ path, status, issues: schema.safeParse(body).error?.issues ?? [] }).toEqual({
         path,

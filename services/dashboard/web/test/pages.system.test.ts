@@ -17,10 +17,10 @@ import type { FixtureServer, PageOptions, Scenario, WatchedPage } from '../fixtu
 
 /** Enough for several pages of each list. */
 const LARGE_CALLS = 2_000;
-/** A page that waits says itself what it waits for; a busy machine is no failure. */
+/** Single waits have shorter timeouts with messages; this one only bounds a busy machine. */
 jest.setTimeout(120_000);
 
-/** Pixels: four lines of text, in the largest cells. */
+/** In pixels: four lines of text in the tallest cells. */
 const TALLEST_ROW = 104;
 
 const chromium = findChromium();
@@ -29,7 +29,9 @@ const test = chromium === null ? jestTest.skip : jestTest;
 
 let server: FixtureServer;
 let browser: Browser;
-/** Of all pages without wishes of their own: it need not fetch the scripts for each test. */
+/**
+ * Context of all pages without special options, so that scripts are not loaded again for each test.
+ */
 let usual: BrowserContext;
 const opened: WatchedPage[] = [];
 beforeAll(async () => {
@@ -60,8 +62,8 @@ async function open(scenario: Scenario, path: string, options: Partial<PageOptio
 }
 
 /**
- * In the usual browser, which has forgotten who was signed in; a page that was open for another
- * scenario is over.
+ * Opens a page in the shared context without its previous session. Closes pages of earlier
+ * scenarios.
  */
 async function usualPage(scenario: Scenario): Promise<WatchedPage> {
   await Promise.all(usual.pages().map((page) => page.close()));
@@ -79,20 +81,20 @@ const button = (page: Page, name: string | RegExp) =>
 const see = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
 const password = (page: Page) => page.getByRole('textbox', { name: 'Password' });
 const dialog = (page: Page) => page.getByRole('dialog');
-/** Of the last 30 days. */
+/** Path of the refusals of the last 30 days. */
 const refusalsPath = (account: string) => {
   const time = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
   return `/api/accounts/${account}/refusals?from=${time(-30)}&to=${time(1)}`;
 };
 
-test('people: signing up and in, a wrong password, the way back to the page that was asked for', async () => {
+test('people: sign-up, sign-in, a wrong password, and the return to the requested page', async () => {
   const page = await open('visitor', '/keys');
   await page.waitForURL(/\/sign-in\?next=%2Fkeys/);
-  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await page.getByLabel('Email address').fill('mara@example.com');
   await password(page).fill('wrong');
   await button(page, 'Sign in').click();
-  await page.getByRole('alert').getByText('Address and password do not match').waitFor();
-  await see(page, 'Request id');
+  await page.getByRole('alert').getByText('Email or password is incorrect').waitFor();
+  await see(page, 'Request ID');
   await password(page).fill(FIXTURE_PASSWORD);
   await button(page, 'Sign in').click();
   await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
@@ -100,22 +102,22 @@ test('people: signing up and in, a wrong password, the way back to the page that
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Create an account' }).click();
   await page.getByLabel('Name').fill('Mara');
-  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await page.getByLabel('Email address').fill('mara@example.com');
   await button(page, 'Create account').click();
   await see(page, 'Check your email');
-  await button(page, 'Send the mail again').click();
-  await see(page, 'another mail is on its way');
+  await button(page, 'Send the email again').click();
+  await see(page, 'we sent another email');
 });
 
-test("people: a mail's token leaves the address bar, is used once, and a used one says what to do", async () => {
+test('people: an email token leaves the address bar and a used one shows a remedy', async () => {
   const page = await open('visitor', `/verify#token=${'x'.repeat(43)}`);
   await page.getByLabel('New password').fill('a long enough one');
   expect(page.url()).toBe(`${server.url}/verify`);
   await button(page, 'Verify and sign in').click();
-  await see(page, 'This link does not work any more');
-  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await see(page, 'This link no longer works');
+  await page.getByLabel('Email address').fill('mara@example.com');
   await button(page, 'Send a new link').click();
-  await see(page, 'another mail is on its way');
+  await see(page, 'we sent another email');
   await page.goto('/sign-in');
   await page.goto(`/verify#token=${'t'.repeat(43)}`);
   await page.getByLabel('New password').fill('a long enough one');
@@ -127,12 +129,12 @@ test("people: a mail's token leaves the address bar, is used once, and a used on
   await page.goto(`/reset#token=${'t'.repeat(43)}`);
   await page.getByLabel('New password').fill('another long one');
   await button(page, 'Set password').click();
-  await see(page, 'The new password is set');
+  await see(page, 'Password changed');
 });
 
-test('people: the next page is one of this dashboard only; sign-out everywhere asks first', async () => {
+test('people: sign-in opens only own paths and sign-out everywhere asks first', async () => {
   const page = await open('visitor', '/sign-in?next=//evil.example/');
-  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await page.getByLabel('Email address').fill('mara@example.com');
   await password(page).fill(FIXTURE_PASSWORD);
   await button(page, 'Sign in').click();
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
@@ -143,7 +145,7 @@ test('people: the next page is one of this dashboard only; sign-out everywhere a
   await page.waitForURL('**/sign-in');
 });
 
-test('keys: made with what cannot be changed later said, the secret shown once, rotated and revoked with a warning', async () => {
+test('keys: create, show the secret once, rotate and revoke with warnings', async () => {
   const page = await open('small', '/keys');
   await see(page, '$7.90 of $10.00');
   await button(page, 'Create key').click();
@@ -174,7 +176,7 @@ test('keys: made with what cannot be changed later said, the secret shown once, 
   await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
   await see(page, 'The old secret stops at once');
   await dialog(page).getByRole('button', { name: 'Rotate secret' }).click();
-  await see(page, /In force since .* UTC: the old secret is refused everywhere/);
+  await see(page, /In force since .* UTC\. The old secret is refused everywhere/);
   expect(await page.locator('.copy-line code').textContent()).not.toBe(secret);
   await page.getByLabel('I have stored the secret').check();
   await button(page, 'Done').click();
@@ -195,7 +197,7 @@ test('keys: made with what cannot be changed later said, the secret shown once, 
     .waitFor();
 });
 
-test('keys: a rotated secret is shown also when it is not in force everywhere yet', async () => {
+test('keys: a rotated secret is shown even if it is not in force yet', async () => {
   const page = await open('small', '/keys?create');
   await page.getByLabel('Name', { exact: false }).fill('not in force');
   await dialog(page).getByRole('button', { name: 'Create key' }).click();
@@ -211,7 +213,7 @@ test('keys: a rotated secret is shown also when it is not in force everywhere ye
   await button(page, 'Done').click();
 });
 
-test('keys: each refusal says the next step', async () => {
+test('keys: each refusal shows the next step', async () => {
   const empty = await open('empty', '/keys');
   await see(empty, 'The account has no funds');
   await empty.getByRole('link', { name: 'Go to billing' }).click();
@@ -221,11 +223,11 @@ test('keys: each refusal says the next step', async () => {
   await dialog(full).getByRole('button', { name: 'Create key' }).click();
   await full.getByLabel('I have stored the secret').check();
   await button(full, 'Done').click();
-  await see(full, 'as many active keys as it may have');
+  await see(full, 'maximum of active keys');
   expect(await button(full, 'Create key').isDisabled()).toBe(true);
 });
 
-test('overview: windows count down, usage is grouped, debt and refusals say what to do', async () => {
+test('overview: windows, grouped usage, debt and refusals with the next step', async () => {
   const page = await open('large', '/');
   await see(page, '$199.24 of $250.00');
   expect(await page.getByRole('meter', { name: 'Monthly, used' }).getAttribute('aria-valuenow')).toBe('93');
@@ -248,14 +250,14 @@ test('overview: windows count down, usage is grouped, debt and refusals say what
   await see(owing, 'This dashboard is served without encryption');
 });
 
-test('overview: the newest refused calls of a code are named first', async () => {
+test('overview: the newest refused requests of a code come first', async () => {
   const page = await open('large', '/');
   const path = refusalsPath('acc_large');
   const { data } = (await (await page.request.get(path)).json()) as {
     data: { code: string; lastRequestIds: string[] }[];
   };
   const ids = data.filter(({ code }) => code === 'rate_limited').flatMap(({ lastRequestIds }) => lastRequestIds);
-  // Ids carry their time.
+  // IDs are ordered by time.
   expect(ids).toEqual([...ids].sort().reverse());
   await page.getByText('7 days').click();
   const row = page.getByRole('row', { name: /rate_limited/ });
@@ -263,7 +265,7 @@ test('overview: the newest refused calls of a code are named first', async () =>
   expect(await row.getByRole('link').filter({ hasText: '-' }).allTextContents()).toEqual(ids.slice(0, 3));
 });
 
-test('overview and usage: a member is shown what is theirs, and offered nothing that is refused', async () => {
+test('overview and usage: a member sees own data and no refused actions', async () => {
   const page = await open('member', '/');
   const refused: string[] = [];
   page.on('response', (response) => {
@@ -271,9 +273,9 @@ test('overview and usage: a member is shown what is theirs, and offered nothing 
   });
   await page.reload();
   await page.locator('.recharts-bar-rectangle').first().waitFor();
-  await see(page, 'Refused calls');
+  await see(page, 'Refused requests');
   await page.getByRole('link', { name: 'Usage' }).click();
-  await see(page, '8 calls shown');
+  await see(page, '8 requests shown');
   expect(await button(page, 'Export').count()).toBe(0);
   for (const name of ['API keys', 'Playground', 'Models', 'Quick start', 'Profile']) {
     await page.getByRole('link', { name, exact: true }).first().click();
@@ -284,27 +286,27 @@ test('overview and usage: a member is shown what is theirs, and offered nothing 
   expect(await page.getByRole('alert').count()).toBe(0);
 });
 
-test('overview: a new account is led to its first call', async () => {
+test('overview: a new account shows the steps to its first request', async () => {
   const page = await open('empty', '/');
   await page.getByRole('listitem').filter({ hasText: 'Verify your address' }).getByText('done').waitFor();
   await page.getByRole('link', { name: 'How to add funds' }).waitFor();
-  await see(page, 'No calls in this time');
-  await see(page, 'Nothing was refused in this time');
+  await see(page, 'No requests in this time');
+  await see(page, 'No refused requests in this time');
 });
 
-test('usage: filters stand in the address, a call shows all of it, a refused id is found, an export runs to its end', async () => {
+test('usage: filters in the URL, request details, look-up of an ID, export', async () => {
   const page = await open('large', '/usage');
-  await see(page, '50 calls shown');
+  await see(page, '50 requests shown');
   await button(page, 'Show more').click();
-  await see(page, '100 calls shown');
+  await see(page, '100 requests shown');
   await page.getByRole('combobox', { name: 'Any model' }).click();
   await page.getByRole('option', { name: 'openai/o4-mini' }).click();
   await page.waitForURL(/model=openai%2Fo4-mini/);
   await page.getByRole('cell', { name: 'openai/gpt-4o', exact: true }).first().waitFor({ state: 'detached' });
-  await button(page, /show call/)
+  await button(page, /show request/)
     .first()
     .click();
-  await see(page, 'Who paid');
+  await see(page, 'Paid by');
   await see(page, 'Evidence');
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
@@ -313,11 +315,11 @@ test('usage: filters stand in the address, a call shows all of it, a refused id 
     data: { code: string; lastRequestIds: string[] }[];
   };
   const refused = data.find(({ code }) => code === 'rate_limited')?.lastRequestIds[0] ?? '';
-  await page.getByRole('textbox', { name: 'Look up a request id' }).fill(refused);
+  await page.getByRole('textbox', { name: 'Look up a request ID' }).fill(refused);
   await button(page, 'Look up').click();
   await see(page, 'Refused: Requests per minute reached');
   await page.goto('/usage');
-  await page.getByRole('textbox', { name: 'Look up a request id' }).fill('nobody');
+  await page.getByRole('textbox', { name: 'Look up a request ID' }).fill('nobody');
   await button(page, 'Look up').click();
   await see(page, 'Not found');
   await page.keyboard.press('Escape');
@@ -331,7 +333,7 @@ test('usage: filters stand in the address, a call shows all of it, a refused id 
   await see(page, /2,000 records, \d/);
 });
 
-test('billing: ledger and statement, a webhook with its secret once, a wrong address at its field', async () => {
+test('billing: ledger, statement, webhook with its secret once, error at its field', async () => {
   const page = await open('small', '/billing');
   await see(page, '$24.68');
   await page.getByRole('tab', { name: 'Ledger' }).click();
@@ -347,22 +349,22 @@ test('billing: ledger and statement, a webhook with its secret once, a wrong add
   await button(page, 'Add webhook').click();
   await see(page, /whsec_[0-9a-f]{48}/);
   await button(page, 'Done').click();
-  await see(page, 'Nothing was sent yet');
+  await see(page, 'No deliveries yet');
   await button(page, 'Remove').click();
   await dialog(page).getByRole('button', { name: 'Remove' }).click();
   await button(page, 'Add webhook').waitFor();
   const large = await open('large', '/billing?tab=alerts');
-  await see(large, 'Given up');
+  await see(large, 'Failed');
 });
 
-test('models and quick start: prices, what is usable, snippets with the addresses of the deployment', async () => {
+test('models and quick start: prices, usability, snippets with the own addresses', async () => {
   const empty = await open('empty', '/models');
   await empty
     .getByRole('row', { name: /Mistral Large/ })
     .getByText('Needs funds')
     .waitFor();
   const page = await open('small', '/models');
-  await see(page, 'No price: it cannot be called');
+  await see(page, 'No price, so it cannot be used');
   await see(page, 'above 200K input tokens');
   await page.getByLabel('Search models').fill('haiku');
   await page.getByRole('row', { name: /Llama/ }).waitFor({ state: 'detached' });
@@ -374,7 +376,7 @@ test('models and quick start: prices, what is usable, snippets with the addresse
   await see(page, 'ANTHROPIC_BASE_URL=https://gateway.example');
 });
 
-test('playground: streams, says the cost of the turn, stops, and tells a refusal', async () => {
+test('playground: streams, shows the cost, stops, and shows a refusal', async () => {
   const page = await open('small', '/playground');
   const message = page.getByRole('textbox', { name: 'Message' });
   await message.fill('hello');
@@ -388,13 +390,13 @@ test('playground: streams, says the cost of the turn, stops, and tells a refusal
   await see(page, 'Stopped');
   await message.fill('refuse');
   await button(page, 'Send').click();
-  await page.getByRole('alert').getByText('The playground has reached its 10 calls a minute').waitFor();
+  await page.getByRole('alert').getByText('The playground has reached its 10 requests per minute').waitFor();
 });
 
-test('team: invited, changed, removed; a personal account says why there is none', async () => {
+test('team: invite, change, remove; a personal account explains why it has none', async () => {
   const page = await open('large', '/team');
   await button(page, 'Invite').click();
-  await dialog(page).getByLabel('E-mail address').fill('new@example.com');
+  await dialog(page).getByLabel('Email address').fill('new@example.com');
   await dialog(page)
     .getByLabel(/Monthly spend cap/)
     .fill('20');
@@ -406,18 +408,18 @@ test('team: invited, changed, removed; a personal account says why there is none
   await see(page, 'can no longer see the account');
   await button(page, 'Remove member').click();
   await row.waitFor({ state: 'detached' });
-  // The last of the second page, with keys that keep them from leaving.
+  // The last member of the second page, whose active keys prevent removal.
   await button(page, 'Actions of diego@example.com').click();
   await page.getByRole('menuitem', { name: 'Remove' }).click();
-  await see(page, /keys? of theirs must be revoked first/);
+  await see(page, /Revoke .* keys? of this member first/);
   await button(page, 'Remove member').click();
-  await dialog(page).getByRole('alert').getByText('It is still in use').waitFor();
+  await dialog(page).getByRole('alert').getByText('This is still in use').waitFor();
   await button(page, 'Cancel').click();
   const personal = await open('small', '/team');
-  await see(personal, 'This is no team account');
+  await see(personal, 'This is not a team account');
 });
 
-test('operator: signs in, finds an account, credits and suspends it, sees sources, slots and changes', async () => {
+test('operator: sign in, find, credit and suspend an account, see sources and slots', async () => {
   const page = await open('large', '/operator/sign-in');
   await page.getByLabel('Operator token').fill(FIXTURE_OPERATOR_TOKEN);
   await button(page, 'Sign in').click();
@@ -436,9 +438,9 @@ test('operator: signs in, finds an account, credits and suspends it, sees source
   await button(page, 'Suspend account').click();
   await button(page, 'Reinstate').waitFor();
   await page.getByRole('link', { name: 'Sources' }).click();
-  // The second one is beyond the first page of health.
+  // The second source is beyond the first page of health.
   await page.getByText('Breaker open').nth(1).waitFor();
-  await page.getByRole('link', { name: 'Running calls' }).click();
+  await page.getByRole('link', { name: 'Running requests' }).click();
   await see(page, 'No heartbeat');
   await page.getByRole('link', { name: 'Audit log' }).click();
   await button(page, /show entry/)
@@ -464,7 +466,7 @@ test('operator: adds an alias, corrects its model, and deletes it', async () => 
   await row.waitFor({ state: 'detached' });
 });
 
-test('operator: the audit log is filtered by kind and account, and says where each entry came from', async () => {
+test('operator: the audit log filters by kind and account and shows each origin', async () => {
   const page = await open('large', '/operator/audit');
   const rows = page.getByRole('table').locator('tbody tr');
   const actions = async () => new Set(await rows.locator('th > div:first-child').allTextContents());
@@ -477,7 +479,7 @@ test('operator: the audit log is filtered by kind and account, and says where ea
   expect(await actions()).toEqual(new Set(['Create key', 'Add wallet entry', 'Put source', 'Revoke key']));
   const from = rows.first().locator('td').last();
   expect(await from.innerText()).toMatch(/^203\.0\.113\.0\/24\nMozilla.*\nrequest [0-9a-f-]{10}…[0-9a-f-]{6}$/);
-  await page.getByRole('combobox', { name: 'Only of this account' }).fill('acc_large');
+  await page.getByRole('combobox', { name: 'Filter by account' }).fill('acc_large');
   await page.getByRole('option', { name: /acc_large|Harbour/ }).click();
   await page.waitForURL(/account=acc_large/);
   await page
@@ -488,32 +490,29 @@ test('operator: the audit log is filtered by kind and account, and says where ea
   await button(page, /show entry/)
     .first()
     .click();
-  await see(page, 'Request id');
+  await see(page, 'Request ID');
   await page.goto('/operator/accounts/acc_large');
   await page.locator('.page-head').getByRole('link', { name: 'Audit log' }).click();
   await page.waitForURL(/audit\?account=acc_large/);
 });
 
-test.each([1_280, 390])(
-  'no table of the operator or of keys needs scrolling or tall rows, %i pixels wide',
-  async (width) => {
-    const page = await open('large', '/operator', { width });
-    const found: Record<string, unknown> = {};
-    await visit(page, [...OPERATOR_PAGES, '/keys'], async (path) => {
-      const over = await page
-        .locator('.table-wrap')
-        .evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
-      const tall = await page
-        .locator('table.data tbody tr')
-        .evaluateAll(
-          (rows, height) => rows.filter((row) => row.getBoundingClientRect().height > height).length,
-          TALLEST_ROW,
-        );
-      if (Math.max(0, ...over) > 0 || tall > 0) found[path] = { over, tall };
-    });
-    expect(found).toEqual({});
-  },
-);
+test.each([1_280, 390])('tables of operators and keys need no scrolling or tall rows at %i pixels', async (width) => {
+  const page = await open('large', '/operator', { width });
+  const found: Record<string, unknown> = {};
+  await visit(page, [...OPERATOR_PAGES, '/keys'], async (path) => {
+    const over = await page
+      .locator('.table-wrap')
+      .evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+    const tall = await page
+      .locator('table.data tbody tr')
+      .evaluateAll(
+        (rows, height) => rows.filter((row) => row.getBoundingClientRect().height > height).length,
+        TALLEST_ROW,
+      );
+    if (Math.max(0, ...over) > 0 || tall > 0) found[path] = { over, tall };
+  });
+  expect(found).toEqual({});
+});
 
 test('a key can be rotated on a phone', async () => {
   const page = await open('large', '/keys', { width: 390 });
@@ -527,7 +526,7 @@ test('a key can be rotated on a phone', async () => {
   await see(page, 'The old secret stops at once');
 });
 
-test('overview: calls that failed are in a figure of their own, which leads to them', async () => {
+test('overview: failed requests have a separate figure with a link to them', async () => {
   const page = await open('large', '/');
   await page.locator('.recharts-bar-rectangle').first().waitFor();
   const day = 86_400_000;
@@ -535,7 +534,7 @@ test('overview: calls that failed are in a figure of their own, which leads to t
   const path = `/api/accounts/acc_large/usage-series?${span}&by=day&groupBy=none`;
   const { unbilled } = (await (await page.request.get(path)).json()) as { unbilled: { voided: number } };
   expect(unbilled.voided).toBeGreaterThan(0);
-  const figure = page.locator('.totals > div').filter({ hasText: 'Failed calls' });
+  const figure = page.locator('.totals > div').filter({ hasText: 'Failed requests' });
   expect(Number(await figure.locator('dd').innerText())).toBeGreaterThan(0);
   await figure.getByRole('link').click();
   await page.waitForURL(/usage\?outcome=voided/);
@@ -543,7 +542,7 @@ test('overview: calls that failed are in a figure of their own, which leads to t
   expect(await page.getByRole('table').getByText('Billed', { exact: true }).count()).toBe(0);
 });
 
-test('the first call that is suggested names no model whose provider does not answer', async () => {
+test('quick start suggests no model whose provider does not respond', async () => {
   const page = await open('small', '/models');
   await page
     .getByRole('row', { name: /openai\/gpt-4o-mini/ })
@@ -553,7 +552,7 @@ test('the first call that is suggested names no model whose provider does not an
   await see(page, '"model": "meta/llama-3.3-70b-instruct"');
 });
 
-test('an error carries its request id and the way to try again; times are UTC with the local one on hover', async () => {
+test('an error shows its request ID and a retry; times are UTC with local on hover', async () => {
   const page = await open('small', '/keys');
   server.failNext('catalog.list-models', 'not_found', 'There is no such account.');
   await page.getByRole('link', { name: 'Models' }).click();
@@ -568,10 +567,10 @@ test('an error carries its request id and the way to try again; times are UTC wi
   expect(await time.getAttribute('title')).toMatch(/ UTC — .* your time$/);
 });
 
-test('by keyboard: past the navigation, into a dialogue and back to where one was', async () => {
+test('keyboard: skip the navigation, open a dialogue, return to the same place', async () => {
   const page = await open('small', '/keys');
   await page.keyboard.press('Tab');
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
   await page.keyboard.press('Enter');
   await button(page, 'Create key').focus();
   await page.keyboard.press('Enter');
@@ -582,9 +581,9 @@ test('by keyboard: past the navigation, into a dialogue and back to where one wa
   await page.waitForFunction(() => document.activeElement?.textContent?.includes('Create key') === true);
 });
 
-test('states are told as they are: failing sources, refused calls by the minute, sessions that have not begun, what is off', async () => {
+test('states: failing sources, last refusal, unopened session, disabled models', async () => {
   const page = await open('large', '/');
-  await see(page, 'Starts with the next call');
+  await see(page, 'Starts with the next request');
   await page.getByText('7 days').click();
   const row = page.getByRole('row', { name: /rate_limited/ });
   await row.getByText('412', { exact: true }).waitFor();
@@ -594,8 +593,8 @@ test('states are told as they are: failing sources, refused calls by the minute,
   expect(await row.locator('time').getAttribute('datetime')).toBe(newest);
   await page.getByText('Tokens', { exact: true }).click();
   await page.getByRole('columnheader', { name: 'Share of tokens' }).waitFor();
-  await page.getByText('Calls', { exact: true }).first().click();
-  await page.getByRole('columnheader', { name: 'Share of calls' }).waitFor();
+  await page.getByText('Requests', { exact: true }).first().click();
+  await page.getByRole('columnheader', { name: 'Share of requests' }).waitFor();
 
   await page.goto('/models');
   const off = page.getByRole('row', { name: /Qwen3 32B/ });
@@ -615,36 +614,36 @@ test('states are told as they are: failing sources, refused calls by the minute,
   await page.getByText('420 ms').first().waitFor();
 });
 
-test('texts say only what is so: debts, windows, the playground, and the notices in one sentence', async () => {
+test('texts about debts, windows and the playground are accurate', async () => {
   const owing = await open('owing', '/');
-  await see(owing, 'The balance of the wallet is negative');
-  expect(await owing.getByText('Calls cost more than the wallet held').count()).toBe(0);
+  await see(owing, 'The wallet balance is negative');
+  expect(await owing.getByText('Requests cost more than the wallet held').count()).toBe(0);
   const words = owing.locator('.notice.bad .notice-words').first();
-  // A code within a sentence stands in its line, not in a row of its own.
+  // A code within a sentence is part of its line.
   expect(await words.evaluate((box) => getComputedStyle(box).display)).toBe('block');
   await owing.goto('/billing');
   await owing.getByText('402 outstanding_debt').waitFor();
   const page = await open('large', '/billing');
-  await see(page, 'the wallet does not take over');
+  await see(page, 'The wallet does not pay for them');
   await page.goto('/playground');
   await page.getByRole('textbox', { name: 'Message' }).fill('refuse');
   await button(page, 'Send').click();
   const alert = page.getByRole('alert');
-  await alert.getByText('The playground has reached its 10 calls a minute').waitFor();
+  await alert.getByText('The playground has reached its 10 requests per minute').waitFor();
   expect(await alert.getByText(/More keys|This key/).count()).toBe(0);
 });
 
-test('ledger: what no call caused is found beyond many pages of calls, with its reason and reference', async () => {
+test('ledger: entries without requests are found beyond many pages of requests', async () => {
   const page = await open('large', '/billing?tab=ledger');
   await button(page, 'Show more').waitFor();
-  await page.getByText('Without calls').click();
+  await page.getByText('Without requests').click();
   const row = page.getByRole('row', { name: /Funds added/ });
   await row.getByText('INV-2026-0117').waitFor();
   await row.getByText('Invoice paid by bank transfer').filter({ visible: true }).waitFor();
   await see(page, '1 entry shown');
 });
 
-test('a statement has one precision in each table, so that its rows add up to the total', async () => {
+test('statement: one precision per table, so that rows add up to the total', async () => {
   const page = await open('small', '/billing?tab=statements');
   const table = page.getByRole('table').nth(1);
   await table.waitFor();
@@ -674,7 +673,7 @@ const OTHER_PAGES = ['/models', '/quick-start', '/playground', '/team', '/accoun
 const OPERATOR_PAGES = ['/operator', '/operator/models', '/operator/sources', '/operator/slots', '/operator/audit'];
 const SIGN_IN_PAGES = ['/sign-in', '/sign-up', '/forgot', `/reset#token=${'t'.repeat(43)}`, '/operator/sign-in'];
 
-/** Goes through pages within the application and waits until each shows its data. */
+/** Opens pages one after the other and waits until each shows its data. */
 async function visit(page: Page, paths: readonly string[], look: (path: string) => Promise<void>): Promise<void> {
   for (const path of paths) {
     await page.goto(path);
@@ -685,8 +684,7 @@ async function visit(page: Page, paths: readonly string[], look: (path: string) 
 }
 
 /**
- * How many pixels a page is wider than its window, once charts and tables have followed a change of
- * size.
+ * Returns how many pixels a page is wider than its window, after charts and tables have adapted.
  */
 async function overflow(page: Page): Promise<number> {
   const fits = () => document.documentElement.scrollWidth <= window.innerWidth;
@@ -694,7 +692,7 @@ async function overflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }
 
-test('each page of an account: nothing that people wrote is run, axe finds nothing serious, and a phone shows all of it', async () => {
+test('all pages: hostile texts never run, axe passes, and a phone shows everything', async () => {
   const page = await open('hostile', '/');
   const found: Record<string, unknown> = {};
   await visit(page, [...ACCOUNT_PAGES, ...OTHER_PAGES, ...OPERATOR_PAGES], async (path) => {

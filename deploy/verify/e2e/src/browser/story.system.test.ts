@@ -120,7 +120,7 @@ test('signed up, verified by mail, signed in; without funds no key can be made',
   const { page } = watched;
   await page.goto('/sign-up');
   await page.getByLabel('Name').fill('Story');
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await button('Create account').click();
   await see('Check your email');
   const link = await mailedLink(email, '/verify');
@@ -133,10 +133,10 @@ test('signed up, verified by mail, signed in; without funds no key can be made',
   await page.goto(link);
   await page.getByLabel('New password').fill(PASSWORD);
   await button('Verify and sign in').click();
-  await see('This link does not work any more');
+  await see('This link no longer works');
   await button('Send a new link').waitFor();
   await page.goto('/sign-in?next=/keys');
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await button('Sign in').click();
   await see('The account has no funds');
@@ -158,7 +158,7 @@ test('a key is made and used, its call is seen at its exact cost, it is rotated 
   await system.operator.record(requestId);
   await page.goto(`/usage?request=${requestId}`);
   await dialog().getByText(COST).first().waitFor();
-  await see('Tokens as the provider reported them');
+  await see('Tokens reported by the provider');
   await page.goto('/usage');
   await page.getByRole('table').getByText(COST).waitFor();
   await page.goto('/');
@@ -205,7 +205,7 @@ test('a refused call is found by its id with the reason and what to do', async (
     await bus.drain(1_000);
   }
   await page.goto(`/usage?request=${requestId}`);
-  await see('Refused: Model not known');
+  await see('Refused: Unknown model');
   await page.goto('/');
   await page.getByRole('rowheader', { name: /model_not_found/ }).waitFor();
 });
@@ -271,7 +271,7 @@ test('billing and the operator pages show the same money; an operator suspends a
   for (const [name, text] of [
     ['Models', model.id],
     ['Sources', 'Upstream sources'],
-    ['Running calls', /call|Nothing runs/],
+    ['Running requests', /^\d+ requests?/],
     ['Audit log', 'operator:root'],
   ] as const) {
     await page.getByRole('link', { name }).click();

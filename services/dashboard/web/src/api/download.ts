@@ -6,12 +6,10 @@ export interface Progress {
   readonly lines: number;
 }
 
-/** What a browser tab can hold; more is exported in parts, by a shorter span. */
+/** Most bytes that a browser tab can hold. Larger files are exported in parts. */
 const FILE_BYTES_MAX = 500_000_000;
 
-/**
- * Reads an export to its end and hands it to the browser as a file; says meanwhile how far it is.
- */
+/** Reads an export to its end and saves it as a file. Reports progress meanwhile. */
 export async function download(
   path: string,
   query: Query,
@@ -20,7 +18,8 @@ export async function download(
   onProgress: (progress: Progress) => void,
 ): Promise<Progress> {
   const response = await send(path, { query, signal });
-  if (response.body === null) throw new ApiError('unexpected_answer', 'The file is empty.', response.status, null);
+  if (response.body === null)
+    throw new ApiError('unexpected_answer', 'The file is empty. Try again.', response.status, null);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let progress: Progress = { bytes: 0, lines: 0 };
   const reader = response.body.getReader();
@@ -31,7 +30,7 @@ export async function download(
     progress = { bytes: progress.bytes + value.byteLength, lines: progress.lines + linesIn(value) };
     if (progress.bytes > FILE_BYTES_MAX) {
       await reader.cancel();
-      throw new ApiError('unexpected_answer', 'The file is larger than 500 MB: choose a shorter time.', 0, null);
+      throw new ApiError('unexpected_answer', 'The file is larger than 500 MB. Choose a shorter time.', 0, null);
     }
     onProgress(progress);
   }
@@ -51,6 +50,6 @@ function save(file: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken the address when the click returns; a minute is for slow ones.
+  // The browser needs the URL only until the click returns; a minute allows for slow ones.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

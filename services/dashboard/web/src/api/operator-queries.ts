@@ -15,17 +15,17 @@ import { orNull, request } from './request.js';
 import { useList } from './queries.js';
 import { readAll, type Page } from './read-all.js';
 
-/** What an operator sees may be that old. */
+/** Refresh interval of live data. */
 const LIVE_MS = 5_000;
 const PAGE_MAX = 200;
-/** Pages that a search reads: two thousand accounts. More are found by their id. */
+/** Most pages that a search reads: two thousand accounts. Others are found by ID. */
 const SEARCH_PAGES_MAX = 10;
 
 const path = (rest: string) => `/operator/v1${rest}`;
 
 export const useAccounts = () => useList<AccountView>(['operator', 'accounts'], path('/accounts'));
 
-/** Accounts whose name, address or id holds the text. */
+/** Finds accounts whose name, address or ID contains the text. */
 export const useAccountSearch = (text: string) =>
   useQuery({
     queryKey: ['operator', 'search', text],
@@ -61,7 +61,7 @@ export const useAccountWallet = (id: string) =>
       request<{ balanceUsd: string | null; heldUsd: string }>(path(`/accounts/${encodeURIComponent(id)}/wallet`)),
   });
 
-/** Null: none. */
+/** Null if the account has no subscription. */
 export const useSubscription = (id: string) =>
   useQuery({
     queryKey: ['operator', 'account', id, 'subscription'],
@@ -75,14 +75,14 @@ export const useCatalogModels = () => useList<ModelView>(['operator', 'models'],
 export const ALIASES_KEY = ['operator', 'aliases'];
 export const useAliases = () => useList<AliasView>(ALIASES_KEY, path('/aliases'));
 export const useSources = () => useList<SourceView>(['operator', 'sources'], path('/sources'));
-/** Null: of every account, of every kind. */
+/** A null account or kind means all of them. */
 export const useAudit = (accountId: string | null, kind: AuditKind | null) =>
   useList<AuditEntryView>(['operator', 'audit'], path('/audit'), {
     ...(accountId !== null && { accountId }),
     ...(kind !== null && { kind }),
   });
 
-/** Pages of health that are read: ten thousand, one for each source that an edge has tried. */
+/** Most pages of health that are read: ten thousand entries, one per source and edge. */
 const HEALTH_PAGES_MAX = 50;
 
 export const useSourceHealth = () =>

@@ -21,14 +21,14 @@ import { ApiError, keepCsrfToken, orNull, request } from './request.js';
 import type { Query } from './request.js';
 import { readAll, type Page } from './read-all.js';
 
-/** How long numbers may be old before they are asked for again. */
+/** How long data is fresh before it is requested again. */
 const FRESH_MS = 10_000;
 const LIVE_MS = 20_000;
 const PAGE_LIMIT = 50;
 
 export const SESSION_KEY = ['session'] as const;
 
-/** Null: nobody is signed in. */
+/** Null if no person and no operator is signed in. */
 export async function readSession(): Promise<PageSession | null> {
   try {
     const session = await request<PageSession>('/session');
@@ -49,7 +49,7 @@ export const useConfig = () =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-/** For owners and admins: others have no part in plan and wallet. */
+/** For owners and admins; members do not see the plan and the wallet. */
 export const useOverview = (account: string, enabled = true) =>
   useQuery({
     queryKey: ['account', account, 'overview'],
@@ -73,7 +73,7 @@ export const useSeries = (account: string, span: Span, groupBy: SeriesGroup) =>
     placeholderData: keepPreviousData,
   });
 
-/** Refused calls are kept for 35 days: a longer span is asked for as that. */
+/** Refused requests are kept for 35 days, so a longer span is shortened. */
 const REFUSED_MS_MAX = 35 * 86_400_000;
 
 export const useRefusals = (account: string, span: Span) => {
@@ -94,7 +94,7 @@ export const useKeys = (account: string) =>
     staleTime: FRESH_MS,
   });
 
-/** Pages of keys that are read at once: a thousand keys. */
+/** Most pages of keys that are read at once: a thousand keys. */
 const KEY_PAGES_MAX = 5;
 async function readAllKeys(account: string): Promise<PageKeys> {
   const first = await request<PageKeys>(`/accounts/${account}/keys`, { query: { limit: 200 } });
@@ -117,7 +117,7 @@ export interface UsageFilters {
   readonly outcome?: string;
 }
 
-/** A list that grows page by page; `queryKey` begins with what is invalidated together. */
+/** A list that is loaded page by page. A prefix of `queryKey` invalidates it. */
 export function useList<T>(queryKey: readonly unknown[], path: string, query: Query = {}, enabled = true) {
   return useInfiniteQuery({
     queryKey: [...queryKey, query],
@@ -158,7 +158,7 @@ export const useStatement = (account: string, month: string) =>
 export const useAlerts = (account: string) =>
   useList<AlertView>(['account', account, 'alerts'], `/accounts/${account}/alerts`);
 
-/** Null: none is set. */
+/** Null if the account has no webhook. */
 export const useWebhook = (account: string) =>
   useQuery({
     queryKey: ['account', account, 'webhook'],
@@ -181,7 +181,7 @@ export const useModels = (account: string) =>
     staleTime: 60_000,
   });
 
-/** Pages of members that are read at once: two thousand members. */
+/** Most pages of members that are read at once: two thousand members. */
 const MEMBER_PAGES_MAX = 10;
 
 export const useMembers = (account: string, enabled = true) =>
@@ -192,7 +192,7 @@ export const useMembers = (account: string, enabled = true) =>
     enabled,
   });
 
-/** Asks again for everything of one account: after a change many numbers are others. */
+/** Returns a function that reloads all data of an account after a change. */
 export function useRefreshAccount(account: string): () => Promise<void> {
   const client = useQueryClient();
   return () => client.invalidateQueries({ queryKey: ['account', account] });

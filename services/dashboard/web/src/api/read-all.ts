@@ -5,17 +5,17 @@ export interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** The most that one request may ask for. */
+/** The largest page size of a request. */
 const PAGE_LIMIT_MAX = 200;
 
-/** A list that is read to its end, or as far as that many pages go. */
+/** A list that was read to its end, or up to the given number of pages. */
 export interface Whole<T> {
   readonly data: readonly T[];
-  /** False: there is more. */
+  /** False if more entries exist. */
   readonly isWhole: boolean;
 }
 
-/** Reads a list page by page, because what is not there on one page may stand on the next. */
+/** Reads a list page by page, for pages that need all entries. */
 export async function readAll<T>(path: string, pagesMax: number, signal: AbortSignal): Promise<Whole<T>> {
   const data: T[] = [];
   let cursor: string | null = null;

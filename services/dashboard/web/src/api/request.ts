@@ -1,18 +1,18 @@
 import type { PageError } from '@gateway/contracts/pages';
 
-/** Every failed request of the pages; `requestId` names it to whoever runs the deployment. */
+/** A failed request of a page. `requestId` identifies it to the operator. */
 export class ApiError extends Error {
   constructor(
     /**
-     * Of the pages' API; a playground turn has those of the public API and of providers; `network`,
-     * `unexpected_answer`.
+     * A code of the pages' API; in the playground also of the public API and of providers;
+     * `network` or `unexpected_answer`.
      */
     readonly code: string,
     message: string,
     readonly status: number,
     readonly requestId: string | null,
     readonly param: string | null = null,
-    /** Seconds; from `Retry-After`. */
+    /** In seconds, from `Retry-After`. */
     readonly retryAfter: number | null = null,
   ) {
     super(message);
@@ -27,23 +27,21 @@ interface Options {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  /** Names a change that may be sent twice: it is made once. */
+  /** Identifies a change that may be sent twice but must be made once. */
   readonly idempotencyKey?: string;
 }
 
-/** Longest wait for an answer of the pages' API. */
+/** Longest wait for a response of the pages' API. */
 const ANSWER_MS_MAX = 30_000;
 
 let csrfToken: string | null = null;
 
-/** The token of the session, sent with every change. */
+/** Sets the session's token, which is sent with every change. */
 export function keepCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
-/**
- * A request below `/api` whose answer is JSON, or nothing; every failure is an {@link ApiError}.
- */
+/** Sends a request and returns its JSON, or undefined. Rejects with an {@link ApiError}. */
 export async function request<T>(path: string, options: Options = {}): Promise<T> {
   const limit = AbortSignal.timeout(ANSWER_MS_MAX);
   const response = await send(path, {
@@ -54,7 +52,7 @@ export async function request<T>(path: string, options: Options = {}): Promise<T
   return (await readJson(response)) as T;
 }
 
-/** A request whose answer is read by the caller; a refusal throws. */
+/** Sends a request and returns the response for the caller to read. Rejects if it is refused. */
 export async function send(
   path: string,
   { method = 'GET', query, body, signal, idempotencyKey }: Options,
@@ -77,7 +75,7 @@ export async function send(
     if (signal?.aborted === true && signal.reason instanceof DOMException && signal.reason.name === 'AbortError') {
       throw fault;
     }
-    throw new ApiError('network', 'The gateway did not answer. Check your connection and try again.', 0, null);
+    throw new ApiError('network', 'The gateway did not respond. Check your connection and try again.', 0, null);
   }
   if (!response.ok) throw await errorOf(response);
   return response;
@@ -92,7 +90,7 @@ function queryText(query: Query = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** The answer, or null when there is no such thing. */
+/** Returns the response, or null for a 404. */
 export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
@@ -109,7 +107,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   const error = body?.error;
   return new ApiError(
     error?.code ?? 'unexpected_answer',
-    error?.message ?? `The gateway answered with status ${response.status}.`,
+    error?.message ?? `The gateway responded with status ${response.status}. Try again.`,
     response.status,
     error?.request_id ?? requestId,
     error?.param ?? null,
@@ -122,6 +120,11 @@ async function readJson(response: Response): Promise<unknown> {
     return await response.json();
   } catch {
     const requestId = response.headers.get('x-gateway-request-id');
-    throw new ApiError('unexpected_answer', 'The answer of the gateway could not be read.', response.status, requestId);
+    throw new ApiError(
+      'unexpected_answer',
+      'The response of the gateway is malformed. Try again.',
+      response.status,
+      requestId,
+    );
   }
 }

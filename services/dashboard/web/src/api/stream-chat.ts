@@ -1,11 +1,11 @@
 import type { PlaygroundRequest } from '@gateway/contracts/pages';
 import { ApiError, send } from './request.js';
 
-/** The longest single event that is kept in memory. */
+/** Most characters of one event kept in memory. */
 const EVENT_CHARS_MAX = 4_000_000;
 
 export interface TurnEvents {
-  /** The id under which the turn stands in the ledger. */
+  /** Called with the request's ID in the ledger. */
   started(requestId: string | null): void;
   text(piece: string): void;
 }
@@ -16,8 +16,9 @@ interface Chunk {
 }
 
 /**
- * One turn of the playground, piece by piece. Resolves when the answer ended properly; a refusal,
- * or an answer that broke, is an {@link ApiError}. `signal` stops the call at the gateway.
+ * Sends one message of the playground and streams the response. Resolves when the response is
+ * complete; rejects with an {@link ApiError} if it is refused or breaks off. `signal` ends the
+ * request at the gateway.
  */
 export async function streamChat(
   account: string,
@@ -54,10 +55,10 @@ function parseChunk(data: string): Chunk {
 }
 
 function broken(requestId: string | null): ApiError {
-  return new ApiError('upstream_timeout', 'The answer broke off before its end. It is not billed.', 504, requestId);
+  return new ApiError('upstream_timeout', 'The response broke off. It is not billed. Try again.', 504, requestId);
 }
 
-/** The `data` of each event of a server-sent stream, in order; lines of one event are joined. */
+/** Yields the `data` of each server-sent event in order, with the lines of an event joined. */
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   let rest = '';
@@ -66,7 +67,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<str
       const { value, done } = await reader.read();
       if (done) break;
       rest += value;
-      if (rest.length > EVENT_CHARS_MAX) throw new Error('an event of the answer is too long');
+      if (rest.length > EVENT_CHARS_MAX) throw new Error('an event of the response is too long');
       const events = rest.split(/\r?\n\r?\n/);
       rest = events.pop() ?? '';
       for (const event of events) yield* dataOf(event);

@@ -1,4 +1,4 @@
-// Styles first: what comes later wins, and the pages bring their own.
+// Styles come first, because later ones override them and pages import their own.
 import '../styles/mantine.css';
 import '../styles/tokens.css';
 import '../styles/base.css';
@@ -13,7 +13,7 @@ import { Toasts } from '../ui/toasts.js';
 import { router } from './routes.js';
 import { theme } from './theme.js';
 
-/** Tries after a failed question that may be answered next time. */
+/** Most retries of a query after a temporary failure. */
 const RETRIES_MAX = 2;
 
 const client = new QueryClient({
@@ -28,7 +28,7 @@ const client = new QueryClient({
 });
 
 const root = document.getElementById('root');
-if (root === null) throw new Error('the page has no place for the application');
+if (root === null) throw new Error('the page has no element with the ID root');
 createRoot(root).render(
   <StrictMode>
     <MantineProvider

@@ -4,7 +4,7 @@ import { NotFound, PageFault, PageLoading } from '../layout/bare-pages.js';
 
 const mailLinks = () => import('../pages/sign-in/mail-links.js');
 
-/** Every page by its path; each is a chunk of its own. */
+/** The routes of all pages; each page is a separate chunk. */
 export const router = createBrowserRouter([
   {
     ErrorBoundary: PageFault,

@@ -1,9 +1,9 @@
 import { Button, Drawer, Menu, Modal, createTheme, defaultVariantColorsResolver } from '@mantine/core';
 
 /**
- * Colours and sizes stand in `styles/tokens.css`: the library writes no style elements, because the
- * content security policy allows none. For the same reason a dialogue does not lock the page's
- * scrolling through one.
+ * Colours and sizes are defined in `styles/tokens.css`, because the content security policy forbids
+ * the style elements that the library would write. Scroll locking of dialogues is off for the same
+ * reason.
  */
 export const theme = createTheme({
   respectReducedMotion: true,

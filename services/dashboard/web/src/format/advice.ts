@@ -1,32 +1,35 @@
 import type { ErrorCode } from '@gateway/contracts/errors';
 
-/** What a refusal means and what to do next; `link` is a page of the dashboard. */
+/** The meaning of a refusal and the next step; `link` is a page of the dashboard. */
 export interface Advice {
   readonly title: string;
   readonly next: string;
   readonly link?: { readonly to: string; readonly label: string };
+  /** Whether the API's message adds a detail, such as a field or a number. */
+  readonly showsMessage?: true;
 }
 
 const BILLING = { to: '/billing', label: 'Go to billing' };
 const KEYS = { to: '/keys', label: 'Go to API keys' };
 const MODELS = { to: '/models', label: 'See models' };
+const SIGN_IN = { to: '/sign-in', label: 'Sign in' };
 const ACCOUNT = { to: '/account', label: 'Go to your profile' };
 
-/** Refusals of this dashboard's own API. */
+/** Refusals of the dashboard's own API. */
 const OF_PAGES: Readonly<Record<string, Advice>> = {
   email_not_verified: {
-    title: 'Your e-mail address is not verified yet',
-    next: 'Open the link in the mail we sent you. Nothing there? Have it sent again from your profile.',
+    title: 'Your email address is not verified yet',
+    next: 'Open the link in the email we sent you. If you cannot find it, send it again from your profile.',
     link: ACCOUNT,
   },
   no_funding: {
     title: 'The account has no funds',
-    next: 'A key needs an active plan or a positive wallet balance. Add funds first, then come back.',
+    next: 'Add funds or subscribe to a plan, then create the key.',
     link: BILLING,
   },
   key_limit_reached: {
-    title: 'The account has as many active keys as it may have',
-    next: 'Revoke a key that is no longer needed, or move to a plan with more keys. Revoked keys do not count.',
+    title: 'The account has reached its maximum of active keys',
+    next: 'Revoke a key that is no longer needed, or change to a plan with more keys.',
     link: KEYS,
   },
   key_not_active: {
@@ -36,63 +39,77 @@ const OF_PAGES: Readonly<Record<string, Advice>> = {
   },
   not_in_force: {
     title: 'Saved, but not yet in force everywhere',
-    next: 'The change is stored and every part of the gateway will have it shortly. Reload to see the state.',
+    next: 'The change is saved and takes effect shortly. Reload the page to see its state.',
   },
   dependency_unavailable: {
-    title: 'A part of the gateway does not answer',
-    next: 'If you were changing something, reload the page and look before you try again: it may have been done all the same.',
+    title: 'A part of the gateway does not respond',
+    next: 'Reload the page and check whether your change was made before you try again.',
   },
   forbidden: {
     title: 'Your role does not allow this',
     next: 'Ask an owner or admin of the account.',
+    showsMessage: true,
   },
   csrf: { title: 'This page is out of date', next: 'Reload the page and try again.' },
-  not_signed_in: { title: 'You are signed out', next: 'Sign in again; nothing was changed.' },
-  not_found: { title: 'Not found', next: 'It does not exist in this account, or was removed meanwhile.' },
-  state_conflict: { title: 'That does not fit the present state', next: 'Reload the page and look again.' },
-  invalid_request: { title: 'Something in the form is not right', next: 'Correct the marked field and try again.' },
-  too_many_attempts: { title: 'Too many attempts', next: 'Wait a while before you try again.' },
+  not_signed_in: { title: 'You are not signed in', next: 'Sign in to continue.', link: SIGN_IN },
+  not_found: {
+    title: 'Not found',
+    next: 'It does not exist in this account. Check the ID, or reload the page.',
+    showsMessage: true,
+  },
+  state_conflict: {
+    title: "This isn't possible in the current state",
+    next: 'Reload the page and try again.',
+    showsMessage: true,
+  },
+  invalid_request: { title: 'The form contains an error', next: 'Correct it and try again.', showsMessage: true },
+  too_many_attempts: { title: 'Too many attempts', next: 'Wait before you try again.' },
   invalid_credentials: {
-    title: 'Address and password do not match',
-    next: 'Check both, or reset your password.',
+    title: 'Email or password is incorrect',
+    next: 'Check both and try again, or reset your password.',
   },
   token_invalid: {
-    title: 'This link does not work any more',
-    next: 'It was used already, or is too old. Ask for a new one.',
+    title: 'This link no longer works',
+    next: 'It was used already or has expired. Request a new one.',
   },
-  network: { title: 'No answer', next: 'Check your connection and try again.' },
+  network: { title: 'No response', next: 'Check your connection and try again.' },
+  invalid_operator_token: {
+    title: 'The operator token is invalid or the session has ended',
+    next: 'Sign in with a valid operator token.',
+  },
   operator_forbidden: {
     title: 'Your operator role does not allow this',
-    next: 'Ask an operator with the role for it.',
+    next: 'Ask an operator with the required role.',
+    showsMessage: true,
   },
-  in_use: { title: 'It is still in use', next: 'Remove what refers to it first.' },
+  in_use: { title: 'This is still in use', next: 'Remove the objects that refer to it first.', showsMessage: true },
 };
 
-/** Refusals of calls (specification, Errors). */
+/** Refusals of requests (specification, Errors). */
 const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
   invalid_request: {
-    title: 'Request not valid',
-    next: 'Correct the request: the message of the error names the field.',
+    title: 'Invalid request',
+    next: 'Correct the request. The error message names the field.',
   },
-  model_not_available: { title: 'Model switched off', next: 'Choose another model.', link: MODELS },
+  model_not_available: { title: 'Model not available', next: 'Choose another model.', link: MODELS },
   endpoint_not_supported_for_model: {
-    title: 'Endpoint not served for the model',
-    next: 'Call the model on one of the endpoints that GET /v1/models shows for it.',
+    title: 'Endpoint not supported by the model',
+    next: 'Use one of the endpoints that GET /v1/models lists for the model.',
     link: MODELS,
   },
   missing_api_key: { title: 'No key sent', next: 'Send the key in Authorization: Bearer or x-api-key.' },
   invalid_api_key: {
-    title: 'Key not known',
-    next: 'Check it for typing errors, and whether it was rotated: the old secret stops at once.',
+    title: 'Unknown key',
+    next: 'Check the key for typos, and whether it was rotated. A rotated secret stops at once.',
     link: KEYS,
   },
   upstream_auth_error: {
     title: 'Provider refused the gateway',
-    next: 'Your key is fine: the credential of the gateway is not. Tell whoever runs it, with the request id.',
+    next: 'Your key is fine, but the credential of the gateway is not. Send the operator the request ID.',
   },
   insufficient_credits: {
-    title: 'Not enough credit for the call',
-    next: 'Add funds, or lower max_tokens: the worst case of the call must be covered.',
+    title: 'Not enough credit for the request',
+    next: 'Add funds, or lower max_tokens. The balance must cover the worst-case cost of the request.',
     link: BILLING,
   },
   no_funding: {
@@ -102,7 +119,7 @@ const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
   },
   outstanding_debt: {
     title: 'Negative balance',
-    next: 'Settle the negative balance; then calls pass again.',
+    next: 'Add funds until the balance is no longer negative.',
     link: BILLING,
   },
   member_cap_reached: {
@@ -112,15 +129,15 @@ const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
   },
   key_inactive: { title: 'Key revoked or suspended', next: 'Use another key.', link: KEYS },
   key_expired: { title: 'Key expired', next: 'Create a new key.', link: KEYS },
-  account_suspended: { title: 'Account suspended', next: 'Ask whoever runs this gateway.' },
+  account_suspended: { title: 'Account suspended', next: 'Contact the operator of this gateway.' },
   model_not_allowed_on_key: {
     title: "Model not in the key's list",
-    next: 'Use a model of the list, or a key without that list.',
+    next: 'Use a model from the list, or another key.',
     link: KEYS,
   },
   monthly_spend_cap_exceeded: {
     title: "Key's monthly cap reached",
-    next: 'Lower max_tokens, use another key, or wait for the next month: a cap cannot be changed.',
+    next: 'Lower max_tokens, use another key, or wait for the next month. A cap cannot be changed.',
     link: KEYS,
   },
   tier_permission_denied: {
@@ -128,58 +145,65 @@ const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
     next: 'Add funds to the wallet, or change the plan.',
     link: BILLING,
   },
-  model_not_found: { title: 'Model not known', next: 'Send the id with its publisher, as listed.', link: MODELS },
+  model_not_found: { title: 'Unknown model', next: 'Send the model ID with its publisher, as listed.', link: MODELS },
   unsupported_endpoint: {
-    title: 'Endpoint not known',
-    next: 'Check method, path and base URL.',
+    title: 'Unknown endpoint',
+    next: 'Check the method, the path and the base URL.',
     link: { to: '/quick-start', label: 'See base URLs' },
   },
   anthropic_protocol_disabled: {
-    title: 'Messages endpoint switched off',
-    next: 'Call the model on another of its endpoints, or ask whoever runs this gateway.',
+    title: 'Messages endpoint disabled',
+    next: 'Use another endpoint of the model, or contact the operator of this gateway.',
   },
-  request_entity_too_large: { title: 'Request too large', next: 'Send less than 10 MB.' },
+  request_entity_too_large: { title: 'Request too large', next: 'Send at most 10 MB.' },
   rate_limited: {
     title: 'Requests per minute reached',
-    next: 'Wait for the next clock minute. More keys do not help: the limit is of the account.',
+    next: 'Wait for the next clock minute. The limit applies to the account, so more keys do not help.',
   },
-  concurrency_limit: { title: 'Too many calls at once', next: 'Wait for a running call to end; run fewer at a time.' },
-  window_exhausted: { title: 'Usage window used up', next: 'Wait for its reset, or change the plan.', link: BILLING },
+  concurrency_limit: {
+    title: 'Too many concurrent requests',
+    next: 'Wait for a running request to end, or send fewer at a time.',
+  },
+  window_exhausted: {
+    title: 'Usage window used up',
+    next: 'Wait until the window resets, or change the plan.',
+    link: BILLING,
+  },
   model_limit_reached: {
     title: "Model's allotment used up",
     next: 'Use another model until the period ends.',
     link: MODELS,
   },
-  rate_limit_exceeded: { title: 'Provider is busy', next: 'Wait, or use another model.' },
-  upstream_timeout: { title: 'Provider took too long', next: 'Try again; ask for a shorter answer, or stream it.' },
+  rate_limit_exceeded: { title: 'Provider limits the rate', next: 'Wait, or use another model.' },
+  upstream_timeout: { title: 'Provider took too long', next: 'Try again with a shorter response, or stream it.' },
   upstream_error: { title: 'Provider failed', next: 'Try again, or use another model.' },
-  upstream_unreachable: { title: 'Provider not reached', next: 'Try again, or use another model.' },
-  no_upstream_available: { title: 'No provider now', next: 'Try again later, or use another model.' },
+  upstream_unreachable: { title: 'Provider unreachable', next: 'Try again, or use another model.' },
+  no_upstream_available: { title: 'No provider available', next: 'Try again later, or use another model.' },
   lookup_failed: {
     title: 'Key could not be looked up',
-    next: 'Try again in a moment: nothing was charged. If it goes on, tell whoever runs this gateway.',
+    next: 'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.',
   },
   admission_error: {
     title: 'Limits could not be checked',
-    next: 'Try again in a moment: nothing was charged. If it goes on, tell whoever runs this gateway.',
+    next: 'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.',
   },
   catalog_error: {
     title: 'Models could not be read',
-    next: 'Try again in a moment: nothing was charged. If it goes on, tell whoever runs this gateway.',
+    next: 'Try again in a moment. Nothing was charged. If the error persists, contact the operator of this gateway.',
   },
-  usage_unavailable: { title: 'Usage cannot be read now', next: 'Try again in a moment.' },
+  usage_unavailable: { title: 'Usage could not be read', next: 'Try again in a moment.' },
   model_not_priced: { title: 'Model has no price', next: 'Choose another model.', link: MODELS },
 };
 
-/** What to do about an error of a page; calls of the playground have the codes of the API. */
+/** Returns the advice for an error of a page, or of a request in the playground. */
 export function adviceOf(code: string): Advice | null {
   return OF_PAGES[code] ?? (isOfCalls(code) ? OF_CALLS[code] : null);
 }
 
-/** What to do about a refused call. */
+/** Returns the advice for a refused request. */
 export function callAdvice(code: string): Advice {
   if (isOfCalls(code)) return OF_CALLS[code];
-  return { title: code.replaceAll('_', ' '), next: 'Look the code up in the API documentation.' };
+  return { title: code.replaceAll('_', ' '), next: 'Look up the code in the API documentation.' };
 }
 
 function isOfCalls(code: string): code is ErrorCode {

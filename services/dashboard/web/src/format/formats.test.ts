@@ -24,7 +24,7 @@ test.each([
   expect(parseNano(nanoToText(parseNano(text)))).toBe(parseNano(text));
 });
 
-test('a share is told with what matters of it', () => {
+test('formatShare() shows the relevant digits', () => {
   expect([0, 0.0004, 0.004, 0.0999, 0.31, 1].map(formatShare)).toEqual([
     '0 %',
     '<0.1 %',
@@ -35,17 +35,17 @@ test('a share is told with what matters of it', () => {
   ]);
 });
 
-test('what is billed beside tokens is said in words; the usual says nothing', () => {
+test('servedWords() names class and tools and omits the standard', () => {
   expect(servedWords({})).toBe('');
   expect(servedWords({ class: 'standard', units: {} })).toBe('');
   expect(servedWords({ class: 'flex', units: { web_search: 1_200 } })).toBe('flex, 1,200 × web search');
 });
 
-test('what is no amount throws', () => {
+test('parseNano() throws for malformed amounts', () => {
   for (const text of ['', '1e3', 'NaN', '1.0000000001', '1,5']) expect(() => parseNano(text)).toThrow('not an amount');
 });
 
-test('times are UTC; what is left has two parts and ends with now', () => {
+test('times are UTC, and a countdown has two parts and ends with now', () => {
   expect(formatUtc('2026-03-01T09:05:07Z', true)).toBe('1 Mar 2026, 09:05:07 UTC');
   expect(formatShortUtc('2025-12-31T23:59:59Z', Date.UTC(2026, 0, 1))).toBe('31 Dec 2025, 23:59:59');
   const left = (seconds: number) => formatCountDown(seconds * 1000, 0);
@@ -66,14 +66,14 @@ test('times are UTC; what is left has two parts and ends with now', () => {
   expect(recentMonths(Date.UTC(2026, 1, 28), 3)).toEqual(['2026-02', '2026-01', '2025-12']);
 });
 
-test('a span holds whole steps, the present one among them', () => {
+test('spanOf() has whole steps including the current one', () => {
   const now = Date.UTC(2026, 10, 20, 17, 19);
   expect(spanOf('24h', now)).toEqual({ from: '2026-11-19T18:00:00.000Z', to: '2026-11-20T18:00:00.000Z', by: 'hour' });
   expect(startsOf(spanOf('7d', now))).toHaveLength(7);
   expect(startsOf(spanOf('7d', now)).at(-1)).toBe('2026-11-20T00:00:00.000Z');
 });
 
-test('snippets have the addresses of the deployment; without the messages protocol they do without', () => {
+test("snippets have the deployment's URLs and omit a disabled messages protocol", () => {
   const facts = { chatBaseUrl: 'https://g/v1', messagesBaseUrl: null, model: 'a/b', messagesModel: 'c/d' };
   const ids = (messagesBaseUrl: string | null) =>
     [...codeSnippets({ ...facts, messagesBaseUrl }), ...toolSnippets({ ...facts, messagesBaseUrl })].map(
@@ -84,14 +84,14 @@ test('snippets have the addresses of the deployment; without the messages protoc
   for (const { code } of codeSnippets(facts)) expect(code).toContain('https://g/v1');
 });
 
-test('a provider that refuses the gateway: nobody is said to have been told of it', () => {
+test("callAdvice('upstream_auth_error') asks to inform the operator", () => {
   const { title, next } = callAdvice('upstream_auth_error');
   expect(`${title}. ${next}`).toBe(
-    'Provider refused the gateway. Your key is fine: the credential of the gateway is not. Tell whoever runs it, with the request id.',
+    'Provider refused the gateway. Your key is fine, but the credential of the gateway is not. Send the operator the request ID.',
   );
 });
 
-test('a long list is searched, drawn in part, and says how much it leaves out', () => {
+test('pick() searches a long list and counts the omitted entries', () => {
   const options = Array.from({ length: PICKED_MAX + 11 }, (_, index) => ({
     value: `${index}`,
     label: `Model ${index}`,
@@ -103,7 +103,7 @@ test('a long list is searched, drawn in part, and says how much it leaves out', 
   expect(pick(options, 'none')).toEqual([]);
 });
 
-test('the suggested model can be paid, is switched on, and its provider answers; of those the cheapest', () => {
+test('chooseModels() suggests the cheapest model that is usable and not failing', () => {
   const model = (id: string, price: string, changes: Partial<PageModel> = {}): PageModel => ({
     id,
     displayName: id,

@@ -13,7 +13,7 @@ export function countOf(count: number, noun: string, many = `${noun}s`): string 
   return `${formatCount(count)} ${count === 1 ? noun : many}`;
 }
 
-/** "0.4 %", "100 %" of a share between 0 and 1; "<0.1 %" is not nothing. */
+/** Formats a share between 0 and 1: "0.4 %", "100 %"; "<0.1 %" if it is not zero. */
 export function formatShare(share: number): string {
   if (share > 0 && share < 0.001) return '<0.1 %';
   return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)} %`;

@@ -1,4 +1,4 @@
-/** Options that are drawn at once; what is beyond them is found by typing. */
+/** Most options shown at once; typing finds the others. */
 export const PICKED_MAX = 50;
 
 export interface Choice {
@@ -6,9 +6,7 @@ export interface Choice {
   readonly label: string;
 }
 
-/**
- * The first options that hold the text, and a last one that cannot be chosen and counts the others.
- */
+/** Returns the first matching options, and a disabled one that counts the others. */
 export function pick<T extends Choice>(options: readonly T[], text: string): (T | (Choice & { disabled: true }))[] {
   const wanted = text.trim().toLowerCase();
   const found = options.filter(({ label }) => label.toLowerCase().includes(wanted));

@@ -9,17 +9,14 @@ export const RANGES: readonly { value: RangeName; label: string }[] = [
   { value: '90d', label: '90 days' },
 ];
 
-/** A span of whole UTC hours or days that ends after now, and the step in which it is drawn. */
+/** A span of whole UTC hours or days that ends after now, and the step of its chart. */
 export interface Span {
   readonly from: string;
   readonly to: string;
   readonly by: 'day' | 'hour';
 }
 
-/**
- * The span of a range; its bounds change only with the hour, so that a repeated question is the
- * same question.
- */
+/** Returns the span of a range. Queries within one step are equal. */
 export function spanOf(range: RangeName, nowMs: number): Span {
   const by = range === '24h' ? 'hour' : 'day';
   const step = by === 'hour' ? HOUR_MS : DAY_MS;
@@ -28,7 +25,7 @@ export function spanOf(range: RangeName, nowMs: number): Span {
   return { from: new Date(to - steps * step).toISOString(), to: new Date(to).toISOString(), by };
 }
 
-/** Every start of the span, oldest first: times without a call are drawn too. */
+/** Returns every start of a step, oldest first, including steps without requests. */
 export function startsOf({ from, to, by }: Span): string[] {
   const step = by === 'hour' ? HOUR_MS : DAY_MS;
   const starts: string[] = [];

@@ -1,7 +1,7 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
 import { formatCount } from './number.js';
 
-/** What a call was billed as beside its tokens: "flex, 3 × web search"; empty: nothing. */
+/** Describes billing apart from tokens: "flex, 3 × web search"; empty if there is none. */
 export function servedWords({
   class: name = 'standard',
   units = {},

@@ -1,6 +1,4 @@
-/**
- * What a snippet is made for. `key` is shown in it only on the page that shows the secret anyway.
- */
+/** The addresses and models of a snippet. A key's secret is never part of them. */
 export interface SnippetFacts {
   readonly chatBaseUrl: string;
   readonly messagesBaseUrl: string | null;
@@ -12,26 +10,26 @@ export interface Snippet {
   readonly id: string;
   readonly label: string;
   readonly language: 'shell' | 'python' | 'javascript' | 'toml' | 'json';
-  /** What has to be there first, or where the text belongs. */
+  /** What to install first, or where to put the text. */
   readonly hint: string;
   readonly code: string;
 }
 
-/** The variable that all snippets read the key from. */
+/** The variable from which all snippets read the key. */
 export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
-/** The line that puts a key where the snippets look for it. */
+/** Returns the command that sets the variable. */
 export function exportKey(secret: string): string {
   return `export ${KEY_VARIABLE}=${secret}`;
 }
 
-/** A first call from a shell. */
+/** Returns a first request from a shell. */
 export function curlSnippet({ chatBaseUrl, model }: SnippetFacts): Snippet {
   return {
     id: 'curl',
     label: 'curl',
     language: 'shell',
-    hint: 'Prints one JSON object. Add "stream": true to get the answer piece by piece.',
+    hint: 'Prints one JSON object. Add "stream": true to stream the response.',
     code: `curl ${chatBaseUrl}/chat/completions \\
   -H "Authorization: Bearer $${KEY_VARIABLE}" \\
   -H "Content-Type: application/json" \\
@@ -43,7 +41,7 @@ export function curlSnippet({ chatBaseUrl, model }: SnippetFacts): Snippet {
   };
 }
 
-/** Programs: official clients with another base URL. */
+/** Returns the snippets of programs: official clients with another base URL. */
 export function codeSnippets(facts: SnippetFacts): Snippet[] {
   const { chatBaseUrl, messagesBaseUrl, model, messagesModel } = facts;
   const snippets: Snippet[] = [
@@ -113,7 +111,7 @@ console.log(message.content[0].text);`,
   ];
 }
 
-/** Coding tools; each needs the names of models with their publishers. */
+/** Returns the snippets of coding tools; each needs model names with their publishers. */
 export function toolSnippets({ chatBaseUrl, messagesBaseUrl, model, messagesModel }: SnippetFacts): Snippet[] {
   const tools: Snippet[] = [
     {

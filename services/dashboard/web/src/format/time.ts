@@ -7,7 +7,7 @@ export function formatUtc(iso: string, seconds = false): string {
   return `${formatDay(iso)}, ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}${seconds ? `:${two(at.getUTCSeconds())}` : ''} UTC`;
 }
 
-/** "20 Nov, 17:19:05", under a head that says UTC; with the year when it is another one. */
+/** "20 Nov, 17:19:05" for a column headed UTC; with the year if it is not the current one. */
 export function formatShortUtc(iso: string, nowMs: number): string {
   const at = new Date(iso);
   const year = at.getUTCFullYear() === new Date(nowMs).getUTCFullYear() ? '' : ` ${at.getUTCFullYear()}`;
@@ -21,13 +21,13 @@ export function formatDay(iso: string): string {
   return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
 }
 
-/** A point of a chart: "20 Nov", or "17:00" by the hour. */
+/** A tick of a chart's axis: "20 Nov", or "17:00" by the hour. */
 export function formatTick(iso: string, by: 'day' | 'hour'): string {
   const at = new Date(iso);
   return by === 'day' ? `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}` : `${two(at.getUTCHours())}:00`;
 }
 
-/** "November 2026" of "2026-11". */
+/** "November 2026" for "2026-11". */
 export function formatMonth(month: string): string {
   return new Date(`${month}-01T00:00:00Z`).toLocaleDateString('en-GB', {
     month: 'long',
@@ -36,12 +36,12 @@ export function formatMonth(month: string): string {
   });
 }
 
-/** In the reader's own zone, for the hover text. */
+/** Formats a time in the reader's own zone, for the hover text. */
 export function formatLocal(iso: string): string {
   return `${new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })} your time`;
 }
 
-/** "2 d 4 h", "3 h 12 min", "4 min 10 s": two parts, rounded down; "now" when it has passed. */
+/** "2 d 4 h", "3 h 12 min", "4 min 10 s": two parts, rounded down; "now" if the time has passed. */
 export function formatCountDown(untilMs: number, nowMs: number): string {
   const seconds = Math.floor((untilMs - nowMs) / 1000);
   if (seconds <= 0) return 'now';
@@ -69,19 +69,19 @@ export function formatAgo(iso: string, nowMs: number): string {
   return formatDay(iso);
 }
 
-/** Between two instants: "840 ms", "2.4 s", "3 min 5 s". */
+/** Formats a duration: "840 ms", "2.4 s", "3 min 5 s". */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }
 
-/** The UTC calendar month of an instant, "2026-11". */
+/** Returns the UTC calendar month of a time, such as "2026-11". */
 export function monthOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7);
 }
 
-/** The latest months, newest first. */
+/** Returns the latest months, newest first. */
 export function recentMonths(nowMs: number, count: number): string[] {
   const now = new Date(nowMs);
   return Array.from({ length: count }, (_, back) =>

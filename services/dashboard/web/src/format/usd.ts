@@ -1,11 +1,8 @@
-/** Places of a USD amount on the wire: a billionth of a dollar. */
+/** Decimal places of a USD amount in the API: billionths of a dollar. */
 const PLACES = 9;
 const SCALE = 10n ** BigInt(PLACES);
 
-/**
- * A decimal string of USD as billionths; throws on anything else, so that no page shows a wrong
- * amount.
- */
+/** Parses USD into billionths. Throws on other input, so that no page shows a wrong amount. */
 export function parseNano(text: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
   if (match === null) throw new Error(`not an amount: ${text}`);
@@ -14,10 +11,7 @@ export function parseNano(text: string): bigint {
   return sign === '-' ? -nano : nano;
 }
 
-/**
- * Exact: at least `minPlaces` decimals, and as many more as the amount has. "$1,204.50",
- * "−$0.000135".
- */
+/** Formats an amount exactly, with at least `minPlaces` decimal places: "$1,204.50". */
 export function formatUsdExact(text: string, minPlaces = 2): string {
   return render(parseNano(text), (fraction) => {
     const trimmed = fraction.replace(/0+$/, '');
@@ -26,21 +20,21 @@ export function formatUsdExact(text: string, minPlaces = 2): string {
 }
 
 /**
- * Short: two decimals, or for an amount below a dollar as many as show two digits that are not
- * zero. Never shows zero for an amount that is none.
+ * Formats an amount with two decimal places; a small amount has two significant digits, so that a
+ * non-zero amount is never shown as zero.
  */
 export function formatUsd(text: string): string {
   return formatNano(parseNano(text));
 }
 
-/** {@link formatUsd} of billionths. */
+/** {@link formatUsd} for billionths. */
 export function formatNano(nano: bigint): string {
   const size = nano < 0n ? -nano : nano;
   const places = size === 0n || size >= SCALE / 100n ? 2 : Math.min(PLACES, PLACES - String(size).length + 2);
   return render(roundTo(nano, places), (fraction) => fraction.slice(0, places));
 }
 
-/** A decimal string of billionths, as the API takes it. */
+/** Formats billionths as a decimal string for the API. */
 export function nanoToText(nano: bigint): string {
   const size = nano < 0n ? -nano : nano;
   const fraction = String(size % SCALE)
@@ -63,8 +57,8 @@ function render(nano: bigint, decimals: (fraction: string) => string): string {
 }
 
 /**
- * The places that show every one of the amounts exactly, at least two: a column of them adds up as
- * it is read.
+ * Returns the number of decimal places that shows all amounts exactly, at least two. A column of
+ * them then visibly adds up.
  */
 export function placesOf(amounts: readonly string[]): number {
   return Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.replace(/0+$/, '').length ?? 0));

@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { Icon } from '../ui/icons.js';
 import { useCurrent } from './current-account.js';
 
-/** From so many accounts on they are searched; no more are drawn. */
+/** Most accounts shown; above this number, a search field appears. */
 const SHOWN_MAX = 8;
 
-/** The account one works on; a menu when there are several. */
+/** The current account; a menu if the person has several. */
 export function AccountMenu() {
   const { account, accounts, choose } = useCurrent();
   const [text, setText] = useState('');
@@ -33,7 +33,7 @@ export function AccountMenu() {
             mb={4}
             value={text}
             onChange={(event) => setText(event.currentTarget.value)}
-            // The menu would take letters for the names of its entries.
+            // Stops the menu from jumping to the entry that begins with a typed letter.
             onKeyDown={(event) => {
               if (event.key !== 'ArrowDown' && event.key !== 'Escape') event.stopPropagation();
             }}

@@ -12,7 +12,7 @@ import type { NavEntry } from './shell.js';
 
 const CHOSEN_KEY = 'gw-account';
 
-/** Pages of an account: only for people who are signed in. */
+/** The frame of an account's pages, for signed-in people only. */
 export function AccountShell() {
   const session = useSession();
   const config = useConfig();
@@ -55,7 +55,7 @@ export function AccountShell() {
       >
         {config.data.tlsNeeded && <TlsNeeded />}
         {account.state !== 'active' && <NotActive state={account.state} />}
-        {/* Another account is another page: nothing of the one before may stay. */}
+        {/* The key resets the page's state when the account changes. */}
         <Outlet key={account.id} />
       </Shell>
     </CurrentProvider>
@@ -84,7 +84,7 @@ function entriesOf({ isManager, account, config }: Current): NavEntry[][] {
 function NotActive({ state }: { readonly state: 'suspended' | 'closed' }) {
   return (
     <Notice tone="bad" title={`This account is ${state}`}>
-      All of its keys are refused. Ask whoever runs this gateway.
+      All its keys are refused. Contact the operator of this gateway.
     </Notice>
   );
 }
@@ -92,8 +92,8 @@ function NotActive({ state }: { readonly state: 'suspended' | 'closed' }) {
 function NoAccount() {
   return (
     <main className="loading-page">
-      <Notice tone="warn" title="You belong to no account">
-        You were removed from the account that you signed up for. Ask its owner, or sign up with another address.
+      <Notice tone="warn" title="You are not a member of any account">
+        You were removed from your account. Ask its owner for an invitation, or sign up with another address.
       </Notice>
     </main>
   );
@@ -111,6 +111,6 @@ function keepChosen(id: string): void {
   try {
     window.localStorage.setItem(CHOSEN_KEY, id);
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without storage the choice lasts until the page is reloaded.
   }
 }

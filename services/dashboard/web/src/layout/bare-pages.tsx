@@ -3,27 +3,27 @@ import { Link, useRouteError } from 'react-router';
 import { Empty } from '../ui/empty.js';
 import { useDocumentTitle } from '../ui/page.js';
 
-/** No page has this address. */
+/** Shown for an unknown path. */
 export function NotFound() {
   useDocumentTitle('Page not found');
   return (
     <main className="loading-page">
       <Empty
         icon="search"
-        title="There is no such page"
+        title="Page not found"
         actions={
           <Button component={Link} to="/">
             Go to the overview
           </Button>
         }
       >
-        The address may be mistyped, or the page has moved.
+        Check the address, or go to the overview.
       </Empty>
     </main>
   );
 }
 
-/** A page that could not be shown; most often its files are of an older release than the server. */
+/** Shown if a page failed to render; usually its files are older than the server. */
 export function PageFault() {
   const fault = useRouteError();
   useDocumentTitle('Something went wrong');
@@ -34,14 +34,14 @@ export function PageFault() {
         title="This page could not be shown"
         actions={<Button onClick={() => window.location.reload()}>Reload</Button>}
       >
-        Most often the gateway was updated meanwhile, and reloading helps.
+        The gateway was probably updated. Reload the page.
         {fault instanceof Error && <span className="hidden-text">{fault.message}</span>}
       </Empty>
     </main>
   );
 }
 
-/** Before anything is known. */
+/** Shown until the session is loaded. */
 export function PageLoading() {
   return (
     <main className="loading-page" aria-busy="true">

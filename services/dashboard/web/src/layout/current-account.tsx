@@ -1,13 +1,13 @@
 import type { PageSession, PagesConfig, SessionAccount } from '@gateway/contracts/pages';
 import { createContext, useContext } from 'react';
 
-/** Who is signed in, and on which account they work. */
+/** The signed-in person and the current account. */
 export interface Current {
   readonly user: NonNullable<PageSession['user']>;
   readonly account: SessionAccount;
   readonly accounts: readonly SessionAccount[];
   readonly config: PagesConfig;
-  /** Owner or admin: sees and changes everything of the account. */
+  /** The owner or an admin, who may see and change everything in the account. */
   readonly isManager: boolean;
   choose(accountId: string): void;
 }
@@ -15,9 +15,9 @@ export interface Current {
 const CurrentContext = createContext<Current | null>(null);
 export const CurrentProvider = CurrentContext.Provider;
 
-/** Only below the account shell. */
+/** Throws outside of the account shell. */
 export function useCurrent(): Current {
   const current = useContext(CurrentContext);
-  if (current === null) throw new Error('this part stands only on pages of an account');
+  if (current === null) throw new Error('useCurrent must be used below the account shell');
   return current;
 }

@@ -14,8 +14,8 @@ import type { NavEntry } from './shell.js';
 const OperatorContext = createContext<OperatorSession | null>(null);
 
 /**
- * Whether the operator's role allows it; the server decides, this only leaves out what would be
- * refused.
+ * Returns whether the operator's role has a permission. The server decides; pages only hide or
+ * disable actions that it would refuse.
  */
 export function useOperatorMay(access: 'write' | 'money'): boolean {
   const operator = useContext(OperatorContext);
@@ -27,11 +27,11 @@ const ENTRIES: NavEntry[] = [
   { to: '/operator', label: 'Accounts', icon: 'team' },
   { to: '/operator/models', label: 'Models', icon: 'models' },
   { to: '/operator/sources', label: 'Sources', icon: 'server' },
-  { to: '/operator/slots', label: 'Running calls', icon: 'slots' },
+  { to: '/operator/slots', label: 'Running requests', icon: 'slots' },
   { to: '/operator/audit', label: 'Audit log', icon: 'audit' },
 ];
 
-/** Pages for whoever runs the deployment. */
+/** The frame of the operator's pages. */
 export function Component() {
   const session = useSession();
   const config = useConfig();

@@ -10,7 +10,7 @@ interface PersonMenuProps {
   readonly isOperator?: boolean;
 }
 
-/** Who is signed in: appearance, and the way out. */
+/** The menu of the signed-in person: profile, appearance, sign-out. */
 export function PersonMenu({ name, isOperator = false }: PersonMenuProps) {
   const client = useQueryClient();
   const navigate = useNavigate();

@@ -21,7 +21,7 @@ interface ShellProps {
   readonly children: ReactNode;
 }
 
-/** Navigation beside the page; on a narrow screen behind a button above it. */
+/** Navigation at the side of the page; on a narrow screen it opens with a button. */
 export function Shell({ home, groups, head, foot, children }: ShellProps) {
   const [opened, setOpened] = useState(false);
   const { pathname } = useLocation();
@@ -32,7 +32,7 @@ export function Shell({ home, groups, head, foot, children }: ShellProps) {
   return (
     <div className="shell">
       <a className="skip-link" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <header className="topbar">
         <Brand to={home} />
@@ -60,7 +60,7 @@ export function Shell({ home, groups, head, foot, children }: ShellProps) {
   );
 }
 
-/** The product's name and mark. */
+/** The product's name and logo. */
 export function Brand({ to }: { readonly to: string }) {
   return (
     <Link className="brand" to={to}>
@@ -87,12 +87,12 @@ function Navigation({ groups }: { readonly groups: ShellProps['groups'] }) {
   );
 }
 
-/** Plain HTTP on a host that others can reach. */
+/** Warning about plain HTTP on a host that is not this machine. */
 export function TlsNeeded() {
   return (
     <Notice tone="warn" title="This dashboard is served without encryption">
-      Passwords and keys travel readable for everybody on the way. Whoever runs it has to put TLS in front of it and set
-      its address to https before it is used.
+      Everyone on the network can read your passwords and keys. Ask the operator to serve the dashboard over HTTPS
+      before you use it.
     </Notice>
   );
 }

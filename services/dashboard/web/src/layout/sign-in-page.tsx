@@ -10,7 +10,7 @@ interface SignInPageProps {
   readonly children: ReactNode;
 }
 
-/** A page for somebody who is not signed in. */
+/** The frame of pages without a session. */
 export function SignInPage({ title, about, foot, children }: SignInPageProps) {
   useDocumentTitle(title);
   const config = useConfig();

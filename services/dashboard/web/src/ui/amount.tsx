@@ -3,11 +3,11 @@ import { formatUsd, formatUsdExact } from '../format/usd.js';
 interface AmountProps {
   /** Decimal string of USD. */
   readonly usd: string;
-  /** All places, at least that many; two are enough for nothing at all. */
+  /** Shows all places, at least this many; zero has two. */
   readonly exact?: number;
 }
 
-/** An amount; a rounded one has the exact one as its hover text. */
+/** An amount. A rounded one shows the exact amount on hover. */
 export function Amount({ usd, exact }: AmountProps) {
   const full = formatUsdExact(usd, /[1-9]/.test(usd) ? exact : undefined);
   const shown = exact === undefined ? formatUsd(usd) : full;

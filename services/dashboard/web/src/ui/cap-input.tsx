@@ -1,6 +1,6 @@
 import { NumberInput } from '@mantine/core';
 
-/** Dollars; the API's own bound. */
+/** The API's upper bound, in dollars. */
 const CAP_USD_MAX = 9_999_999;
 const NANO_DIGITS = 9;
 
@@ -12,7 +12,7 @@ interface CapInputProps {
   readonly onChange: (value: string | number) => void;
 }
 
-/** The monthly cap of a key or member; blank: none is named. */
+/** The monthly cap of a key or member; blank: none. */
 export function CapInput(props: CapInputProps) {
   return (
     <NumberInput

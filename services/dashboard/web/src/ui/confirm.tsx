@@ -10,11 +10,11 @@ interface ConfirmProps {
   readonly danger?: boolean;
   readonly children: ReactNode;
   readonly onClose: () => void;
-  /** The dialogue stays with the error when it fails. */
+  /** The dialogue stays open with the error if this rejects. */
   readonly onConfirm: () => Promise<void>;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation of an action that cannot be undone. */
 export function Confirm({ opened, title, action, danger = false, children, onClose, onConfirm }: ConfirmProps) {
   const doing = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
   const close = () => {

@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { Icon } from './icons.js';
 import { useToast } from './toasts.js';
 
-/** How long a button shows that it has copied. */
+/** How long the button shows a check mark after copying. */
 const COPIED_MS = 1_500;
 
-/** Copies a text; says so aloud. */
+/** Copies a text and announces it. */
 export function CopyButton({ text, label, size = 28 }: { text: string; label: string; size?: number }) {
   const [copied, setCopied] = useState(false);
   const toast = useToast();
@@ -14,7 +14,7 @@ export function CopyButton({ text, label, size = 28 }: { text: string; label: st
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      toast('The browser does not allow copying here: mark the text and copy it yourself.');
+      toast('The browser does not allow copying. Select the text and copy it.');
       return;
     }
     setCopied(true);
@@ -28,7 +28,7 @@ export function CopyButton({ text, label, size = 28 }: { text: string; label: st
   );
 }
 
-/** A short id with its button. */
+/** A short text with its copy button. */
 export function CopyText({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <span className="row fixed" style={{ display: 'inline-flex', gap: 2, verticalAlign: 'middle', maxWidth: '100%' }}>
@@ -38,7 +38,7 @@ export function CopyText({ text, label }: { readonly text: string; readonly labe
   );
 }
 
-/** A value in a box, to be copied as a whole. */
+/** A value in a box with a copy button. */
 export function CopyLine({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="copy-line">
@@ -48,7 +48,7 @@ export function CopyLine({ text, label }: { readonly text: string; readonly labe
   );
 }
 
-/** Lines of a program or file; a single one is wrapped, so that all of it is seen. */
+/** Code or a file in a box; a single line is wrapped, so that all of it is visible. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
     <div className={code.trimEnd().includes('\n') ? 'code-block' : 'code-block one-line'}>

@@ -6,11 +6,11 @@ interface EmailInputProps {
   readonly onChange: (value: string) => void;
 }
 
-/** The address under which somebody signs in. */
+/** The email address of a person. */
 export function EmailInput({ value, error, onChange }: EmailInputProps) {
   return (
     <TextInput
-      label="E-mail address"
+      label="Email address"
       name="email"
       type="email"
       autoComplete="username"

@@ -5,12 +5,12 @@ import type { IconName } from './icons.js';
 interface EmptyProps {
   readonly icon: IconName;
   readonly title: string;
-  /** What to do, so that it is empty no longer. */
+  /** The next step that fills it. */
   readonly children?: ReactNode;
   readonly actions?: ReactNode;
 }
 
-/** There is nothing yet. */
+/** Shown in place of an empty list. */
 export function Empty({ icon, title, children, actions }: EmptyProps) {
   return (
     <div className="empty">
@@ -22,7 +22,7 @@ export function Empty({ icon, title, children, actions }: EmptyProps) {
   );
 }
 
-/** In place of what is being asked for. */
+/** Shown while data is loading. */
 export function Bones({ lines = 4 }: { readonly lines?: number }) {
   return (
     <div className="bones" aria-busy="true">

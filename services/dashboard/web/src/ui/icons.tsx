@@ -38,7 +38,7 @@ const PATHS = {
 } as const;
 export type IconName = keyof typeof PATHS;
 
-/** Decoration beside words; a button without words needs a label of its own. */
+/** A decorative icon. A button without text needs a label. */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

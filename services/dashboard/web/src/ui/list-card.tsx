@@ -13,13 +13,13 @@ interface ListCardProps<T> {
   readonly actions?: ReactNode;
   readonly list: UseInfiniteQueryResult<InfiniteData<Page<T>>>;
   readonly columns: readonly Column[];
-  /** One of them, and many. */
+  /** Singular and plural. */
   readonly nouns: readonly [string, string];
   readonly empty: ReactNode;
   readonly row: (entry: T) => ReactNode;
 }
 
-/** A list that grows by pages, as a table in a card. */
+/** A list that is loaded page by page, as a table in a card. */
 export function ListCard<T>({ title, about, actions, list, columns, nouns, empty, row }: ListCardProps<T>) {
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (

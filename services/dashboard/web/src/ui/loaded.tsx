@@ -10,8 +10,8 @@ interface LoadedProps<T> {
 }
 
 /**
- * What a query answered; until then bones, and its error with a way to ask again. Old data stay
- * when a renewal fails.
+ * Shows the data of a query; until then a skeleton, or the error with a retry button. Old data
+ * stays if a refresh fails.
  */
 export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data);

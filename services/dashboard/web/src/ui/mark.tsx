@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'quiet';
 
-/** A state in one or two words; the words say it, the colour only helps. */
+/** A state in one or two words. The colour only supports the text. */
 export function Mark({
   tone = 'quiet',
   plain = false,

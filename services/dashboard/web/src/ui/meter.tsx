@@ -1,11 +1,11 @@
 interface MeterProps {
-  /** What it measures, for those who do not see it. */
+  /** Text for screen readers. */
   readonly label: string;
   /** 0 to 100. */
   readonly percent: number;
 }
 
-/** How much of a limit is used; it warns from 75 percent on. */
+/** The used share of a limit. Changes its colour from 75 percent. */
 export function Meter({ label, percent }: MeterProps) {
   const tone = percent >= 90 ? 'bad' : percent >= 75 ? 'warn' : '';
   return (

@@ -1,9 +1,6 @@
 import { PasswordInput } from '@mantine/core';
 
-/**
- * Characters that a password needs; the API's own bounds, which a page must not import with their
- * checks.
- */
+/** The API's bounds, repeated because pages must not import code of the contracts. */
 export const PASSWORD_CHARS_MIN = 10;
 const PASSWORD_CHARS_MAX = 200;
 
@@ -15,7 +12,7 @@ interface NewPasswordProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A password that is being chosen. */
+/** The field for a new password. */
 export function NewPassword({ label = 'Password', name = 'password', value, error, onChange }: NewPasswordProps) {
   return (
     <PasswordInput

@@ -15,11 +15,11 @@ interface NoticeProps {
   readonly title: ReactNode;
   readonly children?: ReactNode;
   readonly actions?: ReactNode;
-  /** Said aloud when it appears; leave it out for what stands on a page from the beginning. */
+  /** Announced to screen readers when it appears; omit it for notices that are part of a page. */
   readonly announced?: boolean;
 }
 
-/** Something to know before going on. */
+/** A message to the reader. */
 export function Notice({ tone, title, children, actions, announced = false }: NoticeProps) {
   const role = announced ? (tone === 'bad' ? 'alert' : 'status') : undefined;
   return (
@@ -37,11 +37,11 @@ export function Notice({ tone, title, children, actions, announced = false }: No
 interface ErrorNoticeProps {
   readonly error: unknown;
   readonly retry?: () => void;
-  /** In place of the usual one, where the code means something else. */
+  /** Replaces the default advice if the code has another meaning here. */
   readonly advice?: Advice | undefined;
 }
 
-/** A failed request: what happened, what to do next, and the id to name when asking for help. */
+/** A failed request: the error, the next step, and the request ID for support. */
 export function ErrorNotice({ error, retry, advice: own }: ErrorNoticeProps) {
   const fault = error instanceof ApiError ? error : new ApiError('unexpected_answer', messageOf(error), 0, null);
   const advice = own ?? adviceOf(fault.code);
@@ -49,7 +49,7 @@ export function ErrorNotice({ error, retry, advice: own }: ErrorNoticeProps) {
     <Notice
       tone="bad"
       announced
-      title={advice?.title ?? 'That did not work'}
+      title={advice?.title ?? 'Something went wrong'}
       actions={
         <>
           {advice?.link !== undefined && <Link to={advice.link.to}>{advice.link.label}</Link>}
@@ -60,22 +60,28 @@ export function ErrorNotice({ error, retry, advice: own }: ErrorNoticeProps) {
           )}
           {fault.requestId !== null && (
             <span className="tiny muted">
-              Request id <CopyText text={fault.requestId} label="Copy the request id" />
+              Request ID <CopyText text={fault.requestId} label="Copy the request ID" />
             </span>
           )}
         </>
       }
     >
-      {own === undefined && <div>{fault.message}</div>}
+      {(advice === null || advice.showsMessage === true) && <div>{sentence(fault.message)}</div>}
       {advice !== null && <div className="muted">{nextOf(fault, advice.next)}</div>}
     </Notice>
   );
 }
 
 function nextOf(fault: ApiError, next: string): string {
-  return fault.retryAfter === null ? next : `${next} It is open again in ${fault.retryAfter} s.`;
+  return fault.retryAfter === null ? next : `${next} Try again in ${fault.retryAfter} s.`;
+}
+
+/** Writes a message of the API as a sentence. A field name at its beginning stays as it is. */
+function sentence(message: string): string {
+  const text = /^[a-z]+[ ,]/.test(message) ? message.charAt(0).toUpperCase() + message.slice(1) : message;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'Something unexpected happened.';
+  return error instanceof Error ? error.message : 'An unexpected error occurred.';
 }

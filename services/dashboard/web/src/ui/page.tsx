@@ -8,10 +8,7 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/**
- * A page: its only h1, one line about it, what can be done, and the rest. The title is the
- * document's too.
- */
+/** A page with its only h1, a line about it, actions, and content. Sets the document's title. */
 export function Page({ title, about, actions, children }: PageProps) {
   useDocumentTitle(title);
   return (
@@ -28,7 +25,7 @@ export function Page({ title, about, actions, children }: PageProps) {
   );
 }
 
-/** What the browser's tab says. */
+/** Sets the title of the browser's tab. */
 export function useDocumentTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Model Gateway`;
@@ -44,7 +41,7 @@ interface CardProps {
   readonly children: ReactNode;
 }
 
-/** A part of a page. */
+/** A section of a page. */
 export function Card({ title, about, actions, flush = false, children }: CardProps) {
   return (
     <section className="card">
@@ -69,7 +66,7 @@ interface StatProps {
   readonly children?: ReactNode;
 }
 
-/** One figure with its name. */
+/** A figure with its name. */
 export function Stat({ label, value, note, children }: StatProps) {
   return (
     <section className="card stat">

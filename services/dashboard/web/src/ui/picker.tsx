@@ -5,7 +5,7 @@ import type { Choice } from '../format/pick.js';
 
 type PickerProps = Omit<SelectProps, 'data' | 'filter' | 'limit' | 'searchable'> & { readonly data: readonly Choice[] };
 
-/** A choice among many: typing searches, and a line says what is not shown. */
+/** A searchable choice; the last line counts the hidden options. */
 export function Picker({ data, ...props }: PickerProps) {
   const chosen = data.find(({ value }) => value === props.value)?.label;
   return (
@@ -24,14 +24,14 @@ type ManyProps = Omit<MultiSelectProps, 'data' | 'filter' | 'limit' | 'searchabl
   readonly data: readonly Choice[];
 };
 
-/** Several of many. */
+/** Several searchable choices. */
 export function PickMany({ data, ...props }: ManyProps) {
   return (
     <MultiSelect nothingFoundMessage="No match" {...props} data={[...data]} searchable filter={searching(undefined)} />
   );
 }
 
-/** @param chosen what stands in the field before anybody has typed: then everything is offered */
+/** @param chosen the field's text before typing; while it is unchanged, all options are shown */
 function searching(chosen: string | undefined): OptionsFilter {
   return ({ options, search }) => {
     const found = pick(

@@ -8,7 +8,7 @@ interface PlanStatProps {
   readonly note: ReactNode;
 }
 
-/** The plan of an account, or that it has none. */
+/** The plan of an account, or pay as you go. */
 export function PlanStat({ plan, note }: PlanStatProps) {
   return (
     <Stat

@@ -4,17 +4,14 @@ import { Button } from '@mantine/core';
 export interface Column {
   readonly label: ReactNode;
   readonly right?: boolean;
-  /** A column whose cells speak for themselves; the label is for those who do not see. */
+  /** The label is only for screen readers, because the cells explain themselves. */
   readonly silent?: boolean;
   /**
-   * Left out on a phone, so that what matters is seen without scrolling. `own`: where rows have
-   * joined cells, those of the column say it themselves, by the class `wide-only`.
+   * Hidden on a phone, so that the important columns need no scrolling. `own`: cells hide
+   * themselves by the class `wide-only`, for tables with joined cells.
    */
   readonly wide?: boolean | 'own';
-  /**
-   * Stays at the right edge while the others scroll below it; its cells say it themselves, by the
-   * class `pinned`.
-   */
+  /** Stays at the right edge while other columns scroll; its cells have the class `pinned`. */
   readonly pinned?: boolean;
 }
 
@@ -24,7 +21,7 @@ interface TableProps {
   readonly children: ReactNode;
 }
 
-/** Rows under heads; a wide one scrolls within itself, also by keyboard. */
+/** A table. A wide one scrolls within its region, also by keyboard. */
 export function Table({ label, columns, children }: TableProps) {
   return (
     <div className="table-wrap" tabIndex={0} role="region" aria-label={label}>
@@ -50,7 +47,7 @@ function headClass({ right, wide, pinned }: Column): string {
     .join(' ');
 }
 
-/** Cells know no columns: the table has a class for each place that is left out on a phone. */
+/** Returns the class for each column that is hidden on a phone. */
 function wideOnes(columns: readonly Column[]): string[] {
   return columns.flatMap(({ wide }, index) => (wide === true ? [`wide-${index + 1}`] : []));
 }
@@ -63,7 +60,7 @@ interface MoreProps {
   readonly more: () => void;
 }
 
-/** The foot of a list that grows by pages. */
+/** The foot of a list that is loaded page by page. */
 export function TableFoot({ shown, noun, hasMore, isLoading, more }: MoreProps) {
   return (
     <div className="card-foot row apart">

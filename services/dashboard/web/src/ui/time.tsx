@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { formatAgo, formatCountDown, formatLocal, formatShortUtc, formatUtc } from '../format/time.js';
 
-/** An instant in UTC; the reader's own time on hover. */
+/** A time in UTC; the reader's local time is on hover. */
 export function Time({ at, seconds = false }: { readonly at: string; readonly seconds?: boolean }) {
   return (
     <time className="num" dateTime={at} title={formatLocal(at)}>
@@ -10,7 +10,7 @@ export function Time({ at, seconds = false }: { readonly at: string; readonly se
   );
 }
 
-/** The same in a column whose head says UTC. */
+/** The same for a column with UTC in its head. */
 export function ShortTime({ at }: { readonly at: string }) {
   return (
     <time className="num" dateTime={at} title={`${formatUtc(at, true)} — ${formatLocal(at)}`}>
@@ -19,7 +19,7 @@ export function ShortTime({ at }: { readonly at: string }) {
   );
 }
 
-/** How long ago; both times on hover. */
+/** How long ago a time was; both times are on hover. */
 export function Ago({ at }: { readonly at: string }) {
   const now = useNow(30_000);
   return (
@@ -29,9 +29,7 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
-/**
- * Time that is left, counted down by the second. It is no live region: it would never be silent.
- */
+/** A countdown in seconds. Not a live region, because screen readers would never be silent. */
 export function CountDown({ until }: { readonly until: string }) {
   const now = useNow(1_000);
   return (
@@ -41,7 +39,7 @@ export function CountDown({ until }: { readonly until: string }) {
   );
 }
 
-/** The present, renewed every `everyMs`. */
+/** Returns the current time, refreshed every `everyMs`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -12,13 +12,10 @@ const SHOWN_MS = 5_000;
 const TOASTS_MAX = 3;
 const ToastContext = createContext<(text: string) => void>(() => undefined);
 
-/** Says a short result, on the screen and aloud. */
+/** Returns a function that shows and announces a short message. */
 export const useToast = (): ((text: string) => void) => useContext(ToastContext);
 
-/**
- * Keeps the short results of what was done; the region is there before its first text, or it would
- * not be read out.
- */
+/** Shows toasts in a live region, which must exist before its first message. */
 export function Toasts({ children }: { readonly children: ReactNode }) {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const remove = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), []);

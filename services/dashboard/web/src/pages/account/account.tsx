@@ -3,7 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { SESSION_KEY, readSession } from '../../api/queries.js';
-import { request } from '../../api/request.js';
+import { ApiError, request } from '../../api/request.js';
+import type { Advice } from '../../format/advice.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Confirm } from '../../ui/confirm.js';
 import { CopyText } from '../../ui/copy.js';
@@ -12,7 +13,7 @@ import { NewPassword } from '../../ui/new-password.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
 
-/** The person: address, password, sessions, appearance. */
+/** The person's profile: address, password, sessions, appearance. */
 export function Component() {
   const { user, account } = useCurrent();
   return (
@@ -21,13 +22,13 @@ export function Component() {
         <div className="stack loose">
           <Card title="You">
             <dl className="facts">
-              <dt>E-mail address</dt>
+              <dt>Email address</dt>
               <dd className="breakable">{user.email}</dd>
               <dt>Account</dt>
               <dd>{account.name}</dd>
-              <dt>Account id</dt>
+              <dt>Account ID</dt>
               <dd>
-                <CopyText text={account.id} label="Copy the id of the account" />
+                <CopyText text={account.id} label="Copy the account ID" />
               </dd>
               <dt>Role</dt>
               <dd>{account.role}</dd>
@@ -49,7 +50,7 @@ function Appearance() {
       <SegmentedControl
         aria-label="Appearance"
         data={[
-          { value: 'auto', label: 'As the system' },
+          { value: 'auto', label: 'System' },
           { value: 'light', label: 'Light' },
           { value: 'dark', label: 'Dark' },
         ]}
@@ -71,7 +72,7 @@ function Sessions() {
     await navigate('/sign-in');
   };
   return (
-    <Card title="Sessions" about="A session ends after 7 days without use, at the latest after 30 days">
+    <Card title="Sessions" about="A session ends after 7 days without use, or after 30 days">
       <Button variant="default" onClick={() => setAsking(true)}>
         Sign out everywhere
       </Button>
@@ -82,7 +83,7 @@ function Sessions() {
         onClose={() => setAsking(false)}
         onConfirm={signOut}
       >
-        <p>Every session of yours ends, on this device too. API keys are not touched.</p>
+        <p>This ends all your sessions, also on this device. API keys are not affected.</p>
       </Confirm>
     </Card>
   );
@@ -103,7 +104,7 @@ function ChangePassword() {
     },
   });
   return (
-    <Card title="Password" about="Changing it ends all other sessions">
+    <Card title="Password" about="A change ends all other sessions">
       <form
         className="stack"
         onSubmit={(event) => {
@@ -111,8 +112,10 @@ function ChangePassword() {
           change.mutate();
         }}
       >
-        {isFormError(change.error, ['newPassword']) && <ErrorNotice error={change.error} />}
-        {change.isSuccess && <Notice tone="good" announced title="The new password is set" />}
+        {isFormError(change.error, ['newPassword']) && (
+          <ErrorNotice error={change.error} advice={adviceOfChange(change.error)} />
+        )}
+        {change.isSuccess && <Notice tone="good" announced title="Password changed" />}
         <PasswordInput
           label="Current password"
           autoComplete="current-password"
@@ -135,4 +138,10 @@ function ChangePassword() {
       </form>
     </Card>
   );
+}
+
+/** Advice for a wrong current password. The default advice is about sign-in. */
+function adviceOfChange(error: unknown): Advice | undefined {
+  if (!(error instanceof ApiError) || error.code !== 'invalid_credentials') return undefined;
+  return { title: 'The current password is incorrect', next: 'Check it and try again.' };
 }

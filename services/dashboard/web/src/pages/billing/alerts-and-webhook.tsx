@@ -12,7 +12,7 @@ import { Webhook } from './webhook.js';
 
 const WINDOW_NAMES = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' } as const;
 
-/** Which limits came near, and where that is told. */
+/** Alerts about limits, and the webhook that receives them. */
 export function AlertsAndWebhook() {
   const { account } = useCurrent();
   const alerts = useAlerts(account.id);
@@ -25,7 +25,7 @@ export function AlertsAndWebhook() {
       <Card
         flush
         title="Alerts"
-        about="At 50, 75, 90 and 100 percent of each window and cap, once in a period; also sent by mail"
+        about="Once per period at 50, 75, 90 and 100 percent of each window and cap; also sent by email"
       >
         {alerts.data === undefined ? (
           alerts.isError ? (
@@ -37,7 +37,7 @@ export function AlertsAndWebhook() {
           )
         ) : rows.length === 0 ? (
           <Empty icon="bell" title="No alerts yet">
-            When half of a window or cap is used, the first one stands here.
+            The first alert appears when half of a window or cap is used.
           </Empty>
         ) : (
           <>
@@ -45,7 +45,7 @@ export function AlertsAndWebhook() {
               label="Alerts"
               columns={[
                 { label: 'Time' },
-                { label: 'What' },
+                { label: 'Limit reached' },
                 { label: 'Threshold' },
                 { label: 'Used', right: true, wide: true },
                 { label: 'Limit', right: true },

@@ -18,7 +18,7 @@ const TABS = [
   { value: 'alerts', label: 'Alerts' },
 ] as const;
 
-/** Where the links in error messages lead: what is missing stands first. */
+/** The target of billing links in error messages. Funds come first. */
 export function Component() {
   const { account, isManager } = useCurrent();
   const [query, setQuery] = useSearchParams();
@@ -27,7 +27,7 @@ export function Component() {
     return (
       <Page title="Billing">
         <Notice tone="info" title="Billing is for owners and admins of the account">
-          Ask one of them when calls are refused for lack of funds.
+          If requests are refused for lack of funds, ask one of them.
         </Notice>
       </Page>
     );
@@ -35,7 +35,7 @@ export function Component() {
   return (
     <Page
       title="Billing"
-      about="What was paid in, what calls cost, and who is told when limits come near."
+      about="Funds, the cost of requests, and alerts about limits."
       actions={<ExportMenu what="ledger-entries" />}
     >
       <DebtNotice account={account.id} />
@@ -67,8 +67,8 @@ function DebtNotice({ account }: { readonly account: string }) {
   if (!/[1-9]/.test(debtUsd)) return null;
   return (
     <Notice tone="bad" title={`The account owes ${formatUsd(debtUsd)}`}>
-      The balance of the wallet is negative. Every call is refused with{' '}
-      <code className="code">402 outstanding_debt</code> until the balance is zero or more.
+      The wallet balance is negative. All requests are refused with <code className="code">402 outstanding_debt</code>{' '}
+      until it is zero or more. Add funds.
     </Notice>
   );
 }

@@ -12,24 +12,24 @@ import { Time } from '../../ui/time.js';
 const STATES = {
   waiting: { tone: 'warn', word: 'Waiting' },
   delivered: { tone: 'good', word: 'Delivered' },
-  failed: { tone: 'bad', word: 'Given up' },
+  failed: { tone: 'bad', word: 'Failed' },
   dropped: { tone: 'quiet', word: 'Dropped' },
 } as const;
 const FAILURES = {
-  status: 'answered with',
-  timeout: 'did not answer in time',
+  status: 'status',
+  timeout: 'no response in time',
   connection: 'no connection',
-  private_address: 'a private address',
-  secret_unreadable: 'its secret could not be read',
+  private_address: 'private address',
+  secret_unreadable: 'secret could not be read',
 } as const;
 
-/** What became of the events, newest first. */
+/** Deliveries of webhook events, newest first. */
 export function Deliveries() {
   const { account } = useCurrent();
   const deliveries = useDeliveries(account.id, true);
   const rows = deliveries.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
-    <Card flush title="Deliveries" about="Kept for 30 days after they ended">
+    <Card flush title="Deliveries" about="Kept for 30 days after the last attempt">
       {deliveries.data === undefined ? (
         deliveries.isError ? (
           <div className="card-body">
@@ -39,8 +39,8 @@ export function Deliveries() {
           <Bones />
         )
       ) : rows.length === 0 ? (
-        <Empty icon="send" title="Nothing was sent yet">
-          The first event goes out with the next alert.
+        <Empty icon="send" title="No deliveries yet">
+          The first event is sent with the next alert.
         </Empty>
       ) : (
         <>
@@ -49,7 +49,7 @@ export function Deliveries() {
             columns={[
               { label: 'Event' },
               { label: 'State' },
-              { label: 'Made', wide: true },
+              { label: 'Created', wide: true },
               { label: 'Attempts', right: true },
               { label: 'Last attempt' },
             ]}
@@ -87,5 +87,5 @@ function lastAttempt({ lastAttempts, attempts }: WebhookDeliveryView): string {
   const last = lastAttempts.at(-1);
   if (last === undefined) return attempts === 0 ? 'none yet' : countOf(attempts, 'attempt');
   if (last.failure === null) return `${last.status ?? ''} in ${last.durationMs} ms`;
-  return last.failure === 'status' ? `answered with ${last.status ?? 'an error'}` : FAILURES[last.failure];
+  return last.failure === 'status' ? `status ${last.status ?? 'unknown'}` : FAILURES[last.failure];
 }

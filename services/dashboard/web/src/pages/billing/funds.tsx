@@ -10,7 +10,7 @@ import { PlanStat } from '../../ui/plan-stat.js';
 import { CountDown, Time } from '../../ui/time.js';
 import { inUnit } from '../overview/balance-cards.js';
 
-/** Wallet and plan, and how funds are added. */
+/** The wallet, the plan, and how to add funds. */
 export function Funds() {
   const { account } = useCurrent();
   const overview = useOverview(account.id);
@@ -24,17 +24,17 @@ export function Funds() {
               value={wallet.balanceUsd === null ? '—' : <Amount usd={wallet.balanceUsd} />}
               note={
                 parseNano(wallet.heldUsd) > 0n
-                  ? `${formatUsd(wallet.heldUsd)} of it is held for unsettled calls`
+                  ? `${formatUsd(wallet.heldUsd)} of it is held for unsettled requests`
                   : wallet.balanceUsd === null
-                    ? 'No funds were added yet'
-                    : 'Nothing is held for unsettled calls'
+                    ? 'No funds added yet'
+                    : 'Nothing is held for unsettled requests'
               }
             />
             <PlanStat
               plan={plan}
               note={
                 plan === null ? (
-                  'Every call is paid from the wallet'
+                  'All requests are paid from the wallet'
                 ) : (
                   <>
                     <Time at={plan.periodStart} /> to <Time at={plan.periodEnd} />
@@ -46,8 +46,8 @@ export function Funds() {
           </div>
           {windows.length > 0 && (
             <Card
-              title="What the plan grants"
-              about="When a window is used up, calls of the plan's models are refused until it resets; the wallet does not take over"
+              title="Usage windows of the plan"
+              about="When a window is used up, requests to the plan's models are refused until it resets. The wallet does not pay for them"
             >
               <div className="stack loose">
                 {windows.map(({ type, unit, label, used, limit, percent, resetsAt }) => (
@@ -57,7 +57,7 @@ export function Funds() {
                       <span className="num muted small">
                         {inUnit(used, unit)} of {inUnit(limit, unit)} ·{' '}
                         {resetsAt === null ? (
-                          'starts with the next call'
+                          'starts with the next request'
                         ) : (
                           <>
                             resets in <CountDown until={resetsAt} />
@@ -74,15 +74,15 @@ export function Funds() {
           <Card title="Add funds">
             <div className="stack">
               <p>
-                Whoever runs this gateway adds funds and sets plans. Send them the id of this account and the amount;
-                the balance is in force for the next call as soon as it is added.
+                The operator of this gateway adds funds and sets plans. Send the operator the account ID and the amount.
+                Added funds are available for the next request.
               </p>
-              <CopyLine text={account.id} label="Copy the id of the account" />
+              <CopyLine text={account.id} label="Copy the account ID" />
               <p className="muted small">
-                With a plan, its models are paid by the plan. What a single call costs beyond that comes from the
-                wallet, but the wallet does not take over when a window is used up. Without a plan, or for other models,
-                the wallet pays: a call is admitted when the balance covers its worst case, so that a smaller{' '}
-                <code className="code">max_tokens</code> may pass where a larger one does not.
+                A plan pays for its models. If a single request costs more than the plan has left, the wallet pays the
+                rest, but not when a window is used up. Without a plan, or for other models, the wallet pays. A request
+                is accepted if the balance covers its worst-case cost, so a smaller{' '}
+                <code className="code">max_tokens</code> may be accepted where a larger one is refused.
               </p>
             </div>
           </Card>

@@ -15,26 +15,26 @@ import { ShortTime } from '../../ui/time.js';
 
 type Shown = 'with' | 'without';
 
-/** Every movement of money, newest first. */
+/** All ledger transactions, newest first. */
 export function Ledger() {
   const { account } = useCurrent();
   const [shown, setShown] = useState<Shown>('with');
   const ledger = useLedger(account.id, shown);
   const rows = ledger.data?.pages.flatMap(({ data }) => data) ?? [];
-  // The same for all of them, so that decimals stand below each other.
+  // The same number of places for all rows, so that decimals align.
   const places = placesOf(rows.flatMap(({ entries }) => entries.map(({ amountUsd }) => amountUsd)));
   return (
     <Card
       flush
       title="Ledger"
-      about="Movements of the wallet and the plan; entries are never changed, only corrected by further ones"
+      about="Entries of the wallet and the plan. Entries never change; corrections are new entries"
       actions={
         <SegmentedControl
           aria-label="Which entries"
           size="xs"
           data={[
             { value: 'with', label: 'All' },
-            { value: 'without', label: 'Without calls' },
+            { value: 'without', label: 'Without requests' },
           ]}
           value={shown}
           onChange={(value) => setShown(value as Shown)}
@@ -52,18 +52,18 @@ export function Ledger() {
       ) : (
         <>
           {rows.length === 0 ? (
-            <Empty icon="billing" title={shown === 'with' ? 'No entries yet' : 'No entries without calls'}>
-              The first one is made when funds are added{shown === 'with' && ', or when a plan pays a call'}.
+            <Empty icon="billing" title={shown === 'with' ? 'No entries yet' : 'No entries without requests'}>
+              The first entry appears when funds are added{shown === 'with' && ', or when a plan pays for a request'}.
             </Empty>
           ) : (
             <Table
               label="Ledger"
               columns={[
                 { label: 'Time (UTC)' },
-                { label: 'What' },
+                { label: 'Kind' },
                 { label: 'Wallet', right: true },
                 { label: 'Plan', right: true, wide: true },
-                { label: 'For', wide: true },
+                { label: 'Details', wide: true },
               ]}
             >
               {rows.map((transaction) => (
@@ -134,10 +134,7 @@ function TransactionRow({
   );
 }
 
-/**
- * What a transaction added to the wallet or the plan's use, or took: their ledger accounts begin
- * with their names.
- */
+/** The amount moved in ledger accounts that begin with `wallet:` or `plan:`. */
 function Moved({
   entries,
   of,
@@ -155,11 +152,11 @@ function Moved({
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  usage: 'Call',
+  usage: 'Request',
   credit: 'Funds added',
 };
 
-/** A kind of ledger transaction in words. */
+/** Formats a kind of ledger transaction. */
 export function kindWords(kind: string): string {
   const known = KINDS[kind] ?? kind.replaceAll('_', ' ');
   return known.charAt(0).toUpperCase() + known.slice(1);

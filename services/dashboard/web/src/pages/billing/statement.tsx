@@ -15,7 +15,7 @@ import { kindWords } from './ledger.js';
 
 const MONTHS_SHOWN = 24;
 
-/** One calendar month; it adds up to the ledger. */
+/** The statement of one calendar month, which matches the ledger. */
 export function Statement() {
   const { account } = useCurrent();
   const [month, setMonth] = useState(() => monthOf(Date.now()));
@@ -61,8 +61,8 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
   const { openingBalanceUsd, closingBalanceUsd, movements, usage } = statement;
   if (usage.calls === 0 && movements.length === 0 && !/[1-9]/.test(openingBalanceUsd + closingBalanceUsd)) {
     return (
-      <Empty icon="billing" title="Nothing happened in this month">
-        Choose another month, or come back when calls were made.
+      <Empty icon="billing" title="No entries in this month">
+        Choose another month, or send requests first.
       </Empty>
     );
   }
@@ -78,7 +78,7 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
     <>
       <Table
         label="Movements"
-        columns={[{ label: 'What' }, { label: 'Entries', right: true }, { label: 'Amount', right: true }]}
+        columns={[{ label: 'Kind' }, { label: 'Entries', right: true }, { label: 'Amount', right: true }]}
       >
         <tr>
           <th scope="row">Opening balance</th>
@@ -105,7 +105,7 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
         </tr>
       </Table>
       <div className="card-foot muted small">
-        {countOf(usage.calls, 'call')} came to <Amount usd={usage.chargedUsd} exact={places} />:{' '}
+        {countOf(usage.calls, 'request')} cost <Amount usd={usage.chargedUsd} exact={places} />:{' '}
         <Amount usd={usage.planUsd} exact={places} /> paid by the plan, <Amount usd={usage.walletUsd} exact={places} />{' '}
         by the wallet.
       </div>
@@ -142,7 +142,7 @@ function Lines({
         label={title}
         columns={[
           { label: title.replace('By ', '').replace(/^./, (letter) => letter.toUpperCase()) },
-          { label: 'Calls', right: true },
+          { label: 'Requests', right: true },
           { label: 'Plan', right: true, wide: true },
           { label: 'Wallet', right: true, wide: true },
           { label: 'Total', right: true },

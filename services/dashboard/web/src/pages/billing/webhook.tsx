@@ -16,7 +16,7 @@ import { Deliveries } from './deliveries.js';
 
 type WithSecret = WebhookView & { readonly secret: string | null };
 
-/** Where events are posted to, and what became of them. */
+/** The webhook of the account and its deliveries. */
 export function Webhook() {
   const { account } = useCurrent();
   const webhook = useWebhook(account.id);
@@ -25,7 +25,7 @@ export function Webhook() {
     <>
       <Card
         title="Webhook"
-        about="Each alert is posted as JSON to an HTTPS address of yours, signed, and tried again for three days"
+        about="Each alert is sent as a signed JSON POST to your HTTPS address, with retries for three days"
       >
         <Loaded query={webhook} lines={3}>
           {(data) => <WebhookForm key={data?.changedAt ?? 'none'} webhook={data} onSecret={setSecret} />}
@@ -34,8 +34,8 @@ export function Webhook() {
       {webhook.data != null && <Deliveries />}
       <Modal opened={secret !== null} onClose={() => setSecret(null)} title="Signing secret" size={560}>
         <div className="stack">
-          <Notice tone="warn" announced title="Copy it now: it is shown only this once">
-            Your receiver checks with it that an event comes from here.
+          <Notice tone="warn" announced title="Copy it now. It is shown only once.">
+            Your receiver needs it to verify that an event comes from this gateway.
           </Notice>
           {secret !== null && <CopyLine text={secret} label="Copy the signing secret" />}
         </div>
@@ -92,7 +92,7 @@ function WebhookForm({ webhook, onSecret }: WebhookFormProps) {
         type="url"
         required
         placeholder="https://example.com/hooks/gateway"
-        description="HTTPS; no private address"
+        description="HTTPS, not a private address"
         value={url}
         onChange={(event) => setUrl(event.currentTarget.value)}
         error={fieldError(save.error, 'url')}
@@ -120,10 +120,7 @@ function WebhookForm({ webhook, onSecret }: WebhookFormProps) {
         onClose={() => setAsking(null)}
         onConfirm={rotate}
       >
-        <p>
-          Every attempt from now on is signed with the new secret. A receiver that still checks with the old one refuses
-          them.
-        </p>
+        <p>All later attempts are signed with the new secret. A receiver with the old secret will refuse them.</p>
       </Confirm>
       <Confirm
         opened={asking === 'delete'}
@@ -133,7 +130,7 @@ function WebhookForm({ webhook, onSecret }: WebhookFormProps) {
         onClose={() => setAsking(null)}
         onConfirm={remove}
       >
-        <p>Events that wait for it are dropped. Alerts are still listed here and sent by mail.</p>
+        <p>Pending events are dropped. Alerts are still listed here and sent by email.</p>
       </Confirm>
     </form>
   );

@@ -18,9 +18,7 @@ interface CreateKeyProps {
   readonly onCreated: (key: PageKeyCreated) => void;
 }
 
-/**
- * The form of a new key: what is left blank is explained, and what cannot be changed later is said.
- */
+/** The form for a new key. Explains blank fields and settings that cannot be changed later. */
 export function CreateKey({ opened, creation, onClose, onCreated }: CreateKeyProps) {
   return (
     <Modal opened={opened} onClose={onClose} title="Create an API key" size={540}>
@@ -71,7 +69,7 @@ function Form({ creation, onClose, onCreated }: FormProps) {
         )}
         <TextInput
           label="Name"
-          description="Where it is used, so that you know later which one to rotate."
+          description="Where the key is used, so that you can find it later."
           placeholder="billing-worker, production"
           required
           maxLength={200}
@@ -83,7 +81,7 @@ function Form({ creation, onClose, onCreated }: FormProps) {
         {forOthers && (
           <Picker
             label="Member"
-            description="Whose key it is; its calls count toward their cap."
+            description="The owner of the key. Its requests count toward the member's cap."
             data={(members.data?.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
             value={member}
             allowDeselect={false}
@@ -110,7 +108,7 @@ function Form({ creation, onClose, onCreated }: FormProps) {
           {scope === 'some' && (
             <PickMany
               label="Models"
-              description="Calls to others get 403 model_not_allowed_on_key, and the model list shows only these."
+              description="Requests to other models get 403 model_not_allowed_on_key, and the model list shows only these."
               placeholder={allowed.length === 0 ? 'Choose models' : undefined}
               data={(models.data ?? []).map(({ id }) => ({ value: id, label: id }))}
               value={allowed}
@@ -137,10 +135,7 @@ function Form({ creation, onClose, onCreated }: FormProps) {
   );
 }
 
-/**
- * The same key for the same content: after an answer that was lost, trying again makes no second
- * one.
- */
+/** Returns the same key for equal content, so that a retry creates no second API key. */
 function useIdempotencyKey(): (content: unknown) => string {
   const last = useRef({ content: '', key: '' });
   return (content) => {
@@ -150,14 +145,14 @@ function useIdempotencyKey(): (content: unknown) => string {
   };
 }
 
-/** Of 128 random bits; `crypto.randomUUID` is not there without TLS. */
+/** 128 random bits. `crypto.randomUUID` is not available without TLS. */
 function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function capAbout(defaultCapUsd: string | null): string {
-  const basis = 'Counted by UTC calendar month. A call is refused when its worst case would go above it.';
+  const basis = 'Counted per UTC calendar month. A request is refused if its worst-case cost would exceed the cap.';
   return defaultCapUsd === null
-    ? `${basis} Left blank: no cap.`
-    : `${basis} Left blank: ${formatUsd(defaultCapUsd)}, the default of your plan.`;
+    ? `${basis} Leave blank for no cap.`
+    : `${basis} Leave blank for ${formatUsd(defaultCapUsd)}, the default of your plan.`;
 }

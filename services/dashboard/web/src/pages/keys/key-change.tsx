@@ -7,7 +7,7 @@ import { formatUtc } from '../../format/time.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Notice, ErrorNotice } from '../../ui/notice.js';
 
-/** What is about to be done to a key. */
+/** A change of a key that waits for confirmation. */
 export interface Change {
   readonly verb: 'rotate' | 'revoke';
   readonly key: PageKey;
@@ -20,7 +20,7 @@ interface KeyChangeProps {
   readonly onRevoked: () => void;
 }
 
-/** Warns, does it, and says since when it is in force: the answer comes only then. */
+/** Warns, makes the change, and shows since when it is in force. The API responds only then. */
 export function KeyChange({ change, onClose, onRotated, onRevoked }: KeyChangeProps) {
   return change?.verb === 'rotate' ? (
     <Rotate keyView={change.key} onClose={onClose} onRotated={onRotated} />
@@ -45,12 +45,12 @@ function Rotate({ keyView: key, onClose, onRotated }: RotateProps) {
     <Modal opened onClose={rotate.isPending ? () => undefined : onClose} title="Rotate this secret?" size={480}>
       <div className="stack">
         <p>
-          <strong className="breakable">{key.name}</strong> gets another secret. Name, cap, allowed models and history
-          stay.
+          <strong className="breakable">{key.name}</strong> gets a new secret. Name, cap, allowed models and history
+          stay the same.
         </p>
         <Notice tone="warn" title="The old secret stops at once">
-          There is no grace period: every program that still sends <code className="code">{key.maskedSecret}</code> gets{' '}
-          <code className="code">401 invalid_api_key</code> from then on. Running streams finish.
+          There is no grace period. Programs that still send <code className="code">{key.maskedSecret}</code> get{' '}
+          <code className="code">401 invalid_api_key</code>. Running streams finish.
         </Notice>
         {rotate.isError && <ErrorNotice error={rotate.error} />}
       </div>
@@ -101,8 +101,8 @@ function Revoke({ keyView: key, onClose, onRevoked }: RevokeProps) {
         >
           <div className="stack">
             <Notice tone="bad" title="This can't be undone">
-              Every call with the key is refused at once with <code className="code">403 key_inactive</code>,
-              permanently. Its usage stays in the records, and its place is free for another key.
+              All requests with the key are refused at once with <code className="code">403 key_inactive</code>,
+              permanently. Its usage stays in the records. It no longer counts toward the maximum of active keys.
             </Notice>
             <TextInput
               label={

@@ -9,7 +9,7 @@ const STATES: Readonly<Record<PageKey['state'], { readonly tone: Tone; readonly 
   expired: { tone: 'quiet', word: 'Expired' },
 };
 
-/** The state of a key in a word. */
+/** The state of a key as a word. */
 export function KeyState({ state }: { readonly state: PageKey['state'] }) {
   return <Mark tone={STATES[state].tone}>{STATES[state].word}</Mark>;
 }

@@ -12,7 +12,7 @@ import { Ago, Time } from '../../ui/time.js';
 import type { Change } from './key-change.js';
 import { KeyState } from './key-state.js';
 
-/** Models that a row names before it counts the rest. */
+/** Most models that a row names; the others are counted. */
 const MODELS_NAMED = 2;
 
 interface KeyTableProps {
@@ -51,7 +51,7 @@ export function KeyTable({ keys, onChange }: KeyTableProps) {
             <KeyState state={key.state} />
             {key.expiresAt !== null && key.state === 'active' && (
               <div className="cell-sub">
-                until <Time at={key.expiresAt} />
+                expires <Time at={key.expiresAt} />
               </div>
             )}
           </td>
@@ -100,7 +100,7 @@ function Spend({ keyView: { name, monthSpendUsd, monthlySpendCapUsd } }: { reado
 }
 
 function Models({ models }: { readonly models: PageKey['allowedModels'] }) {
-  if (models === null) return <span className="muted">All of the account</span>;
+  if (models === null) return <span className="muted">All models of the account</span>;
   const rest = models.length - MODELS_NAMED;
   return (
     <div title={models.join('\n')}>
@@ -131,7 +131,7 @@ function KeyActions({
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item component={Link} to={`/usage?key=${key.id}`} leftSection={<Icon name="usage" size={16} />}>
-          See its usage
+          Show usage
         </Menu.Item>
         <Menu.Item
           disabled={key.state !== 'active'}

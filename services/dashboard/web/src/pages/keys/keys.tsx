@@ -17,7 +17,7 @@ import type { Change } from './key-change.js';
 import { KeyTable } from './key-table.js';
 import { SecretShown } from './secret-shown.js';
 
-/** Keys: made, rotated and revoked here. */
+/** The page of keys: create, rotate and revoke. */
 export function Component() {
   const { account } = useCurrent();
   const keys = useKeys(account.id);
@@ -36,7 +36,7 @@ export function Component() {
   return (
     <Page
       title="API keys"
-      about="A key is what a program sends with every call. Its limits are those of the account; a cap and a list of models narrow it further."
+      about="Programs send a key with every request. The limits of the account apply; a cap and a list of models restrict a key further."
       actions={
         <Button
           leftSection={<Icon name="plus" size={16} />}
@@ -84,7 +84,7 @@ function Keys({ keys: { data, creation }, onChange, onCreate }: KeysProps) {
   return (
     <Card
       title={`${countOf(creation.activeKeys, 'active key')} of ${creation.maxActiveKeys}`}
-      about="Active and suspended keys of the whole account count; revoked ones do not"
+      about="Active and suspended keys of the whole account count; revoked keys do not"
       actions={
         endedCount > 0 && (
           <Switch
@@ -104,8 +104,8 @@ function Keys({ keys: { data, creation }, onChange, onCreate }: KeysProps) {
           actions={creation.allowed && <Button onClick={onCreate}>Create a key</Button>}
         >
           {creation.allowed
-            ? 'Create one, copy its secret, and make the first call with a snippet that is ready for it.'
-            : 'See above what is missing before the first one can be made.'}
+            ? 'Create a key, copy its secret, and send the first request with a snippet.'
+            : 'See above what is missing to create a key.'}
         </Empty>
       ) : (
         <KeyTable keys={shown} onChange={onChange} />
@@ -120,7 +120,7 @@ function NotAllowed({ creation: { code, message } }: { readonly creation: PageKe
   return (
     <Notice
       tone="warn"
-      title={advice?.title ?? 'No key can be created now'}
+      title={advice?.title ?? 'Keys cannot be created now'}
       actions={
         advice?.link !== undefined &&
         !isHere && (

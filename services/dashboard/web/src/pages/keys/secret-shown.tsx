@@ -14,9 +14,7 @@ interface SecretShownProps {
   readonly onClose: () => void;
 }
 
-/**
- * The one moment in which a secret is readable. It lives in this dialogue only and is gone with it.
- */
+/** Shows a secret once. It exists only in this dialogue and is dropped when the dialogue closes. */
 export function SecretShown({ shown, onClose }: SecretShownProps) {
   return (
     <Modal
@@ -51,7 +49,7 @@ function Secret({ keyView: { name, secret, allowedModels, inForce }, isNew, onCl
     return (
       <>
         <Notice tone="warn" title="The secret cannot be shown again">
-          This request was answered before. Rotate the key for another secret.
+          It was shown before. Rotate the key to get a new secret.
         </Notice>
         <div className="modal-actions">
           <Button onClick={onClose}>Close</Button>
@@ -62,16 +60,16 @@ function Secret({ keyView: { name, secret, allowedModels, inForce }, isNew, onCl
   return (
     <>
       <div className="stack loose">
-        <Notice tone="warn" announced title="Copy it now: it is shown only this once">
+        <Notice tone="warn" announced title="Copy it now. It is shown only once.">
           Only a digest is stored. If it is lost, rotate the key.
           {!isNew && inForce && (
-            <div>In force since {formatUtc(since, true)}: the old secret is refused everywhere.</div>
+            <div>In force since {formatUtc(since, true)}. The old secret is refused everywhere.</div>
           )}
         </Notice>
         {!inForce && (
           <Notice tone="warn" announced title="Saved, but not yet in force everywhere">
-            Every part of the gateway will have it shortly. Until then calls with the new secret may be refused, and
-            calls with the old one may still pass.
+            The new secret takes effect shortly. Until then, requests with it may be refused, and the old secret may
+            still be accepted.
           </Notice>
         )}
         <div className="stack tight">

@@ -16,14 +16,14 @@ import { Table } from '../../ui/table.js';
 
 type Shown = 'allowed' | 'all';
 
-/** What this account may call, and for how much. */
+/** The models that the account may use, with prices. */
 export function Component() {
   const { account } = useCurrent();
   const models = useModels(account.id);
   const [text, setText] = useState('');
   const [shown, setShown] = useState<Shown>('all');
   return (
-    <Page title="Models" about="Prices in USD for a million tokens. Send the id as the model of a call.">
+    <Page title="Models" about="Prices in USD per million tokens. Send the ID as the model of a request.">
       <Card
         flush
         title="Catalog"
@@ -58,7 +58,7 @@ export function Component() {
         </Loaded>
       </Card>
       <p className="muted small">
-        A call is charged at the price that was in force when it was admitted, rounded once to a billionth of a dollar.
+        A request is charged at the price in force when it was accepted, rounded once to a billionth of a dollar.
       </p>
     </Page>
   );
@@ -68,7 +68,7 @@ function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[];
   if (models.length === 0) {
     return (
       <Empty icon="models" title={isEmpty ? 'No models yet' : 'No models match'}>
-        {isEmpty ? 'Whoever runs this gateway has to add models first.' : 'Change the search, or show all models.'}
+        {isEmpty ? 'Ask the operator of this gateway to add models.' : 'Change the search, or show all models.'}
       </Empty>
     );
   }
@@ -116,7 +116,7 @@ function ModelRow({
           {!allowed ? (
             <NotUsable isPriced={prices !== null} isAvailable={available} />
           ) : failing ? (
-            <span title="The last call of it failed at its provider">
+            <span title="The last request failed at its provider">
               <Mark tone="bad">Failing now</Mark>
             </span>
           ) : (
@@ -137,7 +137,7 @@ function ModelRow({
         </td>
         {prices === null ? (
           <td className="right muted" colSpan={5}>
-            No price: it cannot be called
+            No price, so it cannot be used
           </td>
         ) : (
           <Prices prices={prices} isEmbedding={kind === 'embedding'} />
@@ -166,7 +166,7 @@ function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly is
     <>
       <td className="right">
         {formatUsdExact(prices.inputPerMillion)}
-        {hasCallPrice && <div className="cell-sub">+ {formatUsdExact(prices.perCall ?? '0')} a call</div>}
+        {hasCallPrice && <div className="cell-sub">+ {formatUsdExact(prices.perCall ?? '0')} per request</div>}
       </td>
       <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cachedInputPerMillion)}</td>
       <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cacheWritePerMillion)}</td>
@@ -180,7 +180,7 @@ function NotUsable({ isPriced, isAvailable }: { readonly isPriced: boolean; read
   if (!isAvailable) return <Mark>Not available</Mark>;
   if (!isPriced) return <Mark tone="warn">Not priced</Mark>;
   return (
-    <span className="row" title="Your plan does not include it and the wallet is empty">
+    <span className="row" title="Your plan does not include the model and the wallet is empty">
       <Mark>Needs funds</Mark>
       <Link to="/billing" className="tiny">
         Add funds

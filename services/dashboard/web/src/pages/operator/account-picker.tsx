@@ -7,12 +7,12 @@ import { PICKED_MAX } from '../../format/pick.js';
 const TYPING_MS = 300;
 
 interface AccountPickerProps {
-  /** An id; null: none. */
+  /** An account ID; null: none selected. */
   readonly value: string | null;
   readonly onChange: (accountId: string | null) => void;
 }
 
-/** An account, found by a part of its name or address, or by its id. */
+/** Selects an account by a part of its name or address, or by its ID. */
 export function AccountPicker({ value, onChange }: AccountPickerProps) {
   const [text, setText] = useState(value ?? '');
   const [wanted] = useDebouncedValue(text.trim().toLowerCase(), TYPING_MS);
@@ -20,17 +20,17 @@ export function AccountPicker({ value, onChange }: AccountPickerProps) {
   const found = (search.data?.found ?? []).map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` }));
   const ids = [value, /^acc_\w+$/.test(wanted) ? wanted : null];
   for (const id of ids) {
-    // Of an account that is not among those that were searched.
+    // IDs of accounts beyond the search limit can be selected too.
     if (id !== null && !found.some((choice) => choice.value === id)) found.push({ value: id, label: id });
   }
   return (
     <Select
-      aria-label="Only of this account"
+      aria-label="Filter by account"
       placeholder="Any account"
       size="xs"
       w={260}
       data={found.slice(0, PICKED_MAX)}
-      // The server's answer is what fits.
+      // The server has already filtered the options.
       filter={({ options }) => options}
       value={value}
       searchable
@@ -40,7 +40,7 @@ export function AccountPicker({ value, onChange }: AccountPickerProps) {
       clearable
       clearButtonProps={{ 'aria-label': 'Clear: account' }}
       nothingFoundMessage={
-        wanted === '' ? 'Type a name, an address or an id' : search.isFetching ? 'Searching' : 'No match'
+        wanted === '' ? 'Type a name, an address or an ID' : search.isFetching ? 'Searching' : 'No match'
       }
     />
   );

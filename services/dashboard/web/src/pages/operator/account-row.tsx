@@ -15,7 +15,7 @@ export const ACCOUNT_COLUMNS: readonly Column[] = [
 
 const TONES = { active: 'good', suspended: 'bad', closed: 'quiet' } as const;
 
-/** The state of an account in a word. */
+/** The state of an account as a word. */
 export function AccountState({ state }: { readonly state: AccountView['state'] }) {
   return <Mark tone={TONES[state]}>{state.charAt(0).toUpperCase() + state.slice(1)}</Mark>;
 }

@@ -20,7 +20,7 @@ import { KeyState } from '../keys/key-state.js';
 import { AccountState } from './account-row.js';
 import { Credit } from './credit.js';
 
-/** One account: its funds and keys; credited and suspended here. */
+/** One account with its funds and keys. Adds funds, suspends and reinstates. */
 export function Component() {
   const { id = '' } = useParams();
   const account = useAccount(id);
@@ -31,7 +31,7 @@ export function Component() {
           title={data.name}
           about={
             <>
-              <Link to="/operator">Accounts</Link> / <CopyText text={data.id} label="Copy the id of the account" />
+              <Link to="/operator">Accounts</Link> / <CopyText text={data.id} label="Copy the account ID" />
             </>
           }
           actions={<Actions account={data} />}
@@ -53,7 +53,7 @@ function Actions({ account }: { readonly account: AccountView }) {
   const verb = account.state === 'suspended' ? 'reinstate' : 'suspend';
   const change = async () => {
     await request(`/operator/v1/accounts/${account.id}/${verb}`, { method: 'POST' });
-    toast(verb === 'suspend' ? 'Account suspended: in force everywhere' : 'Account reinstated: in force everywhere');
+    toast(verb === 'suspend' ? 'Account suspended everywhere' : 'Account reinstated everywhere');
     await client.invalidateQueries({ queryKey: ['operator'] });
   };
   if (account.state === 'closed') return null;
@@ -84,13 +84,12 @@ function Actions({ account }: { readonly account: AccountView }) {
         <p>
           {verb === 'suspend' ? (
             <>
-              Every key of <strong>{account.name}</strong> is refused from now on with{' '}
-              <code className="code">403 account_suspended</code>, and its running calls end.
+              All keys of <strong>{account.name}</strong> are refused with{' '}
+              <code className="code">403 account_suspended</code>, and its running requests end.
             </>
           ) : (
             <>
-              Keys of <strong>{account.name}</strong> work again, but for those that are revoked, suspended or expired
-              themselves.
+              Keys of <strong>{account.name}</strong> work again, except keys that are revoked, suspended or expired.
             </>
           )}
         </p>
@@ -119,7 +118,7 @@ function Figures({ account }: { readonly account: AccountView }) {
         value={wallet.data?.balanceUsd == null ? '—' : <Amount usd={wallet.data.balanceUsd} />}
         note={
           wallet.data !== undefined && parseNano(wallet.data.heldUsd) > 0n
-            ? `${formatUsd(wallet.data.heldUsd)} held for unsettled calls`
+            ? `${formatUsd(wallet.data.heldUsd)} held for unsettled requests`
             : wallet.data?.balanceUsd === null
               ? 'No entry yet'
               : wallet.data === undefined

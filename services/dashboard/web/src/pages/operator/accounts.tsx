@@ -12,7 +12,7 @@ import { ACCOUNT_COLUMNS, AccountRow } from './account-row.js';
 
 const TYPING_MS = 300;
 
-/** All accounts, or those that a text is found in. */
+/** All accounts, or those that match a search. */
 export function Component() {
   const [text, setText] = useState('');
   const [wanted] = useDebouncedValue(text.trim().toLowerCase(), TYPING_MS);
@@ -23,7 +23,7 @@ export function Component() {
       actions={
         <TextInput
           aria-label="Search accounts"
-          placeholder="Name, e-mail address or id"
+          placeholder="Name, email address or ID"
           w={280}
           leftSection={<Icon name="search" size={16} />}
           value={text}
@@ -39,7 +39,7 @@ export function Component() {
           nouns={['account', 'accounts']}
           empty={
             <Empty icon="team" title="No accounts yet">
-              People sign up on this dashboard, or you make an account with the operator API.
+              People sign up on this dashboard, or you create an account with the operator API.
             </Empty>
           }
           row={(account) => <AccountRow key={account.id} account={account} />}
@@ -61,8 +61,8 @@ function Found({ text }: { readonly text: string }) {
             {found.length === 0 ? (
               <Empty icon="search" title="No accounts match">
                 {isWhole
-                  ? 'Look for another part of the name or address.'
-                  : 'Only the first 2,000 accounts were looked at: search by id.'}
+                  ? 'Search for another part of the name or address.'
+                  : 'Only the first 2,000 accounts were searched. Search by ID.'}
               </Empty>
             ) : (
               <Table label="Accounts found" columns={ACCOUNT_COLUMNS}>

@@ -12,11 +12,11 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { useToast } from '../../ui/toasts.js';
 
-/** The characters of a name are those of a path, so that it is not encoded. */
+/** Names contain only path characters, so that they need no encoding. */
 const aliasPath = (name: string) => `/operator/v1/aliases/${name}`;
 const NAME = /^[A-Za-z0-9._:@/-]{1,128}$/;
 
-/** Names that clients may send instead of a catalog ID: list, add, delete. */
+/** Lists, adds and deletes aliases: names that clients may send instead of a catalog ID. */
 export function Aliases() {
   const client = useQueryClient();
   const toast = useToast();
@@ -31,7 +31,7 @@ export function Aliases() {
         nouns={['alias', 'aliases']}
         empty={
           <Empty icon="models" title="No aliases yet">
-            Clients send the IDs of the catalog.
+            Clients send catalog IDs.
           </Empty>
         }
         row={(alias) => (
@@ -65,10 +65,10 @@ export function Aliases() {
         onConfirm={async () => {
           await request(aliasPath(deleting?.id ?? ''), { method: 'DELETE' });
           await client.invalidateQueries({ queryKey: ALIASES_KEY });
-          toast('The alias is deleted');
+          toast('Alias deleted');
         }}
       >
-        <p>Requests with this name are answered with 404 from now on.</p>
+        <p>Requests with this name will get 404.</p>
       </Confirm>
     </>
   );
@@ -82,7 +82,7 @@ function AddAlias() {
     mutationFn: () =>
       request<AliasView>(aliasPath(alias.id), { method: 'PUT', body: { modelId: alias.modelId.trim() } }),
     async onSuccess({ id }) {
-      toast(`Clients can send ${id} now`);
+      toast(`Clients can now send ${id}`);
       setAlias({ id: '', modelId: '' });
       await client.invalidateQueries({ queryKey: ALIASES_KEY });
     },
@@ -100,7 +100,7 @@ function AddAlias() {
           {isFormError(add.error, ['modelId']) && <ErrorNotice error={add.error} />}
           <TextInput
             label="Alias name"
-            description="The name that clients send. A name that exists gets the new model."
+            description="The name that clients send. An existing name gets the new model."
             placeholder="gpt-6.1-terra"
             required
             maxLength={128}

@@ -2,7 +2,7 @@ import type { AuditEntryView } from '@gateway/contracts/pages';
 import { CodeBlock } from '../../ui/copy.js';
 import { Time } from '../../ui/time.js';
 
-/** One entry of the audit log, all of it. */
+/** All details of one audit entry. */
 export function AuditEntry({ entry }: { readonly entry: AuditEntryView }) {
   const { at, actor, action, objectId, accountId, before, after, origin } = entry;
   const facts: [name: string, value: string | null][] = [
@@ -12,12 +12,12 @@ export function AuditEntry({ entry }: { readonly entry: AuditEntryView }) {
     ['Account', accountId],
     ['Network', origin?.client ?? null],
     ['Client', origin?.agent ?? null],
-    ['Request id', origin?.requestId ?? null],
+    ['Request ID', origin?.requestId ?? null],
   ];
   return (
     <div className="stack loose">
       <dl className="facts small">
-        <dt>At</dt>
+        <dt>Time</dt>
         <dd>
           <Time at={at} seconds />
         </dd>

@@ -18,16 +18,13 @@ const KINDS: { value: AuditKind | 'all'; label: string }[] = [
   { value: 'refused', label: 'Refused' },
 ];
 const EMPTY: Record<AuditKind | 'all', string> = {
-  all: 'Nothing was recorded',
-  change: 'Nothing was changed',
-  access: 'Nobody signed in, asked for a link, exported a file or tested a source',
-  refused: 'Nobody was refused',
+  all: 'No entries',
+  change: 'No changes',
+  access: 'No sign-ins, requested links, exports or source tests',
+  refused: 'No refused attempts',
 };
 
-/**
- * Who changed what, who signed in, exported and tested, and who was refused. The filters are in the
- * address.
- */
+/** The audit log. The filters are in the URL. */
 export function Component() {
   const [query, setQuery] = useSearchParams();
   const accountId = query.get('account');
@@ -47,7 +44,7 @@ export function Component() {
   return (
     <Page
       title="Audit log"
-      about="Changes, sign-ins, exports, tests of sources and refused attempts of operators, people and the gateway itself."
+      about="Changes, sign-ins, exports, source tests and refused attempts of operators, people and the gateway."
     >
       <ListCard
         title="Newest first"
@@ -66,10 +63,10 @@ export function Component() {
         list={audit}
         columns={[
           { label: 'Time (UTC)' },
-          { label: 'What' },
-          { label: 'Who', wide: true },
+          { label: 'Action' },
+          { label: 'Actor', wide: true },
           { label: 'Account', wide: true },
-          { label: 'From', wide: true },
+          { label: 'Origin', wide: true },
         ]}
         nouns={['entry', 'entries']}
         empty={<Empty icon="audit" title={`${EMPTY[kind]}${accountId === null ? '' : ' in this account'}`} />}
@@ -140,7 +137,7 @@ function AuditRow({ entry, onChoose }: { readonly entry: AuditEntryView; readonl
   );
 }
 
-/** `put_source` as words; the name itself is in the entry. */
+/** Formats `put_source` as words; the entry shows the name itself. */
 function actionText(action: string): string {
   const words = action.replace(/[_.-]+/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -22,7 +22,7 @@ const KINDS = [
 ];
 const REFERENCE_BYTES = 8;
 
-/** An entry of an account's wallet; the same reference again changes nothing. */
+/** Adds an entry to an account's wallet. A repeated reference changes nothing. */
 export function Credit({ account, opened, onClose }: CreditProps) {
   return (
     <Modal opened={opened} onClose={onClose} title={`Add funds to ${account.name}`} size={460}>
@@ -45,8 +45,8 @@ function Form({ account, onClose }: Omit<CreditProps, 'opened'>) {
     async onSuccess({ balanceUsd, repeated }) {
       toast(
         repeated
-          ? 'This reference was used before: nothing was added'
-          : `Added. The balance is ${formatUsd(balanceUsd)}, in force now`,
+          ? 'This reference was used before, so nothing was added'
+          : `Added. The balance is now ${formatUsd(balanceUsd)}`,
       );
       onClose();
       await client.invalidateQueries({ queryKey: ['operator', 'account', account.id] });
@@ -63,7 +63,7 @@ function Form({ account, onClose }: Omit<CreditProps, 'opened'>) {
         {isFormError(add.error, Object.keys(entry)) && <ErrorNotice error={add.error} />}
         <TextInput
           label="Amount in USD"
-          description="A negative amount takes"
+          description="A negative amount is taken out"
           placeholder="25.00"
           inputMode="decimal"
           required
@@ -90,7 +90,7 @@ function Form({ account, onClose }: Omit<CreditProps, 'opened'>) {
         />
         <TextInput
           label="Reference"
-          description="Unique: an invoice or a payment. Sent twice, it is booked once."
+          description="A unique invoice or payment number. A repeated reference is booked once."
           required
           maxLength={200}
           value={entry.reference}

@@ -8,14 +8,11 @@ import { Page } from '../../ui/page.js';
 import { ShortId } from '../../ui/short-id.js';
 import { Aliases } from './aliases.js';
 
-/** The catalog as customers meet it, with what is switched off. */
+/** The catalog with hidden and unavailable models. */
 export function Component() {
   const models = useCatalogModels();
   return (
-    <Page
-      title="Models"
-      about="Prices in USD for a million tokens. Models and prices are changed over the operator API."
-    >
+    <Page title="Models" about="Prices in USD per million tokens. Use the operator API to change models and prices.">
       <ListCard
         title="Catalog"
         list={models}
@@ -54,7 +51,7 @@ export function Component() {
             <td className="right">{prices === null ? '—' : formatUsdExact(prices.outputPerMillion)}</td>
             <td>
               {priceVersion === null ? '—' : <ShortId id={priceVersion} />}
-              {upcomingPrices.length > 0 && <div className="cell-sub">{upcomingPrices.length} to come</div>}
+              {upcomingPrices.length > 0 && <div className="cell-sub">{upcomingPrices.length} upcoming</div>}
             </td>
           </tr>
         )}
@@ -70,7 +67,7 @@ interface ModelStateProps {
   readonly isPriced: boolean;
 }
 
-/** Whether customers can call it, and if not, why. */
+/** Whether customers can use the model, and why not. */
 function ModelState({ isActive, isAvailable, isPriced }: ModelStateProps) {
   if (!isActive) return <Mark>Hidden</Mark>;
   if (!isAvailable) return <Mark tone="warn">Switched off</Mark>;

@@ -8,10 +8,7 @@ import { keepCsrfToken, request } from '../../api/request.js';
 import { SignInPage } from '../../layout/sign-in-page.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
-/**
- * An operator's token opens a session of at most eight hours; the token itself is not kept in the
- * browser.
- */
+/** Opens an operator's session. The browser does not keep the token. */
 export function Component() {
   const client = useQueryClient();
   const config = useConfig();
@@ -29,7 +26,7 @@ export function Component() {
     return (
       <SignInPage
         title="Operator sign-in"
-        about="Operators do not sign in here: this deployment has not switched that on."
+        about="Operator sign-in is disabled on this deployment. Use the operator API instead."
       >
         <Link to="/sign-in">Sign in as a user instead</Link>
       </SignInPage>
@@ -38,7 +35,7 @@ export function Component() {
   return (
     <SignInPage
       title="Operator sign-in"
-      about="For whoever runs this gateway. The session ends after 30 minutes without use, and after 8 hours."
+      about="For operators of this gateway. The session ends after 30 minutes without use, or after 8 hours."
       foot={<Link to="/sign-in">Sign in as a user instead</Link>}
     >
       <form

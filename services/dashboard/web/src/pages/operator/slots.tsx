@@ -17,7 +17,7 @@ import { ShortId } from '../../ui/short-id.js';
 import { Table } from '../../ui/table.js';
 import { Ago } from '../../ui/time.js';
 
-/** Calls that run at this moment. */
+/** The running requests. */
 export function Component() {
   const slots = useSlots();
   const client = useQueryClient();
@@ -29,19 +29,19 @@ export function Component() {
     await client.invalidateQueries({ queryKey: ['operator', 'slots'] });
   };
   return (
-    <Page title="Running calls" about="Live: refreshed every five seconds.">
+    <Page title="Running requests" about="Refreshed every five seconds.">
       <Loaded query={slots}>
         {({ data, next_cursor }) => (
-          <Card flush title={`${countOf(data.length, 'call')}${next_cursor === null ? '' : ' and more'}`}>
+          <Card flush title={`${countOf(data.length, 'request')}${next_cursor === null ? '' : ' and more'}`}>
             {data.length === 0 ? (
-              <Empty icon="slots" title="Nothing runs at this moment">
-                A call is listed from its admission to its end.
+              <Empty icon="slots" title="No running requests">
+                A request is listed from its admission to its end.
               </Empty>
             ) : (
               <Table
-                label="Running calls"
+                label="Running requests"
                 columns={[
-                  { label: 'Call' },
+                  { label: 'Request' },
                   { label: 'Account', wide: true },
                   { label: 'State' },
                   { label: 'Held', right: true, wide: true },
@@ -80,7 +80,7 @@ export function Component() {
                         disabled={!mayWrite}
                         onClick={() => setReleasing(slot)}
                       >
-                        End call
+                        End
                       </Button>
                     </td>
                   </tr>
@@ -92,14 +92,15 @@ export function Component() {
       </Loaded>
       <Confirm
         opened={releasing !== null}
-        title="End this call?"
-        action="End call"
+        title="End this request?"
+        action="End request"
         danger
         onClose={() => setReleasing(null)}
         onConfirm={release}
       >
         <p>
-          The client's answer breaks off. The money that is held for the call stays held until its usage record arrives.
+          The client's response breaks off. The amount held for the request stays held until its usage record is
+          settled.
         </p>
       </Confirm>
     </Page>

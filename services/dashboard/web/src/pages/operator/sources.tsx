@@ -9,14 +9,14 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { Page } from '../../ui/page.js';
 import { Ago, CountDown } from '../../ui/time.js';
 
-/** Ways to reach the models, and how they do at this moment. */
+/** The upstream sources and their current health. */
 export function Component() {
   const sources = useSources();
   const health = useSourceHealth();
   return (
     <Page
       title="Sources"
-      about="Health is what each running edge remembers, failures and the time to the first byte are of all edges in the last minutes; it is renewed every five seconds."
+      about="Health is the state at each running edge. Failures and the time to the first byte are of all edges in the last minutes. Refreshed every five seconds."
     >
       {health.isError && <ErrorNotice error={health.error} retry={() => void health.refetch()} />}
       <ListCard
@@ -33,8 +33,7 @@ export function Component() {
         nouns={['source', 'sources']}
         empty={
           <Empty icon="server" title="No sources yet">
-            Without a source no model can be served. Add them with{' '}
-            <code className="code">npm run operator -- apply</code>.
+            A model needs at least one source. Add sources with <code className="code">npm run operator -- apply</code>.
           </Empty>
         }
         row={(source) => {
@@ -52,7 +51,7 @@ export function Component() {
                 {source.enabled ? (
                   <Health entries={entries} isKnown={health.data?.isWhole === true} />
                 ) : (
-                  <Mark>Switched off</Mark>
+                  <Mark>Disabled</Mark>
                 )}
                 {source.credentialOf === null && (
                   <div>
@@ -99,11 +98,11 @@ const STATES = {
 
 interface HealthProps {
   readonly entries: readonly SourceHealthView[];
-  /** Everything was read: what is not there is not known to any edge. */
+  /** Whether all entries were read. A missing entry then means an unused source. */
   readonly isKnown: boolean;
 }
 
-/** The newest of the last attempts that edges tell of. */
+/** Returns the entry with the newest attempt. */
 function newest(entries: readonly SourceHealthView[]): SourceHealthView | undefined {
   return [...entries].sort((one, other) => (other.lastAttemptAt ?? '').localeCompare(one.lastAttemptAt ?? ''))[0];
 }
@@ -121,11 +120,11 @@ function LastAttempt({ entry }: { readonly entry: SourceHealthView | undefined }
 
 const QUOTAS = {
   requestsPerMinute: 'requests/min',
-  callsAtOnce: 'calls at once',
+  callsAtOnce: 'concurrent requests',
   tokensPerMinute: 'tokens/min',
 } as const;
 
-/** How much of its quotas all edges use, as one of them last read it. */
+/** The quota use of all edges, from the newest report. */
 function Quotas({ entries }: Pick<HealthProps, 'entries'>) {
   const told = entries.filter(({ quota }) => quota !== null);
   const [last] = told.sort((one, other) => other.reportedAt.localeCompare(one.reportedAt));
@@ -142,17 +141,17 @@ function Quotas({ entries }: Pick<HealthProps, 'entries'>) {
           {use}
         </div>
       ))}
-      {beyond > 0 && <Mark tone="warn">{`${formatCount(beyond)} beyond it`}</Mark>}
+      {beyond > 0 && <Mark tone="warn">{`${formatCount(beyond)} over quota`}</Mark>}
     </>
   );
 }
 
-/** The worst of what the edges say. */
+/** The worst state that an edge reports. */
 function Health({ entries, isKnown }: HealthProps) {
   const worst = (['open', 'cooling', 'healthy'] as const)
     .map((state) => entries.find((entry) => entry.state === state))
     .find((entry) => entry !== undefined);
-  if (worst === undefined) return <span className="muted">{isKnown ? 'No traffic since restart' : 'Not known'}</span>;
+  if (worst === undefined) return <span className="muted">{isKnown ? 'No traffic since restart' : 'Unknown'}</span>;
   const failing = entries.filter(({ failuresInARow }) => failuresInARow > 0);
   const last = newest(failing.length > 0 ? failing : entries);
   const rests = entries.filter(({ state }) => state !== 'healthy').length;

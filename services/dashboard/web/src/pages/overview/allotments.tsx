@@ -4,11 +4,11 @@ import { Card } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
 import { inUnit } from './balance-cards.js';
 
-/** What the plan sets aside for single models in a period. */
+/** The plan's limits for single models in a period. */
 export function Allotments({ allotments }: { readonly allotments: OverviewView['allotments'] }) {
   if (allotments.length === 0) return null;
   return (
-    <Card title="Allotments" about="What the plan sets aside for single models in this period" flush>
+    <Card title="Allotments" about="The plan's limits for single models in this period" flush>
       <Table
         label="Allotments"
         columns={[

@@ -8,7 +8,7 @@ import { Stat } from '../../ui/page.js';
 import { PlanStat } from '../../ui/plan-stat.js';
 import { CountDown, Time } from '../../ui/time.js';
 
-/** Windows, wallet, plan and limits, each as one figure. */
+/** Windows, wallet, plan and limits as figures. */
 export function BalanceCards({ overview }: { readonly overview: OverviewView }) {
   const { windows, plan, limits, wallet } = overview;
   return (
@@ -29,7 +29,7 @@ export function BalanceCards({ overview }: { readonly overview: OverviewView }) 
           }
           note={
             entry.resetsAt === null ? (
-              'Starts with the next call'
+              'Starts with the next request'
             ) : (
               <>
                 Resets in <CountDown until={entry.resetsAt} />
@@ -54,7 +54,7 @@ export function BalanceCards({ overview }: { readonly overview: OverviewView }) 
         plan={plan}
         note={
           plan === null ? (
-            'Calls are paid from the wallet'
+            'Requests are paid from the wallet'
           ) : (
             <>
               {plan.renews ? 'Renews' : 'Ends'} <Time at={plan.periodEnd} />
@@ -67,22 +67,22 @@ export function BalanceCards({ overview }: { readonly overview: OverviewView }) 
           label="Limits of the account"
           value={
             <>
-              {formatCount(limits.requestsPerMinute)} <small>calls a minute</small>
+              {formatCount(limits.requestsPerMinute)} <small>requests per minute</small>
             </>
           }
-          note={`${formatCount(limits.concurrency)} at the same time, all keys together`}
+          note={`${formatCount(limits.concurrency)} concurrent, all keys together`}
         />
       )}
     </div>
   );
 }
 
-/** A number in the unit of a window. */
+/** Formats an amount in the unit of a window. */
 export function inUnit(amount: string | number, unit: 'usd' | 'requests'): string {
   return unit === 'usd' ? formatUsd(String(amount)) : formatCount(Number(amount));
 }
 
 function walletNote({ balanceUsd, heldUsd }: OverviewView['wallet']): string {
-  if (parseNano(heldUsd) > 0n) return `${formatUsd(heldUsd)} held for unsettled calls`;
-  return balanceUsd === null ? 'No funds were added yet' : 'Nothing held for unsettled calls';
+  if (parseNano(heldUsd) > 0n) return `${formatUsd(heldUsd)} held for unsettled requests`;
+  return balanceUsd === null ? 'No funds added yet' : 'Nothing held for unsettled requests';
 }

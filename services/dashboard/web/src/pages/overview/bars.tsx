@@ -9,11 +9,11 @@ interface BarsProps {
   readonly measure: Measure;
 }
 
-/** Stacked bars, one for each step. The table below says the same in words and numbers. */
+/** Stacked bars, one per step. The table below has the same figures. */
 export function Bars({ arranged, by, measure }: BarsProps) {
   const rows = arranged.rows.map(({ start, values }) => ({ start, ...values }));
   return (
-    <div className="chart-box" role="img" aria-label={`${measure} by ${by}; the figures stand in the table`}>
+    <div className="chart-box" role="img" aria-label={`${measure} by ${by}; the table has the figures`}>
       <ResponsiveContainer width="100%" height="100%">
         <BarChart
           data={rows}

@@ -13,8 +13,8 @@ interface Step {
 }
 
 /**
- * The way from a new account to its first call; gone when it is walked. `isFunded` null: funds are
- * no business of who asks.
+ * The steps from a new account to its first request; hidden once a key was used. A null `isFunded`
+ * omits the funding step, for members.
  */
 export function FirstSteps({ isFunded }: { readonly isFunded: boolean | null }) {
   const { account, user } = useCurrent();
@@ -25,7 +25,7 @@ export function FirstSteps({ isFunded }: { readonly isFunded: boolean | null }) 
   const steps = stepsOf(isFunded, user.emailVerified, keys.data.data.length > 0);
   const now = steps.findIndex(({ isDone }) => !isDone);
   return (
-    <Card title="Get started" about={`${steps.length} steps to the first call`} flush>
+    <Card title="Get started" about={`${steps.length} steps to the first request`} flush>
       <ol className="steps">
         {steps.map(({ title, about, isDone, link }, index) => (
           <li key={title} className={isDone ? 'done' : index === now ? 'now' : undefined}>
@@ -51,25 +51,25 @@ export function FirstSteps({ isFunded }: { readonly isFunded: boolean | null }) 
 
 function stepsOf(isFunded: boolean | null, isVerified: boolean, hasKey: boolean): Step[] {
   return [
-    { title: 'Verify your address', about: 'Open the link in the mail we sent you.', isDone: isVerified },
+    { title: 'Verify your address', about: 'Open the link in the email we sent you.', isDone: isVerified },
     ...(isFunded === null
       ? []
       : [
           {
             title: 'Add funds',
-            about: 'A plan, or a balance in the wallet.',
+            about: 'Subscribe to a plan, or add funds to the wallet.',
             isDone: isFunded,
             link: { to: '/billing', label: 'How to add funds' },
           },
         ]),
     {
       title: 'Create a key',
-      about: 'Its secret is shown once; copy it then.',
+      about: 'Copy its secret; it is shown only once.',
       isDone: hasKey,
       link: { to: '/keys?create', label: 'Create a key' },
     },
     {
-      title: 'Make the first call',
+      title: 'Send the first request',
       about: 'Snippets with the addresses of this gateway.',
       isDone: false,
       link: { to: '/quick-start', label: 'Open quick start' },

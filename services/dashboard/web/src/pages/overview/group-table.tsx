@@ -13,11 +13,11 @@ const NAMES = { none: 'All', model: 'Model', key: 'Key', member: 'Member' } as c
 interface GroupTableProps {
   readonly arranged: Arranged;
   readonly groupBy: SeriesGroup;
-  /** What is drawn: the shares are of it. */
+  /** The measure of the chart, by which shares are computed. */
   readonly measure: Measure;
 }
 
-/** The groups of the chart as rows, the dearest first. */
+/** The groups of the chart as rows, highest first. */
 export function GroupTable({ arranged, groupBy, measure }: GroupTableProps) {
   const [all, setAll] = useState(false);
   const shown = all ? arranged.groups : arranged.groups.slice(0, SHOWN_FIRST);
@@ -29,7 +29,7 @@ export function GroupTable({ arranged, groupBy, measure }: GroupTableProps) {
         columns={[
           { label: NAMES[groupBy] },
           { label: `Share of ${measure}`, wide: true },
-          { label: 'Calls', right: true },
+          { label: 'Requests', right: true },
           { label: 'Input', right: true, wide: true },
           { label: 'Output', right: true, wide: true },
           { label: 'Spend', right: true },

@@ -17,10 +17,7 @@ import { BalanceCards } from './balance-cards.js';
 import { UsageChart } from './usage-chart.js';
 import './overview.css';
 
-/**
- * What the account may still use, what it used, and what was refused; for members what they used
- * themselves.
- */
+/** Remaining balances, usage and refused requests; members see only their own usage. */
 export function Component() {
   const { account, isManager } = useCurrent();
   const [range, setRange] = useState<RangeName>('30d');
@@ -45,7 +42,7 @@ export function Component() {
   );
 }
 
-/** What the account may still use. */
+/** The remaining balances of the account. */
 function Balances({ accountId }: { readonly accountId: string }) {
   const overview = useOverview(accountId);
   if (overview.data === undefined) {
@@ -79,11 +76,11 @@ function Debt({ overview: { debtUsd } }: { readonly overview: OverviewView }) {
       title={`The account owes ${formatUsd(debtUsd)}`}
       actions={
         <Button component={Link} to="/billing" size="compact-sm" variant="default">
-          See how to add funds
+          How to add funds
         </Button>
       }
     >
-      The balance of the wallet is negative. Until it is settled, every call is refused with{' '}
+      The wallet balance is negative. Until you add funds, all requests are refused with{' '}
       <code className="code">402 outstanding_debt</code>.
     </Notice>
   );

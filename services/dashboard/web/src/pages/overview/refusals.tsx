@@ -19,34 +19,34 @@ const IDS_SHOWN = 3;
 interface Refused {
   readonly code: string;
   readonly count: number;
-  /** The minute of the newest one; null: further back than the hours that are listed. */
+  /** The minute of the newest one; null: older than the listed hours. */
   readonly last: string | null;
   readonly ids: readonly string[];
 }
 
-/** Calls that were not let through, by their codes, with what to do. */
+/** Refused requests by code, with the next step. */
 export function Refusals({ range }: { readonly range: RangeName }) {
   const { account } = useCurrent();
   const now = useNow(SPAN_MS);
   const span = useMemo(() => spanOf(range, now), [range, now]);
   const refusals = useRefusals(account.id, span);
   return (
-    <Card title="Refused calls" about="Calls that the gateway did not let through; they cost nothing" flush>
+    <Card title="Refused requests" about="Requests that the gateway did not accept; they cost nothing" flush>
       <Loaded query={refusals}>
         {(answer) =>
           answer.totals.length === 0 ? (
-            <Empty icon="check" title="Nothing was refused in this time">
-              When a limit or a mistake stops a call, its code stands here with what to do about it.
+            <Empty icon="check" title="No refused requests in this time">
+              If a limit or an error stops a request, its code appears here with the next step.
             </Empty>
           ) : (
             <Table
-              label="Refused calls"
+              label="Refused requests"
               columns={[
                 { label: 'Code' },
-                { label: 'Calls', right: true },
+                { label: 'Requests', right: true },
                 { label: 'What to do' },
                 { label: 'Last seen' },
-                { label: 'Newest request ids' },
+                { label: 'Newest request IDs' },
               ]}
             >
               {byCode(answer).map((entry) => (
@@ -97,7 +97,7 @@ function RefusedRow({ refused: { code, count, last, ids } }: { readonly refused:
 function byCode({ data, totals }: RefusalsView): Refused[] {
   return totals.map(({ code, count }) => {
     const hours = data.filter((point) => point.code === code);
-    // Hours and the ids of each come newest first.
+    // Hours, and the IDs within each, are newest first.
     const ids = hours.flatMap(({ lastRequestIds }) => lastRequestIds);
     return { code, count, last: hours[0]?.lastAt ?? null, ids };
   });

@@ -3,9 +3,9 @@ import { startsOf } from '../../format/range.js';
 import type { Span } from '../../format/range.js';
 import { parseNano } from '../../format/usd.js';
 
-export type Measure = 'spend' | 'calls' | 'tokens';
+export type Measure = 'spend' | 'requests' | 'tokens';
 
-/** Sums of all points, or of one group. */
+/** Sums over all points, or over one group. */
 export interface Sums {
   calls: number;
   inputTokens: number;
@@ -24,31 +24,31 @@ export interface Group {
   readonly sums: Sums;
 }
 
-/** Points as they are drawn: one row for each step, one column for each drawn group. */
+/** Points arranged for the chart: one row per step, one column per shown group. */
 export interface Arranged {
   readonly rows: readonly { readonly start: string; readonly values: Readonly<Record<string, number>> }[];
-  /** The groups with a colour of their own, the largest first; what is beyond them is `rest`. */
+  /** The groups with a separate colour, largest first; the others are combined in `rest`. */
   readonly drawn: readonly Group[];
-  /** All groups, the largest first. */
+  /** All groups, largest first. */
   readonly groups: readonly Group[];
   readonly totals: Sums;
-  /** Calls that nobody paid for, in none of the sums; null: unknown. */
+  /** Requests that were not billed and are in none of the sums; null: unknown. */
   readonly unbilled: UsageSeries['unbilled'];
 }
 
-/** Groups with a colour of their own. */
+/** Most groups with a separate colour. */
 const DRAWN_MAX = 7;
 const REST_COLOR = 'var(--chart-8)';
 export const REST_ID = 'rest';
 
-/** Points of the API as rows and groups. */
+/** Arranges points of the API in rows and groups. */
 export function arrange({ data: points, unbilled }: UsageSeries, span: Span, measure: Measure): Arranged {
   const totals = noSums();
   const byGroup = new Map<string, { label: string; sums: Sums }>();
   for (const point of points) {
     add(totals, point);
     const id = point.group?.id ?? 'all';
-    const group = byGroup.get(id) ?? { label: point.group?.label ?? 'All calls', sums: noSums() };
+    const group = byGroup.get(id) ?? { label: point.group?.label ?? 'All requests', sums: noSums() };
     add(group.sums, point);
     byGroup.set(id, group);
   }
@@ -67,10 +67,10 @@ export function arrange({ data: points, unbilled }: UsageSeries, span: Span, mea
   return { rows: rowsOf(points, span, measure, drawnIds), drawn, groups, totals, unbilled };
 }
 
-/** What a group or all of them come to, in the measure. */
+/** Returns the value of sums in the measure. */
 export function measured(sums: Sums, measure: Measure): number {
   if (measure === 'spend') return Number(sums.chargedNano) / 1e9;
-  return measure === 'calls' ? sums.calls : sums.inputTokens + sums.outputTokens;
+  return measure === 'requests' ? sums.calls : sums.inputTokens + sums.outputTokens;
 }
 
 function rowsOf(

@@ -20,13 +20,13 @@ const Bars = lazy(async () => ({ default: (await import('./bars.js')).Bars }));
 
 const MEASURES: { value: Measure; label: string }[] = [
   { value: 'spend', label: 'Spend' },
-  { value: 'calls', label: 'Calls' },
+  { value: 'requests', label: 'Requests' },
   { value: 'tokens', label: 'Tokens' },
 ];
-/** The span is asked for anew this often. */
+/** Interval at which the span moves on. */
 const SPAN_MS = 60_000;
 
-/** Spend, calls and tokens by day or hour, by model, key or member; the same as a table below. */
+/** Spend, requests and tokens over time, by model, key or member; chart and table. */
 export function UsageChart({ range }: { readonly range: RangeName }) {
   const { account, isManager } = useCurrent();
   const [measure, setMeasure] = useState<Measure>('spend');
@@ -39,7 +39,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
     [series.data, span, measure],
   );
   const groups = [
-    { value: 'none', label: 'All calls' },
+    { value: 'none', label: 'All requests' },
     { value: 'model', label: 'By model' },
     { value: 'key', label: 'By key' },
     ...(isManager && account.type === 'team' ? [{ value: 'member', label: 'By member' }] : []),
@@ -47,11 +47,11 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
   return (
     <Card
       title="Usage"
-      about={`By UTC ${span.by}; a call counts within seconds after it ends`}
+      about={`By UTC ${span.by}; a request appears within seconds after it ends`}
       actions={
         <div className="chart-controls">
           <SegmentedControl
-            aria-label="What is drawn"
+            aria-label="Measure"
             size="xs"
             data={MEASURES}
             value={measure}
@@ -76,9 +76,9 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
           <Bones lines={6} />
         )
       ) : arranged.totals.calls === 0 && unbilledOf(arranged) === 0 ? (
-        <Empty icon="usage" title="No calls in this time">
-          Calls show up here within seconds after they end. <Link to="/quick-start">Make one</Link> with a snippet of
-          the quick start, or choose a longer time.
+        <Empty icon="usage" title="No requests in this time">
+          Requests appear within seconds after they end. <Link to="/quick-start">Send one</Link> with a snippet of the
+          quick start, or choose a longer time.
         </Empty>
       ) : (
         <>
@@ -116,12 +116,12 @@ function Totals({ arranged: { totals, unbilled } }: { readonly arranged: Arrange
         <dd>{formatNano(totals.walletNano)}</dd>
       </div>
       <div>
-        <dt>Billed calls</dt>
+        <dt>Billed requests</dt>
         <dd>{formatCount(totals.calls)}</dd>
       </div>
       {unbilled !== null && (
         <div>
-          <dt>Failed calls</dt>
+          <dt>Failed requests</dt>
           <dd>
             {unbilled.voided === 0 ? '0' : <Link to="/usage?outcome=voided">{formatCount(unbilled.voided)}</Link>}
           </dd>
@@ -129,7 +129,7 @@ function Totals({ arranged: { totals, unbilled } }: { readonly arranged: Arrange
       )}
       {unbilled !== null && unbilled.expired > 0 && (
         <div>
-          <dt>Lost calls</dt>
+          <dt>Lost requests</dt>
           <dd>
             <Link to="/usage?outcome=expired">{formatCount(unbilled.expired)}</Link>
           </dd>

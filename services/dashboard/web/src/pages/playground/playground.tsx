@@ -15,7 +15,7 @@ import { TurnView } from './turn.js';
 import { useConversation } from './use-conversation.js';
 import './playground.css';
 
-/** Tries a model by hand: what it answers, piece by piece, and what the turn cost. */
+/** Tries a model by hand: streams its response and shows the cost. */
 export function Component() {
   const { account } = useCurrent();
   const models = useModels(account.id);
@@ -48,7 +48,7 @@ export function Component() {
   return (
     <Page
       title="Playground"
-      about="Calls are billed like any other and have a limit of their own: 10 per minute."
+      about="Requests are billed like all others and have a separate limit of 10 per minute."
       actions={
         conversation.turns.length > 0 && (
           <Button variant="default" onClick={conversation.clear} disabled={conversation.isRunning}>
@@ -66,7 +66,7 @@ export function Component() {
               data={callable.map(({ id }) => ({ value: id, label: id }))}
               value={model}
               onChange={setChosen}
-              placeholder={models.isPending ? 'Loading' : 'No model can be used now'}
+              placeholder={models.isPending ? 'Loading' : 'No model is usable now'}
             />
             <Textarea
               label="System prompt"
@@ -77,7 +77,7 @@ export function Component() {
             />
             <NumberInput
               label="Temperature"
-              description="0 to 2; blank: the model's own"
+              description="0 to 2. Leave blank for the model's default."
               min={0}
               max={2}
               step={0.1}
@@ -87,7 +87,7 @@ export function Component() {
             />
             <NumberInput
               label="Max output tokens"
-              description="Also sets the amount that is reserved for the call"
+              description="Also sets the amount that is held for the request"
               min={1}
               max={1_000_000}
               step={100}
@@ -103,18 +103,18 @@ export function Component() {
               models.data !== undefined && callable.length === 0 ? (
                 <Empty
                   icon="playground"
-                  title="No model can be used now"
+                  title="No model is usable now"
                   actions={
                     <Button component={Link} to="/billing">
                       Go to billing
                     </Button>
                   }
                 >
-                  Add funds or subscribe to a plan; then every model that it covers is here.
+                  Add funds or subscribe to a plan to use its models.
                 </Empty>
               ) : (
                 <Empty icon="playground" title="Ask something">
-                  The answer comes as the model writes it. Below it stand its cost and its request id.
+                  The response is streamed. Its cost and request ID appear below it.
                 </Empty>
               )
             ) : (
@@ -122,7 +122,11 @@ export function Component() {
             )}
           </div>
           <div className="hidden-text" role="status">
-            {conversation.isRunning ? 'The model is answering' : last?.state === 'done' ? `Answer: ${last.answer}` : ''}
+            {conversation.isRunning
+              ? 'The model is responding'
+              : last?.state === 'done'
+                ? `Response: ${last.answer}`
+                : ''}
           </div>
           {last?.error != null && (
             <div className="conversation-error">
@@ -169,13 +173,11 @@ export function Component() {
   );
 }
 
-/**
- * The playground has a key of its own: its limit is neither that of the account nor of another key.
- */
+/** Advice for the playground's own limit, which is separate from those of the keys. */
 function adviceOfTurn(error: unknown): Advice | undefined {
   if (!(error instanceof ApiError) || error.code !== 'rate_limited') return undefined;
   return {
-    title: 'The playground has reached its 10 calls a minute',
-    next: 'Wait for the next clock minute. It is a limit of the playground; calls with your keys go on.',
+    title: 'The playground has reached its 10 requests per minute',
+    next: 'Wait for the next clock minute. The limit applies only to the playground, not to your keys.',
   };
 }

@@ -7,15 +7,12 @@ import { Amount } from '../../ui/amount.js';
 import { CopyButton } from '../../ui/copy.js';
 import type { Turn } from './use-conversation.js';
 
-/**
- * A record is there as soon as billing has settled the call; after that long it is looked for no
- * more.
- */
+/** Most attempts to read the usage record. It exists as soon as billing has settled the request. */
 const COST_TRIES_MAX = 40;
 const COST_EVERY_MS = 750;
 const EXACT_PLACES = 6;
 
-/** What was asked, what came, and what it cost. */
+/** One message with its response and cost. */
 export function TurnView({ account, turn }: { readonly account: string; readonly turn: Turn }) {
   const { question, answer, state, requestId, model } = turn;
   return (
@@ -41,7 +38,7 @@ export function TurnView({ account, turn }: { readonly account: string; readonly
             {requestId}
           </Link>
         )}
-        {answer !== '' && state !== 'running' && <CopyButton text={answer} label="Copy the answer" size={22} />}
+        {answer !== '' && state !== 'running' && <CopyButton text={answer} label="Copy the response" size={22} />}
       </div>
     </article>
   );
@@ -55,7 +52,7 @@ function Cost({ account, requestId }: { readonly account: string; readonly reque
     retryDelay: COST_EVERY_MS,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (record.data === undefined) return <span>{record.isError ? 'Cost not known yet' : 'Settling the cost'}</span>;
+  if (record.data === undefined) return <span>{record.isError ? 'Cost unknown' : 'Settling the cost'}</span>;
   if ('refused' in record.data) return null;
   const { tokens, chargedUsd } = record.data;
   return (

@@ -15,13 +15,13 @@ export interface Turn {
   readonly model: string;
   readonly question: string;
   readonly answer: string;
-  /** Under which it stands in the usage records; null before the gateway answered. */
+  /** ID of the usage record; null before the gateway responded. */
   readonly requestId: string | null;
   readonly state: 'running' | 'done' | 'stopped' | 'failed';
   readonly error: unknown;
 }
 
-/** Turns with a model, one at a time; leaving the page stops the running one. */
+/** Keeps a conversation with a model. Leaving the page ends the running request. */
 export function useConversation(account: string) {
   const client = useQueryClient();
   const [turns, setTurns] = useState<readonly Turn[]>([]);
@@ -60,7 +60,7 @@ export function useConversation(account: string) {
   };
 }
 
-/** The whole conversation again: the gateway keeps none. Turns that failed are left out. */
+/** Builds the request from the whole conversation without failed messages. */
 function turnOf(turns: readonly Turn[], question: string, settings: Settings): PlaygroundRequest {
   const said = turns
     .filter(({ answer }) => answer !== '')

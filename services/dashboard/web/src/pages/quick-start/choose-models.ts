@@ -1,12 +1,9 @@
 import type { PageModel } from '@gateway/contracts/pages';
 
-/** What stands in a snippet while no model is known. */
+/** Placeholder in a snippet while no model is known. */
 const NO_MODEL = 'publisher/model';
 
-/**
- * Models for the snippets: cheap ones that may be called and whose providers answer, of the key's
- * list when it has one.
- */
+/** Chooses cheap, usable models that are not failing, from the key's allowed models if any. */
 export function chooseModels(
   models: readonly PageModel[],
   allowed: readonly string[] | null = null,
@@ -19,19 +16,19 @@ export function chooseModels(
   return { model: model?.id ?? allowed?.[0] ?? NO_MODEL, messagesModel: messages?.id ?? allowed?.[0] ?? NO_MODEL };
 }
 
-/** Lower is better: what cannot be called now comes last. */
+/** Ranks a model, lower is better; unusable ones come last. */
 function rankOf({ allowed, available, failing }: PageModel): number {
   return (allowed ? 0 : 4) + (available ? 0 : 2) + (failing ? 1 : 0);
 }
 
-/** The first of the kind that is wanted, unless the first of another kind ranks better. */
+/** Returns the first wanted model, unless the best of another kind ranks higher. */
 function bestOf(sorted: readonly PageModel[], wanted: (model: PageModel) => boolean): PageModel | undefined {
   const [first] = sorted;
   const found = sorted.find(wanted);
   return first === undefined || found === undefined || rankOf(found) > rankOf(first) ? first : found;
 }
 
-/** The publisher whose clients speak the messages protocol. */
+/** Whether clients of the model's publisher use the messages protocol. */
 function isOfMessages(id: string): boolean {
   return id.startsWith('anthropic/');
 }

@@ -11,7 +11,7 @@ import { Card, Page } from '../../ui/page.js';
 import { Picker } from '../../ui/picker.js';
 import { chooseModels } from './choose-models.js';
 
-/** Base URLs and snippets with this deployment's own addresses. */
+/** Base URLs and snippets with this deployment's addresses. */
 export function Component() {
   const { account, config } = useCurrent();
   const models = useModels(account.id);
@@ -46,17 +46,17 @@ export function Component() {
         </Card>
         <Card title="Messages" about="Anthropic clients; they add /v1/messages themselves">
           {config.messagesBaseUrl === null ? (
-            <p className="muted">Switched off on this gateway: use chat completions.</p>
+            <p className="muted">Disabled on this gateway. Use chat completions.</p>
           ) : (
             <CopyLine text={config.messagesBaseUrl} label="Copy the base URL of messages" />
           )}
         </Card>
       </div>
-      <Card title="1. Set the key" about="In the environment of the program; never in a browser, never in a repository">
+      <Card title="1. Set the key" about="In the environment of the program, never in a browser or a repository">
         <CodeBlock code={exportKey(`${config.keyPrefix}…`)} label="Environment variable" />
       </Card>
       <Card
-        title="2. Make a call"
+        title="2. Send a request"
         actions={
           <Picker
             aria-label="Model of the snippets"
@@ -73,14 +73,14 @@ export function Component() {
       </Card>
       <Card
         title="3. Use it in your tools"
-        about="Tools choose models by plain names: always set the names with the publisher"
+        about="Always set model names with their publisher, because tools use plain names by default"
       >
         <SnippetTabs label="Tool" snippets={toolSnippets(facts)} />
       </Card>
       <p className="muted small">
-        A first request that gets <code className="code">404 unsupported_endpoint</code> has the wrong base URL most of
-        the time: with <code className="code">/v1</code> for chat completions, without for messages. Every answer
-        carries <code className="code">x-gateway-request-id</code>; look it up under <Link to="/usage">usage</Link>.
+        If the first request gets <code className="code">404 unsupported_endpoint</code>, check the base URL: with{' '}
+        <code className="code">/v1</code> for chat completions, without for messages. Every response has the header{' '}
+        <code className="code">x-gateway-request-id</code>. Look it up under <Link to="/usage">usage</Link>.
       </p>
     </Page>
   );

@@ -7,7 +7,7 @@ import { SignInPage } from '../../layout/sign-in-page.js';
 import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
-/** Asks for a mail with which a new password can be set. */
+/** Requests an email with a link to set a new password. */
 export function Component() {
   const [email, setEmail] = useState('');
   const forgot = useMutation({
@@ -18,14 +18,14 @@ export function Component() {
     return (
       <SignInPage title="Check your email" foot={foot}>
         <p role="status">
-          If <strong className="breakable">{email}</strong> belongs to an account, a link is on its way. It works once,
-          for an hour.
+          If <strong className="breakable">{email}</strong> belongs to an account, we sent a link to it. The link works
+          once, for an hour.
         </p>
       </SignInPage>
     );
   }
   return (
-    <SignInPage title="Set a new password" about="We send you a link with which you can choose one." foot={foot}>
+    <SignInPage title="Set a new password" about="We send you a link to choose one." foot={foot}>
       <form
         className="stack"
         onSubmit={(event) => {

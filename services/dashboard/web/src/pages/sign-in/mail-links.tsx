@@ -14,30 +14,30 @@ interface ChoosePasswordProps {
   readonly title: string;
   readonly about: string;
   readonly path: '/verify-email' | '/reset-password' | '/accept-invitation';
-  /** The button's text. */
+  /** Text of the button. */
   readonly submit: string;
-  /** Told of a new password; without it its person goes in. */
+  /** Called after the password was set; if absent, the person is signed in. */
   readonly onDone?: (used: TokenUsed) => void;
-  /** What to do about a link that is used or too old. */
+  /** Shown if the link was used or has expired. */
   readonly spent?: ReactNode;
 }
 
-/** A mail's link with which a password is set. */
+/** Sets a password with the token of an email link. */
 function ChoosePassword({ title, about, path, submit, onDone, spent }: ChoosePasswordProps) {
   const token = useMailToken();
   const enter = useEnter();
   const [password, setPassword] = useState('');
   const choose = useMutation({
     mutationFn: () => request<unknown>(path, { method: 'POST', body: { token, password } }),
-    // What is answered follows from the path: a session, or whose password was set.
+    // The path determines the response: a session, or the address whose password was set.
     onSuccess: (answer) => (onDone === undefined ? enter(answer as PageSession) : onDone(answer as TokenUsed)),
   });
   const foot = <Link to="/sign-in">Go to sign-in</Link>;
   if (token === null) {
     return (
       <SignInPage title={title} foot={foot}>
-        <Notice tone="warn" title="The link is not complete">
-          Open it from the mail, or copy all of it into the address bar.
+        <Notice tone="warn" title="The link is incomplete">
+          Open it from the email, or copy all of it into the address bar.
         </Notice>
         {spent}
       </SignInPage>
@@ -71,8 +71,8 @@ function ChoosePassword({ title, about, path, submit, onDone, spent }: ChoosePas
 }
 
 /**
- * The token of a mail's link. It is in the fragment, which no server sees, and leaves the address
- * bar at once.
+ * Returns the token of an email link. It is in the fragment, which browsers do not send to servers,
+ * and is removed from the address bar at once.
  */
 function useMailToken(): string | null {
   const [token] = useState(() => new URLSearchParams(window.location.hash.slice(1)).get('token'));
@@ -80,14 +80,12 @@ function useMailToken(): string | null {
   return token;
 }
 
-/**
- * Where the link of a verification mail leads: the first password is set, and its person goes in.
- */
+/** The target of verification emails: sets the first password and signs in. */
 export function Verify() {
   return (
     <ChoosePassword
-      title="Verify your e-mail address"
-      about="Choose the password of your account. The address is verified with it."
+      title="Verify your email address"
+      about="Choose a password for your account to verify the address."
       path="/verify-email"
       submit="Verify and sign in"
       spent={<SendAgain />}
@@ -97,13 +95,13 @@ export function Verify() {
 
 const RESET_TITLE = 'Choose a new password';
 
-/** Where the link of a reset mail leads. */
+/** The target of reset emails. */
 export function Reset() {
   const [done, setDone] = useState<TokenUsed | null>(null);
   if (done !== null) {
     return (
       <SignInPage title={RESET_TITLE}>
-        <Notice tone="good" announced title="The new password is set">
+        <Notice tone="good" announced title="Password changed">
           <span className="breakable">{done.email}</span>
         </Notice>
         <Button component={Link} to="/sign-in" fullWidth>
@@ -115,7 +113,7 @@ export function Reset() {
   return (
     <ChoosePassword
       title={RESET_TITLE}
-      about="All sessions of this account end, on every device."
+      about="This ends all your sessions on all devices."
       path="/reset-password"
       submit="Set password"
       onDone={setDone}
@@ -124,12 +122,12 @@ export function Reset() {
   );
 }
 
-/** Where the link of an invitation leads; it verifies the address too, and its person goes in. */
+/** The target of invitations: verifies the address, sets the password and signs in. */
 export function Invitation() {
   return (
     <ChoosePassword
       title="Join the team"
-      about="Choose a password for your account. If you have one already, just sign in: you are a member."
+      about="Choose a password for your account. If you already have one, sign in; you are a member."
       path="/accept-invitation"
       submit="Set password and sign in"
     />

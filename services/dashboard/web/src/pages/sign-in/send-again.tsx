@@ -6,14 +6,11 @@ import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
 interface SendAgainProps {
-  /** Absent: it is asked for. */
+  /** Absent: the form has a field for it. */
   readonly email?: string;
 }
 
-/**
- * Asks for another mail that verifies an address. The answer is the same whether or not the address
- * is known.
- */
+/** Requests another verification email, with the same response for unknown addresses. */
 export function SendAgain({ email: known }: SendAgainProps) {
   const [typed, setTyped] = useState('');
   const email = (known ?? typed).trim();
@@ -31,11 +28,11 @@ export function SendAgain({ email: known }: SendAgainProps) {
       {again.isError && <ErrorNotice error={again.error} />}
       {known === undefined && <EmailInput value={typed} onChange={setTyped} />}
       <Button type="submit" variant="default" fullWidth loading={again.isPending}>
-        {known === undefined ? 'Send a new link' : 'Send the mail again'}
+        {known === undefined ? 'Send a new link' : 'Send the email again'}
       </Button>
       {again.isSuccess && (
         <p role="status" className="muted small">
-          If the address waits to be verified, another mail is on its way. An hour has room for five of them.
+          If the address is not verified yet, we sent another email. You can request five emails per hour.
         </p>
       )}
     </form>

@@ -10,7 +10,7 @@ import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { useEnter } from './use-enter.js';
 
-/** Address and password. */
+/** Signs in with address and password. */
 export function Component() {
   const config = useConfig();
   const enter = useEnter();
@@ -53,7 +53,7 @@ export function Component() {
           Sign in
         </Button>
         <Link to="/forgot" className="small" style={{ justifySelf: 'center' }}>
-          Forgotten your password?
+          Forgot your password?
         </Link>
       </form>
     </SignInPage>

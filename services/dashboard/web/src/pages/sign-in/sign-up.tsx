@@ -10,7 +10,7 @@ import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { SendAgain } from './send-again.js';
 
-/** A new account. The answer is the same whether or not the address is known. */
+/** Creates an account. The response is the same whether or not the address is known. */
 export function Component() {
   const config = useConfig();
   const [form, setForm] = useState({ name: '', email: '' });
@@ -25,8 +25,8 @@ export function Component() {
   if (config.data?.signUpEnabled === false) {
     return (
       <SignInPage title="Create an account" foot={foot}>
-        <Notice tone="info" title="Sign-up is closed on this gateway">
-          Ask whoever runs it for an account, or an owner of a team for an invitation.
+        <Notice tone="info" title="Sign-up is disabled on this gateway">
+          Ask the operator for an account, or a team owner for an invitation.
         </Notice>
       </SignInPage>
     );
@@ -36,12 +36,12 @@ export function Component() {
       <SignInPage title="Check your email" foot={foot}>
         <div role="status" className="stack">
           <p>
-            We sent a mail to <strong className="breakable">{form.email}</strong>. Open its link to verify the address
-            and to choose your password.
+            We sent an email to <strong className="breakable">{form.email}</strong>. Open the link to verify the address
+            and choose your password.
           </p>
           <p className="muted">
-            The link works for 24 hours. Nothing there after a few minutes? Look among unwanted mail, then have it sent
-            again.
+            The link works for 24 hours. If the email does not arrive within a few minutes, check your spam folder, then
+            send it again.
           </p>
         </div>
         <SendAgain email={form.email} />
@@ -65,7 +65,7 @@ export function Component() {
         {isFormError(signUp.error, Object.keys(form)) && <ErrorNotice error={signUp.error} />}
         <TextInput
           label="Name"
-          description="Of yourself or your organisation; it is the name of the account."
+          description="Your name or that of your organisation. It becomes the name of the account."
           name="name"
           autoComplete="name"
           required

@@ -4,7 +4,7 @@ import { useNavigate, useSearchParams } from 'react-router';
 import { SESSION_KEY } from '../../api/queries.js';
 import { keepCsrfToken } from '../../api/request.js';
 
-/** Goes in with a new session: to the page that was asked for, or to the overview. */
+/** Starts a new session and opens the requested page, or the overview. */
 export function useEnter(): (session: PageSession) => void {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -17,7 +17,7 @@ export function useEnter(): (session: PageSession) => void {
   };
 }
 
-/** Only a path of this dashboard: another site could have made the link. */
+/** Allows only paths of this dashboard, because another site could have made the link. */
 export function ownPath(next: string | null): string {
   return next !== null && /^\/(?![/\\])/.test(next) ? next : '/';
 }

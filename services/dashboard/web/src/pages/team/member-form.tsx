@@ -15,7 +15,7 @@ interface MemberFormProps {
   readonly onClose: () => void;
 }
 
-/** An invitation, or another role and cap. */
+/** Invites a member, or changes role and cap. */
 export function MemberForm({ editing, onClose }: MemberFormProps) {
   return (
     <Modal
@@ -54,7 +54,7 @@ function Form({ member, onClose }: { readonly member: PageMember | null; readonl
       return request(path, { method: 'POST', body });
     },
     async onSuccess() {
-      toast(member === null ? `${email} was invited by mail` : 'Saved');
+      toast(member === null ? `Invitation sent to ${email}` : 'Saved');
       onClose();
       await refresh();
     },
@@ -70,8 +70,8 @@ function Form({ member, onClose }: { readonly member: PageMember | null; readonl
         {isFormError(save.error, ['email', 'monthlySpendCapUsd']) && <ErrorNotice error={save.error} />}
         {member === null ? (
           <TextInput
-            label="E-mail address"
-            description="They get a link with which they join."
+            label="Email address"
+            description="The person gets a link to join."
             type="email"
             required
             data-autofocus
@@ -83,7 +83,7 @@ function Form({ member, onClose }: { readonly member: PageMember | null; readonl
           <p className="strong breakable">{member.email}</p>
         )}
         {member?.role === 'owner' ? (
-          <p className="muted">The owner stays the owner.</p>
+          <p className="muted">The role of the owner cannot be changed.</p>
         ) : (
           <Select
             label="Role"
@@ -94,7 +94,7 @@ function Form({ member, onClose }: { readonly member: PageMember | null; readonl
           />
         )}
         <CapInput
-          description="For all keys of the member together, by UTC calendar month. Blank: no cap."
+          description="For all keys of the member together, per UTC calendar month. Leave blank for no cap."
           value={cap}
           onChange={setCap}
           error={fieldError(save.error, 'monthlySpendCapUsd')}

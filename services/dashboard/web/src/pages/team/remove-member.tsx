@@ -9,17 +9,14 @@ import { Notice } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
 
 interface RemoveMemberProps {
-  /** Null: nobody is about to be removed. */
+  /** The member to remove; null: none. */
   readonly leaving: PageMember | null;
-  /** Of the whole account. */
+  /** Keys of the whole account. */
   readonly keys: readonly PageKey[];
   readonly onClose: () => void;
 }
 
-/**
- * Takes a member out of the team. Keys in use keep them there: nobody shall stop a running program
- * without having looked.
- */
+/** Removes a member without active keys, so that no running program stops by accident. */
 export function RemoveMember({ leaving, keys, onClose }: RemoveMemberProps) {
   const { account } = useCurrent();
   const refresh = useRefreshAccount(account.id);
@@ -30,7 +27,7 @@ export function RemoveMember({ leaving, keys, onClose }: RemoveMemberProps) {
   const remove = async () => {
     if (leaving === null) return;
     await request(`/accounts/${account.id}/members/${leaving.id}`, { method: 'DELETE' });
-    toast(`${leaving.email} was removed`);
+    toast(`${leaving.email} removed`);
     await refresh();
   };
   return (
@@ -43,13 +40,13 @@ export function RemoveMember({ leaving, keys, onClose }: RemoveMemberProps) {
       onConfirm={remove}
     >
       <p>
-        <strong className="breakable">{leaving?.email}</strong> can no longer see the account or use its playground.
-        Their usage stays in the records.
+        <strong className="breakable">{leaving?.email}</strong> can no longer see the account or use its playground. The
+        member's usage stays in the records.
       </p>
       {inUse > 0 && (
         <Notice
           tone="warn"
-          title={`${countOf(inUse, 'key')} of theirs must be revoked first`}
+          title={`Revoke ${countOf(inUse, 'key')} of this member first`}
           actions={<Link to="/keys">Go to API keys</Link>}
         >
           A member with active or suspended keys cannot be removed.

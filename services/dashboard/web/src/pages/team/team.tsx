@@ -16,7 +16,7 @@ import { Time } from '../../ui/time.js';
 import { MemberForm } from './member-form.js';
 import { RemoveMember } from './remove-member.js';
 
-/** Who works on the account: invited, given a role and a cap, removed. */
+/** The members of the account: invite, set role and cap, remove. */
 export function Component() {
   const { account, config, isManager } = useCurrent();
   const isTeam = config.teamsEnabled && account.type === 'team';
@@ -25,12 +25,12 @@ export function Component() {
     return (
       <Page title="Team">
         <Card>
-          <Empty icon="team" title={isTeam ? 'The team is for owners and admins' : 'This is no team account'}>
+          <Empty icon="team" title={isTeam ? 'The team is for owners and admins' : 'This is not a team account'}>
             {isTeam
               ? 'Ask one of them to invite people or to change a cap.'
               : config.teamsEnabled
-                ? 'A personal account has one member. Ask whoever runs this gateway for a team account.'
-                : 'Teams are switched off on this gateway.'}
+                ? 'A personal account has one member. Ask the operator of this gateway for a team account.'
+                : 'Teams are disabled on this gateway.'}
           </Empty>
         </Card>
       </Page>
@@ -39,7 +39,7 @@ export function Component() {
   return (
     <Page
       title="Team"
-      about="Members have keys of their own. A monthly cap binds all keys of a member together."
+      about="Each member has separate keys. A monthly cap applies to all keys of a member together."
       actions={
         <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setEditing('new')}>
           Invite
@@ -67,7 +67,7 @@ function Members({ onEdit }: { readonly onEdit: (member: PageMember) => void }) 
             <Table
               label="Members"
               columns={[
-                { label: 'E-mail address' },
+                { label: 'Email address' },
                 { label: 'Role' },
                 { label: 'Monthly cap', right: true, wide: true },
                 { label: 'Active keys', right: true, wide: true },
@@ -79,7 +79,7 @@ function Members({ onEdit }: { readonly onEdit: (member: PageMember) => void }) 
                 <tr key={member.id}>
                   <th scope="row" className="breakable">
                     {member.email}
-                    {member.id === account.memberId && <span className="muted"> — you</span>}
+                    {member.id === account.memberId && <span className="muted"> (you)</span>}
                   </th>
                   <td>
                     <Mark plain tone={member.role === 'owner' ? 'accent' : 'quiet'}>
@@ -109,7 +109,7 @@ function Members({ onEdit }: { readonly onEdit: (member: PageMember) => void }) 
                       <Menu.Dropdown>
                         <Menu.Item onClick={() => onEdit(member)}>Change role and cap</Menu.Item>
                         <Menu.Item component={Link} to={`/usage?member=${member.id}`}>
-                          See usage
+                          Show usage
                         </Menu.Item>
                         <Menu.Item
                           disabled={member.role === 'owner' || member.id === account.memberId}

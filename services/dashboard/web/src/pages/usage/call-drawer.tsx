@@ -15,15 +15,15 @@ interface CallDrawerProps {
   readonly onClose: () => void;
 }
 
-/** All that is known of one call. */
+/** All details of one request. */
 export function CallDrawer({ requestId, onClose }: CallDrawerProps) {
   const { account } = useCurrent();
   const lookup = useUsageLookup(account.id, requestId);
   return (
-    <Drawer opened={requestId !== null} onClose={onClose} position="right" size={520} title="Call">
+    <Drawer opened={requestId !== null} onClose={onClose} position="right" size={520} title="Request">
       {requestId !== null && (
         <div className="stack loose">
-          <CopyText text={requestId} label="Copy the request id" />
+          <CopyText text={requestId} label="Copy the request ID" />
           <Loaded query={lookup} lines={8}>
             {(found) => (isRefused(found) ? <Refused call={found} /> : <CallRecord record={found} />)}
           </Loaded>
@@ -53,12 +53,12 @@ function Refused({ call: { refused } }: { readonly call: RefusedCall }) {
       <dl className="facts">
         <dt>Code</dt>
         <dd className="code">{refused.code}</dd>
-        <dt>At</dt>
+        <dt>Time</dt>
         <dd>
           <Time at={refused.at} seconds />
         </dd>
         <dt>Cost</dt>
-        <dd>None: it reached no provider</dd>
+        <dd>None, because no provider was used</dd>
       </dl>
     </>
   );

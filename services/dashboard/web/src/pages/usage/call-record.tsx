@@ -13,19 +13,19 @@ import { Outcome, outcomeAbout } from './outcome.js';
 type Found = Exclude<UsageLookup, { refused: unknown }>;
 
 const EVIDENCE = {
-  reported: 'Tokens as the provider reported them',
-  estimated: 'The provider reported none: estimated from what was delivered, never above the hold',
-  none: 'No tokens are known',
+  reported: 'Tokens reported by the provider',
+  estimated: 'Estimated from the delivered content, because the provider reported no tokens; never above the hold',
+  none: 'Tokens unknown',
 } as const;
 const ATTEMPTS = {
-  completed: { tone: 'good', word: 'Complete' },
+  completed: { tone: 'good', word: 'Completed' },
   rejected: { tone: 'warn', word: 'Rejected' },
-  unreachable: { tone: 'bad', word: 'Not reached' },
+  unreachable: { tone: 'bad', word: 'Unreachable' },
   timed_out: { tone: 'bad', word: 'Timed out' },
   broken: { tone: 'bad', word: 'Broke off' },
-  abandoned: { tone: 'quiet', word: 'Client left' },
+  abandoned: { tone: 'quiet', word: 'Client disconnected' },
 } as const;
-/** Tokens that are no text, which the counts above have too. */
+/** Tokens of audio and images, which the counts above include. */
 const KINDS = [
   ['audioInput', 'Audio in input'],
   ['imageInput', 'Images in input'],
@@ -34,7 +34,7 @@ const KINDS = [
 ] as const;
 const EXACT_PLACES = 2;
 
-/** Tokens, price, who paid, evidence, attempts, timing. */
+/** Tokens, price, payment, evidence, attempts, timing. */
 export function CallRecord({ record }: { readonly record: Found }) {
   return (
     <>
@@ -45,7 +45,7 @@ export function CallRecord({ record }: { readonly record: Found }) {
         <Outcome outcome={record.outcome} />
       </div>
       <p className="muted small">{outcomeAbout(record.outcome)}</p>
-      <Part title="Who paid">
+      <Part title="Paid by">
         <dt>Plan</dt>
         <dd>
           <Amount usd={record.planUsd} exact={EXACT_PLACES} />
@@ -100,7 +100,7 @@ export function CallRecord({ record }: { readonly record: Found }) {
           </Fragment>
         ))}
       </Part>
-      <Part title="Call">
+      <Part title="Request">
         <dt>Model</dt>
         <dd className="code">{record.modelId}</dd>
         <dt>Endpoint</dt>
@@ -115,12 +115,12 @@ export function CallRecord({ record }: { readonly record: Found }) {
         <dd>
           <Time at={record.startedAt} seconds />
         </dd>
-        <dt>Took</dt>
+        <dt>Duration</dt>
         <dd>{formatDuration(Date.parse(record.endedAt) - Date.parse(record.startedAt))}</dd>
       </Part>
       <section className="stack tight">
         <h3>Attempts</h3>
-        {record.attempts.length === 0 && <p className="muted small">None reached a provider.</p>}
+        {record.attempts.length === 0 && <p className="muted small">No attempt reached a provider.</p>}
         <ol className="plain stack tight">
           {record.attempts.map((attempt, index) => (
             <li className="row apart" key={index}>
@@ -147,7 +147,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-/** Of the customer's own money; what whoever runs the gateway books besides is theirs. */
+/** Keeps entries of the customer's own money. Other entries belong to the operator's books. */
 const isCustomers = ({ ledgerAccount }: { readonly ledgerAccount: string }) => /^(wallet|plan):/.test(ledgerAccount);
 
 function Transactions({ transactions }: { readonly transactions: Found['transactions'] }) {

@@ -20,7 +20,7 @@ const FORMATS = [
   { value: 'jsonl', label: 'JSON lines, for programs' },
 ];
 
-/** Records as a file, with how far it is; for owners and admins. */
+/** Exports records as a file and shows progress; for owners and admins. */
 export function ExportMenu({
   range,
   what = 'usage-records',
@@ -75,7 +75,7 @@ function ExportForm(props: ExportFormProps) {
     >
       <div className="stack">
         <Select
-          label="What"
+          label="Records"
           data={WHATS}
           value={what}
           allowDeselect={false}

@@ -2,14 +2,14 @@ import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '../../ui/icons.js';
 
-/** Finds one call by the id that its answer carried. */
+/** Finds a request by the ID in its response. */
 export function Lookup({ onFound }: { readonly onFound: (requestId: string) => void }) {
   const [id, setId] = useState('');
   return (
     <form
       className="card card-body row end"
       role="search"
-      aria-label="Look up a request id"
+      aria-label="Look up a request ID"
       onSubmit={(event) => {
         event.preventDefault();
         if (id.trim() !== '') onFound(id.trim());
@@ -17,8 +17,8 @@ export function Lookup({ onFound }: { readonly onFound: (requestId: string) => v
     >
       <TextInput
         className="grow"
-        label="Look up a request id"
-        description="From the header x-gateway-request-id of an answer, or from an error. Refused calls are found too."
+        label="Look up a request ID"
+        description="From the header x-gateway-request-id of a response, or from an error. Also finds refused requests."
         placeholder="01a1fa15-41e2-7329-a5b8-075614430db0"
         value={id}
         leftSection={<Icon name="search" size={16} />}

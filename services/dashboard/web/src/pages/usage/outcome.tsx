@@ -2,12 +2,16 @@ import type { PageUsageRecord } from '@gateway/contracts/pages';
 import { Mark } from '../../ui/mark.js';
 
 const OUTCOMES = {
-  settled: { tone: 'quiet', word: 'Billed', about: 'The answer was complete, or the client left it.' },
-  voided: { tone: 'bad', word: 'Failed', about: 'No complete answer came from a provider; nothing is charged.' },
-  expired: { tone: 'warn', word: 'Lost', about: 'A part of the gateway failed during the call; nothing is charged.' },
+  settled: { tone: 'quiet', word: 'Billed', about: 'The response was complete, or the client disconnected.' },
+  voided: { tone: 'bad', word: 'Failed', about: 'No provider completed a response; nothing is charged.' },
+  expired: {
+    tone: 'warn',
+    word: 'Lost',
+    about: 'A part of the gateway failed during the request; nothing is charged.',
+  },
 } as const;
 
-/** How a call ended, for the bill. */
+/** The outcome of a request for billing. */
 export function Outcome({ outcome }: { readonly outcome: PageUsageRecord['outcome'] }) {
   const { tone, word, about } = OUTCOMES[outcome];
   return (
@@ -17,7 +21,7 @@ export function Outcome({ outcome }: { readonly outcome: PageUsageRecord['outcom
   );
 }
 
-/** The sentence for it. */
+/** Returns the sentence that explains an outcome. */
 export function outcomeAbout(outcome: PageUsageRecord['outcome']): string {
   return OUTCOMES[outcome].about;
 }

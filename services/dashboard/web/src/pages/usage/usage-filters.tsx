@@ -17,7 +17,7 @@ const OUTCOMES = [
   { value: 'expired', label: 'Lost' },
 ];
 
-/** Which calls are listed. */
+/** The filters of the list. */
 export function UsageFilters({ query, set }: UsageFiltersProps) {
   const { account, isManager } = useCurrent();
   const isTeam = account.type === 'team' && isManager;

@@ -14,22 +14,22 @@ interface UsageTableProps {
   readonly onChoose: (requestId: string) => void;
 }
 
-/** One row for each call; choosing one shows all of it. */
+/** One row per request. Choosing a row shows all details. */
 export function UsageTable({ records, onChoose }: UsageTableProps) {
   const { account, isManager } = useCurrent();
-  // The same for all of them, so that decimals stand below each other.
+  // The same number of places for all rows, so that decimals align.
   const places = placesOf(records.map(({ chargedUsd }) => chargedUsd));
   const showsMember = account.type === 'team' && isManager;
   return (
     <Table
-      label="Calls"
+      label="Requests"
       columns={[
         { label: 'Time (UTC)' },
         { label: 'Model' },
         { label: showsMember ? 'Key and member' : 'Key', wide: true },
         { label: 'Input', right: true, wide: true },
         { label: 'Output', right: true, wide: true },
-        { label: 'Took', right: true, wide: true },
+        { label: 'Duration', right: true, wide: true },
         { label: 'Outcome', wide: true },
         { label: 'Cost', right: true },
       ]}
@@ -46,7 +46,7 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
               }}
             >
               <ShortTime at={record.startedAt} />
-              <span className="hidden-text">, show call {record.requestId}</span>
+              <span className="hidden-text">, show request {record.requestId}</span>
             </button>
           </td>
           <td className="code breakable">

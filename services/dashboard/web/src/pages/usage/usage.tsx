@@ -15,10 +15,7 @@ import { CallDrawer } from './call-drawer.js';
 import { FILTERS, UsageFilters, type FilterName } from './usage-filters.js';
 import { UsageTable } from './usage-table.js';
 
-/**
- * Every call with its cost: found by filters or by its id, and exported. What is chosen stands in
- * the address.
- */
+/** All requests with their cost, filters, look-up by ID, and export. */
 export function Component() {
   const { account, isManager } = useCurrent();
   const [query, setQuery] = useSearchParams();
@@ -46,11 +43,11 @@ export function Component() {
   return (
     <Page
       title="Usage"
-      about="Every call that reached a provider, newest first, with what it cost and who paid."
+      about="All requests that reached a provider, newest first, with cost and payment."
       actions={isManager && <ExportMenu range={range} />}
     >
       <Lookup onFound={(id) => set('request', id)} />
-      <Card flush title="Calls" actions={<UsageFilters query={query} set={set} />}>
+      <Card flush title="Requests" actions={<UsageFilters query={query} set={set} />}>
         {records.data === undefined ? (
           records.isError ? (
             <div className="card-body">
@@ -66,7 +63,7 @@ export function Component() {
             <UsageTable records={rows} onChoose={(id) => set('request', id)} />
             <TableFoot
               shown={rows.length}
-              noun={rows.length === 1 ? 'call' : 'calls'}
+              noun={rows.length === 1 ? 'request' : 'requests'}
               hasMore={records.hasNextPage}
               isLoading={records.isFetchingNextPage}
               more={() => void records.fetchNextPage()}
@@ -84,7 +81,7 @@ function NoCalls({ isFiltered, clear }: { readonly isFiltered: boolean; readonly
     return (
       <Empty
         icon="search"
-        title="No calls match these filters"
+        title="No requests match these filters"
         actions={
           <Button variant="default" onClick={clear}>
             Clear filters
@@ -96,14 +93,14 @@ function NoCalls({ isFiltered, clear }: { readonly isFiltered: boolean; readonly
   return (
     <Empty
       icon="usage"
-      title="No calls yet"
+      title="No requests yet"
       actions={
         <Button component={Link} to="/quick-start">
           Open quick start
         </Button>
       }
     >
-      Make the first call with a snippet of the quick start. It stands here within seconds after it ended.
+      Send the first request with a snippet of the quick start. It appears here within seconds after it ends.
     </Empty>
   );
 }
