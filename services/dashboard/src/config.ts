@@ -8,7 +8,7 @@ const PROXIES_MAX = 8;
  */
 export const DASHBOARD_FIELDS = {
   GATEWAY_DASHBOARD_SERVES: field.choice({
-    doc: 'listeners of this process: separate processes keep load on the pages away from the operator API',
+    doc: 'listeners of this process; with separate processes, load on the pages does not affect the operator API',
     choices: ['both', 'pages', 'operator'],
     default: 'both',
   }),
@@ -18,11 +18,11 @@ export const DASHBOARD_FIELDS = {
   GATEWAY_DASHBOARD_PORT: portField('port of the dashboard', 8_081),
   GATEWAY_DASHBOARD_URL: COMMON_FIELDS.GATEWAY_DASHBOARD_URL,
   GATEWAY_DASHBOARD_OPERATORS: field.boolean({
-    doc: "lets operators sign in on the dashboard's pages, with the operator API below them",
+    doc: "allows operators to sign in on the dashboard's pages, and serves the operator API below them",
     default: false,
   }),
   GATEWAY_DASHBOARD_PROXIES: field.integer({
-    doc: 'proxies before the dashboard that append to X-Forwarded-For: sign-ins are limited by the address before them',
+    doc: 'trusted proxies in front of the dashboard that append to X-Forwarded-For; clients are limited by the address that they report',
     min: 0,
     max: PROXIES_MAX,
     default: 0,
@@ -33,7 +33,7 @@ export const DASHBOARD_FIELDS = {
     schemes: ['http', 'https'],
     default: null,
   }),
-  GATEWAY_SIGN_UP_ENABLED: field.boolean({ doc: 'lets people sign up by themselves', default: true }),
+  GATEWAY_SIGN_UP_ENABLED: field.boolean({ doc: 'allows people to sign up', default: true }),
   GATEWAY_TEAMS_ENABLED: COMMON_FIELDS.GATEWAY_TEAMS_ENABLED,
   GATEWAY_MESSAGES_ENABLED: COMMON_FIELDS.GATEWAY_MESSAGES_ENABLED,
   GATEWAY_SESSION_SECRET: COMMON_FIELDS.GATEWAY_SESSION_SECRET,
@@ -44,9 +44,9 @@ export const DASHBOARD_FIELDS = {
   GATEWAY_WEBHOOK_PUBLIC_KEY: COMMON_FIELDS.GATEWAY_WEBHOOK_PUBLIC_KEY,
   GATEWAY_OPERATOR_TOKEN: COMMON_FIELDS.GATEWAY_OPERATOR_TOKEN,
   GATEWAY_CREDENTIAL_ENV: field.list({
-    doc: 'variables that a source may name as its credential (`fromEnv`), and their `_FILE`; one that ends in `*` is the beginning of names',
+    doc: 'variables that a source may name as its credential (`fromEnv`), directly or with `_FILE`; a name that ends in `*` is a prefix',
     pattern: /^[A-Z][A-Z0-9_]{0,127}\*?$/,
-    patternText: 'a name in capitals, digits and _, or the beginning of one and *',
+    patternText: 'a name in capitals, digits and _, or a prefix and *',
     default: ['PROVIDER_*'],
   }),
 } as const;

@@ -8,7 +8,7 @@ export function formatShort(count: number): string {
   return Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count);
 }
 
-/** "1 call", "12,400 calls". */
+/** "1 request", "12,400 requests". */
 export function countOf(count: number, noun: string, many = `${noun}s`): string {
   return `${formatCount(count)} ${count === 1 ? noun : many}`;
 }
