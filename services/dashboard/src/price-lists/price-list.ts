@@ -9,7 +9,7 @@ export interface Wanted {
   /** Profile of the source's provider. */
   readonly profile: string;
   readonly upstreamModel: string;
-  /** Catalog ID, by which deployments with custom names (Azure) are found. */
+  /** Catalog ID of the model. Finds Azure deployments, which have custom names. */
   readonly modelId?: string;
   /** Parameters that the profile needs, such as a region. */
   readonly parameters: Readonly<Record<string, string>>;

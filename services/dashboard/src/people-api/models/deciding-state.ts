@@ -13,7 +13,7 @@ import type { AccountRequest, PagesContext } from '../route.js';
 
 export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'usage' }>;
 
-/** Creates the member's playground key, or updates its secret after a secret rotation. */
+/** Creates the member's playground key, or updates it after a rotation of the session secret. */
 export async function ensurePlaygroundKey(
   { services, sessions }: Pick<PagesContext, 'services' | 'sessions'>,
   owner: PlaygroundOwner,

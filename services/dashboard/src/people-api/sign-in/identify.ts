@@ -24,7 +24,7 @@ export interface Identified {
   readonly operator: Operator;
 }
 
-/** Finds the session for each request, so that a sign-out takes effect at once. */
+/** Finds the session of a cookie. Not cached, so that a sign-out takes effect at once. */
 export async function findSession(
   { sessions, services }: Pick<PagesContext, 'sessions' | 'services'>,
   cookie: string | null,
