@@ -47,7 +47,7 @@ export function Funds() {
           {windows.length > 0 && (
             <Card
               title="Usage windows of the plan"
-              about="When a window is used up, requests to the plan's models are refused until it resets. The wallet does not pay for them"
+              about="When a window is used up, requests to the plan's models are refused until it resets; the wallet does not pay for them"
             >
               <div className="stack loose">
                 {windows.map(({ type, unit, label, used, limit, percent, resetsAt }) => (

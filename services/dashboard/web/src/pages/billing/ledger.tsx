@@ -27,7 +27,7 @@ export function Ledger() {
     <Card
       flush
       title="Ledger"
-      about="Entries of the wallet and the plan. Entries never change; corrections are new entries"
+      about="Entries of the wallet and the plan never change; corrections are new entries"
       actions={
         <SegmentedControl
           aria-label="Which entries"
