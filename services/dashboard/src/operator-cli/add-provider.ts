@@ -255,7 +255,8 @@ async function testUntilOneWorks(
 
 /**
  * Returns the sources that a working test enables: new ones, and those that an earlier test left
- * disabled. An operator may have disabled a source on purpose, so if the provider has an * enabled source, others are enabled only if they are named.
+ * disabled. An operator may have disabled a source on purpose, so if the provider has an enabled
+ * source, others are enabled only if they are named.
  */
 function disabledByUs(models: readonly PlannedModel[], own: readonly SourceView[], isNamed: boolean): PlannedModel[] {
   const serves = own.some(({ enabled }) => enabled);

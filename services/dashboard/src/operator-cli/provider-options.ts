@@ -140,7 +140,8 @@ export interface Offer {
 const SHOWN_MAX = 40;
 
 /**
- * Returns the models to add: those that `--models` names, with their costs. If the offer lacks a * model, the operator must give its costs.
+ * Returns the models to add: those that `--models` names, with their costs. If the offer lacks a
+ * model, the operator must give its costs.
  * @throws Unfit
  */
 export function modelsToAdd(offer: Offer, wanted: readonly WantedModel[] | null): AddedModel[] {
