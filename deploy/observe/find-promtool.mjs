@@ -1,5 +1,5 @@
-// Prints the path of promtool: the system's, or Debian's, fetched once into `.infra/` (needs no
-// root). Exit 3: not to be had here.
+// Prints the path of promtool: the system's, or Debian's package, which it downloads once into
+// `.infra/` (without root). Exits with 3 if neither is available.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';

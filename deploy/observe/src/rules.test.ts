@@ -6,7 +6,7 @@ import { expect, jest, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { OBSERVE, expressions, readDashboards, readRules } from '../test/read-observe.js';
 
-/** The first time Debian's package is fetched. */
+/** Time for the first download of Debian's package. */
 const FETCH_MS = 120_000;
 jest.setTimeout(FETCH_MS);
 
@@ -18,31 +18,25 @@ const run = (...args: string[]) => {
   return { status, text: `${stdout}${stderr}` };
 };
 
-withPromtool(
-  'each alert fires in its story and does not fire in the other (needs promtool, or a Debian archive)',
-  () => {
-    expect(run('test', 'rules', 'tests.yaml')).toEqual({ status: 0, text: expect.stringContaining('SUCCESS') });
-  },
-);
+withPromtool('alerts fire in their test cases only (needs promtool, or a Debian archive)', () => {
+  expect(run('test', 'rules', 'tests.yaml')).toEqual({ status: 0, text: expect.stringContaining('SUCCESS') });
+});
 
-withPromtool(
-  'every expression of rules and panels can be read by Prometheus (needs promtool, or a Debian archive)',
-  () => {
-    const directory = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
-    try {
-      const records = expressions().map((expr, index) => ({ record: `panel:${index}`, expr }));
-      writeFileSync(join(directory, 'all.yaml'), JSON.stringify({ groups: [{ name: 'all', rules: records }] }));
-      expect(run('check', 'rules', join(directory, 'all.yaml'))).toEqual({
-        status: 0,
-        text: expect.stringContaining('SUCCESS'),
-      });
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
-  },
-);
+withPromtool('Prometheus parses each expression (needs promtool, or a Debian archive)', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
+  try {
+    const records = expressions().map((expr, index) => ({ record: `panel:${index}`, expr }));
+    writeFileSync(join(directory, 'all.yaml'), JSON.stringify({ groups: [{ name: 'all', rules: records }] }));
+    expect(run('check', 'rules', join(directory, 'all.yaml'))).toEqual({
+      status: 0,
+      text: expect.stringContaining('SUCCESS'),
+    });
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
 
-test('each alert has a story in which it fires, one in which it does not, and a page: meaning, check, do', () => {
+test('each alert has a case that fires, one that does not, and a runbook', () => {
   const { tests } = parse(readFileSync(`${OBSERVE}tests.yaml`, 'utf8')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
   };
@@ -58,7 +52,7 @@ test('each alert has a story in which it fires, one in which it does not, and a 
   expect(readdirSync(`${OBSERVE}runbooks`).sort()).toEqual(rules.map(({ alert }) => `${alert}.md`).sort());
 });
 
-test('an alert is raised once, not once for each replica, and tells no id of a customer', () => {
+test('an alert fires once for all replicas and has no customer ID as a label', () => {
   for (const { alert, expr } of rules) {
     expect([alert, /^(sum|max|min|count|histogram_quantile|label_replace|1 - sum)\b/.test(expr)]).toEqual([
       alert,
@@ -68,7 +62,7 @@ test('an alert is raised once, not once for each replica, and tells no id of a c
   }
 });
 
-test('installations in one Prometheus are judged apart, and jobs of others are none of ours', () => {
+test('rules separate installations in one Prometheus and ignore foreign jobs', () => {
   for (const { alert, expr } of rules.filter((rule) => !rule.expr.includes('kube_'))) {
     const aggregations = [...expr.matchAll(/\b(?:sum|max|min|count|group)\b(?! by \(gateway\b)/g)];
     expect([alert, aggregations.map(([found]) => found)]).toEqual([alert, []]);
@@ -77,7 +71,7 @@ test('installations in one Prometheus are judged apart, and jobs of others are n
   }
 });
 
-test('runbooks name alerts that are there, and commands that exist', () => {
+test('runbooks name only existing alerts and commands', () => {
   const root = `${OBSERVE}../../`;
   const scriptsOf = (room: string) =>
     Object.keys((JSON.parse(readFileSync(`${root}${room}package.json`, 'utf8')) as { scripts?: object }).scripts ?? {});
@@ -91,7 +85,7 @@ test('runbooks name alerts that are there, and commands that exist', () => {
   }
 });
 
-test('runbooks name dashboards and panels that are there', () => {
+test('runbooks name only existing dashboards and panels', () => {
   const dashboards = readDashboards();
   const panels = dashboards.flatMap((dashboard) => dashboard.panels.map(({ title }) => title));
   const pages = rules.map(({ alert }) => [alert, readFileSync(`${OBSERVE}runbooks/${alert}.md`, 'utf8')] as const);
@@ -110,12 +104,12 @@ test('runbooks name dashboards and panels that are there', () => {
   );
 });
 
-test('the chart raises the same alerts', () => {
+test('the chart has the same alerts', () => {
   const chart = readFileSync(`${OBSERVE}../helm/model-gateway/files/alerts.yaml`, 'utf8');
   expect(chart).toBe(readFileSync(`${OBSERVE}rules/alerts.yaml`, 'utf8'));
 });
 
-test('dashboards have names of their own, panels that do not overlap, and Prometheus as a variable', () => {
+test('dashboards have unique names, no overlapping panels and a data source variable', () => {
   const dashboards = readDashboards();
   expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length);
   for (const dashboard of dashboards) {
@@ -132,9 +126,7 @@ test('dashboards have names of their own, panels that do not overlap, and Promet
   }
 });
 
-/**
- * Metrics of an expression that the variable of the dashboard does not narrow to one installation.
- */
+/** Returns the metrics of an expression that the dashboard's variable does not filter by installation. */
 function unboundIn(expr: string): string[] {
   const metrics = [...expr.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+(?![a-z0-9_]|\{gateway=~"\$gateway")/g)];
   return metrics.map(([name]) => name).filter((name) => !/^gen_ai_(operation_name|token_type)$/.test(name));

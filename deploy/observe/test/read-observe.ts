@@ -34,15 +34,15 @@ export function readDashboards(): readonly Dashboard[] {
   );
 }
 
-/** Every expression of a rule or panel. */
+/** Returns all expressions of rules and panels. */
 export function expressions(): readonly string[] {
   const panels = readDashboards().flatMap((dashboard) => dashboard.panels);
   return [...readRules().map(({ expr }) => expr), ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))];
 }
 
 /**
- * Names of the metrics of this project in an expression, without what Prometheus appends to those
- * of a histogram.
+ * Returns the names of this project's metrics in an expression, without the suffixes that
+ * Prometheus appends to histograms.
  */
 export function metricsIn(expr: string): string[] {
   const withoutLabels = expr.replace(/\{[^}]*\}|\bby \([^)]*\)/g, '');
