@@ -126,7 +126,7 @@ test('dashboards have unique names, no overlapping panels and a data source vari
   }
 });
 
-/** Returns the metrics of an expression that the dashboard's variable does not filter by installation. */
+/** Returns metrics of an expression that the dashboard's variable does not filter. */
 function unboundIn(expr: string): string[] {
   const metrics = [...expr.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+(?![a-z0-9_]|\{gateway=~"\$gateway")/g)];
   return metrics.map(([name]) => name).filter((name) => !/^gen_ai_(operation_name|token_type)$/.test(name));
