@@ -1,4 +1,4 @@
-{{/* Short enough for the longest suffix and a pod's own one within 63 characters. */}}
+{{/* At most 30 characters, so that the longest suffix and that of a pod fit into 63. */}}
 {{- define "gateway.fullname" -}}
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 30 | trimSuffix "-" }}
 {{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 30 | trimSuffix "-" }}{{ end }}
@@ -41,7 +41,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* Takes {root, secrets}: each secret is a file, a rotatable one that was named also its previous value. */}}
+{{/* Takes {root, secrets}. Each secret is a file. Secrets in `secrets.previous` also have their previous value. */}}
 {{- define "gateway.secretVariables" -}}
 {{- $previous := .root.Values.secrets.previous }}
 {{- range .secrets }}
@@ -74,7 +74,7 @@ capabilities: { drop: [ALL] }
 - name: secrets
   secret:
     secretName: {{ required "every component needs the name of its Secret" .secret }}
-    # 0440, as a decimal number for every reader of YAML.
+    # 0440 as a decimal number, which all YAML parsers read alike.
     defaultMode: 288
 {{- with .root.Values.certificates }}
 {{- if .secret }}
@@ -87,7 +87,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Takes {root}: what every pod has beside its containers. */}}
+{{/* Takes {root}. The fields of every pod except its containers. */}}
 {{- define "gateway.scheduling" -}}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
@@ -115,10 +115,10 @@ tolerations:
 {{- end }}
 {{- end }}
 
-{{/* Takes {root, name, way: from | to, peers}. Kubernetes takes an empty list for anywhere, which has to be wanted. */}}
+{{/* Takes {root, name, way: from | to, peers}. To Kubernetes an empty list means all peers, so it must be allowed explicitly. */}}
 {{- define "gateway.peers" -}}
 {{- if and (not .peers) (not .root.Values.networkPolicy.allowAnyPeer) }}
-{{- fail (print "networkPolicy." .name " is empty: name the peers, or let anybody with networkPolicy.allowAnyPeer: true") }}
+{{- fail (print "networkPolicy." .name " is empty: name the peers, or allow all with networkPolicy.allowAnyPeer: true") }}
 {{- end }}
 {{- if .peers }}
 {{ .way }}:
