@@ -1,30 +1,26 @@
 import { renderTable } from '@gateway/testkit';
 import type { ClientSees, ExpectedCall, Scenario } from './scenario.js';
 
-const HEAD = ['Scenario', 'What a client sees', 'Sources asked', 'Charge'];
+const HEAD = ['Failure of `a`', 'Client receives', 'Sources queried', 'Charge'];
 
-/** The section of the README, from its title to the next one. */
+/** The page docs/failover.md. */
 export function renderCard(scenarios: readonly Scenario[]): string {
-  const table = renderTable(HEAD, scenarios.map(rowOf), HEAD.length);
-  return `## When a provider fails
+  return `# When a provider fails
 
-A model with two sources, \`a\` preferred. Plain and streamed calls meet the same where nothing else is
-said; calls one after the other are parted by \`/\`. A charge is the usage that the named source
-reported. \`npm run prove:failover\` plays each row through a whole started system, in every format, and
-compares client, sources, ledger and health
-([last run](docs/verification.md)). The table is made of the cases that it plays.
+<!-- Written from the failover scenarios of the end-to-end tests with UPDATE_GOLDEN=1. -->
 
-${table}
+A model has two sources, \`a\` and \`b\`, and \`a\` is preferred. \`/\` separates consecutive requests. Plain and streamed requests have
+the same result unless a row distinguishes them. The charge is the usage that the named source reported. [Failover](behaviour.md#failover) has
+the rules, [Answers](behaviour.md#answers) says how a stream is cut.
 
-A model with one source gets one retry after a 429 or 529, if the provider's wait is at most 2 s.
+\`npm run prove:failover\` plays each row through the whole system in every format, and compares the client, the sources, the ledger and
+the health of the sources ([last run](verification.md)).
 
-A stream that is cut ends with an error event and a broken connection, so that no client takes it for
-a complete answer. [Failover](docs/behaviour.md#failover) has the rules.
-
+${renderTable(HEAD, scenarios.map(rowOf), HEAD.length)}
 `;
 }
 
-/** Scenario, client, sources asked and charge; plain and streamed calls apart where they differ. */
+/** Scenario, client, sources queried and charge; plain and streamed apart where they differ. */
 export function rowOf({ name, plain, streamed }: Scenario): string[] {
   const cells = (tell: (call: ExpectedCall) => string): string => {
     const [ofPlain, ofStreamed] = [plain, streamed].map((calls) => (calls === null ? null : told(calls.map(tell))));
@@ -50,13 +46,13 @@ function told(calls: readonly string[]): string {
 function clientText(client: ClientSees): string {
   switch (client.kind) {
     case 'whole':
-      return 'the answer';
+      return 'the response';
     case 'refused': {
       const retry = client.retryAfter === undefined ? '' : `, Retry-After ${client.retryAfter}`;
       return `${client.status} \`${client.code}\`${retry}`;
     }
     case 'broken_off':
-      return `the begun answer, then ${client.said === true ? "the provider's error" : `\`${client.code}\``}, cut`;
+      return `a partial response, then ${client.said === true ? "the provider's error" : `\`${client.code}\``}, cut`;
   }
 }
 

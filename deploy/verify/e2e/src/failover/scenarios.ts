@@ -100,7 +100,7 @@ export const SCENARIOS: readonly Scenario[] = [
   same('refused connection', [passedOver('is away')], health('unreachable', 1)),
   same('reset before the first byte', [passedOver(RESET)], health('broken', 1)),
   same(
-    'reset before the first byte of a connection that had answered before',
+    'reset of a reused connection before the first byte',
     [WELL, { ...WELL, a: RESET, asked: ['a', 'a'] }],
     health('completed', 0),
   ),
@@ -110,7 +110,7 @@ export const SCENARIOS: readonly Scenario[] = [
     streamed: [brokenOff(() => ({ end: 'reset' }))],
     health: health('broken', 1),
   },
-  same('stall before the head', [passedOver(STALLED)], health('timed_out', 1), {
+  same('stall before the headers', [passedOver(STALLED)], health('timed_out', 1), {
     limits: { a: { headersTimeoutMs: STALL_MS } },
   }),
   {
@@ -148,7 +148,7 @@ export const SCENARIOS: readonly Scenario[] = [
     health('broken', 1),
   ),
   {
-    name: 'cut JSON',
+    name: 'truncated JSON',
     plain: [passedOver(steps({ chunk: '{"id":"answer-1","choices":[{"index":0' }))],
     streamed: [brokenOff(({ brokenEvent }) => ({ chunk: brokenEvent }))],
     health: health('broken', 1),
@@ -159,7 +159,7 @@ export const SCENARIOS: readonly Scenario[] = [
     health('broken', 1),
   ),
   same(
-    'dead credential (401)',
+    'rejected credential (401)',
     [passedOver(answers(401))],
     health('rejected', 0, { state: 'cooling', ms: REFUSED_MS }),
   ),
@@ -192,12 +192,12 @@ export const SCENARIOS: readonly Scenario[] = [
     health('rejected', 0),
   ),
   same(
-    'both dead: refused connection, then 503',
+    'both fail: refused connection, then 503',
     [bothDead('is away', answers(503), { status: 503, code: 'upstream_error' })],
     health('unreachable', 1),
   ),
   same(
-    'both dead: 401, then 429 with Retry-After',
+    'both fail: 401, then 429 with Retry-After',
     [
       bothDead(answers(401), answers(429, { 'retry-after': '9' }), {
         status: 429,
@@ -208,39 +208,39 @@ export const SCENARIOS: readonly Scenario[] = [
     health('rejected', 0, { state: 'cooling', ms: REFUSED_MS }),
   ),
   same(
-    'both dead: 503, then 401',
+    'both fail: 503, then 401',
     [bothDead(answers(503), answers(401), { status: 503, code: 'upstream_error' })],
     health('rejected', 1),
   ),
   same(
-    'both dead: 500, then a stall before the head',
+    'both fail: 500, then a stall before the headers',
     [bothDead(answers(500), STALLED, TIMEOUT)],
     health('rejected', 1),
     { limits: { b: { headersTimeoutMs: STALL_MS } } },
   ),
-  same('both dead: reset, then a refused connection', [bothDead(RESET, 'is away', TIMEOUT)], health('broken', 1)),
+  same('both fail: reset, then a refused connection', [bothDead(RESET, 'is away', TIMEOUT)], health('broken', 1)),
   same(
-    'both dead: no connection to either',
+    'both fail: no connection to either',
     [bothDead('is away', 'is away', { status: 502, code: 'upstream_unreachable' })],
     health('unreachable', 1),
   ),
   same(
-    'a source that flaps: 503, well, 500, well',
+    'alternating: 503, success, 500, success',
     [passedOver(answers(503)), WELL, passedOver(answers(500)), WELL],
     health('completed', 0),
   ),
   same(
-    'a source that rests after 429 and comes back',
+    'cooldown after a 429, then recovery',
     [passedOver(answers(429, LIMITED)), ASKS_B, { ...WELL, afterMs: 5_000 }],
     health('completed', 0),
   ),
   same(
-    'a source that fails five times in a row',
+    'five failures in a row',
     [...Array.from({ length: BREAKER_FAILURES }, () => passedOver(answers(503))), ASKS_B],
     health('rejected', BREAKER_FAILURES, { state: 'open', ms: BREAKER_OPEN_MS }),
   ),
   same(
-    'a source that fails five times in a row and comes back',
+    'five failures in a row, then recovery',
     [
       ...Array.from({ length: BREAKER_FAILURES }, () => passedOver(answers(503))),
       ASKS_B,
