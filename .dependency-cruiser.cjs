@@ -5,11 +5,8 @@
 const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
 const service = '^services/([^/]+)/src/';
 
-/**
- * Services that are cut by feature, `src/<feature>/`; the others are cut by layer. A converted
- * service joins here.
- */
-const FEATURE_SERVICES = ['billing', 'accounts', 'catalog'];
+/** Services with one folder per feature, `src/<feature>/`. */
+const FEATURE_SERVICES = ['billing', 'accounts', 'catalog', 'admission'];
 /** Folders that every feature of their service may import. They import no feature. */
 const BASE_FOLDERS = ['billing/src/ledger', 'accounts/src/base', 'catalog/src/objects', 'catalog/src/profiles'];
 /**
@@ -39,13 +36,17 @@ const FEATURE_IMPORTS = {
   'catalog/src/documents': ['providers', 'models', 'sources', 'aliases'],
 };
 const featureService = `^services/(${FEATURE_SERVICES.join('|')})/src/`;
+/** Admission's features share the limit store and its ports, so that they import each other. */
+const separateFeatures = `^services/(${FEATURE_SERVICES.filter((name) => name !== 'admission').join('|')})/src/`;
+/** Files of admission that reach Redis or the bus. */
+const ADMISSION_IO = '^services/admission/src/(bus/|limit-store/redis-|back-pressure/store-watch)';
 /** What puts a service together: the files at the top of `src`, and programs. */
 const composing = `${featureService}([^/]+\\.ts$|commands/)`;
 /**
  * `rules.ts`, `wallet-rules.ts`: pure. `store.ts`, `plan-store.ts`, `sql.ts`, `record-sql.ts`: the
  * side of the database.
  */
-const RULES = '/(rules|[a-z0-9-]+-rules)\\.ts$';
+const RULES = '/(rules|[a-z0-9-]+-(rules|script))\\.ts$';
 const STORES = '/(store|sql|[a-z0-9-]+-(store|sql))\\.ts$';
 
 const featureRule = ([folder, names], index, all) => {
@@ -90,6 +91,17 @@ module.exports = {
       to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
     },
     {
+      name: 'only-the-simulation-imports-services',
+      severity: 'error',
+      comment:
+        'It runs parts of the services without their connections. The local start adds providers as operators do.',
+      from: { pathNot: ['^services/', '^deploy/verify/simulation/', test] },
+      to: {
+        path: '^services/[^/]+/src/',
+        pathNot: ['^services/dashboard/src/operator-cli/', '^services/catalog/src/profiles/'],
+      },
+    },
+    {
       name: 'libs-never-import-services-or-deploy',
       severity: 'error',
       from: { path: '^libs/' },
@@ -130,11 +142,7 @@ module.exports = {
       comment: 'Only what wires a service, and its programs, see adapters.',
       from: {
         path: service,
-        pathNot: [
-          test,
-          `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|lost-changes-main|cores)\\.ts$`,
-          `${service}adapters/`,
-        ],
+        pathNot: [test, `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main)\\.ts$`, `${service}adapters/`],
       },
       to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
     },
@@ -143,6 +151,16 @@ module.exports = {
       severity: 'error',
       from: { path: `${service}adapters/`, pathNot: test },
       to: { path: '^services/$1/src/(?!adapters/|domain/|[a-z]*-?ports\\.ts|config\\.ts)' },
+    },
+    {
+      name: 'admission-decides-through-ports',
+      severity: 'error',
+      comment: 'Only the files that put admission together, and its commands, import what reaches Redis or the bus.',
+      from: {
+        path: '^services/admission/src/',
+        pathNot: [test, ADMISSION_IO, '^services/admission/src/(service\\.ts|commands/)'],
+      },
+      to: { path: [ADMISSION_IO, '^libs/bus/', 'node_modules/ioredis/'], dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'rules-are-pure',
@@ -169,7 +187,7 @@ module.exports = {
     {
       name: 'stores-see-no-verbs',
       severity: 'error',
-      from: { path: `${featureService}.*${STORES}`, pathNot: test },
+      from: { path: `${separateFeatures}.*${STORES}`, pathNot: test },
       to: { path: '^services/$1/src/', pathNot: [STORES, RULES] },
     },
     {
@@ -177,7 +195,7 @@ module.exports = {
       severity: 'error',
       comment: 'FEATURE_IMPORTS has the exceptions.',
       from: {
-        path: `${featureService}([^/]+)/`,
+        path: `${separateFeatures}([^/]+)/`,
         pathNot: [test, composing, ...Object.keys(FEATURE_IMPORTS).map((path) => `^services/${path}/`)],
       },
       to: {
@@ -235,13 +253,6 @@ module.exports = {
       severity: 'error',
       from: { pathNot: ['^libs/service-kit/', test, '^deploy/'] },
       to: { path: 'node_modules/@opentelemetry/(?!api/)' },
-    },
-    {
-      name: 'cores-are-for-the-simulation',
-      severity: 'error',
-      comment: 'What runs without its adapters is started by one room only.',
-      from: { pathNot: '^deploy/verify/simulation/' },
-      to: { path: '^services/[^/]+/src/cores\\.ts$' },
     },
     {
       name: 'no-unresolved',

@@ -4,7 +4,7 @@
 -- last: Lua has no rollback. Not allowed when Redis is out of memory: a refusal to run is a fault,
 -- never a half-made hold.
 --
--- Replies: see src/domain/admit-reply.ts
+-- Replies: see src/admit/admit-script.ts
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
 local ID_SKEW_MS = 30000

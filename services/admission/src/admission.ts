@@ -1,6 +1,8 @@
-import type { AnswerBodyOf, ReceivedOf, RedisRun } from '@gateway/contracts/messages';
 import type {
+  AnswerBodyOf,
   BucketEpochs,
+  ReceivedOf,
+  RedisRun,
   admissionApply,
   admissionAuthorize,
   admissionHeld,
@@ -8,28 +10,22 @@ import type {
   billingBalanceSnapshots,
 } from '@gateway/contracts/messages';
 import { SingleFlight } from '@gateway/service-kit';
-import { BatchHandler } from './admit/admit-batch.js';
-import type { Batch } from './admit/admit-batch.js';
+import { type Batch, BatchHandler } from './admit/admit-batch.js';
 import type { BatchReply } from './admit/batch-run.js';
-import type { RunOfRedis } from './domain/epoch-history.js';
-import type { Decider } from './load/decider.js';
-import { answerHeartbeat } from './heartbeat/answer-heartbeat.js';
-import { RecordCache } from './load/record-cache.js';
-import { AccountLoader } from './load/load-account.js';
+import { applyBalanceSnapshots, applyUpdate } from './apply/apply-update.js';
+import type { RunOfRedis } from './limit-store/epoch-rules.js';
+import { answerHeartbeat } from './heartbeats/answer-heartbeat.js';
+import { AccountLoader, type Decider } from './records/load-account.js';
+import { RecordCache } from './records/record-cache.js';
 import type { Heartbeat, Ports } from './ports.js';
-import { authorize } from './read/authorize.js';
-import { readAccount } from './read/read-account.js';
-import type { AccountDump } from './read/read-account.js';
+import { type AccountDump, readAccount, readHeld } from './read/read-account.js';
+import { authorize } from './read/read-state.js';
 import { usage } from './read/usage.js';
 import { GoneEdges } from './recover/forget-gone-edges.js';
 import { Recovery } from './recover/recover-buckets.js';
 import { Revalidation } from './revalidate/revalidation.js';
-import { applyUpdate, applyBalanceSnapshots } from './apply/apply-update.js';
-import { listSlots } from './slots/list-slots.js';
-import type { SlotsAnswer, SlotsQuestion } from './slots/list-slots.js';
-import { readHeld } from './slots/read-held.js';
-import { releaseSlot } from './slots/release-slot.js';
-import type { ReleaseAnswer, ReleaseQuestion } from './slots/release-slot.js';
+import { type SlotsAnswer, type SlotsQuestion, listSlots } from './slots/list-slots.js';
+import { type ReleaseAnswer, type ReleaseQuestion, releaseSlot } from './slots/release-slot.js';
 import { SweepTimer } from './sweep/sweep-timer.js';
 import { KeyUses } from './uses/key-uses.js';
 import { RefusedCalls } from './uses/refused-calls.js';

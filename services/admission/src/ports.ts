@@ -7,6 +7,7 @@ import type {
   KeyRecord,
   MemberRecord,
   ReceivedOf,
+  RedisRun,
   UsageEvent,
   accountsUnchanged,
   billingLoad,
@@ -14,12 +15,11 @@ import type {
   edgeHeartbeat,
   edgeHeartbeatReply,
   edgeShortHeartbeat,
-  RedisRun,
 } from '@gateway/contracts/messages';
-import type { CatalogView } from './domain/catalog-view.js';
-import type { RunOfRedis } from './domain/epoch-history.js';
-import type { HeartbeatMark, KeptHeartbeat } from './domain/last-heartbeats.js';
-import type { ScriptCall, ScriptReply } from './domain/script-call.js';
+import type { CatalogView } from './admit/catalog-view-rules.js';
+import type { RunOfRedis } from './limit-store/epoch-rules.js';
+import type { HeartbeatMark, KeptHeartbeat } from './heartbeats/last-heartbeats-rules.js';
+import type { ScriptCall, ScriptReply } from './limit-store/script-rules.js';
 
 /** Why something could not be decided: told to the edge, never a refusal. */
 export class AdmissionFault extends Error {
@@ -196,4 +196,11 @@ export interface Ports {
   readonly log: Log;
   readonly durations: Durations;
   readonly replica: string;
+}
+
+/** The reply of one call. @throws AdmissionFault when it could not run */
+export async function runScript(limitStore: Pick<LimitStore, 'run'>, call: ScriptCall): Promise<ScriptReply> {
+  const [reply] = await limitStore.run([call]);
+  if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+  return reply;
 }

@@ -18,8 +18,8 @@ import type { ReadyChecks } from '@gateway/service-kit';
 import { serviceContext, silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
 import { ADMISSION_FIELDS } from '../src/config.js';
 import type { Durations, Ports } from '../src/ports.js';
-import { startAdmission } from '../src/wire.js';
-import type { StartedAdmission } from '../src/wire.js';
+import { startAdmission } from '../src/service.js';
+import type { StartedAdmission } from '../src/service.js';
 import { figures, model, source } from './world.js';
 
 const MEBIBYTE = 1024 * 1024;

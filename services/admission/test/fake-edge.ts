@@ -1,14 +1,18 @@
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
+  type AdmitEntry,
+  type BatchAnswer,
+  type HoldFields,
+  type ReleaseEntry,
+  type UsageEvent,
   admissionBatch,
   edgeHeartbeat,
-  edgeResyncRequest,
   edgeHeartbeatReply,
+  edgeResyncRequest,
   usageEvents,
 } from '@gateway/contracts/messages';
-import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
-import { setAtOf } from '../src/domain/epoch.js';
+import { setAtOf } from '../src/limit-store/epoch-rules.js';
 import type { Spending } from './spending.js';
 
 /** A call that stands in the heartbeats from its admission until its event is stored. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { loadScripts } from '../src/adapters/load-scripts.js';
-import { RedisClock } from '../src/adapters/redis-clock.js';
+import { loadScripts } from '../src/limit-store/redis-scripts.js';
+import { RedisClock } from '../src/limit-store/redis-clock.js';
 
 /** What the scripts read the server's clock by, once in each. */
 const SERVER_TIME = "redis.call('TIME')";

@@ -16,12 +16,12 @@ import type {
 } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
 import { silentLog, startTestRedis, until } from '@gateway/testkit';
-import { RedisClock } from '../src/adapters/redis-clock.js';
-import { RedisLimitStore } from '../src/adapters/redis-limit-store.js';
+import { RedisClock } from '../src/limit-store/redis-clock.js';
+import { RedisLimitStore } from '../src/limit-store/redis-limit-store.js';
 import { Admission } from '../src/admission.js';
-import { buildCatalogView } from '../src/domain/catalog-view.js';
-import type { CatalogView } from '../src/domain/catalog-view.js';
-import type { KeptHeartbeat } from '../src/domain/last-heartbeats.js';
+import { buildCatalogView } from '../src/admit/catalog-view-rules.js';
+import type { CatalogView } from '../src/admit/catalog-view-rules.js';
+import type { KeptHeartbeat } from '../src/heartbeats/last-heartbeats-rules.js';
 import type { Heartbeat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
 import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 

@@ -62,8 +62,8 @@ const PLACES = new Map<string, Place>([
     { file: 'services/billing/src/commands/commands.test.ts', says: 'commands/' },
   ],
   [
-    'node services/admission/dist/lost-changes-main.js',
-    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/lost-changes-main.js' },
+    'node services/admission/dist/commands/lost-changes.js',
+    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },
   ],
   [
     'node services/dashboard/dist/operator-cli/main.js',
@@ -93,7 +93,7 @@ const PLACES = new Map<string, Place>([
   ['npm run -s sealing-keys', { file: 'deploy/setup/src/sealing-keys.test.ts', says: 'sealing-keys' }],
   [
     'npm run lost-changes',
-    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/lost-changes-main.js' },
+    { file: 'services/admission/src/commands/lost-changes.system.test.ts', says: 'dist/commands/lost-changes.js' },
   ],
   ['npm run reseal', { file: 'services/catalog/src/commands/reseal-credentials.test.ts', says: 'commands/reseal.js' }],
   ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],

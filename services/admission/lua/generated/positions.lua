@@ -1,4 +1,4 @@
--- Written of src/domain/script-positions.ts by UPDATE_GOLDEN=1 before its test. Do not edit.
+-- Written of src/limit-store/script-rules.ts by UPDATE_GOLDEN=1 before its test. Do not edit.
 KEY = {
   token = 1,
   due = 2,

@@ -1,20 +1,22 @@
 import type { BatchAnswer, ReceivedOf, admissionBatch } from '@gateway/contracts/messages';
 import { ThrottledLog } from '@gateway/service-kit';
-import { readAdmitReply } from '../domain/admit-reply.js';
-import { decisionCall } from '../domain/admit-script.js';
-import type { PreparedCall } from '../domain/prepare-call.js';
-import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
-import type { Decider } from '../load/decider.js';
-import type { KeyReference } from '../load/record-cache.js';
+import {
+  type BlindRelease,
+  type PendingRelease,
+  applyUnknownRelease,
+  prepareReleases,
+  readReleases,
+} from '../apply/apply-releases.js';
+import { decisionCall, readAdmitReply } from './admit-script.js';
+import type { PreparedCall } from './prepare-call-rules.js';
+import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
+import type { Decider } from '../records/load-account.js';
+import type { KeyReference } from '../records/record-cache.js';
 import { AdmissionFault } from '../ports.js';
-import { prepareReleases, readReleases, applyUnknownRelease } from '../apply/apply-releases.js';
-import type { BlindRelease, PendingRelease } from '../apply/apply-releases.js';
-import { batchEntries, pipelineSeconds } from './admit-metrics.js';
-import { answerOf, prepareEntry, targetOf } from './entry.js';
-import type { Entry } from './entry.js';
-import { updateCache, decideEntry } from './decide-entry.js';
-
-import { BatchRun, type BatchReply } from './batch-run.js';
+import { batchEntries, pipelineSeconds } from '../metrics.js';
+import { type BatchReply, BatchRun } from './batch-run.js';
+import { decideEntry, updateCache } from './decide-entry.js';
+import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
 
 export type Batch = ReceivedOf<typeof admissionBatch>;
 

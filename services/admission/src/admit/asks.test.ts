@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { AdmitEntry, AskedExtras } from '@gateway/contracts/messages';
-import { buildCatalogView } from '../domain/catalog-view.js';
+import { buildCatalogView } from './catalog-view-rules.js';
 import {
   PRICE,
   admit,

@@ -3,7 +3,7 @@ import { startSpan, within } from '@gateway/service-kit';
 import type { Span, ThrottledLog } from '@gateway/service-kit';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
-import { decisionsTotal } from './admit-metrics.js';
+import { decisionsTotal } from '../metrics.js';
 import type { Entry } from './entry.js';
 
 export type BatchReply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;

@@ -124,7 +124,7 @@ test('revoke, suspend, expiry and reinstatement are in force for the next call',
 });
 
 test('the price in force at Redis time counts, from its first millisecond', async () => {
-  const { buildCatalogView } = await import('../domain/catalog-view.js');
+  const { buildCatalogView } = await import('./catalog-view-rules.js');
   const { model, source, figures } = await import('../../test/world.js');
   const change = one.clock.now() + 3_600_000;
   const prices = [

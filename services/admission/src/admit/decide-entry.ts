@@ -1,18 +1,14 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import { readAdmitReply } from '../domain/admit-reply.js';
-import type { AdmitOutcome } from '../domain/admit-reply.js';
-import { decisionCall } from '../domain/admit-script.js';
-import type { PreparedCall } from '../domain/prepare-call.js';
-import type { Decider } from '../load/decider.js';
-import { findRoute, evictKeyReference } from '../load/find-key.js';
-import type { KeyReference } from '../load/record-cache.js';
-import { populateAccount } from '../load/populate-account.js';
-import { runScript } from '../load/run-script.js';
-import { AdmissionFault } from '../ports.js';
-import { answerOf, prepareEntry, targetOf } from './entry.js';
-import type { Entry } from './entry.js';
+import { type AdmitOutcome, decisionCall, readAdmitReply } from './admit-script.js';
+import type { PreparedCall } from './prepare-call-rules.js';
+import type { Decider } from '../records/load-account.js';
+import { evictKeyReference, findRoute } from '../records/find-key.js';
+import { populateAccount } from '../records/populate-account.js';
+import type { KeyReference } from '../records/record-cache.js';
+import { AdmissionFault, runScript } from '../ports.js';
 import type { BatchRun } from './batch-run.js';
+import { type Entry, answerOf, prepareEntry, targetOf } from './entry.js';
 
 /**
  * Each round brings something that was missing; more rounds than things to be missing mean a fault.

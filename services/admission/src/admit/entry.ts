@@ -1,13 +1,10 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer } from '@gateway/contracts/messages';
-import type { AdmitOutcome } from '../domain/admit-reply.js';
-import type { AdmitTarget } from '../domain/admit-script.js';
-import { priceOfVersion } from '../domain/catalog-view.js';
-import type { CachedAccount, PreparedCall } from '../domain/prepare-call.js';
-import { prepareCall, prepareOpen } from '../domain/prepare-call.js';
-import type { KeyReference } from '../load/record-cache.js';
-import { AdmissionFault } from '../ports.js';
-import type { Ports } from '../ports.js';
+import type { AdmitOutcome, AdmitTarget } from './admit-script.js';
+import { priceOfVersion } from './catalog-view-rules.js';
+import { type CachedAccount, type PreparedCall, prepareCall, prepareOpen } from './prepare-call-rules.js';
+import type { KeyReference } from '../records/record-cache.js';
+import { AdmissionFault, type Ports } from '../ports.js';
 
 /** One entry of a batch: a whole call, or only its opening (up to `rate_limited`). */
 export type Entry =

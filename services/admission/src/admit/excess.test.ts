@@ -4,7 +4,7 @@ import type { AccountTerms, CallBounds } from '@gateway/contracts/messages';
 import { boundFigures, inputTokensBound, rate } from '@gateway/metering';
 import { figuresFromWire } from '@gateway/contracts/messages';
 import fc from 'fast-check';
-import { buildCatalogView } from '../domain/catalog-view.js';
+import { buildCatalogView } from './catalog-view-rules.js';
 import { admitEntry, batch, figures, makeAccount, makeWorld, model, release, source } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 

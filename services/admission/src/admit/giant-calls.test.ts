@@ -5,7 +5,7 @@ import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX, keyMonthRow, memberMonthRow, monthOf } from '@gateway/metering';
 import fc from 'fast-check';
-import { bucketKeys } from '../domain/store-keys.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
 import { TextConnection } from '../../test/model/redis-text.js';
 import {
   PRICE,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import { Redis } from 'ioredis';
-import { bucketKeys } from '../domain/store-keys.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, toMinute } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 

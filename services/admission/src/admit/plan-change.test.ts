@@ -9,7 +9,7 @@ import {
   weekStart,
   weeklyWindowRow,
 } from '@gateway/metering';
-import { buildCatalogView } from '../domain/catalog-view.js';
+import { buildCatalogView } from './catalog-view-rules.js';
 import {
   PRICE,
   admit,

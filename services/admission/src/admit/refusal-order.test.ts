@@ -3,8 +3,8 @@ import { REFUSAL, REFUSAL_RANKS } from '@gateway/contracts/errors';
 import type { RefusalRank } from '@gateway/contracts/errors';
 import type { AccountTerms, CatalogModel, CatalogSource, KeyRecord } from '@gateway/contracts/messages';
 import { monthlyWindowRow, allotmentRow } from '@gateway/metering';
-import { buildCatalogView } from '../domain/catalog-view.js';
-import type { BodyRank } from '../domain/prepare-call.js';
+import { buildCatalogView } from './catalog-view-rules.js';
+import type { BodyRank } from './prepare-call-rules.js';
 import { NO_PLAN, PRICE, admit, admitEntry, makeAccount, makeWorld, model, source } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 

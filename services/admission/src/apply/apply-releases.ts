@@ -1,13 +1,12 @@
 import { bucketOfAccount, timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
-import { bucketKeys } from '../domain/store-keys.js';
-import { blindReleaseCall, creatingReleaseCall, releaseCall } from '../domain/release-script.js';
-import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
-import { storedRoute } from '../load/find-key.js';
-import type { RecordCache } from '../load/record-cache.js';
-import { AdmissionFault } from '../ports.js';
-import type { Ports } from '../ports.js';
-import { releasesTotal } from './release-metrics.js';
+import { counter } from '@gateway/service-kit';
+import { blindReleaseCall, creatingReleaseCall, releaseCall } from './release-script.js';
+import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { storedRoute } from '../records/find-key.js';
+import type { RecordCache } from '../records/record-cache.js';
+import { AdmissionFault, type Ports } from '../ports.js';
 
 /** A release with the script that settles it. */
 export interface PendingRelease {
@@ -135,3 +134,7 @@ function readRelease(
 function outcomeOf(reply: ScriptReply | AdmissionFault | undefined): string | undefined {
   return reply === undefined || reply instanceof AdmissionFault ? undefined : reply[0];
 }
+
+export const releasesTotal = counter('gateway_admission_releases_total', 'Releases by outcome', {
+  outcome: ['ok', 'void', 'blind', 'fault'],
+});

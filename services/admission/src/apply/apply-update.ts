@@ -1,9 +1,9 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { ReceivedOf, admissionApply, billingBalanceSnapshots } from '@gateway/contracts/messages';
-import { applyCall } from '../domain/apply-script.js';
-import type { AccountUpdate } from '../domain/apply-script.js';
-import { bucketKeys } from '../domain/store-keys.js';
-import { tellRoutes } from '../load/find-key.js';
+import { applyCall } from './apply-script.js';
+import type { AccountUpdate } from './apply-script.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { tellRoutes } from '../records/find-key.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 

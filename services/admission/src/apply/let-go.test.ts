@@ -6,7 +6,7 @@ import { keyMonthRow, memberMonthRow, monthOf, sessionWindowRow, weekStart, week
 import { Redis } from 'ioredis';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
-import { bucketKeys } from '../domain/store-keys.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
 
 const DAY = 86_400_000;
 const DAYS = 120;

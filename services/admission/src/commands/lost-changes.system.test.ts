@@ -5,7 +5,7 @@ import { duringTests } from '@gateway/testkit/during-tests';
 import { makeBusWorld } from '../../test/bus-world.js';
 import { makeAccount, makeOwners, ownersOf, PRICE } from '../../test/world.js';
 
-const COMMAND = fileURLToPath(new URL('../../dist/lost-changes-main.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../dist/commands/lost-changes.js', import.meta.url));
 
 const owners = makeOwners();
 const world = duringTests(() => makeBusWorld(ownersOf(owners)));

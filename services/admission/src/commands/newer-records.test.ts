@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { Redis } from 'ioredis';
-import { bucketKeys } from '../domain/store-keys.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admit, admitEntry, makeAccount, makeWorld } from '../../test/world.js';
 import { newerRecords, type NewerRecord } from './newer-records.js';
 

@@ -1,10 +1,9 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_PARTS_MAX } from '@gateway/contracts/messages';
-import { keptRecords, type KeptRecords } from '../domain/kept-records.js';
-import { readCall, readKeptKey } from '../domain/read-script.js';
-import { bucketKeys } from '../domain/store-keys.js';
-import { runScript } from '../load/run-script.js';
-import type { Ports } from '../ports.js';
+import { readCall, readKeptKey } from '../read/read-script.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { type KeptRecords, keptRecords } from '../limit-store/stored-records-rules.js';
+import { type Ports, runScript } from '../ports.js';
 
 /** Accounts in one question to their owner. */
 const BATCH_ACCOUNTS = 200;

@@ -1,10 +1,10 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { bucketKeys } from '../domain/store-keys.js';
-import { isHoldId, readHold } from '../domain/hold.js';
-import type { StoredHold } from '../domain/hold.js';
-import { readTemplate } from '../domain/hold-template.js';
-import type { HoldTemplate } from '../domain/hold-template.js';
-import type { LimitStore } from '../ports.js';
+import type { AnswerBodyOf, admissionHeld } from '@gateway/contracts/messages';
+import { type HoldTemplate, readTemplate } from '../limit-store/hold-template-rules.js';
+import { type StoredHold, isHoldId, readHold } from '../limit-store/hold-rules.js';
+import { heldCall, readHeldReply } from './read-script.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { AdmissionFault, type LimitStore, type Ports } from '../ports.js';
 
 /** What Redis has of one account. Amounts in nano-USD, counts in calls. */
 export interface AccountDump {
@@ -57,4 +57,22 @@ export async function readAccount(limitStore: LimitStore, account: string): Prom
     templates: numbers('c:'),
     bytesOf,
   };
+}
+
+/**
+ * What the running calls of an account hold: slots, and nano-USD of its wallet.
+ * @throws AdmissionFault while its bucket is not open: its calls are not all there yet
+ */
+export async function readHeld(
+  { limitStore }: Pick<Ports, 'limitStore'>,
+  account: string,
+  noticeLoss: (bucket: number) => void,
+): Promise<AnswerBodyOf<typeof admissionHeld>> {
+  const bucket = bucketOfAccount(account);
+  const [reply] = await limitStore.run([heldCall(bucketKeys(bucket), account)]);
+  if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+  const held = readHeldReply(reply);
+  if (held !== null) return held;
+  noticeLoss(bucket);
+  throw new AdmissionFault('admission_error', `the bucket ${bucket} is ${reply[0]}`);
 }

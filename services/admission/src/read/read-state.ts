@@ -1,12 +1,13 @@
 import { REFUSAL } from '@gateway/contracts/errors';
-import type { AdmissionFaultCode, RefusalFacts } from '@gateway/contracts/messages';
+import type { AdmissionFaultCode, AnswerBodyOf, RefusalFacts, admissionAuthorize } from '@gateway/contracts/messages';
 import { WALLET_ROW } from '@gateway/metering';
-import { prepareOpen } from '../domain/prepare-call.js';
-import type { ReadState } from '../domain/read-script.js';
-import type { Decider } from '../load/decider.js';
-import { findRoute, evictKeyReference } from '../load/find-key.js';
-import type { FoundRoute } from '../load/record-cache.js';
-import { readLoaded } from '../load/populate-account.js';
+import { prepareOpen } from '../admit/prepare-call-rules.js';
+import type { ReadState } from './read-script.js';
+import { termsAt } from '../limit-store/terms-rules.js';
+import { evictKeyReference, findRoute } from '../records/find-key.js';
+import type { Decider } from '../records/load-account.js';
+import { readLoaded } from '../records/populate-account.js';
+import type { FoundRoute } from '../records/record-cache.js';
 import { AdmissionFault } from '../ports.js';
 
 /**
@@ -113,4 +114,22 @@ function refuse(state: ReadState, digests: readonly string[]): { row: number; fa
 
 function loadNeeds(state: ReadState, key: boolean, rows: readonly string[]) {
   return { token: state.token, caughtUp: state.caughtUp, account: false, key, rows, startedAt: state.now };
+}
+
+/** What decides which models a key is shown (docs/behaviour.md#models). */
+export async function authorize(
+  decider: Decider,
+  question: ReadQuestion,
+): Promise<AnswerBodyOf<typeof admissionAuthorize>> {
+  const read = await readState(decider, question, () => [], 'admission_error');
+  if (read.kind !== 'authorized') return read;
+  const { key, now, rows } = read.state;
+  return {
+    kind: 'authorized',
+    account: read.account,
+    key: read.key,
+    allowedModels: key.allowedModels,
+    planModels: termsAt(read.state.terms, now).terms.models,
+    walletAboveZero: (rows.get(WALLET_ROW) ?? 0) > 0,
+  };
 }

@@ -1,3 +1,4 @@
+import type { AnswerBodyOf, admissionUsage } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
   WALLET_ROW,
@@ -8,13 +9,10 @@ import {
   weeklyWindowRow,
   windowResetsAt,
 } from '@gateway/metering';
-import type { AnswerBodyOf, admissionUsage } from '@gateway/contracts/messages';
-import type { Decider } from '../load/decider.js';
-import type { ReadState } from '../domain/read-script.js';
-import { termsAt } from '../domain/terms.js';
-import type { RunningTerms } from '../domain/terms.js';
-import { readState } from './read-state.js';
-import type { PeriodRow, ReadQuestion } from './read-state.js';
+import type { ReadState } from './read-script.js';
+import { type RunningTerms, termsAt } from '../limit-store/terms-rules.js';
+import type { Decider } from '../records/load-account.js';
+import { type PeriodRow, type ReadQuestion, readState } from './read-state.js';
 
 /** The settled numbers of the state that decides, without holds (docs/behaviour.md#usage). */
 export async function usage(decider: Decider, question: ReadQuestion): Promise<AnswerBodyOf<typeof admissionUsage>> {

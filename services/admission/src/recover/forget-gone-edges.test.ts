@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { duringTests } from '@gateway/testkit/during-tests';
-import { expiredEvent, expiredHold } from '../domain/sweep-script.js';
-import { readHold } from '../domain/hold.js';
-import { readTemplate } from '../domain/hold-template.js';
-import { bucketKeys } from '../domain/store-keys.js';
+import { expiredEvent, expiredHold } from '../sweep/sweep-script.js';
+import { readHold } from '../limit-store/hold-rules.js';
+import { readTemplate } from '../limit-store/hold-template-rules.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
 import { PRICE, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, running } from '../../test/world.js';
 import type { Replica } from '../../test/world.js';
 import { GoneEdges } from './forget-gone-edges.js';

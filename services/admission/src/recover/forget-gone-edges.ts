@@ -1,10 +1,9 @@
 import type { HeartbeatCall } from '@gateway/contracts/messages';
-import { every, groupBy, type Background } from '@gateway/service-kit';
-import { isGone, lastHeartbeats, newestMarks, silenceClock } from '../domain/last-heartbeats.js';
-import { expiredEvent } from '../domain/sweep-script.js';
+import { type Background, every, groupBy } from '@gateway/service-kit';
+import { isGone, lastHeartbeats, newestMarks, silenceClock } from '../heartbeats/last-heartbeats-rules.js';
+import { expiredEvent } from '../sweep/sweep-script.js';
 import type { Ports } from '../ports.js';
-import { IDS_MAX } from '../sweep/ask-ledger.js';
-import { recordExpired } from '../sweep/record-expired.js';
+import { IDS_MAX, recordExpired } from '../sweep/ask-ledger.js';
 
 /**
  * Sees to it that calls of edges that are gone have a record, though a loss of the limit store took

@@ -3,7 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { admissionHeld, edgeHeartbeat } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import type { StartedAdmission } from '../wire.js';
+import type { StartedAdmission } from '../service.js';
 import { ensureUsage, makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
 import { FakeEdge } from '../../test/fake-edge.js';

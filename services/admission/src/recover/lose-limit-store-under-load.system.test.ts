@@ -4,7 +4,7 @@ import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { Redis } from 'ioredis';
-import type { StartedAdmission } from '../wire.js';
+import type { StartedAdmission } from '../service.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
 import { FakeEdge } from '../../test/fake-edge.js';

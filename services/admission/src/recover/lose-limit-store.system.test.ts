@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
-import { Redis } from 'ioredis';
-import { runningCalls } from '../domain/running-calls.js';
-import { holdCalls } from '../heartbeat/hold-calls.js';
 import {
+  type Admitted,
   PRICE,
+  type Replica,
+  type TestAccount,
+  type World,
   admit,
   admitEntry,
   batch,
@@ -18,7 +20,8 @@ import {
   mustAdmit,
   release,
 } from '../../test/world.js';
-import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+import { runningCalls } from '../heartbeats/last-heartbeats-rules.js';
+import { holdCalls } from '../heartbeats/hold-calls.js';
 
 let world: World;
 let redis: Redis;

@@ -3,10 +3,21 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { makeEpoch, setAtOf } from '../domain/epoch.js';
-import { RecordCache } from '../load/record-cache.js';
-import { PRICE, admit, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
-import type { Admitted, Replica, World } from '../../test/world.js';
+import {
+  type Admitted,
+  PRICE,
+  type Replica,
+  type World,
+  admit,
+  admitEntry,
+  heartbeatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+} from '../../test/world.js';
+import { makeEpoch, setAtOf } from '../limit-store/epoch-rules.js';
+import { RecordCache } from '../records/record-cache.js';
 import { Recovery } from './recover-buckets.js';
 
 let world: World;

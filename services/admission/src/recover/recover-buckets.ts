@@ -1,17 +1,21 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { every } from '@gateway/service-kit';
-import { holdCalls } from '../heartbeat/hold-calls.js';
-import { inOrder } from '../domain/script-positions.js';
-import type { ScriptReply } from '../domain/script-call.js';
-import { RESTORER_KEY } from '../domain/store-keys.js';
-import { openCall, restoreCall } from '../domain/token-script.js';
-import { hasReported, isGone, isLive, lastHeartbeats, newestMarks, silenceClock } from '../domain/last-heartbeats.js';
-import type { LastHeartbeat } from '../domain/last-heartbeats.js';
-import type { RecordCache } from '../load/record-cache.js';
-import { AdmissionFault } from '../ports.js';
-import type { Ports } from '../ports.js';
+import { counter, every } from '@gateway/service-kit';
 import { applyReleases } from '../apply/apply-releases.js';
-import { bucketsOpened } from './recover-metrics.js';
+import {
+  type LastHeartbeat,
+  hasReported,
+  isGone,
+  isLive,
+  lastHeartbeats,
+  newestMarks,
+  silenceClock,
+} from '../heartbeats/last-heartbeats-rules.js';
+import { type ScriptReply, inOrder } from '../limit-store/script-rules.js';
+import { RESTORER_KEY } from '../limit-store/key-rules.js';
+import { openCall, restoreCall } from '../limit-store/token-script.js';
+import { holdCalls } from '../heartbeats/hold-calls.js';
+import type { RecordCache } from '../records/record-cache.js';
+import { AdmissionFault, type Ports } from '../ports.js';
 
 /** How often edges are asked to report (docs/protocol.md#r12), and at once for every new token. */
 const REPORT_MS = 300;
@@ -216,3 +220,5 @@ function replyOf(reply: ScriptReply | AdmissionFault | undefined): ScriptReply {
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   return reply;
 }
+
+export const bucketsOpened = counter('gateway_admission_buckets_opened_total', 'Buckets that were restored and opened');

@@ -1,9 +1,9 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { UNCHANGED_ACCOUNTS_MAX } from '@gateway/contracts/messages';
 import { groupBy } from '@gateway/service-kit';
-import { confirmCall, summaryCall, readConfirmReply, readSummaryReply } from '../domain/confirm-script.js';
-import type { KeptAccount, KeptGroup } from '../domain/confirm-script.js';
-import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
+import { confirmCall, summaryCall, readConfirmReply, readSummaryReply } from './confirm-script.js';
+import type { KeptAccount, KeptGroup } from './confirm-script.js';
+import type { ScriptCall, ScriptReply } from '../limit-store/script-rules.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 

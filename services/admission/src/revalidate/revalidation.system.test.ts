@@ -4,8 +4,8 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
-import { bucketKeys } from '../domain/store-keys.js';
-import type { StartedAdmission } from '../wire.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import type { StartedAdmission } from '../service.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
 import {

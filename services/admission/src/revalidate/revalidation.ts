@@ -1,8 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { groupBy, retry, type RetryOptions } from '@gateway/service-kit';
+import { type RetryOptions, counter, groupBy, retry } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
 import { confirmAccounts } from './confirm-accounts.js';
-import { revalidated } from './revalidate-metrics.js';
 
 /** Accounts in one batch, whose replies take this process a few milliseconds. */
 const BATCH_ACCOUNTS = 250;
@@ -117,3 +116,10 @@ export class Revalidation {
     return retry(work, { ...this.tries, signal: this.#ending.signal });
   }
 }
+
+/** Accounts that the limit store had kept through a loss of its epoch, by what became of them. */
+export const revalidated = counter(
+  'gateway_admission_revalidated_total',
+  'Accounts that were kept through a loss of the limit store: confirmed at once, or loaded at their first call',
+  { outcome: ['confirmed', 'changed', 'left'] },
+);

@@ -1,6 +1,6 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import { SCAN_BEGIN } from '../domain/slot-scripts.js';
-import type { RunningHold } from '../domain/slot-scripts.js';
+import { SCAN_BEGIN } from './slot-script.js';
+import type { RunningHold } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import { scanBuckets } from './scan-buckets.js';

@@ -1,13 +1,11 @@
 import { BUCKETS_TOTAL, UUID_PATTERN, bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionSlots } from '@gateway/contracts/messages';
-import { refuseCursor } from '@gateway/contracts/operator';
-import { SCAN_BEGIN } from '../domain/slot-scripts.js';
-import type { RunningHold } from '../domain/slot-scripts.js';
+import { type SlotView, refuseCursor } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import { type RunningHold, SCAN_BEGIN } from './slot-script.js';
 import type { Ports } from '../ports.js';
 import { findCall } from './find-call.js';
-import { scanBuckets } from './scan-buckets.js';
-import type { ScanPlace } from './scan-buckets.js';
-import { slotViewOf } from './slot-view.js';
+import { type ScanPlace, scanBuckets } from './scan-buckets.js';
 
 export type SlotsQuestion = ReceivedOf<typeof admissionSlots>;
 export type SlotsAnswer = AnswerBodyOf<typeof admissionSlots>;
@@ -94,4 +92,26 @@ function readPlace(cursor: string): Place | null {
   if (bucket === undefined || scan === undefined || after === undefined) return null;
   if (after !== '' && !UUID_PATTERN.test(after)) return null;
   return { bucket: Number(bucket), scan, after: after === '' ? null : after };
+}
+
+/** A running call as operators see it. One without a slot has no lease. */
+export function slotViewOf({ account, id, hold, template }: RunningHold): SlotView {
+  return {
+    requestId: id,
+    accountId: account,
+    keyId: template.key,
+    memberId: template.member,
+    modelId: template.model,
+    edge: hold.edge,
+    state: hold.state === 'open' ? 'open' : 'expiring',
+    takesSlot: hold.slot,
+    heldUsd: formatUsd(BigInt(hold.walletMax ?? hold.worst)),
+    admittedAt: timeText(hold.admittedAt),
+    leaseUntil: hold.slot ? timeText(hold.lease) : null,
+    dueAt: timeText(hold.due),
+  };
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
 }

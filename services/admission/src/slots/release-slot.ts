@@ -1,8 +1,8 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionReleaseSlot } from '@gateway/contracts/messages';
 import { refuse } from '@gateway/contracts/operator';
-import { bucketKeys } from '../domain/store-keys.js';
-import { takeCall } from '../domain/slot-scripts.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { takeCall } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import { findCall } from './find-call.js';

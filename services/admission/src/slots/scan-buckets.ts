@@ -1,6 +1,6 @@
-import { bucketKeys } from '../domain/store-keys.js';
-import { listCall, readListReply } from '../domain/slot-scripts.js';
-import type { ListStep } from '../domain/slot-scripts.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { listCall, readListReply } from './slot-script.js';
+import type { ListStep } from './slot-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 

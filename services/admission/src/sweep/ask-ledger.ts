@@ -1,14 +1,13 @@
-import { bucketOfAccount } from '@gateway/contracts/ids';
+import { bucketOfAccount, shardOfAccount, usageGroupOfShard } from '@gateway/contracts/ids';
+import { USAGE_EVENTS_MAX, type UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import { groupBy } from '@gateway/service-kit/group-by';
-import { applyCall } from '../domain/apply-script.js';
-import { bucketKeys } from '../domain/store-keys.js';
-import { expiredEvent, expiredHold } from '../domain/sweep-script.js';
-import type { DueHold, SweepOutcome } from '../domain/sweep-script.js';
+import { applyCall } from '../apply/apply-script.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { type DueHold, type SweepOutcome, expiredEvent, expiredHold } from './sweep-script.js';
 import type { Ports } from '../ports.js';
 import { NamedCalls } from './named-calls.js';
-import { recordExpired } from './record-expired.js';
-import { questionsDropped } from './sweep-metrics.js';
+import { holdsExpired, questionsDropped } from '../metrics.js';
 
 /** Ids and names of rows in one question (the contract's bounds). */
 export const IDS_MAX = 1_000;
@@ -178,4 +177,18 @@ function partsOf(holds: readonly DueHold[]): Part[] {
     for (const row of rows) last.names.add(row);
   }
   return parts;
+}
+
+/** Records calls of an account that nobody ended. Rejects when they are not stored. */
+export async function recordExpired(
+  { journal }: Pick<Ports, 'journal'>,
+  account: string,
+  events: readonly UsageEvent[],
+): Promise<void> {
+  const group = usageGroupOfShard(shardOfAccount(account));
+  for (let from = 0; from < events.length; from += USAGE_EVENTS_MAX) {
+    const some = events.slice(from, from + USAGE_EVENTS_MAX);
+    await journal.store(group, some);
+    holdsExpired.add(some.length);
+  }
 }

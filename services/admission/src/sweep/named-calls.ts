@@ -1,5 +1,5 @@
-import { callsNamedAfter } from '../domain/last-heartbeats.js';
-import { BoundedMap } from '../load/bounded-map.js';
+import { callsNamedAfter } from '../heartbeats/last-heartbeats-rules.js';
+import { BoundedMap } from '../records/bounded-map.js';
 import type { Ports } from '../ports.js';
 
 /** Edges that are remembered at once. */

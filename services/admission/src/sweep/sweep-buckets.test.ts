@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { usageEvent } from '@gateway/contracts/messages';
-import type { HoldFields } from '@gateway/contracts/messages';
+import { Redis } from 'ioredis';
+import { type HoldFields, usageEvent } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import {
+  type Admitted,
   PRICE,
+  type Replica,
+  type TestAccount,
   admit,
   admitEntry,
   batch,
@@ -14,13 +18,9 @@ import {
   release,
   running,
 } from '../../test/world.js';
-import type { Admitted, Replica, TestAccount } from '../../test/world.js';
-import { until } from '@gateway/testkit';
-import { Redis } from 'ioredis';
-import { dueCall, type LookSharing } from '../domain/due-script.js';
-import { setAtOf } from '../domain/epoch.js';
-import { ASKED_AGAIN_MAX } from '../domain/sweep-script.js';
-import type { SweepOutcome } from '../domain/sweep-script.js';
+import { type LookSharing, dueCall } from './due-script.js';
+import { setAtOf } from '../limit-store/epoch-rules.js';
+import { ASKED_AGAIN_MAX, type SweepOutcome } from './sweep-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 

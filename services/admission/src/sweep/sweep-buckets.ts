@@ -1,14 +1,10 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import { dueCall, readDueReply } from '../domain/due-script.js';
-import type { DueLook, LookSharing } from '../domain/due-script.js';
-import { bucketKeys } from '../domain/store-keys.js';
-import { ASKED_AGAIN_MAX, SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
-import type { SweepOutcome } from '../domain/sweep-script.js';
-import { runScript } from '../load/run-script.js';
-import { AdmissionFault } from '../ports.js';
-import type { Ports } from '../ports.js';
+import { type DueLook, type LookSharing, dueCall, readDueReply } from './due-script.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { ASKED_AGAIN_MAX, SWEEP_ENTRIES_MAX, type SweepOutcome, readSweepReply, sweepCall } from './sweep-script.js';
+import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { LedgerClient } from './ask-ledger.js';
-import { holdsAsked, holdsKept, slotsFreed } from './sweep-metrics.js';
+import { holdsAsked, holdsKept, slotsFreed } from '../metrics.js';
 
 /** A time in which nobody listened is a gap from here on, and from so many pauses on. */
 const SILENCE_MS = 5_000;

@@ -1,6 +1,6 @@
 import { every, type Background } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
-import type { LookSharing } from '../domain/due-script.js';
+import type { LookSharing } from './due-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 

@@ -3,7 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX, callsRefused } from '@gateway/contracts/messages';
 import type { RefusalFacts } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { bucketKeys } from '../domain/store-keys.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
 import { FrozenClock } from '../../test/model/frozen-limit-store.js';
 import type { RefusedRow } from '../ports.js';
 import { RefusedCalls } from './refused-calls.js';

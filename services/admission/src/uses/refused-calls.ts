@@ -1,9 +1,8 @@
 import { codeOfRank } from '@gateway/contracts/errors';
-import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
-import type { BatchAnswer } from '@gateway/contracts/messages';
-import type { KeyReference } from '../load/record-cache.js';
+import { type BatchAnswer, REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
+import { counter } from '@gateway/service-kit';
+import type { KeyReference } from '../records/record-cache.js';
 import type { Ports, RefusedRow } from '../ports.js';
-import { refusalsDropped } from './uses-metrics.js';
 
 /**
  * Rows that wait to be told, at most some 500 bytes each. Beyond that only rows that wait already
@@ -91,3 +90,8 @@ function byMinute(rows: Iterable<Waiting>): Map<number, RefusedRow[]> {
   }
   return minutes;
 }
+
+export const refusalsDropped = counter(
+  'gateway_admission_refusals_dropped_total',
+  'Refused calls that billing is not told of because too many waited to be told',
+);

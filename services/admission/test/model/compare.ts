@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BatchAnswer, HoldFields } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, parseRowName } from '@gateway/metering';
-import { holdFieldsOf, readHold } from '../../src/domain/hold.js';
-import type { StoredHold } from '../../src/domain/hold.js';
-import { readTemplate } from '../../src/domain/hold-template.js';
+import { holdFieldsOf, readHold } from '../../src/limit-store/hold-rules.js';
+import type { StoredHold } from '../../src/limit-store/hold-rules.js';
+import { readTemplate } from '../../src/limit-store/hold-template-rules.js';
 import type { ModelAnswer, ModelLimitStore } from './model-limit-store.js';
 import { heldSums, rowsIn } from './model-state.js';
 import type { ModelHold, ModelState } from './model-state.js';

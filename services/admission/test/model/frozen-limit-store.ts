@@ -1,10 +1,13 @@
-import { loadScripts } from '../../src/adapters/load-scripts.js';
-import { dueCall } from '../../src/domain/due-script.js';
-import { bucketKeys, routeKey } from '../../src/domain/store-keys.js';
-import { SCRIPT_NAMES } from '../../src/domain/script-call.js';
-import type { ScriptCall, ScriptName, ScriptReply } from '../../src/domain/script-call.js';
-import { AdmissionFault } from '../../src/ports.js';
-import type { LimitStore, StoreClock } from '../../src/ports.js';
+import { loadScripts } from '../../src/limit-store/redis-scripts.js';
+import { dueCall } from '../../src/sweep/due-script.js';
+import {
+  SCRIPT_NAMES,
+  type ScriptCall,
+  type ScriptName,
+  type ScriptReply,
+} from '../../src/limit-store/script-rules.js';
+import { bucketKeys, routeKey } from '../../src/limit-store/key-rules.js';
+import { AdmissionFault, type LimitStore, type StoreClock } from '../../src/ports.js';
 
 /** What the scripts read the server's clock by. It is the one thing that is replaced in them. */
 const SERVER_TIME = "redis.call('TIME')";

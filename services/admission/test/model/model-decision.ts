@@ -24,7 +24,7 @@ import {
   weeklyWindowRow,
 } from '@gateway/metering';
 import type { WindowType, WindowUnit } from '@gateway/metering';
-import type { CatalogView } from '../../src/domain/catalog-view.js';
+import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 import type { ModelState } from './model-state.js';
 import { NO_LIMIT, costsOf, priceAt, sourcesOf, termsAt } from './model-terms.js';
 

@@ -11,7 +11,7 @@ import type {
   BalanceSnapshot,
 } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
-import type { CatalogView } from '../../src/domain/catalog-view.js';
+import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 import type { Directory } from './directory.js';
 import type { Ledger } from './ledger.js';
 import { letGoEnded } from './let-go.js';

@@ -1,6 +1,6 @@
 import type { AccountTerms, CallBounds, Endpoint, PricedVersion } from '@gateway/contracts/messages';
 import { leastCost, worstCase, type BoundFigures } from '@gateway/metering';
-import type { CatalogView } from '../../src/domain/catalog-view.js';
+import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 
 /** Account defaults of docs/behaviour.md#order-of-refusals, where billing has said nothing. */
 export const NO_PLAN_DEFAULTS: AccountTerms = {

@@ -1,7 +1,7 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
-import { bucketKeys } from '../../src/domain/store-keys.js';
+import { bucketKeys } from '../../src/limit-store/key-rules.js';
 import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireSettled } from './compare.js';
 import type { Sums } from './compare.js';
 import type { ModelEntry } from './model-limit-store.js';

@@ -1,6 +1,6 @@
 import type { AccountTerms, CallBounds, Endpoint } from '@gateway/contracts/messages';
-import { buildCatalogView } from '../../src/domain/catalog-view.js';
-import type { CatalogView } from '../../src/domain/catalog-view.js';
+import { buildCatalogView } from '../../src/admit/catalog-view-rules.js';
+import type { CatalogView } from '../../src/admit/catalog-view-rules.js';
 import { figures, model, source } from '../world.js';
 
 /** Nano-USD of one call of the model with a price per call. */

@@ -1,4 +1,4 @@
-import type { BodyRead, ClientAnswer, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/cores';
+import type { BodyRead, ClientAnswer, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/ports.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';

@@ -1,4 +1,4 @@
-import type { SourceExchange, SourceReader, SourceRequest, SourceSender } from '@gateway/edge-proxy/cores';
+import type { SourceExchange, SourceReader, SourceRequest, SourceSender } from '@gateway/edge-proxy/ports.js';
 import type { RunParts } from '../hosts/run-parts.js';
 import type { ProviderPlan } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';

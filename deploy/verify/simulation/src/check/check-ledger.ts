@@ -1,4 +1,6 @@
-import { createMonths, readDelivery, settleBatch } from '@gateway/billing/cores';
+import { createMonths } from '@gateway/billing/ledger/months.js';
+import { readDelivery } from '@gateway/billing/usage/read-delivery.js';
+import { settleBatch } from '@gateway/billing/usage/settle-batch.js';
 import { WALLET_ROW } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';

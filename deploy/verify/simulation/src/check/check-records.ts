@@ -1,5 +1,5 @@
-import { runOf } from '@gateway/admission/cores';
-import type { UsageRecord } from '@gateway/billing/cores';
+import { runOf } from '@gateway/admission/limit-store/epoch-rules.js';
+import type { UsageRecord } from '@gateway/billing/records/rules.js';
 import { rate, type PriceFigures } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import { RUN_FIGURES } from '../scenario/run-catalog.js';

@@ -1,4 +1,10 @@
-import { accountOfKey, argumentOf, POSITIONS, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
+import { accountOfKey } from '@gateway/admission/limit-store/key-rules.js';
+import {
+  argumentOf,
+  POSITIONS,
+  type ScriptCall,
+  type ScriptReply,
+} from '@gateway/admission/limit-store/script-rules.js';
 import type { World } from '../hosts/world.js';
 import { isBelieved, versionIn } from './in-force.js';
 

@@ -1,4 +1,4 @@
-import { bucketKeys } from '@gateway/admission/cores';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';

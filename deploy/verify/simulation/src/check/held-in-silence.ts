@@ -1,4 +1,5 @@
-import { bucketKeys, readHold } from '@gateway/admission/cores';
+import { readHold } from '@gateway/admission/limit-store/hold-rules.js';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Fault, Scenario } from '../scenario/scenario.js';

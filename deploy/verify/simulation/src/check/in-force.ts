@@ -1,4 +1,4 @@
-import { bucketKeys } from '@gateway/admission/cores';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { AccountRecord, BalanceSnapshot, KeyRecord } from '@gateway/contracts/messages';
 import type { RunParts } from '../hosts/run-parts.js';

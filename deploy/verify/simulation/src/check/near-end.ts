@@ -1,5 +1,6 @@
-import { POSITIONS, argumentOf, bucketKeys, isHoldId, readHold } from '@gateway/admission/cores';
-import type { ScriptArgument, StoredHold } from '@gateway/admission/cores';
+import { isHoldId, readHold, type StoredHold } from '@gateway/admission/limit-store/hold-rules.js';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { POSITIONS, argumentOf, type ScriptArgument } from '@gateway/admission/limit-store/script-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { sessionWindowRow } from '@gateway/metering';
 import type { World } from '../hosts/world.js';

@@ -1,5 +1,7 @@
-import { POSITIONS, argumentOf, bucketKeys, isHoldId, readHold, readTemplate } from '@gateway/admission/cores';
-import type { HoldTemplate, ScriptArgument, StoredHold } from '@gateway/admission/cores';
+import { isHoldId, readHold, type StoredHold } from '@gateway/admission/limit-store/hold-rules.js';
+import { readTemplate, type HoldTemplate } from '@gateway/admission/limit-store/hold-template-rules.js';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
+import { POSITIONS, argumentOf, type ScriptArgument } from '@gateway/admission/limit-store/script-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
   allotmentRow,

@@ -1,4 +1,5 @@
-import { bucketKeys, isHoldId, readHold } from '@gateway/admission/cores';
+import { isHoldId, readHold } from '@gateway/admission/limit-store/hold-rules.js';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';

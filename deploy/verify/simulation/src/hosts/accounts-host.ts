@@ -1,4 +1,4 @@
-import type { Owners } from '@gateway/admission/cores';
+import type { Owners } from '@gateway/admission/ports.js';
 import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
 import { inForce, toldOfAccount, toldOfKey } from '../check/in-force.js';

@@ -1,5 +1,7 @@
-import { Admission, RedisClock } from '@gateway/admission/cores';
-import type { Heartbeat, OtherReplicas, Ports } from '@gateway/admission/cores';
+import { Admission } from '@gateway/admission/admission.js';
+import { RedisClock } from '@gateway/admission/limit-store/redis-clock.js';
+import type { OtherReplicas } from '@gateway/admission/limit-store/run-agreement-rules.js';
+import type { Heartbeat, Ports } from '@gateway/admission/ports.js';
 import { usageEvents } from '@gateway/contracts/messages';
 import { ReplicaLimitStore } from '../limit-store/replica.js';
 import { onWire } from '../network/network.js';

@@ -1,13 +1,13 @@
-import {
-  correctionSnapshots,
-  createMonths,
-  findUnchanged,
-  LedgerGuard,
-  loadAccount,
-  settleLost,
-  startUsageWorker,
-} from '@gateway/billing/cores';
-import type { KeptPosition, SettleStore, UsageDelivery } from '@gateway/billing/cores';
+import { findUnchanged } from '@gateway/billing/accounts/find-unchanged.js';
+import { loadAccount } from '@gateway/billing/accounts/load-account.js';
+import { createMonths } from '@gateway/billing/ledger/months.js';
+import { LedgerGuard } from '@gateway/billing/usage/ledger-guard.js';
+import { settleLost } from '@gateway/billing/usage/settle-lost.js';
+import { correctionSnapshots } from '@gateway/billing/usage/snapshot-rules.js';
+import { startUsageWorker } from '@gateway/billing/usage/worker.js';
+import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';
+import type { UsageDelivery } from '@gateway/billing/usage/read-chunks.js';
+import type { SettleStore } from '@gateway/billing/usage/settle-store.js';
 import { usageSubjects, type BalanceSnapshot } from '@gateway/contracts/messages';
 import { DatabaseDown, type MemoryLedger } from '../ledger/memory-ledger.js';
 import { onWire } from '../network/network.js';

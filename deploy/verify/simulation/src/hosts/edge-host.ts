@@ -1,6 +1,10 @@
 import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
-import { EDGE_FIELDS, ENDPOINT_TABLE, handleModelCall, joinVerbs, parseCall } from '@gateway/edge-proxy/cores';
-import type { BusClient, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
+import { handleModelCall } from '@gateway/edge-proxy/call/handle-model-call.js';
+import { EDGE_FIELDS } from '@gateway/edge-proxy/config.js';
+import { ENDPOINT_TABLE } from '@gateway/edge-proxy/domain/endpoints.js';
+import { parseCall } from '@gateway/edge-proxy/domain/request/parse-call.js';
+import { joinVerbs, type EdgeAdapters, type JoinedVerbs } from '@gateway/edge-proxy/join-verbs.js';
+import type { BusClient, ClientRequest } from '@gateway/edge-proxy/ports.js';
 import { SourceStage } from '../actors/source-stage.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';

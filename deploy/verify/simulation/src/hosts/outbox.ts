@@ -1,4 +1,5 @@
-import { composeTerms, NO_OVERRIDES, tellChange, type Subscription } from '@gateway/billing/cores';
+import { tellChange } from '@gateway/billing/ledger/tell-change.js';
+import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/subscriptions/terms-rules.js';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { inForce, toldOfSnapshot } from '../check/in-force.js';
 import { onWire } from '../network/network.js';

@@ -1,4 +1,4 @@
-import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '@gateway/edge-proxy/cores';
+import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '@gateway/edge-proxy/ports.js';
 import { onWire } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import { anyOf, type RunParts } from './run-parts.js';

@@ -1,4 +1,5 @@
-import type { Admission, Heartbeat } from '@gateway/admission/cores';
+import type { Admission } from '@gateway/admission/admission.js';
+import type { Heartbeat } from '@gateway/admission/ports.js';
 import type { Truth } from '../check/truth.js';
 import type { LimitStoreServer } from '../limit-store/server.js';
 import type { StandbyCopies } from '../ledger/lose-commits.js';

@@ -1,18 +1,14 @@
-import { decideWalletEntry, NO_OVERRIDES, toBalanceMessage } from '@gateway/billing/cores';
-import type {
-  AccountSnapshot,
-  Balance,
-  BatchDecision,
-  LedgerLook,
-  LedgerTransaction,
-  LoadStore,
-  DeadLetter,
-  SettledPosition,
-  SettleStore,
-  UnchangedStore,
-  Subscription,
-  UsageRecord,
-} from '@gateway/billing/cores';
+import { toBalanceMessage, type Balance, type LedgerTransaction } from '@gateway/billing/ledger/rules.js';
+import { NO_OVERRIDES, type Subscription } from '@gateway/billing/subscriptions/terms-rules.js';
+import { decideWalletEntry } from '@gateway/billing/wallets/rules.js';
+import type { AccountSnapshot, LoadStore } from '@gateway/billing/accounts/load-store.js';
+import type { UnchangedStore } from '@gateway/billing/accounts/unchanged-store.js';
+import type { UsageRecord } from '@gateway/billing/records/rules.js';
+import type { BatchDecision } from '@gateway/billing/usage/batch-ledger-rules.js';
+import type { LedgerLook } from '@gateway/billing/usage/lost-commits-rules.js';
+import type { SettledPosition } from '@gateway/billing/usage/progress-rules.js';
+import type { DeadLetter } from '@gateway/billing/usage/rules.js';
+import type { SettleStore } from '@gateway/billing/usage/settle-store.js';
 import { WALLET_ROW } from '@gateway/metering';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { Host } from '../time/host.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LuaFactory } from 'wasmoon';
-import type { ScriptName, ScriptReply } from '@gateway/admission/cores';
+import type { ScriptName, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
 
 const SEPARATOR = '\u0001';
 const NIL = '\u0002';

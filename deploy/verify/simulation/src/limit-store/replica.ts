@@ -1,13 +1,9 @@
-import { AdmissionFault, makeEpoch, replaceCall, RunAgreement } from '@gateway/admission/cores';
-import type {
-  LimitStore,
-  OtherReplicas,
-  RedisClock,
-  RunOfRedis,
-  ScriptCall,
-  ScriptName,
-  ScriptReply,
-} from '@gateway/admission/cores';
+import { makeEpoch, type RunOfRedis } from '@gateway/admission/limit-store/epoch-rules.js';
+import { RunAgreement, type OtherReplicas } from '@gateway/admission/limit-store/run-agreement-rules.js';
+import { replaceCall } from '@gateway/admission/limit-store/token-script.js';
+import { AdmissionFault, type LimitStore } from '@gateway/admission/ports.js';
+import type { RedisClock } from '@gateway/admission/limit-store/redis-clock.js';
+import type { ScriptCall, ScriptName, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
 import type { RedisRun } from '@gateway/contracts/messages';
 import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';

@@ -1,4 +1,6 @@
-import { accountOfKey, runOf, setAtOf, type ScriptCall, type ScriptReply } from '@gateway/admission/cores';
+import { runOf, setAtOf } from '@gateway/admission/limit-store/epoch-rules.js';
+import { accountOfKey } from '@gateway/admission/limit-store/key-rules.js';
+import type { ScriptCall, ScriptReply } from '@gateway/admission/limit-store/script-rules.js';
 import type { Failover, LimitStoreLoss } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';

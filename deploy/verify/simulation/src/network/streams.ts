@@ -1,5 +1,11 @@
-import { runningCalls, type Heartbeat, type HeartbeatMark, type KeptHeartbeat } from '@gateway/admission/cores';
-import type { KeptPosition, StreamState } from '@gateway/billing/cores';
+import {
+  runningCalls,
+  type HeartbeatMark,
+  type KeptHeartbeat,
+} from '@gateway/admission/heartbeats/last-heartbeats-rules.js';
+import type { Heartbeat } from '@gateway/admission/ports.js';
+import type { KeptPosition } from '@gateway/billing/usage/lost-commits-rules.js';
+import type { StreamState } from '@gateway/billing/usage/progress-rules.js';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 

@@ -1,5 +1,5 @@
-import { loadScripts } from '@gateway/admission/cores';
-import type { ScriptName } from '@gateway/admission/cores';
+import { loadScripts } from '@gateway/admission/limit-store/redis-scripts.js';
+import type { ScriptName } from '@gateway/admission/limit-store/script-rules.js';
 import { LuaRedis } from '../limit-store/lua-redis.js';
 
 /** Changes the text of a script: for runs that must find a planted mistake. */

@@ -1,4 +1,4 @@
-import type { Subscription } from '@gateway/billing/cores';
+import type { Subscription } from '@gateway/billing/subscriptions/terms-rules.js';
 import { Client } from '../actors/client.js';
 import { anyOf } from '../hosts/run-parts.js';
 import type { World } from '../hosts/world.js';

@@ -1,4 +1,4 @@
-import { bucketKeys } from '@gateway/admission/cores';
+import { bucketKeys } from '@gateway/admission/limit-store/key-rules.js';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { finalChecks } from '../check/final-checks.js';
 import { refusedByGone } from '../check/gone-edge.js';

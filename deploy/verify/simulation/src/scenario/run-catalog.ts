@@ -1,4 +1,4 @@
-import { buildCatalogView, type CatalogView } from '@gateway/admission/cores';
+import { buildCatalogView, type CatalogView } from '@gateway/admission/admit/catalog-view-rules.js';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 
 /** The catalog does not change in a run. */

@@ -1,0 +1,301 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { AccountTerms, HoldFields, KeyRecord, RefusalFacts } from '@gateway/contracts/messages';
+import { type WindowUnit, secondsLeftInMinute, secondsUntil } from '@gateway/metering';
+import { limitsOf } from './call-template-rules.js';
+import { readTemplate } from '../limit-store/hold-template-rules.js';
+import { holdFieldsOf, readHold } from '../limit-store/hold-rules.js';
+import type { PreparedCall } from './prepare-call-rules.js';
+import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
+import { type BucketKeys, accountKeys, keyField } from '../limit-store/key-rules.js';
+import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-rules.js';
+
+/**
+ * `open` decides up to `rate_limited`, `count` up to `tier_permission_denied`, both without a hold.
+ * `admit` decides everything, and holds.
+ */
+export type AdmitMode = 'open' | 'admit' | 'count';
+
+export interface AdmitTarget {
+  readonly keys: BucketKeys;
+  readonly account: string;
+  readonly key: string;
+  readonly id: string;
+  /** Epoch milliseconds inside the id. */
+  readonly idTime: number;
+  readonly edge: string;
+  /** The place in the minute was taken before. */
+  readonly counted: boolean;
+  /**
+   * How long the hold's slot waits for the first heartbeat, and the hold for any, in milliseconds.
+   */
+  readonly firstLeaseMs: number;
+  readonly expiryMs: number;
+}
+
+/** Largest time of the contracts, for spans without an end. */
+const TIME_MAX = 8.64e15;
+
+/** What stands for the limits of a call without a plan. */
+const NO_LIMITS = limitsOf(null);
+
+/** The decision on a prepared call. */
+export function decisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
+  const { keys, account } = target;
+  const { validity, known, terms, funded } = prepared;
+  const { key, termsVersion } = known;
+  const billed = funded?.billed ?? null;
+  const callTemplate = billed?.callTemplate ?? null;
+  const minutes = key.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;
+  const limits = callTemplate?.limits ?? NO_LIMITS;
+  const args = inOrder('ADMIT', {
+    mode: modeOf(prepared),
+    isCounted: target.counted ? '1' : '0',
+    account,
+    id: target.id,
+    idTime: target.idTime,
+    validFrom: validity.from,
+    validUntil: Math.min(validity.until, TIME_MAX),
+    keyVersion: key.version,
+    termsVersion,
+    keyRank: prepared.keyRank,
+    minutePrefix: `${minutes}${account}:`,
+    requestsPerMinute: prepared.requestsPerMinute,
+    factRank: prepared.factRank,
+    funding: funded?.funding ?? 'none',
+    concurrency: terms.concurrency,
+    worst: billed?.worst ?? 0,
+    least: billed?.least ?? 0,
+    shape: callTemplate?.template.id ?? '',
+    shapeText: callTemplate?.template.text ?? '',
+    edge: target.edge,
+    leaseMs: target.firstLeaseMs,
+    expiryMs: target.expiryMs,
+    monthStart: callTemplate?.month.from ?? 0,
+    keyCap: key.capNanoUsd ?? '',
+    keyMonthRow: callTemplate?.monthRows[0] ?? '',
+    memberMonthRow: callTemplate?.monthRows[1] ?? '',
+    allotment: limits.allotment,
+    session: limits.session,
+    windows: limits.windows.length,
+  });
+  args.push(...limits.windows, keyField(target.key));
+  if (callTemplate) args.push(...callTemplate.fields);
+  return {
+    script: 'admit',
+    keys: [...accountKeys(keys, account), keys.keyRecords + target.key, keys.texts],
+    args,
+  };
+}
+
+function modeOf(prepared: PreparedCall): AdmitMode {
+  if (!prepared.funded) return 'open';
+  return prepared.funded.billed ? 'admit' : 'count';
+}
+
+/** What the script found. `now` is Redis time in ms. */
+export type AdmitOutcome =
+  | {
+      readonly kind: 'admitted';
+      readonly now: number;
+      readonly token: string;
+      readonly hold: HoldFields;
+      /** How many more calls like this one would fit beside it. */
+      readonly roomLeft: number;
+    }
+  | { readonly kind: 'repeated'; readonly now: number; readonly token: string; readonly hold: HoldFields }
+  | { readonly kind: 'opened' | 'counted'; readonly now: number; readonly token: string }
+  | {
+      readonly kind: 'refused';
+      readonly now: number;
+      readonly token: string;
+      readonly row: number;
+      readonly facts: RefusalFacts;
+    }
+  | { readonly kind: 'load'; readonly now: number; readonly needs: LoadNeeds }
+  | {
+      readonly kind: 'know';
+      readonly now: number;
+      readonly key: KeyRecord;
+      readonly terms: AccountTerms;
+      readonly termsVersion: string;
+    }
+  | { readonly kind: 'gone' | 'clock' | 'late' | 'lost' | 'restoring'; readonly now: number };
+
+/** What is missing in the limit store before a decision can be made. */
+export interface LoadNeeds {
+  readonly token: string;
+  /** Billing has settled all that was stored before this token. */
+  readonly caughtUp: boolean;
+  readonly account: boolean;
+  readonly key: boolean;
+  readonly rows: readonly string[];
+}
+
+/** Seconds after which a slot may be free (specification, Limits). */
+const SLOT_RETRY_SECONDS = 2;
+
+/** @throws RangeError for a reply that `lua/admit.lua` does not give */
+export function readAdmitReply(
+  reply: ScriptReply,
+  keyReference: { readonly account: string; readonly key: string },
+  prepared: PreparedCall,
+): AdmitOutcome {
+  const now = timeOfReply(reply);
+  const text = (index: number): string => reply[index] ?? '';
+  switch (reply[0]) {
+    case 'admitted':
+      return {
+        kind: 'admitted',
+        now,
+        token: text(2),
+        hold: admittedHold(reply, keyReference.account, prepared),
+        roomLeft: Number(text(7)),
+      };
+    case 'repeated':
+      return {
+        kind: 'repeated',
+        now,
+        token: text(2),
+        hold: holdFieldsOf(keyReference.account, readHold(text(3)), readTemplate(text(4))),
+      };
+    case 'opened':
+    case 'counted':
+      return { kind: reply[0], now, token: text(2) };
+    case 'refused':
+      return { kind: 'refused', now, token: text(2), row: Number(text(3)), facts: refusalFacts(reply, now, prepared) };
+    case 'load':
+      return { kind: 'load', now, needs: loadNeeds(reply) };
+    case 'know':
+      return {
+        kind: 'know',
+        now,
+        key: readStoredKey(text(2), keyReference.account, keyReference.key),
+        termsVersion: text(3),
+        terms: readStoredTerms(text(4), text(5)),
+      };
+    case 'gone':
+    case 'clock':
+    case 'late':
+    case 'lost':
+    case 'restoring':
+      return { kind: reply[0], now };
+    default:
+      throw new RangeError(`the admit script answered ${String(reply[0])}`);
+  }
+}
+
+function loadNeeds(reply: ScriptReply): LoadNeeds {
+  return {
+    token: reply[2] ?? '',
+    caughtUp: reply[3] === '1',
+    account: reply[4] === '1',
+    key: reply[5] === '1',
+    rows: reply[6] === '' || reply[6] === undefined ? [] : reply[6].split(' '),
+  };
+}
+
+function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCall): HoldFields {
+  const billed = prepared.funded?.billed;
+  if (!billed) throw new RangeError('the admit script held a call that was not prepared');
+  const at = (index: number): number => Number(reply[index] ?? 0);
+  const walletMax = at(5);
+  const { key, member, model, priceVersion, windows, allotment, periods } = billed.callTemplate.hold;
+  return {
+    account,
+    key,
+    member,
+    model,
+    priceVersion,
+    worstNanoUsd: billed.worst,
+    planMaxNanoUsd: at(4),
+    walletMaxNanoUsd: walletMax < 0 ? null : walletMax,
+    periods: {
+      month: periods.month,
+      session5h: at(6) === 0 ? null : at(6),
+      weekly: periods.weekly,
+      subscription: periods.subscription,
+    },
+    windows,
+    allotment,
+    admittedAt: at(3),
+  };
+}
+
+/** The numbers that explain a refusal, by its rank. */
+function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
+  /** The numbers behind the rank. */
+  const at = (index: number): number => Number(reply[index + 4]);
+  const billed = prepared.funded?.billed ?? null;
+  switch (Number(reply[3])) {
+    case REFUSAL.key_inactive:
+      return reply[4] === 'account' ? { state: 'account_suspended' } : prepared.facts;
+    case REFUSAL.rate_limited:
+      return {
+        limit: prepared.requestsPerMinute,
+        retryAfterSeconds: secondsLeftInMinute(now),
+        ...(prepared.known.key.kind === 'playground' && { playground: true as const }),
+      };
+    case REFUSAL.outstanding_debt:
+    case REFUSAL.no_funding:
+    case REFUSAL.tier_permission_denied:
+      return { available: at(0), ...modelOf(prepared) };
+    case REFUSAL.concurrency_limit:
+      return reply.length > 5
+        ? nearEndFacts(at, windowOf(prepared, at(1)))
+        : { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
+    case REFUSAL.window_exhausted:
+      return { ...windowOf(prepared, at(0)), ...limitFacts(reply, 5, now) };
+    case REFUSAL.model_limit_reached:
+      return { ...modelOf(prepared), ...limitFacts(reply, 4, now) };
+    case REFUSAL.insufficient_credits: {
+      const cost = billed?.callTemplate.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
+      return { available: at(0), held: at(1), ...cost };
+    }
+    case REFUSAL.member_cap_reached:
+    case REFUSAL.monthly_spend_cap_exceeded:
+      return {
+        limit: at(0),
+        used: at(1),
+        held: at(2),
+        worst: billed?.worst ?? 0,
+        ...(billed && { resetsAt: billed.callTemplate.month.until }),
+      };
+    default:
+      return prepared.facts;
+  }
+}
+
+/** @param index of a window as the script has it; 0: the session */
+function windowOf(prepared: PreparedCall, index: number): Pick<RefusalFacts, 'window'> {
+  const windows = prepared.funded?.billed?.callTemplate.plan?.windows;
+  const window = index === 0 ? 'session_5h' : windows?.[index - 1]?.type;
+  return window === undefined ? {} : { window };
+}
+
+/**
+ * slots, window, limit, used, what ended calls cost that are not settled yet: near a window's end.
+ */
+function nearEndFacts(at: (index: number) => number, window: Pick<RefusalFacts, 'window'>): RefusalFacts {
+  return { ...window, unit: 'usd', limit: at(2), used: at(3) + at(4), retryAfterSeconds: SLOT_RETRY_SECONDS };
+}
+
+function modelOf(prepared: PreparedCall): { model?: string } {
+  const model = prepared.funded?.model;
+  return model === undefined ? {} : { model };
+}
+
+/**
+ * unit, limit, used, running, reset: of a window or an allotment. What is not settled yet counts as
+ * used: in requests the running calls, in USD what ended ones cost.
+ */
+function limitFacts(reply: ScriptReply, from: number, now: number): RefusalFacts {
+  const unit = reply[from] as WindowUnit;
+  const [limit = 0, used = 0, running = 0, resetsAt = 0] = reply.slice(from + 1).map(Number);
+  return {
+    unit,
+    limit,
+    used: used + running,
+    resetsAt,
+    retryAfterSeconds: secondsUntil(now, resetsAt),
+  };
+}

@@ -1,0 +1,81 @@
+import type { HoldFields } from '@gateway/contracts/messages';
+import { WEEK_MS, allotmentRow, monthlyWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
+import type { WindowType, WindowUnit } from '@gateway/metering';
+import type { RunningTerms, Validity } from '../limit-store/terms-rules.js';
+
+/**
+ * A window or allotment whose row has a name before the script runs. Times in ms, the limit in its
+ * unit.
+ */
+export interface RowLimit {
+  readonly type: WindowType;
+  readonly unit: WindowUnit;
+  readonly limit: number;
+  readonly periodStart: number;
+  readonly resetsAt: number;
+  readonly row: string;
+}
+
+/** What a plan-funded call is measured by. */
+export interface PlanQuestion {
+  /** Weekly and monthly windows. */
+  readonly windows: readonly RowLimit[];
+  /** Limits of the five-hour session; the script knows when it opened. */
+  readonly session: readonly { readonly unit: WindowUnit; readonly limit: number }[];
+  readonly allotment: Omit<RowLimit, 'type'> | null;
+  readonly weekly: number;
+  readonly subscription: NonNullable<RunningTerms['subscription']>;
+  /** As they travel with the hold. */
+  readonly windowTypes: HoldFields['windows'];
+  /** Within the week of `now`. */
+  readonly validity: Validity;
+}
+
+export function planQuestion(
+  terms: RunningTerms,
+  subscription: NonNullable<RunningTerms['subscription']>,
+  model: string,
+  now: number,
+): PlanQuestion {
+  const weekly = weekStart(now);
+  const windows: RowLimit[] = [];
+  const session: { unit: WindowUnit; limit: number }[] = [];
+  for (const { type, unit, limit } of terms.windows) {
+    if (type === 'session_5h') session.push({ unit, limit });
+    else windows.push({ type, unit, limit, ...periodOf(type, unit, weekly, subscription) });
+  }
+  const allotment = terms.allotments.find((candidate) => candidate.model === model);
+  return {
+    windows,
+    session,
+    allotment: allotment
+      ? {
+          unit: allotment.unit,
+          limit: allotment.limit,
+          periodStart: subscription.start,
+          resetsAt: subscription.end,
+          row: allotmentRow(allotment.unit, model, subscription.id),
+        }
+      : null,
+    weekly,
+    subscription,
+    windowTypes: terms.windows.map(({ type, unit }) => ({ type, unit })),
+    validity: { from: weekly, until: weekly + WEEK_MS },
+  };
+}
+
+function periodOf(
+  type: 'weekly' | 'monthly',
+  unit: WindowUnit,
+  weekly: number,
+  subscription: NonNullable<RunningTerms['subscription']>,
+): Pick<RowLimit, 'periodStart' | 'resetsAt' | 'row'> {
+  if (type === 'weekly') {
+    return { periodStart: weekly, resetsAt: weekly + WEEK_MS, row: weeklyWindowRow(unit, weekly) };
+  }
+  return {
+    periodStart: subscription.start,
+    resetsAt: subscription.end,
+    row: monthlyWindowRow(unit, subscription.id),
+  };
+}

@@ -1,0 +1,261 @@
+import { REFUSAL, type RefusalRank } from '@gateway/contracts/errors';
+import {
+  type AccountTerms,
+  type AskedExtras,
+  type CallBounds,
+  type Endpoint,
+  type KeyRecord,
+  type PricedVersion,
+  type RefusalFacts,
+  figuresOfVersion,
+} from '@gateway/contracts/messages';
+import {
+  type BoundFigures,
+  type NanoUsd,
+  STANDARD,
+  type Served,
+  isPriced,
+  leastCost,
+  unpricedName,
+  worstCase,
+} from '@gateway/metering';
+import { type CallTemplate, callTemplateFor } from './call-template-rules.js';
+import { type CatalogView, type ModelFacts, modelFacts } from './catalog-view-rules.js';
+import {
+  PLAYGROUND_REQUESTS_PER_MINUTE,
+  type RunningTerms,
+  type Validity,
+  intersect,
+  planIncludes,
+  termsAt,
+} from '../limit-store/terms-rules.js';
+
+export type BodyRank = (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
+type KeyRank = (typeof REFUSAL)['invalid_api_key' | 'key_inactive'];
+
+/** What a client asks for, as the edge found it. */
+export interface CallRequest {
+  readonly digests: readonly string[];
+  readonly endpoint: Endpoint;
+  readonly model: string | null;
+  readonly bounds: CallBounds | null;
+  readonly bodyRefusal: BodyRank | null;
+  /** How its sources read it; absent: as a call of the standard class. */
+  readonly asks?: readonly AskedExtras[] | undefined;
+  /** No source can price it, because of this field. */
+  readonly unpricedField?: string | undefined;
+  /** The name of what has no price. */
+  readonly unpricedName?: string | undefined;
+}
+
+/** The records under which a call is decided; the script verifies their versions. */
+export interface CachedAccount {
+  readonly key: KeyRecord;
+  readonly terms: AccountTerms;
+  readonly termsVersion: string;
+}
+
+/** All that is known of a call before the counters are read. It stays true within `validity`. */
+export interface PreparedCall {
+  readonly validity: Validity;
+  readonly known: CachedAccount;
+  /** Those of the known terms that are in force. */
+  readonly terms: RunningTerms;
+  readonly requestsPerMinute: number;
+  /** What the key's record refuses; 0: nothing. */
+  readonly keyRank: 0 | KeyRank;
+  /**
+   * The lowest rank after `rate_limited` that the request and the catalog decide; 0: none applies.
+   */
+  readonly factRank: 0 | RefusalRank;
+  readonly facts: RefusalFacts;
+  /** Null when a rank above refuses, and for an open. */
+  readonly funded: FundedCall | null;
+}
+
+/** What `outstanding_debt` and all ranks after it are decided on. */
+export interface FundedCall {
+  /** Null for endpoints that are not billed: `tier_permission_denied` is then the last rank. */
+  readonly billed: BilledCall | null;
+  /** `plan`: it includes the model. `wallet`: it does not. `none`: no plan is in force. */
+  readonly funding: 'plan' | 'wallet' | 'none';
+  readonly model: string;
+  readonly sources: readonly string[];
+}
+
+export interface BilledCall {
+  readonly price: PricedVersion;
+  readonly worst: number;
+  readonly least: number;
+  readonly callTemplate: CallTemplate;
+}
+
+const UNBILLED: Endpoint = '/v1/messages/count_tokens';
+
+/**
+ * @param now Redis time, estimated; the script refuses to decide outside the validity of the
+ * result.
+ */
+export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {
+  const opened = prepareOpen(call.digests, known, now);
+  if (opened.keyRank !== 0) return opened;
+  const billed = call.endpoint !== UNBILLED;
+  const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
+  const asks = facts.price === null ? null : pricedAsks(call.asks, facts.price);
+  const refusal = refuseByFacts(call, known.key, facts, asks === null);
+  const validity = intersect(opened.validity, facts);
+  if (refusal !== null) return goOn(opened, { validity, ...refusal, funded: null });
+  const model = call.model ?? '';
+  const { sources, price } = facts;
+  const { terms } = opened;
+  const funding = terms.subscription === null ? 'none' : planIncludes(terms, model) ? 'plan' : 'wallet';
+  const accepted = { factRank: 0, facts: opened.facts } as const;
+  if (price === null || asks === null || call.bounds === null) {
+    return goOn(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
+  }
+  const planFunded = funding === 'plan';
+  const { endpoint } = call;
+  const callTemplate = callTemplateFor({
+    key: known.key,
+    terms,
+    model,
+    endpoint,
+    now,
+    priceVersion: price.version,
+    planFunded,
+  });
+  const worst = worstNanoUsd(call.bounds, facts.figures, price, asks);
+  const least = planFunded ? leastNanoUsd(call.bounds, price, asks) : 0;
+  const periods =
+    callTemplate.plan === null ? callTemplate.month : intersect(callTemplate.month, callTemplate.plan.validity);
+  const funded = { billed: { price, worst, least, callTemplate }, funding, model, sources } as const;
+  return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });
+}
+
+/** What the key's record refuses, and the minute. */
+export function prepareOpen(digests: readonly string[], known: CachedAccount, now: number): PreparedCall {
+  const { key } = known;
+  const span = termsAt(known.terms, now);
+  const { terms } = span;
+  const { keyRank, state } = refuseByKey(digests, key, now);
+  return {
+    validity: key.expiresAt === null ? span : intersect(span, expiryValidity(key.expiresAt, now)),
+    known,
+    terms,
+    requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
+    keyRank,
+    factRank: 0,
+    facts: state === null ? {} : { state },
+    funded: null,
+  };
+}
+
+/**
+ * The same account and key, and what is found of the call. Named one by one: a copy of all members
+ * costs a microsecond.
+ */
+function goOn(
+  { known, terms, requestsPerMinute, keyRank }: PreparedCall,
+  { validity, factRank, facts, funded }: Pick<PreparedCall, 'validity' | 'factRank' | 'facts' | 'funded'>,
+): PreparedCall {
+  return { validity, known, terms, requestsPerMinute, keyRank, factRank, facts, funded };
+}
+
+const KEY_HOLDS = { keyRank: 0, state: null } as const;
+
+function refuseByKey(
+  digests: readonly string[],
+  key: KeyRecord,
+  now: number,
+): { keyRank: PreparedCall['keyRank']; state: 'key_inactive' | 'key_expired' | null } {
+  if (!digests.includes(key.digest)) return { keyRank: REFUSAL.invalid_api_key, state: null };
+  if (key.state !== 'active') return { keyRank: REFUSAL.key_expired, state: 'key_inactive' };
+  if (key.expiresAt !== null && now >= key.expiresAt) return { keyRank: REFUSAL.key_expired, state: 'key_expired' };
+  return KEY_HOLDS;
+}
+
+function expiryValidity(expiresAt: number, now: number): Validity {
+  return now >= expiresAt ? { from: expiresAt, until: Infinity } : { from: 0, until: expiresAt };
+}
+
+/** The lowest rank that the request and the catalog decide. */
+function refuseByFacts(
+  call: CallRequest,
+  key: KeyRecord,
+  facts: ModelFacts,
+  isUnpriced: boolean,
+): { factRank: RefusalRank; facts: RefusalFacts } | null {
+  if (call.bodyRefusal !== null) return { factRank: call.bodyRefusal, facts: {} };
+  if (call.model === null || call.bounds === null) return { factRank: REFUSAL.invalid_request, facts: {} };
+  if (facts.rank === REFUSAL.model_not_found)
+    return { factRank: REFUSAL.model_not_found, facts: { model: call.model } };
+  if (key.allowedModels !== null && !key.allowedModels.includes(call.model)) {
+    return {
+      factRank: REFUSAL.model_not_allowed_on_key,
+      facts: { model: call.model, allowedModels: key.allowedModels },
+    };
+  }
+  const unpriced = facts.price === null ? null : unpricedFacts(call, facts.price, isUnpriced);
+  if (unpriced !== null && (facts.rank === 0 || facts.rank > REFUSAL.model_not_priced)) {
+    return { factRank: REFUSAL.model_not_priced, facts: { model: call.model, ...unpriced } };
+  }
+  return facts.rank === 0 ? null : { factRank: facts.rank, facts: { model: call.model } };
+}
+
+/** What the request asks for without a price, where the model has one. */
+function unpricedFacts(
+  { asks, unpricedField: field, unpricedName: name }: CallRequest,
+  price: PricedVersion,
+  isUnpriced: boolean,
+): Pick<RefusalFacts, 'field' | 'unpriced'> | null {
+  if (field !== undefined) return { field, unpriced: name ?? field };
+  const asked = isUnpriced ? asks?.find((each) => each.field !== '') : undefined;
+  if (asked === undefined) return null;
+  const { extras } = figuresOfVersion(price);
+  return { field: asked.field, unpriced: unpricedName(asked, extras) ?? asked.field };
+}
+
+/** Readings of a request that have a price; never empty. */
+export type PricedAsks = readonly [Served, ...Served[]];
+
+const PLAIN: PricedAsks = [STANDARD];
+
+/**
+ * Those of the sources' readings that the version has a price for; null: it has none for any.
+ * Absent asks are the standard class alone.
+ */
+export function pricedAsks(asks: readonly AskedExtras[] | undefined, price: PricedVersion): PricedAsks | null {
+  if (asks === undefined) return PLAIN;
+  const { extras } = figuresOfVersion(price);
+  const [first, ...others] = asks.filter((asked) => isPriced(asked, extras));
+  return first === undefined ? null : [first, ...others];
+}
+
+/**
+ * Highest cost within the bounds, by the dearest of the readings, in nano-USD: a safe integer
+ * (docs/behaviour.md#worst-case).
+ */
+export function worstNanoUsd(
+  bounds: CallBounds,
+  figures: BoundFigures,
+  price: PricedVersion,
+  asks: PricedAsks = PLAIN,
+): number {
+  const prices = figuresOfVersion(price);
+  let worst: NanoUsd = 0n;
+  for (const asked of asks) {
+    const cost = worstCase(bounds, figures, prices, asked);
+    if (cost > worst) worst = cost;
+  }
+  return Number(worst);
+}
+
+/**
+ * Lowest cost that a plan-funded call must be able to pay, by the cheapest of the readings, in
+ * nano-USD: a safe integer (docs/behaviour.md#who-pays).
+ */
+export function leastNanoUsd(bounds: CallBounds, price: PricedVersion, asks: PricedAsks = PLAIN): number {
+  const prices = figuresOfVersion(price);
+  const costs = asks.map((asked) => leastCost(bounds, prices, asked));
+  return Number(costs.reduce((least, cost) => (cost < least ? cost : least)));
+}

@@ -1,0 +1,43 @@
+import type { HoldFields } from '@gateway/contracts/messages';
+import { storeTemplate, templateOfHold } from '../limit-store/hold-template-rules.js';
+import { holdNumbers } from '../limit-store/hold-rules.js';
+import { type ScriptArgument, type ScriptCall, inOrder } from '../limit-store/script-rules.js';
+import { type BucketKeys, accountKeys } from '../limit-store/key-rules.js';
+
+/** The end of a call whose hold its edge knows. */
+export interface KnownRelease {
+  readonly id: string;
+  readonly hold: HoldFields;
+  readonly tag: string;
+  readonly outcome: 'ok' | 'void';
+  readonly amountNanoUsd: number;
+}
+
+/**
+ * The script of a release, for a hold that is probably there.
+ * @param idTime epoch ms inside the id
+ */
+export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
+  return callOf(keys, release.hold.account, endOf(release, idTime));
+}
+
+/** The same with all that creates the hold anew, for a script that asked for it. */
+export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
+  const { hold } = release;
+  const template = storeTemplate(templateOfHold(hold, null));
+  const made = inOrder('RELEASE_HOLD', { ...holdNumbers(hold), shape: template.id, shapeText: template.text });
+  return callOf(keys, hold.account, [...endOf(release, idTime), ...made]);
+}
+
+/** Voids an admission whose answer never came: only the id and the account are known. */
+export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
+  return callOf(keys, account, inOrder('RELEASE', { account, id, idTime, outcome: 'void', amount: 0, tag: '' }));
+}
+
+function endOf({ id, hold, tag, outcome, amountNanoUsd: amount }: KnownRelease, idTime: number): ScriptArgument[] {
+  return inOrder('RELEASE', { account: hold.account, id, idTime, outcome, amount, tag });
+}
+
+function callOf(keys: BucketKeys, account: string, args: readonly ScriptArgument[]): ScriptCall {
+  return { script: 'release', keys: accountKeys(keys, account), args };
+}

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { recordingLog } from '@gateway/testkit';
+import type { RedisMemory } from '../limit-store/redis-limit-store.js';
+import { watchStores } from './store-watch.js';
+
+const GIBIBYTE = 1024 ** 3;
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+const FULL: RedisMemory = { usedBytes: GIBIBYTE, maxBytes: GIBIBYTE };
+const EMPTY: RedisMemory = { usedBytes: 1, maxBytes: GIBIBYTE };
+
+test('a silent JetStream is asked once at a time, Redis goes on being looked at, and a stop waits for neither', async () => {
+  let asked = 0;
+  let memory = EMPTY;
+  const answers: ((error: Error) => void)[] = [];
+  const streamState = (): Promise<never> => {
+    asked += 1;
+    return new Promise((_resolve, reject) => answers.push(reject));
+  };
+  const log = recordingLog();
+  const watch = watchStores({ memory: async () => memory }, { streamState }, GIBIBYTE, log);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(asked).toBe(1);
+  memory = FULL;
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(watch.engaged()).toBe('redis is almost full');
+  answers[0]?.(new Error('timeout'));
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(asked).toBe(2);
+  expect(watch.stop()).toBeUndefined();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect([asked, jest.getTimerCount()]).toEqual([2, 0]);
+});
+
+test('what a look still finds after the stop is not taken', async () => {
+  const answers: ((memory: RedisMemory) => void)[] = [];
+  const memory = (): Promise<RedisMemory> => new Promise((resolve) => answers.push(resolve));
+  const log = recordingLog();
+  const streamState = async () => Promise.reject(new Error('away'));
+  const watch = watchStores({ memory }, { streamState }, GIBIBYTE, log);
+  await jest.advanceTimersByTimeAsync(1_000);
+  watch.stop();
+  answers[0]?.(FULL);
+  await jest.advanceTimersByTimeAsync(0);
+  expect([watch.engaged(), log.lines]).toEqual([null, []]);
+});

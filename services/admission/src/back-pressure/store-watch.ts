@@ -1,0 +1,70 @@
+import type { Bus } from '@gateway/bus';
+import { usageEvents } from '@gateway/contracts/messages';
+import { every, gauge } from '@gateway/service-kit';
+import { MEMORY_SHARE_MAX, STREAM_SHARE_MAX, type StoreFacts, TimeLeft, backPressureReasonOf } from './rules.js';
+import type { BackPressure, Log } from '../ports.js';
+import type { RedisLimitStore } from '../limit-store/redis-limit-store.js';
+
+const WATCH_MS = 1_000;
+
+export interface StoreWatch extends BackPressure {
+  /** Returns at once: what a poll in progress still reads is not used. */
+  stop(): void;
+}
+
+/**
+ * Polls the memory of Redis and the stream of usage events each second, independently: one that is
+ * silent does not hold up the other. A poll that fails leaves the last values.
+ */
+export function watchStores(
+  limitStore: Pick<RedisLimitStore, 'memory'>,
+  bus: Pick<Bus, 'streamState'>,
+  usageBytesMax: number,
+  log: Log,
+): StoreWatch {
+  let facts: StoreFacts = { redis: null, usage: null };
+  let reason: string | null = null;
+  let stopped = false;
+  const [memoryLeft, streamLeft] = [new TimeLeft(), new TimeLeft()];
+  const record = (seen: Partial<StoreFacts>): void => {
+    if (stopped) return;
+    facts = { ...facts, ...seen };
+    const now = Date.now();
+    if (seen.redis) memoryLeft.seen(now, seen.redis.usedBytes);
+    if (seen.usage) streamLeft.seen(now, seen.usage.bytes);
+    const found = backPressureReasonOf(facts, now);
+    if (found !== reason)
+      log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
+    reason = found;
+  };
+  const polls = [
+    every(WATCH_MS, async () => record({ redis: await limitStore.memory() })),
+    every(WATCH_MS, async () => {
+      const { bytes, firstAt } = await bus.streamState(usageEvents.stream);
+      record({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });
+    }),
+  ];
+  gauge('gateway_admission_redis_used_bytes', 'Memory that Redis uses', () => facts.redis?.usedBytes ?? 0);
+  gauge(
+    'gateway_admission_redis_max_bytes',
+    'Memory that Redis may use; 0 without a limit',
+    () => facts.redis?.maxBytes ?? 0,
+  );
+  gauge(
+    'gateway_admission_seconds_left',
+    'Until a store is so full that no call is admitted, at the rate of the last ten minutes; at most a week',
+    () => [
+      ['redis', memoryLeft.seconds((facts.redis?.maxBytes ?? 0) * MEMORY_SHARE_MAX)] as const,
+      ['stream', streamLeft.seconds(usageBytesMax * STREAM_SHARE_MAX)] as const,
+    ],
+    { label: 'store' },
+  );
+  gauge('gateway_admission_braked', 'Whether calls are refused to protect the stores', () => (reason === null ? 0 : 1));
+  return {
+    engaged: () => reason,
+    stop() {
+      stopped = true;
+      for (const poll of polls) void poll.stop();
+    },
+  };
+}

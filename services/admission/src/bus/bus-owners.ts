@@ -1,0 +1,47 @@
+import type { Bus } from '@gateway/bus';
+import {
+  accountsFind,
+  accountsLoad,
+  accountsUnchanged,
+  billingLoad,
+  billingUnchanged,
+  callsRefused,
+  keysUsed,
+  usageEvents,
+} from '@gateway/contracts/messages';
+import type { Journal, Listeners, Owners } from '../ports.js';
+
+/** Shorter than an entry's own deadline, so that a silent owner is told as such. */
+const ANSWER_MS = 1_500;
+
+export function busOwners(bus: Bus): Owners {
+  return {
+    async find(digests) {
+      const { found } = await bus.request(accountsFind, { digests: [...digests] }, { timeoutMs: ANSWER_MS });
+      return found;
+    },
+    loadAccount: (account, key) => bus.request(accountsLoad, { account, key }, { timeoutMs: ANSWER_MS }),
+    loadBalances: ({ account, names, ids, afterLoss }) =>
+      bus.request(billingLoad, { account, names: [...names], ids: [...ids], afterLoss }, { timeoutMs: ANSWER_MS }),
+    unchangedBalances: (accounts) => bus.request(billingUnchanged, { accounts }),
+    unchangedRecords: (accounts) => bus.request(accountsUnchanged, { accounts }),
+  };
+}
+
+const STORE_MS = 2_000;
+
+export function busJournal(bus: Bus): Journal {
+  return {
+    async store(group, events) {
+      await bus.store(usageEvents, { group }, { events: [...events] }, { timeoutMs: STORE_MS });
+    },
+  };
+}
+
+/** @param replica name under which this process tells what it refused */
+export function busListeners(bus: Bus, replica: string): Listeners {
+  return {
+    keysUsed: (uses) => bus.publish(keysUsed, {}, { uses: [...uses] }),
+    callsRefused: (minute, rows) => bus.publish(callsRefused, {}, { from: replica, minute, rows: [...rows] }),
+  };
+}

@@ -1,0 +1,83 @@
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { groupBy } from '@gateway/service-kit/group-by';
+import { storeTemplate, templateOfHold } from '../limit-store/hold-template-rules.js';
+import { holdNumbers } from '../limit-store/hold-rules.js';
+import type { RunningCall } from './last-heartbeats-rules.js';
+import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
+import { type BucketKeys, accountKeys, ownKeys } from '../limit-store/key-rules.js';
+
+/**
+ * How long a confirmed call keeps its slot and its hold without another heartbeat, in milliseconds.
+ */
+export interface HeartbeatSpans {
+  readonly leaseMs: number;
+  readonly expiryMs: number;
+}
+
+/**
+ * @param restoring gives a slot back to calls whose lease lapsed while the limit store was away;
+ * void once the bucket is open
+ */
+export function heartbeatCall(
+  keys: BucketKeys,
+  calls: readonly Pick<RunningCall, 'id' | 'account' | 'tag'>[],
+  spans: HeartbeatSpans,
+  restoring: boolean,
+): ScriptCall {
+  const isRestoring = restoring ? '1' : '0';
+  const args = inOrder('HEARTBEAT', { accounts: keys.accounts, holds: keys.holds, ...spans, isRestoring });
+  for (const [account, own] of groupBy(calls, ({ account }) => account)) {
+    args.push(...inOrder('HEARTBEAT_ACCOUNT', { account, calls: own.length }));
+    for (const { id, tag } of own) args.push(...inOrder('HEARTBEAT_CALL', { id, tag }));
+  }
+  return { script: 'beat', keys: ownKeys(keys), args };
+}
+
+export interface HeartbeatOutcome {
+  /** `lost`: the bucket has no token, nothing was done. */
+  readonly state: 'open' | 'restoring' | 'lost';
+  readonly now: number;
+  readonly token: string;
+  /** Calls whose hold was lost with another limit store. */
+  readonly lost: ReadonlySet<string>;
+  /** Calls that shall be ended. */
+  readonly abort: readonly string[];
+}
+
+export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
+  const lost = Number(reply[3] ?? 0);
+  return {
+    state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
+    now: timeOfReply(reply),
+    token: reply[2] ?? '',
+    lost: new Set(reply.slice(4, 4 + lost)),
+    abort: reply.slice(4 + lost),
+  };
+}
+
+/** Holds a lost call again. @param restoring only while the bucket is restored */
+export function createCall(
+  keys: BucketKeys,
+  edge: string,
+  call: HeartbeatCall,
+  spans: HeartbeatSpans,
+  restoring: boolean,
+): ScriptCall {
+  const { id, hold, tag, endpoint } = call;
+  const template = storeTemplate(templateOfHold(hold, endpoint));
+  return {
+    script: 'create',
+    keys: accountKeys(keys, hold.account),
+    args: inOrder('CREATE', {
+      account: hold.account,
+      id,
+      tag,
+      edge,
+      ...spans,
+      ...holdNumbers(hold),
+      shape: template.id,
+      shapeText: template.text,
+      onlyRestoring: restoring ? '1' : '0',
+    }),
+  };
+}

@@ -1,0 +1,65 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { groupBy } from '@gateway/service-kit/group-by';
+import { createCall, heartbeatCall, readHeartbeatReply } from './heartbeat-script.js';
+import type { RunningCall } from './last-heartbeats-rules.js';
+import { bucketKeys } from '../limit-store/key-rules.js';
+import { AdmissionFault, type Ports } from '../ports.js';
+
+export interface HeldCalls {
+  /** Tokens of the buckets whose calls are all held now. */
+  readonly tokens: { bucket: number; token: string }[];
+  readonly abort: string[];
+  /** Buckets whose calls could not be held; the next heartbeat brings them again. */
+  readonly failed: number[];
+  /** A call that was only named has lost its hold: a full heartbeat brings it back. */
+  wantsFull: boolean;
+}
+
+/**
+ * Keeps the holds of running calls alive and creates those that were lost with another limit store
+ * (docs/protocol.md#r5).
+ * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a
+ * bucket that is open already
+ */
+export async function holdCalls(
+  ports: Pick<Ports, 'limitStore' | 'durations'>,
+  edge: string,
+  calls: readonly RunningCall[],
+  restoring: boolean,
+): Promise<HeldCalls> {
+  const held: HeldCalls = { tokens: [], abort: [], failed: [], wantsFull: false };
+  const byBucket = [...groupBy(calls, ({ account }) => bucketOfAccount(account))];
+  const replies = await ports.limitStore.run(
+    byBucket.map(([bucket, own]) => heartbeatCall(bucketKeys(bucket), own, ports.durations, restoring)),
+  );
+  for (const [index, [bucket, own]] of byBucket.entries()) {
+    const reply = replies[index];
+    const outcome = reply === undefined || reply instanceof AdmissionFault ? null : readHeartbeatReply(reply);
+    if (outcome === null || outcome.state === 'lost') {
+      held.failed.push(bucket);
+      continue;
+    }
+    held.abort.push(...outcome.abort);
+    const lost = own.filter(({ id }) => outcome.lost.has(id)).map(({ full }) => full);
+    const known = lost.filter((full) => full !== null);
+    if (!(await createLost(ports, bucket, edge, known, restoring))) held.failed.push(bucket);
+    else if (known.length < lost.length) held.wantsFull = true;
+    else held.tokens.push({ bucket, token: outcome.token });
+  }
+  return held;
+}
+
+async function createLost(
+  { limitStore, durations }: Pick<Ports, 'limitStore' | 'durations'>,
+  bucket: number,
+  edge: string,
+  lost: readonly HeartbeatCall[],
+  restoring: boolean,
+): Promise<boolean> {
+  if (lost.length === 0) return true;
+  const replies = await limitStore.run(
+    lost.map((call) => createCall(bucketKeys(bucket), edge, call, durations, restoring)),
+  );
+  return replies.every((reply) => !(reply instanceof AdmissionFault) && reply[0] === 'created');
+}

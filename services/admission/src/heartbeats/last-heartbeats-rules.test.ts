@@ -1,0 +1,133 @@
+import { expect, test } from '@jest/globals';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { callsNamedAfter, hasReported, isGone, isLive, lastHeartbeats, silenceClock } from './last-heartbeats-rules.js';
+import type { KeptHeartbeat, LastHeartbeat } from './last-heartbeats-rules.js';
+
+const kept = (
+  n: number,
+  chunk: number,
+  chunks: number,
+  change: Partial<KeptHeartbeat['heartbeat']> = {},
+): KeptHeartbeat => ({
+  heartbeat: {
+    edge: 'edge1',
+    n,
+    chunk,
+    chunks,
+    tokens: [{ bucket: 7, token: 'new' }],
+    calls: [],
+    releases: [],
+    last: false,
+    ...change,
+  },
+  storedAtMs: 1_000 + n,
+  sequence: n,
+});
+
+test('a heartbeat is reported when all its parts have come and quote the token', () => {
+  const [whole] = lastHeartbeats([kept(5, 0, 2), kept(5, 1, 2)]);
+  expect(whole).toMatchObject({ complete: true, storedAtMs: 1_005 });
+  expect(hasReported(whole!, 7, 'new')).toBe(true);
+  expect(hasReported(whole!, 7, 'newer')).toBe(false);
+  expect(hasReported(whole!, 8, 'new')).toBe(false);
+});
+
+test('a part that has not arrived is stood for by the older one, a part that fell away is not counted', () => {
+  const release = { blind: true as const, id: 'a', digests: [] };
+  const [partly] = lastHeartbeats([kept(6, 0, 2), kept(5, 1, 2, { releases: [release] })]);
+  expect(partly).toMatchObject({ complete: false, releases: [release] });
+  expect(hasReported(partly!, 7, 'new')).toBe(false);
+  const [shrunk] = lastHeartbeats([kept(6, 0, 1), kept(5, 1, 2, { releases: [release] })]);
+  expect(shrunk).toMatchObject({ complete: true, releases: [] });
+});
+
+test('an edge that has stopped is not waited for', () => {
+  const [stopped] = lastHeartbeats([kept(9, 0, 1, { last: true, tokens: [] })]);
+  expect(hasReported(stopped!, 7, 'new')).toBe(true);
+});
+
+// Covers r12
+test.each([
+  ['the clocks agree', 1_000_000],
+  ['the own clock is ahead', 9_000_000],
+])('an edge is silent while others are heard, when %s', (_when, wallMs) => {
+  const marks = [0, 9_999, 10_000, 180_000, 180_001].map((ms) => ({ storedAtMs: 1_000_000 - ms }));
+  const now = silenceClock(marks, wallMs);
+  expect(now).toBe(1_000_000);
+  expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true, false, false, false]);
+  expect(marks.map((mark) => isGone(mark, now, 120_000))).toEqual([false, false, false, false, true]);
+});
+
+// Covers r12
+test('a heartbeat that a server stored whose clock was ahead makes nobody silent', () => {
+  const marks = [{ storedAtMs: 9_000_000 }, { storedAtMs: 999_500 }];
+  const now = silenceClock(marks, 1_000_000);
+  expect(marks.map((mark) => isLive(mark, now))).toEqual([true, true]);
+});
+
+test('a part that was replaced while the stream was read counts once, as its newest', () => {
+  const release = (id: string) => ({ blind: true as const, id, digests: [] });
+  const [whole] = lastHeartbeats([
+    kept(5, 0, 1, { releases: [release('a')] }),
+    kept(7, 0, 1, { releases: [release('b')] }),
+    kept(6, 0, 1, { releases: [release('c')] }),
+  ]);
+  expect(whole).toMatchObject({ complete: true, storedAtMs: 1_007, releases: [release('b')] });
+});
+
+const hold = { account: 'acc_1', model: 'm' } as HeartbeatCall['hold'];
+const listed = (id: string, tag = 't1'): HeartbeatCall => ({ id, hold, tag, endpoint: '/v1/messages' });
+const naming = (ids: string[], tag = 't1') => [{ tag, accounts: [{ account: 'acc_1', ids }] }];
+const seen = ({ calls }: LastHeartbeat) => calls.map(({ id, tag, full }) => [id, tag, full?.tag ?? null]);
+
+// Covers r12
+test('a short heartbeat says which calls run, the full one before it what holds them', () => {
+  const full = kept(5, 0, 1, { calls: [listed('a'), listed('b')], tokens: [{ bucket: 7, token: 'old' }] });
+  const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b'], 't2') });
+  for (const order of [
+    [full, short],
+    [short, full],
+  ]) {
+    const [last] = lastHeartbeats(order);
+    expect(seen(last!).sort()).toEqual([
+      ['b', 't2', 't2'],
+      ['c', 't1', 't1'],
+    ]);
+    expect([last!.complete, last!.sequence, hasReported(last!, 7, 'new')]).toEqual([true, 6, true]);
+  }
+});
+
+test('a full heartbeat that follows a short one stands alone, and keeps the epochs that it quotes', () => {
+  const short = kept(6, 0, 1, { calls: [listed('c')], names: naming(['b']), tokens: [{ bucket: 7, token: 'newer' }] });
+  const [last] = lastHeartbeats([kept(7, 0, 1, { calls: [listed('d')] }), short]);
+  expect([seen(last!), last!.tokens.get(7)]).toEqual([[['d', 't1', 't1']], 'new']);
+});
+
+test('a name without a full listing is not complete, and is known all the same', () => {
+  const short = kept(6, 0, 1, { names: naming(['a', 'b']) });
+  const [last] = lastHeartbeats([kept(5, 0, 1, { calls: [listed('a')] }), short]);
+  expect([last!.complete, seen(last!)]).toEqual([
+    false,
+    [
+      ['a', 't1', 't1'],
+      ['b', 't1', null],
+    ],
+  ]);
+  expect(callsNamedAfter([short], 0)).toEqual(new Set(['a', 'b']));
+});
+
+test('while a part of a full heartbeat has not arrived, short and full ones before it count too', () => {
+  const [last] = lastHeartbeats([
+    kept(8, 0, 2, { calls: [listed('a', 't2')] }),
+    kept(5, 1, 2, { calls: [listed('b')] }),
+    kept(7, 0, 1, { calls: [listed('c')], names: naming(['a', 'b']) }),
+  ]);
+  expect([last!.complete, seen(last!).sort()]).toEqual([
+    false,
+    [
+      ['a', 't2', 't2'],
+      ['b', 't1', 't1'],
+      ['c', 't1', 't1'],
+    ],
+  ]);
+});

@@ -1,0 +1,338 @@
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
+import { type RecordingLog, type TestServer, recordingLog, startTestRedis, until } from '@gateway/testkit';
+import { startTestCluster } from '../../test/model/test-cluster.js';
+import { applyCall } from '../apply/apply-script.js';
+import { type RunOfRedis, makeEpoch, runOf, setAtOf } from './epoch-rules.js';
+import { heldCall } from '../read/read-script.js';
+import { bucketKeys, routeKey } from './key-rules.js';
+import { sweepCall } from '../sweep/sweep-script.js';
+import { restoreCall } from './token-script.js';
+import { AdmissionFault } from '../ports.js';
+import { RedisClock } from './redis-clock.js';
+import { RedisLimitStore, SILENCE_MAX_MS } from './redis-limit-store.js';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function startRedis(): Promise<{ server: TestServer['server']; redis: Redis }> {
+  const own = await startTestRedis();
+  cleanUps.push(() => own.stop());
+  const redis = new Redis(own.server.url);
+  redis.on('error', () => undefined);
+  cleanUps.push(() => redis.disconnect());
+  return { server: own.server, redis };
+}
+
+function openLimitStore(url: string, clock = new RedisClock()): { limitStore: RedisLimitStore; log: RecordingLog } {
+  const log = recordingLog();
+  const limitStore = new RedisLimitStore(url, clock, log);
+  cleanUps.push(() => limitStore.close());
+  limitStore.open();
+  return { limitStore, log };
+}
+
+const said = (log: RecordingLog): string =>
+  log.lines.map(({ facts, text }) => `${text} ${String((facts as { err?: unknown }).err ?? '')}`).join('\n');
+
+const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
+  return limitStore.run([sweepCall(bucketKeys(bucket), 0, 0)]);
+};
+
+/** The epoch of the first bucket, once it is being restored. */
+async function restoreFirst(limitStore: RedisLimitStore): Promise<string> {
+  const [reply] = await limitStore.run([restoreCall(0, limitStore.newEpoch())]);
+  return (reply as string[])[2] ?? '';
+}
+
+async function replicaOf(primary: TestServer['server'], redis: Redis): Promise<void> {
+  await redis.replicaof('127.0.0.1', Number(new URL(primary.url).port));
+}
+
+test('a server that evicts is refused with what to set, and taken when it is set', async () => {
+  const { server, redis } = await startRedis();
+  await redis.config('SET', 'maxmemory-policy', 'volatile-lru');
+  const { limitStore, log } = openLimitStore(server.url);
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.problem()).toMatch(/maxmemory-policy of Redis is volatile-lru.*set it to noeviction/);
+  expect(said(log)).toContain('set it to noeviction');
+  expect(limitStore.usable()).toBe(false);
+  await redis.config('SET', 'maxmemory-policy', 'noeviction');
+  await until('it is in use', () => limitStore.usable());
+  expect(limitStore.problem()).toBeNull();
+});
+
+test('a policy that is changed under a connection ends its use', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await limitStore.memory();
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('a replica is refused with what to give instead, and taken when it is promoted', async () => {
+  const [primary, copy] = [await startRedis(), await startRedis()];
+  await replicaOf(primary.server, copy.redis);
+  const { limitStore } = openLimitStore(copy.server.url);
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.problem()).toMatch(/leads to a replica: give the address/);
+  await copy.redis.replicaof('NO', 'ONE');
+  await until('it is in use', () => limitStore.usable());
+});
+
+test('a primary that becomes a replica is given up with the first error, and taken again when it is primary', async () => {
+  const [primary, other] = [await startRedis(), await startRedis()];
+  const { limitStore, log } = openLimitStore(primary.server.url);
+  await until('it is in use', () => limitStore.usable());
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+  await replicaOf(other.server, primary.redis);
+  const [reply] = await sweepOf(limitStore);
+  expect(reply).toBeInstanceOf(AdmissionFault);
+  expect(String(reply)).toContain('READONLY');
+  expect(limitStore.usable()).toBe(false);
+  // Redis refused to run it: nothing was taken.
+  expect((reply as AdmissionFault).mayHold).toBe(false);
+  await until('the handshake says why', () => said(log).includes('leads to a replica'));
+  await primary.redis.replicaof('NO', 'ONE');
+  await until('it is in use again', () => limitStore.usable());
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+});
+
+test('a route that cannot be written to a replica ends the use of the connection too', async () => {
+  const [primary, other] = [await startRedis(), await startRedis()];
+  const { limitStore } = openLimitStore(primary.server.url);
+  await until('it is in use', () => limitStore.usable());
+  await replicaOf(other.server, primary.redis);
+  await expect(limitStore.setRoute('0'.repeat(64), 'account|key')).rejects.toThrow('READONLY');
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('a node of a cluster is refused with what to give instead', async () => {
+  const cluster = await startTestCluster();
+  cleanUps.push(() => cluster.stop());
+  const { limitStore, log } = openLimitStore(`redis://127.0.0.1:${cluster.ports[0]}`);
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.problem()).toMatch(/Redis cluster, which is not supported: give one server without cluster mode/);
+  await until('the log says so', () => said(log).includes('not supported'));
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('a server that is killed under a script leaves open whether it ran', async () => {
+  const { server } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  process.kill(server.pid!, 'SIGSTOP');
+  const asked = sweepOf(limitStore);
+  process.kill(server.pid!, 'SIGKILL');
+  const [reply] = await asked;
+  expect(reply).toBeInstanceOf(AdmissionFault);
+  expect((reply as AdmissionFault).mayHold).toBe(true);
+});
+
+test('a call that a killed server left without an answer does not end the connection to the next one', async () => {
+  jest.useFakeTimers({ advanceTimers: true, doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+  cleanUps.push(() => jest.useRealTimers());
+  const { server } = await startRedis();
+  const { limitStore, log } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  process.kill(server.pid!, 'SIGSTOP');
+  const asked = sweepOf(limitStore);
+  process.kill(server.pid!, 'SIGKILL');
+  await asked;
+  await server.restart?.({ kill: true });
+  await until('the next one is in use', () => limitStore.usable());
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+  jest.advanceTimersByTime(SILENCE_MAX_MS);
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+  expect(log.lines.filter(({ text }) => text === 'redis connection lost')).toHaveLength(1);
+});
+
+// Covers r12; Redis has two primaries after a failover
+test('a server whose place another one has taken is given up, and not taken again while it has its epochs', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore, log } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const { token } = bucketKeys(0);
+  const setAt = setAtOf(await restoreFirst(limitStore));
+  const other = 'f'.repeat(40);
+  limitStore.hear([makeEpoch(other, setAt - 1, '00')]);
+  expect(limitStore.usable()).toBe(true);
+  limitStore.hear([makeEpoch(other, setAt + 60_000, '00')]);
+  await expect(sweepOf(limitStore)).rejects.toBeInstanceOf(AdmissionFault);
+  await until('it is refused', () => said(log).includes('redis handshake failed'));
+  expect(said(log)).toContain('another Redis server has taken the place of this one');
+  expect(limitStore.usable()).toBe(false);
+  // Promoted again, after the other one: what it has is lost, and its next epochs are later.
+  await redis.set(token, `${makeEpoch(other, setAt + 60_000, '00')} open 0 1`);
+  await until('it is in use', () => limitStore.usable());
+  expect(setAtOf(limitStore.newEpoch())).toBeGreaterThan(setAt + 60_000);
+});
+
+// Covers r12
+test('a server that began empty is given up by the first change that is applied there, and none is in force', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const id = runOf(limitStore.newEpoch());
+  limitStore.hear([makeEpoch('f'.repeat(40), 2_000, '00')]);
+  const apply = () => {
+    const change = { account: 'acc_any', record: { account: 'acc_any', state: 'active' as const, version: 1 } };
+    return limitStore.run([applyCall(bucketKeys(0), change, null)]);
+  };
+  const read = () => limitStore.run([heldCall(bucketKeys(0), 'acc_any')]);
+  expect(await apply()).toMatchObject([{ 0: 'lost' }]);
+  expect(limitStore.usable()).toBe(true);
+  // What another replica does before it leaves: nobody tells this one.
+  await redis.set(bucketKeys(0).token, `${makeEpoch(id, 1_000, '00')} open 0 1`);
+  // Of one moment: the first answer gives the server up.
+  const [held, first, second] = await Promise.allSettled([read(), apply(), apply()]);
+  expect(held).toMatchObject({ status: 'fulfilled', value: [{ 0: 'open' }] });
+  for (const one of [first, second])
+    expect(one).toMatchObject({ status: 'rejected', reason: { code: 'admission_error' } });
+  expect(limitStore.usable()).toBe(false);
+});
+
+// Covers r12; Redis has two primaries after a failover
+test('a superseded server is used again when nobody uses another one, and its epochs are replaced', async () => {
+  const { server, redis } = await startRedis();
+  let [now, later] = [0, 0];
+  let [someoneUsesAnother, busIsThere] = [true, true];
+  const told: RunOfRedis[] = [];
+  const clock = new RedisClock();
+  clock.monotonic = () => (now += 300);
+  const { limitStore } = openLimitStore(server.url, clock);
+  const other = 'f'.repeat(40);
+  limitStore.setOthers({
+    tell: (run) => void told.push(run),
+    areHeard: async () => {
+      if (someoneUsesAnother) setImmediate(() => limitStore.hearRun({ id: other, setAt: later, isUsed: true }));
+      return busIsThere;
+    },
+  });
+  await until('it is in use', () => limitStore.usable());
+  const token = await restoreFirst(limitStore);
+  later = setAtOf(token) + 60_000;
+  limitStore.hear([makeEpoch(other, later, '00')]);
+  await until('others were asked for long enough', () => told.length > 10);
+  expect(limitStore.problem()).toBe('another Redis server has taken the place of this one');
+  expect(limitStore.usable()).toBe(false);
+  expect(told.at(-1)).toEqual({ id: runOf(token), setAt: setAtOf(token), isUsed: false });
+  [someoneUsesAnother, busIsThere] = [false, false];
+  const toldBefore = told.length;
+  await until('nobody could be asked for long enough', () => told.length > toldBefore + 10);
+  expect(limitStore.usable()).toBe(false);
+  busIsThere = true;
+  await until('it is in use again', () => limitStore.usable());
+  const keys = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => bucketKeys(bucket).token);
+  const epochs = (await redis.mget(keys)).map((text) => text?.split(' ') ?? []);
+  expect(epochs.filter(([epoch = '', state]) => setAtOf(epoch) <= later || state !== 'restoring')).toEqual([]);
+  limitStore.hear([makeEpoch(other, later, '00')]);
+  expect(limitStore.usable()).toBe(true);
+  // One of a run that it knows nothing of: that is another server.
+  limitStore.hear([makeEpoch(other, later + 60_000, '00')]);
+  expect(limitStore.usable()).toBe(false);
+});
+
+// Covers r12
+test('a run is as late as the newest of its epochs, whichever bucket has it', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const first = await restoreFirst(limitStore);
+  const [id, setAt] = [runOf(first), setAtOf(first)];
+  await redis.set(bucketKeys(200).token, `${makeEpoch(id, setAt + 60_000, '00')} open 0 1`);
+  limitStore.hear([makeEpoch('f'.repeat(40), setAt + 30_000, '00')]);
+  expect(limitStore.usable()).toBe(false);
+  await until('it is in use again', () => limitStore.usable());
+});
+
+// Covers r12
+test('a handshake that waited for the others does nothing when its connection has ended meanwhile', async () => {
+  const { server, redis } = await startRedis();
+  const waiting: ((isHeard: boolean) => void)[] = [];
+  let [now, asked] = [0, 0];
+  const clock = new RedisClock();
+  clock.monotonic = () => now;
+  const { limitStore } = openLimitStore(server.url, clock);
+  await until('it is in use', () => limitStore.usable());
+  const token = await restoreFirst(limitStore);
+  limitStore.setOthers({
+    tell: () => undefined,
+    areHeard: () => {
+      asked += 1;
+      if (asked === 1) return Promise.resolve(true);
+      now = 2_500;
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+  });
+  limitStore.hear([makeEpoch('f'.repeat(40), setAtOf(token) + 60_000, '00')]);
+  await until('a handshake waits, and could begin anew', () => waiting.length > 0);
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until('the next one waits', () => waiting.length > 1);
+  waiting[0]?.(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect(redis.get(bucketKeys(0).token)).resolves.toMatch(token);
+  expect(limitStore.usable()).toBe(false);
+  waiting[1]?.(true);
+  await until('it is in use again', () => limitStore.usable());
+});
+
+test('whoever is led to an older run is told which one is used, and nobody else is', async () => {
+  const { server } = await startRedis();
+  const told: RunOfRedis[] = [];
+  const { limitStore } = openLimitStore(server.url);
+  limitStore.setOthers({ tell: (run) => void told.push(run), areHeard: async () => true });
+  await until('it is in use', () => limitStore.usable());
+  const token = await restoreFirst(limitStore);
+  const [id, setAt] = [runOf(token), setAtOf(token)];
+  const other = 'f'.repeat(40);
+  limitStore.hearRun({ id, setAt: setAt - 1, isUsed: false });
+  limitStore.hearRun({ id: other, setAt: setAt + 1, isUsed: false });
+  expect(told).toEqual([]);
+  limitStore.hearRun({ id: other, setAt: setAt - 1, isUsed: false });
+  expect(told).toEqual([{ id, setAt, isUsed: true }]);
+});
+
+test('what comes after a long sweep is answered before it: sweeps have a connection of their own', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  const isSwept = async (): Promise<boolean> => {
+    await sweepOf(limitStore);
+    return /name=gateway-admission-sweep .*cmd=evalsha/.test(String(await redis.client('LIST')));
+  };
+  await until('it is in use', () => limitStore.usable());
+  await until('sweeps use their connection', isSwept);
+  const sweep = sweepCall(bucketKeys(0), 0, 0);
+  // As Redis ran them: when their answers are read depends on this process too.
+  await redis.config('SET', 'slowlog-max-len', '100000');
+  await redis.config('SET', 'slowlog-log-slower-than', '0');
+  await Promise.all([limitStore.run(Array.from({ length: 20_000 }, () => sweep)), limitStore.routes(['0'.repeat(64)])]);
+  await redis.config('SET', 'slowlog-log-slower-than', '-1');
+  const newestFirst = (await redis.slowlog('GET', -1)) as [number, number, number, string[]][];
+  const ran = newestFirst.map(([, , , [command = '', key = '']]) =>
+    key === routeKey('0'.repeat(64)) ? 'route' : command,
+  );
+  expect(ran.indexOf('route')).toBeGreaterThan(ran.findIndex((command) => /^evalsha$/i.test(command)));
+});
+
+test('without their connection sweeps go on over the other one, and have it back later', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  const idOfSweeps = async (): Promise<string | undefined> =>
+    /id=(\d+) .*name=gateway-admission-sweep /.exec(String(await redis.client('LIST')))?.[1];
+  const first = await until('sweeps have a connection', idOfSweeps);
+  await redis.client('KILL', 'ID', first);
+  const ways = await until('a sweep is run while theirs is away, and after it', async () => {
+    const [reply] = await sweepOf(limitStore);
+    const id = await idOfSweeps();
+    return id !== undefined && id !== first && !(reply instanceof AdmissionFault);
+  });
+  expect(ways).toBe(true);
+  expect(limitStore.usable()).toBe(true);
+});

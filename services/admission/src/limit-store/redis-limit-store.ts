@@ -1,0 +1,383 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { Redis, ReplyError } from 'ioredis';
+import type { RedisRun } from '@gateway/contracts/messages';
+import { type Background, ThrottledLog, every, nextDelayMs } from '@gateway/service-kit';
+import { type RunOfRedis, makeEpoch } from './epoch-rules.js';
+import { type OtherReplicas, RunAgreement } from './run-agreement-rules.js';
+import { type ScriptCall, type ScriptName, type ScriptReply, timeOfReply } from './script-rules.js';
+import { ACCOUNT_KEYS, NO_ROUTE, accountOfKey, routeKey } from './key-rules.js';
+import { EPOCH_KEYS, replaceCall } from './token-script.js';
+import { type AccountsStep, AdmissionFault, type LimitStore, type Log } from '../ports.js';
+import { evictionProblem, isElsewhere, redisProblem } from './redis-settings.js';
+import { type Place, type RedisAddress, redisAddressOf } from './redis-address.js';
+import type { RedisClock } from './redis-clock.js';
+import { ScriptBatcher, type ScriptResult, loadScripts } from './redis-scripts.js';
+
+const CONNECT_TIMEOUT_MS = 2_000;
+/** A server that is connected and silent is given up; callers have had their fault before. */
+export const SILENCE_MAX_MS = 5_000;
+/** Calls are answered 500 until the server is found again: it is looked for often. */
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_MAX_MS = 200;
+/**
+ * A server that reads its file is asked again so soon whether it has done so, whatever time it
+ * expects to need.
+ */
+const LOADING_RETRY_MS = 100;
+/** So often Sentinels are asked whether the server is still the primary. */
+const CONFIRM_MS = 1_000;
+const KEEP_ALIVE_MS = 10_000;
+/** A connection that is given up is destroyed when the server has not closed it within this. */
+const DISCONNECT_MS = 250;
+/** Routes of keys that nobody uses are forgotten; the owner is asked again. */
+const ROUTE_SECONDS = 90 * 86_400;
+/** How long a digest that the owner does not know is not asked for again. */
+const MISS_SECONDS = 10;
+const EPOCH_RANDOM_BYTES = 8;
+/** They run on a connection of their own, so that no decision waits behind a long sweep. */
+const SWEEP_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'summary', 'confirm']);
+/** Keys that one step over all accounts looks at: some hundred microseconds of Redis. */
+const SCAN_KEYS = 1_000;
+
+const SUPERSEDED = 'another Redis server has taken the place of this one';
+
+/** How full Redis is: used bytes and the limit, 0 for none. */
+export interface RedisMemory {
+  readonly usedBytes: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * The connection to Redis, and a second one for sweeps while that leads to the same run of the
+ * server; else they use the first. It is used only after a handshake that reads the server's run id
+ * and loads all scripts, so that no token of another run is ever taken for this one's
+ * (docs/protocol.md#r12). Nothing is queued while it is away, and nothing is sent again by itself.
+ */
+export class RedisLimitStore implements LimitStore {
+  readonly #address: RedisAddress;
+  readonly #redis: Redis;
+  #confirming: Background | undefined;
+  readonly #scripts: ReturnType<typeof loadScripts>;
+  readonly #batcher: ScriptBatcher;
+  readonly #sweepRedis: Redis;
+  readonly #sweepBatcher: ScriptBatcher;
+  /** Of the server that the connection of sweeps leads to; null while there is none. */
+  #sweepRunId: string | null = null;
+  #runId: string | null = null;
+  /** Counts connections and their ends: a handshake that outlives its connection is void. */
+  #generation = 0;
+  readonly #runs: RunAgreement;
+  #onUse: () => void = () => undefined;
+  #problem: string | null = null;
+  readonly #refused: ThrottledLog;
+
+  /** @param scripts other ones than the room's: for tests that hold the server's clock still */
+  constructor(
+    url: string,
+    private readonly clock: RedisClock,
+    private readonly log: Log,
+    scripts = loadScripts(),
+  ) {
+    this.#scripts = scripts;
+    this.#runs = new RunAgreement(() => clock.monotonic());
+    this.#refused = new ThrottledLog(log, 'redis handshake failed');
+    this.#address = redisAddressOf(url);
+    this.#redis = new Redis({
+      ...this.#address.options,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      enableAutoPipelining: false,
+      enableReadyCheck: true,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      maxLoadingRetryTime: LOADING_RETRY_MS,
+      socketTimeout: SILENCE_MAX_MS,
+      keepAlive: KEEP_ALIVE_MS,
+      disconnectTimeout: DISCONNECT_MS,
+      noDelay: true,
+      connectionName: 'gateway-admission',
+      retryStrategy: (attempt) =>
+        nextDelayMs(attempt - 1, { baseMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random: Math.random }),
+    });
+    this.#batcher = new ScriptBatcher(this.#redis, scripts);
+    this.#sweepRedis = this.#redis.duplicate({ connectionName: 'gateway-admission-sweep' });
+    this.#sweepBatcher = new ScriptBatcher(this.#sweepRedis, scripts);
+    this.#sweepRedis.on('ready', () => void this.#findSweepServer());
+    this.#sweepRedis.on('close', () => (this.#sweepRunId = null));
+    this.#sweepRedis.on('error', (err) => this.log.debug({ err }, 'redis connection of sweeps'));
+    this.#redis.on('ready', () => void this.#shakeHands());
+    this.#redis.on('close', () => this.#lose());
+    this.#redis.on('error', (err) => this.log.warn({ err }, 'redis connection'));
+  }
+
+  /** Begins to connect; goes on trying until {@link close}. */
+  open(): void {
+    this.#redis.connect().catch(() => undefined);
+    this.#sweepRedis.connect().catch(() => undefined);
+    if (this.#address.moves) this.#confirming = every(CONFIRM_MS, () => this.#confirm());
+  }
+
+  /** Calls `listener` whenever a server has come into use: what it keeps may be lost. */
+  onUse(listener: () => void): void {
+    this.#onUse = listener;
+  }
+
+  /** By whom other replicas are asked which run they use, and answered. */
+  setOthers(others: OtherReplicas): void {
+    this.#runs.setOthers(others);
+  }
+
+  /** The bus is there: tells the others which run is used, and is told of a later one. */
+  sayRun(): void {
+    this.#runs.say();
+  }
+
+  close(): void {
+    this.#generation += 1;
+    this.#runs.lost();
+    this.#runId = null;
+    void this.#confirming?.stop();
+    this.#address.close();
+    this.#redis.disconnect();
+    this.#sweepRedis.disconnect();
+  }
+
+  usable(): boolean {
+    return this.#runId !== null;
+  }
+
+  /**
+   * Why the server that answers cannot be used, and what to do; null: nothing is known against it.
+   */
+  problem(): string | null {
+    return this.#problem;
+  }
+
+  async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
+    if (calls.length === 0) return [];
+    const runId = this.#handshaken();
+    const offsetMs = this.clock.offsetMs();
+    const isSweep = calls.every(({ script }) => SWEEP_SCRIPTS.has(script)) && this.#sweepRunId === runId;
+    const results = await (isSweep ? this.#sweepBatcher : this.#batcher).run(calls, runId, offsetMs);
+    return calls.map(({ script }, index) => this.#readResult(script, runId, offsetMs, results[index]));
+  }
+
+  async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
+    this.#handshaken();
+    const pipeline = this.#redis.pipeline();
+    for (const digest of digests) pipeline.get(routeKey(digest));
+    const results = (await pipeline.exec()) ?? [];
+    return digests.map((_digest, index) => {
+      const [error, keyReference] = results[index] ?? [new Error('no reply'), null];
+      if (error) throw this.#fault(error);
+      return typeof keyReference === 'string' ? keyReference : null;
+    });
+  }
+
+  async setRoute(digest: string, keyReference: string): Promise<void> {
+    this.#handshaken();
+    await this.#redis.set(routeKey(digest), keyReference, 'EX', ROUTE_SECONDS).catch(this.#throwFault);
+  }
+
+  async setMisses(digests: readonly string[]): Promise<void> {
+    this.#handshaken();
+    // NX: a route that came in between is newer than the owner's answer.
+    const written = digests.map((digest) => this.#redis.set(routeKey(digest), NO_ROUTE, 'EX', MISS_SECONDS, 'NX'));
+    await Promise.all(written).catch(this.#throwFault);
+  }
+
+  async dropRoute(digest: string): Promise<void> {
+    this.#handshaken();
+    await this.#redis.del(routeKey(digest)).catch(this.#throwFault);
+  }
+
+  /**
+   * Later than every epoch that this process knows of, also when other replicas' clocks are ahead
+   * of its own.
+   */
+  newEpoch(): string {
+    return this.#epochFor(this.#handshaken());
+  }
+
+  /** Gives the connection up if the epochs say that another server has taken its place. */
+  hear(epochs: readonly string[], run?: RedisRun): void {
+    if (this.#runs.hear(epochs, run)) this.#giveUp();
+  }
+
+  hearRun(run: RunOfRedis): void {
+    if (this.#runs.hearRun(run)) this.#giveUp();
+  }
+
+  async accounts(cursor: string): Promise<AccountsStep> {
+    const redis = this.#sweepRunId === this.#handshaken() ? this.#sweepRedis : this.#redis;
+    const [next, keys] = await redis.scan(cursor, 'MATCH', ACCOUNT_KEYS, 'COUNT', SCAN_KEYS).catch(this.#throwFault);
+    return { cursor: next, accounts: keys.map(accountOfKey) };
+  }
+
+  async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
+    this.#handshaken();
+    return [
+      await this.#redis.hgetall(accountKey).catch(this.#throwFault),
+      await this.#redis.hgetall(holdsKey).catch(this.#throwFault),
+    ];
+  }
+
+  async memory(): Promise<RedisMemory> {
+    this.#handshaken();
+    const facts = await this.#redis.info('memory').catch(this.#throwFault);
+    // The policy was changed since the handshake, which refuses the server from now on.
+    if (evictionProblem(facts) !== null) this.#reconnect();
+    const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(facts)?.[1] ?? 0);
+    return { usedBytes: read('used_memory'), maxBytes: read('maxmemory') };
+  }
+
+  async #shakeHands(): Promise<void> {
+    this.#generation += 1;
+    const generation = this.#generation;
+    try {
+      const facts = await this.#redis.info();
+      if (generation !== this.#generation) return;
+      this.#problem = redisProblem(facts) ?? (await this.#address.problem(this.#place()));
+      if (generation !== this.#generation) return;
+      if (this.#problem !== null) throw new Error(this.#problem);
+      const runId = runIdOf(facts) ?? '';
+      for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
+      const epochs = await this.#readEpochs();
+      if (generation !== this.#generation) return;
+      if (!this.#runs.connected(runId, epochs)) {
+        const mayBeUsed = await this.#runs.mayBeginAnew();
+        // By now the connection may lead to another server.
+        if (generation !== this.#generation) return;
+        if (!mayBeUsed) throw new Error((this.#problem = SUPERSEDED));
+        const epoch = await this.#replaceEpochs(runId);
+        if (generation !== this.#generation) return;
+        if (!this.#runs.connected(runId, [epoch])) throw new Error(SUPERSEDED);
+      }
+      this.clock.forget();
+      this.#runs.used();
+      this.#runId = runId;
+      this.#leaveOtherServer();
+      this.log.info({ runId }, 'redis is in use');
+      this.#onUse();
+    } catch (err) {
+      if (generation !== this.#generation) return;
+      this.#refused.warn({ err });
+      this.#redis.disconnect(true);
+    }
+  }
+
+  /** Of all buckets; empty: it has none. */
+  async #readEpochs(): Promise<string[]> {
+    const pipeline = this.#redis.pipeline();
+    for (const key of EPOCH_KEYS) pipeline.get(key);
+    return ((await pipeline.exec()) ?? []).map(([error, text]) => {
+      if (error) throw error;
+      return typeof text === 'string' ? (text.split(' ')[0] ?? '') : '';
+    });
+  }
+
+  /** Gives the buckets of a superseded run a later epoch than all that are known: that one. */
+  async #replaceEpochs(runId: string): Promise<string> {
+    this.log.warn({ runId }, 'nobody uses the Redis server that has taken the place of this one');
+    const call = replaceCall(this.#epochFor(runId), this.#runs.nextTime(0));
+    const [reply = new Error('no reply')] = await this.#batcher.run([call], runId, this.clock.offsetMs());
+    if (reply instanceof Error) throw reply;
+    return reply[2] ?? '';
+  }
+
+  async #findSweepServer(): Promise<void> {
+    const facts = await this.#sweepRedis.info('server').catch(() => '');
+    const isOpen = this.#sweepRedis.status === 'ready';
+    this.#sweepRunId = isOpen ? runIdOf(facts) : null;
+    this.#leaveOtherServer();
+  }
+
+  /** The connection of sweeps goes to the server that is used, as soon as both are known. */
+  #leaveOtherServer(): void {
+    const isElsewhere = this.#runId !== null && this.#sweepRunId !== null && this.#sweepRunId !== this.#runId;
+    if (isElsewhere && this.#sweepRedis.status === 'ready') this.#sweepRedis.disconnect(true);
+  }
+
+  /** A primary that was replaced is given up, also where nobody has told it yet. */
+  async #confirm(): Promise<void> {
+    const generation = this.#generation;
+    if (!this.usable()) return;
+    const problem = await this.#address.problem(this.#place());
+    if (problem === null || generation !== this.#generation) return;
+    this.#refused.warn({ err: new Error(problem) });
+    this.#reconnect();
+  }
+
+  #place(): Place {
+    const { remoteAddress, remotePort } = (this.#redis as unknown as { stream?: Socket }).stream ?? {};
+    return { remoteAddress, remotePort };
+  }
+
+  #giveUp(): void {
+    this.log.warn({ runId: this.#runId }, SUPERSEDED);
+    this.#reconnect();
+  }
+
+  /** Gives the connection up; the next one shakes hands anew. */
+  #reconnect(): void {
+    this.#lose();
+    this.#redis.disconnect(true);
+    // A client that is told so while it asks where to connect to would never connect again.
+    if (this.#sweepRedis.status === 'ready') this.#sweepRedis.disconnect(true);
+  }
+
+  #lose(): void {
+    this.#generation += 1;
+    if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
+    this.#runs.lost();
+    this.#runId = null;
+  }
+
+  #epochFor(runId: string): string {
+    const setAt = this.#runs.nextTime(this.clock.wall());
+    return makeEpoch(runId, setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
+  }
+
+  #handshaken(): string {
+    if (this.#runId === null) throw new AdmissionFault('admission_error', 'redis is not connected');
+    return this.#runId;
+  }
+
+  /** @throws AdmissionFault when the server was given up and the answer does not count */
+  #readResult(
+    script: ScriptName,
+    runId: string,
+    offsetMs: number,
+    result: ScriptResult = new Error('no reply'),
+  ): ScriptReply | AdmissionFault {
+    if (result instanceof Error) return this.#fault(result);
+    this.clock.observe(timeOfReply(result), offsetMs);
+    if (this.#runs.answered(script, result)) this.#giveUp();
+    if (this.#runId !== runId && !this.#runs.countsAfterwards(script))
+      throw this.#fault(new Error('its answer came when this server was not used any more'));
+    return result;
+  }
+
+  /**
+   * What an error means for those who asked. A server that has changed under the connection is
+   * given up.
+   */
+  #fault(cause: Error): AdmissionFault {
+    if (cause instanceof AdmissionFault) return cause;
+    if (isElsewhere(cause) && this.#runId !== null) this.#reconnect();
+    // Redis answers an error instead of running a script; without an answer nobody knows.
+    const mayHold = !(cause instanceof ReplyError);
+    return new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause, mayHold });
+  }
+
+  readonly #throwFault = (cause: Error): never => {
+    throw this.#fault(cause);
+  };
+}
+
+/** @param facts the reply of `INFO server` */
+function runIdOf(facts: string): string | null {
+  return /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? null;
+}

@@ -1,0 +1,48 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import { AMOUNT_NANO_USD_MAX, SESSION_5H_MS } from '@gateway/metering';
+import { loadScripts } from './redis-scripts.js';
+
+const FOLDER = new URL('../../lua/', import.meta.url);
+const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
+const GIVEN_BY_REDIS = ['KEYS', 'ARGV'];
+
+/** Constants that a text of Lua defines, each as often as it does. */
+function defined(text: string): string[] {
+  return [...text.matchAll(/^local ([A-Z][A-Z_, ]*?) =/gm)].flatMap(([, names = '']) => names.split(', '));
+}
+
+/** Constants that it names outside comments and texts. */
+function named(text: string): Set<string> {
+  return new Set(text.replaceAll(/--.*|'[^']*'/g, '').match(/\b[A-Z][A-Z_]+\b/g));
+}
+
+test.each([
+  ['SESSION_MS', SESSION_5H_MS],
+  ['AMOUNT_MAX', AMOUNT_NANO_USD_MAX],
+])('%s of the scripts is the one of metering', (name, value) => {
+  const texts = Object.values(loadScripts()).filter(({ text }) => defined(text).includes(name));
+  expect(texts).not.toEqual([]);
+  for (const { text } of texts) expect(text).toContain(`\nlocal ${name} = ${value}\n`);
+});
+
+test('the scripts name refusals as TypeScript does, and Redis gets the ranks', () => {
+  const source = readFileSync(new URL('admit.lua', FOLDER), 'utf8');
+  expect(source).not.toMatch(/refused\(\s*\d/);
+  const codes = Array.from(source.matchAll(/refused\(\s*REFUSAL\.(\w+)/g), ([, code]) => code as keyof typeof REFUSAL);
+  const ranks = Array.from(loadScripts().admit.text.matchAll(/refused\(\s*(\d+)/g), ([, rank]) => Number(rank));
+  expect(new Set(codes).size).toBe(11);
+  expect(ranks).toEqual(codes.map((code) => REFUSAL[code]));
+});
+
+test('each constant is written once, in one file', () => {
+  const all = FILES.flatMap((name) => defined(readFileSync(new URL(name, FOLDER), 'utf8')));
+  expect(all).toContain('IDLE_SECONDS');
+  expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
+});
+
+test.each(Object.entries(loadScripts()))('the script %s has every constant that it names', (_name, { text }) => {
+  const lacking = [...named(text)].filter((name) => ![...defined(text), ...GIVEN_BY_REDIS].includes(name));
+  expect(lacking).toEqual([]);
+});

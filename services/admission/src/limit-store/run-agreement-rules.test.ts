@@ -1,0 +1,116 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { type RunOfRedis, makeEpoch } from './epoch-rules.js';
+import { RunAgreement } from './run-agreement-rules.js';
+
+const [OWN, LATER] = ['a'.repeat(40), 'b'.repeat(40)];
+const epoch = (runId: string, setAt: number): string => makeEpoch(runId, setAt, '00');
+
+let now: number;
+let told: RunOfRedis[];
+let runs: RunAgreement;
+
+beforeEach(() => {
+  now = 0;
+  told = [];
+  runs = new RunAgreement(() => now);
+  runs.setOthers({ tell: (run) => told.push(run), areHeard: () => Promise.resolve(true) });
+});
+
+function use(...epochs: string[]): void {
+  expect(runs.connected(OWN, epochs)).toBe(true);
+  runs.used();
+  told = [];
+}
+
+test('a server that comes into use is told, as late as the newest of its epochs', () => {
+  expect(runs.connected(OWN, [epoch(OWN, 5), epoch(OWN, 7), ''])).toBe(true);
+  expect(told).toEqual([]);
+  runs.used();
+  expect(told).toEqual([{ id: OWN, setAt: 7, isUsed: true }]);
+  expect(runs.connected(OWN, ['', ''])).toBe(true);
+  runs.used();
+  expect(told).toHaveLength(1);
+});
+
+test('who uses a later run says so, and the used server is given up', () => {
+  use(epoch(OWN, 5));
+  expect(runs.hearRun({ id: LATER, setAt: 4, isUsed: true })).toBe(false);
+  expect(runs.hearRun({ id: LATER, setAt: 6, isUsed: true })).toBe(true);
+});
+
+test('a server that began empty is superseded as soon as a change is applied under an epoch of it', () => {
+  use('');
+  expect(runs.hear([epoch(LATER, 6)])).toBe(false);
+  expect(runs.answered('admit', ['know', '1', `{"a":"${epoch(LATER, 7)}"}`])).toBe(false);
+  expect(runs.answered('apply', ['lost', '1'])).toBe(false);
+  expect(runs.nextTime(0)).toBe(7);
+  expect(runs.answered('apply', ['applied', '1', epoch(OWN, 5)])).toBe(true);
+});
+
+test('who is at an earlier run is told: at once if it uses that, else each 200 ms; not once this one is lost', () => {
+  use(epoch(OWN, 5));
+  const [earlier, later] = [
+    { id: LATER, setAt: 4 },
+    { id: LATER, setAt: 6 },
+  ];
+  now = 200;
+  runs.hearRun({ ...later, isUsed: false });
+  expect(told).toEqual([]);
+  for (now of [200, 210, 399, 400]) runs.hearRun({ ...earlier, isUsed: false });
+  expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
+  runs.hearRun({ ...earlier, isUsed: true });
+  expect(told).toHaveLength(3);
+  now = 1_000;
+  runs.lost();
+  for (const isUsed of [true, false]) runs.hearRun({ ...earlier, isUsed });
+  expect(told).toHaveLength(3);
+});
+
+test('an edge that knows an earlier run alone is told, at most once a second; of a later one it tells', () => {
+  use(epoch(OWN, 5));
+  for (now of [1_000, 1_400, 1_999, 2_000, 2_999]) expect(runs.hear([], { id: LATER, setAt: 4 })).toBe(false);
+  expect(told).toEqual(Array(2).fill({ id: OWN, setAt: 5, isUsed: true }));
+  expect(runs.hear([epoch(OWN, 5)], { id: OWN, setAt: 5 })).toBe(false);
+  expect(told).toHaveLength(2);
+  expect(runs.hear([], { id: LATER, setAt: 6 })).toBe(true);
+});
+
+test.each([
+  ['comes before that of the bus', (answer: () => void) => answer(), undefined],
+  ['comes after that of the bus', undefined, (answer: () => void) => answer()],
+])(
+  'a later run that is used keeps a replica from using an earlier one: its answer %s',
+  async (_name, before, after) => {
+    const answer = (): void => void runs.hearRun({ id: LATER, setAt: 9, isUsed: true });
+    runs.setOthers({
+      tell: () => before?.(answer),
+      areHeard: () => Promise.resolve(true),
+    });
+    answer();
+    for (; now < 10_000; now += 300) {
+      expect(runs.connected(OWN, [epoch(OWN, 5)])).toBe(false);
+      expect(await runs.mayBeginAnew()).toBe(false);
+      after?.(answer);
+    }
+  },
+);
+
+test('a later run that nobody uses keeps it for two seconds, and for as long as the bus is away', async () => {
+  let isHeard = true;
+  runs.setOthers({ tell: () => undefined, areHeard: () => Promise.resolve(isHeard) });
+  runs.hearRun({ id: LATER, setAt: 9, isUsed: true });
+  const usedAt = async (): Promise<number | null> => {
+    for (const until = now + 10_000; now < until; now += 500) {
+      expect(runs.connected(OWN, [epoch(OWN, 5)])).toBe(false);
+      if (await runs.mayBeginAnew()) return now;
+    }
+    return null;
+  };
+  expect(await usedAt()).toBe(2_000);
+  expect(runs.nextTime(0)).toBe(10);
+  isHeard = false;
+  expect(await usedAt()).toBeNull();
+  isHeard = true;
+  const lastAskedAt = now - 500;
+  expect(await usedAt()).toBe(lastAskedAt + 2_000);
+});

@@ -1,0 +1,27 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { argumentOf, inOrder, positionsInLua } from './script-rules.js';
+
+const FOLDER = new URL('../../lua/', import.meta.url);
+const GENERATED = new URL('generated/positions.lua', FOLDER);
+
+test('the positions that the scripts have are those of TypeScript', () => {
+  if (process.env['UPDATE_GOLDEN']) writeFileSync(GENERATED, positionsInLua());
+  expect(readFileSync(GENERATED, 'utf8')).toBe(positionsInLua());
+});
+
+test('no script names a key or an argument by a number', () => {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
+  expect(files).toContain('admit.lua');
+  const bare = files.flatMap((name) => {
+    const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll(/--.*/g, '');
+    return Array.from(text.matchAll(/\b\w+\[(?:\w+ \+ )?\d+\]/g), ([found]) => `${name}: ${found}`);
+  });
+  expect(bare).toEqual([]);
+});
+
+test('values are written in the order of the table, whatever the order in which they are named', () => {
+  const args = inOrder('TAKE', { id: 'call', account: 'payer' });
+  expect(args).toEqual(['payer', 'call']);
+  expect(argumentOf('TAKE', 'id', args)).toBe('call');
+});

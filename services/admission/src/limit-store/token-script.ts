@@ -1,0 +1,31 @@
+import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
+import { type ScriptCall, inOrder } from './script-rules.js';
+import { bucketKeys, ownKeys } from './key-rules.js';
+
+/** The key of each bucket's epoch. */
+export const EPOCH_KEYS: readonly string[] = Array.from(
+  { length: BUCKETS_TOTAL },
+  (_unused, bucket) => bucketKeys(bucket).token,
+);
+
+/** Gives a bucket the epoch and the state `restoring`, where it has none of this run. */
+export function restoreCall(bucket: number, token: string): ScriptCall {
+  return callOf(bucket, { action: 'restore', token });
+}
+
+/** Opens a bucket that is being restored under this epoch. */
+export function openCall(bucket: number, token: string): ScriptCall {
+  return callOf(bucket, { action: 'open', token });
+}
+
+/**
+ * Gives all buckets the epoch and the state `restoring`.
+ * @param staleBefore if one of this run was set at this time or later, epoch ms, all stay
+ */
+export function replaceCall(token: string, staleBefore: number): ScriptCall {
+  return { script: 'replace', keys: EPOCH_KEYS, args: inOrder('REPLACE', { token, staleBefore }) };
+}
+
+function callOf(bucket: number, args: { action: string; token: string }): ScriptCall {
+  return { script: 'token', keys: ownKeys(bucketKeys(bucket)), args: inOrder('TOKEN', args) };
+}

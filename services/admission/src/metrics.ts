@@ -1,0 +1,37 @@
+import { counter, gauge, histogram } from '@gateway/service-kit';
+
+const ROWS = Array.from({ length: 20 }, (_unused, index) => String(index + 4));
+
+/** Decisions: admitted, opened, gone, fault, or the rank of the refusal. */
+export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or refusing row', {
+  outcome: ['admitted', 'repeated', 'counted', 'opened', 'gone', 'fault', ...ROWS],
+});
+
+export const batchEntries = histogram(
+  'gateway_admission_batch_entries',
+  'Entries of one batch',
+  [1, 2, 4, 8, 16, 32, 64, 128, 256],
+);
+
+export const pipelineSeconds = histogram(
+  'gateway_admission_pipeline_seconds',
+  'Time from sending the scripts of a batch to their replies',
+  [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1, 2],
+);
+
+export const slotsFreed = counter('gateway_admission_slots_lapsed_total', 'Slots whose lease lapsed without a beat');
+export const holdsAsked = counter('gateway_admission_holds_asked_total', 'Due holds for which the ledger was asked');
+export const holdsExpired = counter('gateway_admission_holds_expired_total', 'Calls that were recorded as expired');
+export const questionsDropped = counter(
+  'gateway_admission_questions_dropped_total',
+  'Questions for the records of due holds that were left for later because too many waited',
+);
+
+/** Of all buckets, as the last look saw them. */
+export const holdsKept = { count: 0 };
+
+gauge(
+  'gateway_admission_holds',
+  'Holds in the gate: calls that run, that wait for their charge or their end, and ended ones that are still remembered',
+  () => holdsKept.count,
+);

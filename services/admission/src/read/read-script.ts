@@ -1,0 +1,99 @@
+import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
+import type { LoadNeeds } from '../admit/admit-script.js';
+import { type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
+import { type BucketKeys, accountKeys, keyField } from '../limit-store/key-rules.js';
+import { readStoredKey, readStoredTerms } from '../limit-store/stored-records-rules.js';
+
+/** The state that decides, read without taking anything. Amounts in nano-USD, counts in calls. */
+export interface ReadState {
+  readonly now: number;
+  readonly token: string;
+  readonly caughtUp: boolean;
+  readonly key: KeyRecord;
+  readonly suspended: boolean;
+  readonly terms: AccountTerms;
+  readonly termsVersion: string;
+  readonly loadedAt: number;
+  /** Start of the last opened session, null before the first. */
+  readonly session: number | null;
+  /** Rows by name: null was never written, undefined is not loaded. */
+  readonly rows: ReadonlyMap<string, number | null | undefined>;
+}
+
+export type ReadOutcome =
+  | { readonly kind: 'read'; readonly state: ReadState }
+  | { readonly kind: 'load'; readonly now: number; readonly needs: LoadNeeds }
+  | { readonly kind: 'lost' | 'restoring' };
+
+/** Parts of a reply before the rows. */
+const FIXED = 13;
+
+export function readCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
+  return {
+    script: 'read',
+    keys: keysOf(keys, account, key),
+    args: [...inOrder('READ', { keyField: keyField(key) }), ...rows.map((row) => `v:${row}`)],
+  };
+}
+
+/** What an account's holds add up to, whether it is loaded or not. */
+export function heldCall(keys: BucketKeys, account: string): ScriptCall {
+  return {
+    script: 'read',
+    keys: keysOf(keys, account, ''),
+    args: [...inOrder('READ', { keyField: keyField('') }), 'n', 'h:wallet'],
+  };
+}
+
+function keysOf(keys: BucketKeys, account: string, key: string): string[] {
+  return [...accountKeys(keys, account), keys.keyRecords + key, keys.texts];
+}
+
+/**
+ * Calls with a slot, and what they hold of the wallet in nano-USD; null unless the bucket is open.
+ */
+export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUsd: number } | null {
+  if (reply[0] !== 'open') return null;
+  const at = (index: number): number => valueOf(reply[FIXED + index]) ?? 0;
+  return { slots: at(0), walletNanoUsd: at(1) };
+}
+
+/**
+ * A key's record as it is kept, loaded or not; null: it has expired, or the bucket is not open. The
+ * other parameters are those of {@link readCall}.
+ */
+export function readKeptKey(reply: ScriptReply, account: string, key: string): KeyRecord | null {
+  const text = reply[0] === 'open' ? reply[6] : undefined;
+  return text ? readStoredKey(text, account, key) : null;
+}
+
+/** The other parameters are those of {@link readCall}. */
+export function readReadReply(reply: ScriptReply, account: string, key: string, rows: readonly string[]): ReadOutcome {
+  if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };
+  const now = timeOfReply(reply);
+  const text = (index: number): string => reply[index] ?? '';
+  const token = text(2);
+  const caughtUp = text(3) === '1';
+  const missing = { account: text(4) !== '1', key: text(5) !== '1' };
+  if (missing.account || missing.key) return { kind: 'load', now, needs: { token, caughtUp, ...missing, rows: [] } };
+  return {
+    kind: 'read',
+    state: {
+      now,
+      token,
+      caughtUp,
+      key: readStoredKey(text(6), account, key),
+      suspended: text(7) !== 'active',
+      terms: readStoredTerms(text(9), text(10)),
+      termsVersion: text(8),
+      loadedAt: Number(text(11)),
+      session: text(12) === '0' ? null : Number(text(12)),
+      rows: new Map(rows.map((row, index) => [row, valueOf(reply[FIXED + index])])),
+    },
+  };
+}
+
+function valueOf(text: string | undefined): number | null | undefined {
+  if (text === undefined || text === '-') return undefined;
+  return text === '' ? null : Number(text);
+}

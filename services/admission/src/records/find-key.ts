@@ -1,0 +1,88 @@
+import { NO_ROUTE } from '../limit-store/key-rules.js';
+import { AdmissionFault, type Ports } from '../ports.js';
+import type { Decider } from './load-account.js';
+import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
+
+/**
+ * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key. That
+ * is remembered in Redis for some seconds, where a route that is written takes its place at once,
+ * for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
+ */
+export async function findRoute(
+  { ports, cache, routing }: Pick<Decider, 'ports' | 'cache' | 'routing'>,
+  digests: readonly string[],
+): Promise<FoundRoute | null> {
+  const keyReference = cache.keyReference(digests);
+  if (keyReference !== null) return { keyReference, fresh: false };
+  return routing.join(digests.join(), () => lookUp(ports, cache, digests));
+}
+
+async function lookUp(
+  { limitStore, owners }: Pick<Ports, 'limitStore' | 'owners'>,
+  cache: RecordCache,
+  digests: readonly string[],
+): Promise<FoundRoute | null> {
+  const stored = await limitStore.routes(digests);
+  const remembered = readRoute(cache, digests, stored);
+  if (remembered !== null) return { keyReference: remembered, fresh: false };
+  if (stored.every((text) => text === NO_ROUTE)) return null;
+  const found = await owners.find(digests).catch((cause: unknown) => {
+    throw new AdmissionFault('lookup_failed', 'accounts did not answer which key it is', { cause });
+  });
+  if (found === null) {
+    await limitStore.setMisses(digests);
+    return null;
+  }
+  const keyReference = cache.keepRoute(found.digest, found.account, found.key);
+  await limitStore.setRoute(found.digest, routeText(found.account, found.key));
+  return { keyReference, fresh: true };
+}
+
+/** The route that Redis has, without asking the owner. */
+export async function storedRoute(
+  limitStore: Ports['limitStore'],
+  cache: RecordCache,
+  digests: readonly string[],
+): Promise<KeyReference | null> {
+  return readRoute(cache, digests, await limitStore.routes(digests));
+}
+
+function readRoute(
+  cache: RecordCache,
+  digests: readonly string[],
+  stored: readonly (string | null)[],
+): KeyReference | null {
+  for (const [index, text] of stored.entries()) {
+    const [account, key] = text?.split('|') ?? [];
+    const digest = digests[index];
+    if (account && key && digest) return cache.keepRoute(digest, account, key);
+  }
+  return null;
+}
+
+/** A key that its owner does not know is forgotten everywhere. */
+export async function evictKeyReference(
+  limitStore: Ports['limitStore'],
+  cache: RecordCache,
+  digests: readonly string[],
+): Promise<void> {
+  for (const digest of digests) {
+    cache.dropRoute(digest);
+    await limitStore.dropRoute(digest);
+  }
+}
+
+/**
+ * What the owner of keys says of a key leads there from now on, in the place of what was remembered
+ * of its digest.
+ */
+export async function tellRoutes(
+  limitStore: Ports['limitStore'],
+  keys: readonly { readonly digest: string; readonly account: string; readonly key: string }[],
+): Promise<void> {
+  await Promise.all(keys.map(({ digest, account, key }) => limitStore.setRoute(digest, routeText(account, key))));
+}
+
+function routeText(account: string, key: string): string {
+  return `${account}|${key}`;
+}

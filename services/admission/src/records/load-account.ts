@@ -1,0 +1,201 @@
+import { type SingleFlight, counter } from '@gateway/service-kit';
+import type { LoadNeeds } from '../admit/admit-script.js';
+import { applyCall } from '../apply/apply-script.js';
+import { AdmissionFault, type LoadedBalances, type Ports, runScript } from '../ports.js';
+import type { KeyUses } from '../uses/key-uses.js';
+import type { RefusedCalls } from '../uses/refused-calls.js';
+import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
+
+/** What one decision lacks. `startedAt`: Redis time in ms before anything was asked. */
+export interface LoadRequest extends LoadNeeds {
+  readonly startedAt: number;
+}
+
+/** Rows asked for in one load; a decision needs at most 16. */
+const ROWS_MAX = 100;
+
+interface MergedRequest {
+  readonly keyReference: KeyReference;
+  readonly token: string;
+  startedAt: number;
+  caughtUp: boolean;
+  account: boolean;
+  readonly keys: Set<string>;
+  readonly rows: Set<string>;
+}
+
+interface Flight {
+  readonly request: MergedRequest;
+  readonly running: Promise<ReadonlySet<string>>;
+  /** What came while it ran; flown together afterwards. */
+  next: { readonly request: MergedRequest; readonly done: Promise<ReadonlySet<string>> } | null;
+}
+
+/**
+ * Loads what decisions lack from the owners (docs/protocol.md#r11). One load of an account is in
+ * flight; what comes meanwhile is joined into the next one.
+ */
+export class AccountLoader {
+  readonly #flights = new Map<string, Flight>();
+
+  constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
+
+  /**
+   * Resolves when the load has been written, or was void (the decision is made again and says what
+   * is still missing). The answer names the keys that their owner does not know.
+   * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
+   */
+  load(keyReference: KeyReference, request: LoadRequest): Promise<ReadonlySet<string>> {
+    const merged = mergeRequest(null, keyReference, request);
+    const flight = this.#flights.get(keyReference.account);
+    if (flight === undefined) return this.#fly(merged);
+    if (covers(flight.request, merged)) return flight.running;
+    if (flight.next !== null) {
+      mergeRequest(flight.next.request, keyReference, request);
+      return flight.next.done;
+    }
+    const done = flight.running.then(
+      () => this.#fly(merged),
+      () => this.#fly(merged),
+    );
+    flight.next = { request: merged, done };
+    return done;
+  }
+
+  #fly(request: MergedRequest): Promise<ReadonlySet<string>> {
+    const { account } = request.keyReference;
+    const flight: Flight = {
+      request,
+      next: null,
+      running: this.#loadOnce(request).finally(() => {
+        if (flight.next === null) this.#flights.delete(account);
+      }),
+    };
+    this.#flights.set(account, flight);
+    return flight.running;
+  }
+
+  async #loadOnce(request: MergedRequest): Promise<ReadonlySet<string>> {
+    const { keyReference, token, startedAt, keys } = request;
+    const wantsRecords = request.account || keys.size > 0;
+    const wantsBalances = request.account || request.rows.size > 0;
+    const [records, snapshot] = await Promise.all([
+      wantsRecords ? this.#askAccounts(request) : null,
+      wantsBalances ? this.#askBilling(request) : null,
+    ]);
+    const record = records?.find((answer) => answer.account !== null)?.account ?? undefined;
+    const keyRecords = records?.flatMap(({ key }) => (key ? [key] : [])) ?? [];
+    const members = records?.flatMap(({ member }) => (member ? [member] : [])) ?? [];
+    const missing = new Set([...keys].filter((key) => !keyRecords.some((cache) => cache.key === key)));
+    if (request.account && record === undefined) return keys;
+    const complete = record !== undefined && snapshot !== null;
+    const reply = await runScript(
+      this.ports.limitStore,
+      applyCall(
+        keyReference.keys,
+        {
+          account: keyReference.account,
+          ...(record && { record }),
+          ...(snapshot && { incarnation: snapshot.incarnation, standing: snapshot.standing }),
+          members,
+          keyRecords,
+        },
+        {
+          token,
+          startedAt,
+          complete,
+          caughtUp: snapshot !== null && !request.caughtUp,
+          version: complete ? versionOf(snapshot) : (snapshot?.version ?? null),
+        },
+      ),
+    );
+    loadsTotal.of({ outcome: reply[0] === 'applied' ? 'loaded' : 'void' }).add();
+    return missing;
+  }
+
+  async #askAccounts({ keyReference, keys }: MergedRequest) {
+    try {
+      const asked = keys.size > 0 ? [...keys] : [null];
+      return await Promise.all(asked.map((key) => this.ports.owners.loadAccount(keyReference.account, key)));
+    } catch (cause) {
+      loadsTotal.of({ outcome: 'accounts_failed' }).add();
+      throw new AdmissionFault('lookup_failed', 'accounts did not answer a load', { cause });
+    }
+  }
+
+  async #askBilling({ keyReference, rows, caughtUp }: MergedRequest) {
+    try {
+      const names = [...rows].slice(0, ROWS_MAX);
+      // Until billing has once caught up since the token was set, what it says may lack events of
+      // the lost limit store.
+      return await this.ports.owners.loadBalances({
+        account: keyReference.account,
+        names,
+        ids: [],
+        afterLoss: !caughtUp,
+      });
+    } catch (cause) {
+      loadsTotal.of({ outcome: 'billing_failed' }).add();
+      throw new AdmissionFault('admission_error', 'billing did not answer a load', { cause });
+    }
+  }
+}
+
+/**
+ * The account's version that was read. A billing that does not tell it: at least that of the newest
+ * row.
+ */
+function versionOf({ version, standing: snapshot }: LoadedBalances): number {
+  return Math.max(version ?? 0, ...snapshot.rows.map((row) => row.version));
+}
+
+/** Whether a load that is in flight brings all that another one asks for. */
+function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
+  return (
+    flying.token === wanted.token &&
+    (flying.account || !wanted.account) &&
+    [...wanted.keys].every((key) => flying.keys.has(key)) &&
+    [...wanted.rows].every((row) => flying.rows.has(row))
+  );
+}
+
+/**
+ * Adds a request to one that waits; the earliest start counts, as what is read must not be older
+ * than it says.
+ */
+function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, request: LoadRequest): MergedRequest {
+  const merged = into ?? {
+    keyReference,
+    token: request.token,
+    startedAt: request.startedAt,
+    caughtUp: request.caughtUp,
+    account: false,
+    keys: new Set<string>(),
+    rows: new Set<string>(),
+  };
+  merged.startedAt = Math.min(merged.startedAt, request.startedAt);
+  merged.caughtUp &&= request.caughtUp;
+  merged.account ||= request.account;
+  if (request.key) merged.keys.add(keyReference.key);
+  for (const row of request.rows) merged.rows.add(row);
+  return merged;
+}
+
+/** What the decisions of one process share. */
+export interface Decider {
+  readonly ports: Ports;
+  readonly cache: RecordCache;
+  readonly uses: Pick<KeyUses, 'note'>;
+  readonly refused: Pick<RefusedCalls, 'note'>;
+  readonly loader: AccountLoader;
+  /** Look-ups of digests and of records that are under way. */
+  readonly routing: SingleFlight<FoundRoute | null>;
+  readonly populating: SingleFlight<boolean>;
+  /** Told of each bucket that has no token, or whose calls are being asked for. */
+  readonly noticeLoss: (bucket: number) => void;
+}
+
+/** Loads of accounts from their owners, by how they ended. */
+export const loadsTotal = counter('gateway_admission_loads_total', 'Loads of an account from its owners', {
+  outcome: ['loaded', 'void', 'accounts_failed', 'billing_failed'],
+});

@@ -1,0 +1,47 @@
+import { type ReadState, readCall, readReadReply } from '../read/read-script.js';
+import { AdmissionFault, runScript } from '../ports.js';
+import type { Decider } from './load-account.js';
+import type { KeyReference } from './record-cache.js';
+
+/**
+ * Each round brings something that was missing; more rounds than things to be missing mean a fault.
+ */
+const ATTEMPTS_MAX = 8;
+
+/**
+ * Brings the records of key and account to this process, loading them into the limit store if they
+ * are not there. False: the owner knows no such key. Everybody who needs the same records waits for
+ * one look-up.
+ * @throws AdmissionFault
+ */
+export function populateAccount(decider: Decider, keyReference: KeyReference): Promise<boolean> {
+  return decider.populating.join(keyReference.key, async () => {
+    const state = await readLoaded(decider, keyReference, []);
+    if (state !== null) decider.cache.keepAccount(keyReference, state.key, state.terms, state.termsVersion);
+    return state !== null;
+  });
+}
+
+/**
+ * The loaded state of an account with these rows as far as they are there; null when the owner
+ * knows no such key.
+ */
+export async function readLoaded(
+  decider: Decider,
+  keyReference: KeyReference,
+  rows: readonly string[],
+): Promise<ReadState | null> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const { keys, account, key } = keyReference;
+    const reply = await runScript(decider.ports.limitStore, readCall(keys, account, key, rows));
+    const outcome = readReadReply(reply, account, key, rows);
+    if (outcome.kind === 'read') return outcome.state;
+    if (outcome.kind !== 'load') {
+      decider.noticeLoss(keys.bucket);
+      throw new AdmissionFault('admission_error', `the bucket ${keys.bucket} is ${outcome.kind}`);
+    }
+    const unknown = await decider.loader.load(keyReference, { ...outcome.needs, startedAt: outcome.now });
+    if (unknown.has(key)) return null;
+  }
+  throw new AdmissionFault('admission_error', 'the account could not be loaded');
+}

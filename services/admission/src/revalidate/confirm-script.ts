@@ -1,0 +1,107 @@
+import type { BodyOf, billingUnchanged } from '@gateway/contracts/messages';
+import { ledgerEpochMark, versionOfTermsMark } from '../apply/apply-script.js';
+import { POSITIONS, type ScriptCall, type ScriptReply, inOrder, timeOfReply } from '../limit-store/script-rules.js';
+import { bucketKeys, ownKeys } from '../limit-store/key-rules.js';
+import { type KeptRecords, keptRecords } from '../limit-store/stored-records-rules.js';
+
+/** What billing is asked of one account. */
+export type KeptBalances = BodyOf<typeof billingUnchanged>['accounts'][number];
+
+/** An account that the limit store has kept through a loss of its epoch. */
+export interface KeptAccount {
+  readonly account: string;
+  readonly summary: string;
+  readonly balances: KeptBalances;
+  readonly records: KeptRecords;
+}
+
+/** Accounts of one bucket, with what one script has told of them. */
+export interface KeptGroup {
+  readonly bucket: number;
+  readonly token: string;
+  /** Redis time of the summaries, ms. */
+  readonly startedAt: number;
+  readonly kept: readonly KeptAccount[];
+  /** Accounts with too many parts. */
+  readonly large: number;
+}
+
+const REPLY_FIXED = 3;
+const LARGE = '-';
+
+export function summaryCall(bucket: number, accounts: readonly string[]): ScriptCall {
+  return { script: 'summary', keys: keysOf(bucket, accounts), args: [] };
+}
+
+/** Null: the bucket has been lost again. */
+export function readSummaryReply(bucket: number, accounts: readonly string[], reply: ScriptReply): KeptGroup | null {
+  if (reply[0] !== 'open') return null;
+  const summaries = reply.slice(REPLY_FIXED);
+  return {
+    bucket,
+    token: reply[2] ?? '',
+    startedAt: timeOfReply(reply),
+    kept: accounts.flatMap((account, index) => {
+      const summary = summaries[index] ?? '';
+      return summary === '' || summary === LARGE ? [] : [readSummary(account, summary)];
+    }),
+    large: summaries.filter((summary) => summary === LARGE).length,
+  };
+}
+
+function readSummary(account: string, summary: string): KeptAccount {
+  const lines = summary.split('\n');
+  const [, stateVersion, termsVersion] = lines;
+  const fields: [string, string][] = [];
+  for (let at = POSITIONS.SUMMARY.length; at + 1 < lines.length; at += POSITIONS.SUMMARY_PART.length)
+    fields.push([lines[at] ?? '', lines[at + 1] ?? '']);
+  const rows = fields.filter(([field]) => field.startsWith('u:'));
+  return {
+    account,
+    summary,
+    balances: {
+      account,
+      termsVersion: versionOfTermsMark(termsVersion ?? ''),
+      rows: rows.map(([field, version]) => ({ name: field.slice(2), version: Number(version) })),
+    },
+    records: keptRecords(account, Number(stateVersion), fields),
+  };
+}
+
+/** @param versions of those accounts that are confirmed, in the snapshot that billing has read */
+export function confirmCall(
+  { bucket, token, startedAt, kept }: KeptGroup,
+  ledgerEpoch: string,
+  versions: ReadonlyMap<string, number>,
+): ScriptCall {
+  const confirmed = kept.filter(({ account }) => versions.has(account));
+  return {
+    script: 'confirm',
+    keys: keysOf(
+      bucket,
+      confirmed.map(({ account }) => account),
+    ),
+    args: [
+      ...inOrder('CONFIRM', {
+        loadToken: token,
+        loadStart: startedAt,
+        ledgerEpoch: ledgerEpochMark(ledgerEpoch),
+      }),
+      ...confirmed.flatMap(({ account, summary }) =>
+        inOrder('CONFIRM_ACCOUNT', { version: versions.get(account) ?? 0, summary }),
+      ),
+    ],
+  };
+}
+
+/** How many accounts a reply confirms and how many it does not; null: it came too late. */
+export function readConfirmReply(reply: ScriptReply): { confirmed: number; changed: number } | null {
+  if (reply[0] !== 'open') return null;
+  const confirmed = reply.filter((text) => text === 'confirmed').length;
+  return { confirmed, changed: reply.length - 2 - confirmed };
+}
+
+function keysOf(bucket: number, accounts: readonly string[]): string[] {
+  const keys = bucketKeys(bucket);
+  return [...ownKeys(keys), ...accounts.map((account) => keys.accounts + account)];
+}

@@ -1,0 +1,119 @@
+import { connectBus } from '@gateway/bus';
+import { type ReadyChecks, type RunningService, type ServiceContext, gauge, retry } from '@gateway/service-kit';
+import { busEdges, ensureHeartbeatStream, otherReplicas, tellLeaving } from './bus/bus-edges.js';
+import { busJournal, busListeners, busOwners } from './bus/bus-owners.js';
+import { startCatalogMirror } from './bus/bus-catalog.js';
+import { RedisClock } from './limit-store/redis-clock.js';
+import { RedisLimitStore } from './limit-store/redis-limit-store.js';
+import { watchStores } from './back-pressure/store-watch.js';
+import { Admission } from './admission.js';
+import type { ADMISSION_FIELDS } from './config.js';
+import { serveBus, serveCalls } from './bus/serve-bus.js';
+
+/** A running replica. `admission` and `clock` are for tests in the same process. */
+export interface StartedAdmission extends RunningService {
+  readonly admission: Admission;
+  readonly clock: RedisClock;
+}
+
+const DRAIN_MS = 5_000;
+const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
+
+/**
+ * How long edges do not ask a replica that starts: it could only answer faults where another one
+ * would admit.
+ */
+const CALLS_AFTER_MS_MAX = 2_000;
+const CALLS_LOOK_MS = 10;
+
+/**
+ * Opens Redis, the bus, the catalog mirror and the handlers. Those of the calls open when the
+ * catalog has arrived and the buckets are open, or after two seconds: then somebody must say what
+ * is missing.
+ */
+export async function startAdmission(context: ServiceContext<typeof ADMISSION_FIELDS>): Promise<StartedAdmission> {
+  const { config, log, ready, replica, stopping } = context;
+  const clock = new RedisClock(config.GATEWAY_CLOCK_OFFSET_MS);
+  const limitStore = new RedisLimitStore(config.GATEWAY_REDIS_URL.reveal(), clock, log);
+  limitStore.open();
+  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'admission', replica, log });
+  const makeStream = (signal: AbortSignal): Promise<void> =>
+    retry(() => ensureHeartbeatStream(bus, config.GATEWAY_STREAM_REPLICAS), {
+      ...RETRY,
+      signal,
+      failed: (err) => log.warn({ err }, 'the stream of beats cannot be made yet'),
+    });
+  await makeStream(stopping);
+  // A bus that came back with another store has no stream: without one no edge can say what it
+  // runs.
+  const ended = new AbortController();
+  bus.onReconnect(() => {
+    limitStore.sayRun();
+    void makeStream(ended.signal).catch(() => undefined);
+  });
+  const catalog = startCatalogMirror(bus, log);
+  const backPressure = watchStores(limitStore, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
+  const admission = new Admission({
+    limitStore,
+    clock,
+    owners: busOwners(bus),
+    edges: busEdges(bus, log),
+    journal: busJournal(bus),
+    listeners: busListeners(bus, replica),
+    catalog,
+    backPressure,
+    log,
+    durations: {
+      leaseMs: config.GATEWAY_LEASE_MS,
+      expiryMs: config.GATEWAY_EXPIRY_MS,
+      sweepMs: config.GATEWAY_SWEEP_MS,
+    },
+    replica,
+  });
+  const canDecide = addReadyChecks(ready, admission, catalog.view, () => limitStore.problem());
+  gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
+  gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
+  limitStore.setOthers(otherReplicas(bus));
+  limitStore.onUse(() => admission.redisInUse());
+  admission.start();
+  serveBus(bus, admission, log);
+  const beganMs = performance.now();
+  const opening = setInterval(() => {
+    if (!canDecide() && performance.now() - beganMs < CALLS_AFTER_MS_MAX) return;
+    clearInterval(opening);
+    serveCalls(bus, admission);
+  }, CALLS_LOOK_MS);
+  await bus.listening();
+  limitStore.sayRun();
+  return {
+    admission,
+    clock,
+    async stop() {
+      clearInterval(opening);
+      ended.abort();
+      tellLeaving(bus, replica);
+      backPressure.stop();
+      await admission.stop();
+      await catalog.stop();
+      await bus.drain(DRAIN_MS).catch((err: unknown) => log.warn({ err }, 'the bus was not drained'));
+      limitStore.close();
+    },
+  };
+}
+
+/**
+ * True once and then for good: a later fault of a shared server must not take every replica out at
+ * once. Answers whether all of it is there.
+ */
+function addReadyChecks(
+  ready: ReadyChecks,
+  admission: Admission,
+  view: () => unknown,
+  redisProblem: () => string | null,
+): () => boolean {
+  let opened = false;
+  const areBucketsOpen = (): boolean => (opened ||= admission.swept() && admission.bucketsPending() === 0);
+  ready.add('catalog', () => view() !== null || 'no catalog has arrived yet');
+  ready.add('buckets', () => areBucketsOpen() || (redisProblem() ?? 'the buckets are not open yet'));
+  return () => view() !== null && areBucketsOpen();
+}
