@@ -3,7 +3,6 @@
  * sees them found. Tests and test support may import more than the code that they test.
  */
 const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
-const service = '^services/([^/]+)/src/';
 
 /** Services with one folder per feature, `src/<feature>/`. */
 const FEATURE_SERVICES = ['billing', 'accounts', 'catalog', 'admission'];
@@ -40,6 +39,11 @@ const featureService = `^services/(${FEATURE_SERVICES.join('|')})/src/`;
 const separateFeatures = `^services/(${FEATURE_SERVICES.filter((name) => name !== 'admission').join('|')})/src/`;
 /** Files of admission that reach Redis or the bus. */
 const ADMISSION_IO = '^services/admission/src/(bus/|limit-store/redis-|back-pressure/store-watch)';
+/** Files of the edge that only decide. */
+const EDGE_RULES =
+  '^services/edge-proxy/src/((errors|formats|json|pricing|sources)/|parse/(?!body-parser|parse-thread)|stored-ids/answer-names)';
+/** Files of the edge that reach sources or the bus, or run threads. */
+const EDGE_IO = '^services/edge-proxy/src/(upstream/|bus/|credentials/token-http|parse/(body-parser|parse-thread))';
 /** What puts a service together: the files at the top of `src`, and programs. */
 const composing = `${featureService}([^/]+\\.ts$|commands/)`;
 /**
@@ -127,30 +131,31 @@ module.exports = {
       to: { pathNot: ['^libs/(contracts|metering)/', 'node_modules/zod/', '^(node:)?(crypto|zlib)$'] },
     },
     {
-      name: 'domain-is-pure',
+      name: 'edge-rules-are-pure',
       severity: 'error',
       comment:
-        'A decision is a function of facts, request and now. Bytes, deep equality and address ranges are no I/O.',
-      from: { path: `${service}domain/`, pathNot: test },
-      to: {
-        pathNot: ['^services/$1/src/domain/', ...PURE],
-      },
+        'A decision is a function of facts, request and now. Bytes, deep equality and address ranges are not I/O.',
+      from: { path: EDGE_RULES, pathNot: test },
+      to: { pathNot: [EDGE_RULES, ...PURE] },
     },
     {
-      name: 'verbs-see-ports-not-adapters',
+      name: 'edge-handles-requests-through-ports',
       severity: 'error',
-      comment: 'Only what wires a service, and its programs, see adapters.',
+      comment: 'Only the files that put the edge together, and its commands, import what reaches sources or the bus.',
       from: {
-        path: service,
-        pathNot: [test, `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main)\\.ts$`, `${service}adapters/`],
+        path: '^services/edge-proxy/src/',
+        pathNot: [test, EDGE_IO, '^services/edge-proxy/src/(service\\.ts|commands/)'],
       },
-      to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
+      to: { path: EDGE_IO, dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'adapters-see-no-verbs',
+      name: 'edge-connections-import-no-steps',
       severity: 'error',
-      from: { path: `${service}adapters/`, pathNot: test },
-      to: { path: '^services/$1/src/(?!adapters/|domain/|[a-z]*-?ports\\.ts|config\\.ts)' },
+      from: { path: EDGE_IO, pathNot: test },
+      to: {
+        path: '^services/edge-proxy/src/',
+        pathNot: [EDGE_IO, EDGE_RULES, '^services/edge-proxy/src/(ports|config|credentials/credential-text)\\.ts$'],
+      },
     },
     {
       name: 'admission-decides-through-ports',

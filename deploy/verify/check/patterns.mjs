@@ -26,12 +26,12 @@ const BOUNDED = new Map([
   [String.raw`services/dashboard/src/operator-cli/operator-api.ts \/+$`, 'a configured address'],
   [String.raw`services/dashboard/src/people-api/models/edge-client.ts \/+$`, 'a configured address'],
   [String.raw`services/dashboard/src/people-api/settings.ts \/+$`, 'a configured address'],
-  [String.raw`services/edge-proxy/src/adapters/source-entries.ts \/+$`, 'a configured address'],
+  [String.raw`services/edge-proxy/src/upstream/source-entries.ts \/+$`, 'a configured address'],
   [String.raw`services/edge-proxy/src/credentials/entra.ts \/+$`, 'a configured address'],
-  [String.raw`services/edge-proxy/src/edge-settings.ts \/+$`, 'a configured address'],
+  [String.raw`services/edge-proxy/src/config.ts \/+$`, 'a configured address'],
   [String.raw`libs/servers/src/use-url.ts \?.*$`, 'a configured address'],
   [
-    String.raw`services/edge-proxy/src/domain/pricing/said-extras.ts ([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)`,
+    String.raw`services/edge-proxy/src/pricing/said-extras.ts ([a-z0-9_|]+)(\[[^\]]*\])?(?:\.|$)`,
     'a path of a profile, checked by the contract',
   ],
   [

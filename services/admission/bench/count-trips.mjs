@@ -18,7 +18,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ADMISSION_FIELDS } from '../dist/config.js';
-import { startAdmission } from '../dist/wire.js';
+import { startAdmission } from '../dist/service.js';
 import { MODEL, makeOwners, model, source } from './accounts.mjs';
 import { entryOf, numberIn } from './limit-store.mjs';
 

@@ -1,7 +1,7 @@
 // Loads many accounts with the scripts and routes of a load, without asking for each of them.
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { applyCall } from '../dist/domain/apply-script.js';
-import { bucketKeys, routeKey } from '../dist/domain/store-keys.js';
+import { applyCall } from '../dist/apply/apply-script.js';
+import { bucketKeys, routeKey } from '../dist/limit-store/key-rules.js';
 import { accountOf, digestOf, keyOf, recordsOf, snapshotOf } from './accounts.mjs';
 
 const ACCOUNTS_AT_ONCE = 500;

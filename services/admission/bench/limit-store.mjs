@@ -6,10 +6,10 @@ import { Redis } from 'ioredis';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RedisClock } from '../dist/adapters/redis-clock.js';
-import { RedisLimitStore } from '../dist/adapters/redis-limit-store.js';
+import { RedisClock } from '../dist/limit-store/redis-clock.js';
+import { RedisLimitStore } from '../dist/limit-store/redis-limit-store.js';
 import { Admission } from '../dist/admission.js';
-import { buildCatalogView } from '../dist/domain/catalog-view.js';
+import { buildCatalogView } from '../dist/admit/catalog-view-rules.js';
 import { ENDPOINT, ENOUGH_NANO_USD, MODEL, digestOf, makeOwners, model, source } from './accounts.mjs';
 
 const LOOK_MS = 5;

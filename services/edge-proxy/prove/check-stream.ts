@@ -2,7 +2,7 @@ import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
-import { READERS } from '../src/domain/formats/readers.js';
+import { READERS } from '../src/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
 import { expectedOf, sseEventsOf, showsAnswer } from './reference-relay.js';
 

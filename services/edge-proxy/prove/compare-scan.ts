@@ -1,4 +1,4 @@
-import { scanObject, type Member, type ScanResult } from '../src/domain/json/json-scanner.js';
+import { scanObject, type Member, type ScanResult } from '../src/json/json-scanner.js';
 import type { GeneratedDocument } from './generate-document.js';
 
 export interface Comparison {

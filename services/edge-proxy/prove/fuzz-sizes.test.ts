@@ -14,9 +14,9 @@ import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery, RelayEvents } from '../src/call/delivery.js';
 import { PlainRelay } from '../src/call/relay-plain.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
-import type { AnswerFormat } from '../src/domain/endpoints.js';
-import { READERS } from '../src/domain/formats/readers.js';
-import { chargeOf, type Charge } from '../src/domain/pricing/charge.js';
+import type { AnswerFormat } from '../src/formats/endpoints.js';
+import { READERS } from '../src/formats/readers.js';
+import { chargeOf, type Charge } from '../src/pricing/charge.js';
 import { casesOfRun } from './figures.js';
 
 /** Answers of the short run, which every test run does; `npm run prove:fuzz` sets more. */

@@ -13,10 +13,10 @@ import { testSeed } from '@gateway/testkit/seed';
 import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
-import { chargeOf } from '../src/domain/pricing/charge.js';
-import { READERS } from '../src/domain/formats/readers.js';
-import type { MeterResult } from '../src/domain/formats/meter.js';
-import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
+import { chargeOf } from '../src/pricing/charge.js';
+import { READERS } from '../src/formats/readers.js';
+import type { MeterResult } from '../src/formats/meter.js';
+import { TOKENS_MAX } from '../src/formats/read-usage.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
 

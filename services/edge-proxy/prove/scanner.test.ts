@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { cpus } from 'node:os';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { scanObject, type ScanResult } from '../src/domain/json/json-scanner.js';
+import { scanObject, type ScanResult } from '../src/json/json-scanner.js';
 import { compareScan } from './compare-scan.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';

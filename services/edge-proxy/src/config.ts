@@ -1,18 +1,20 @@
+import type { ErrorContext } from '@gateway/contracts/errors';
+import { DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
 import { ANSWERS_BUCKET } from '@gateway/contracts/messages';
 import {
   COMMON_FIELDS,
-  field,
-  isLoopback,
-  portField,
   type ConfigOf,
   type OpeningKeys,
   type ServiceConfig,
+  field,
+  isLoopback,
+  portField,
 } from '@gateway/service-kit';
-import type { UpstreamProxy } from './adapters/proxy-connector.js';
+import type { UpstreamProxy } from './upstream/proxy-connector.js';
+import type { EdgeSettings } from './call/call.js';
 import { UNKNOWN_KEY_FIELDS } from './call/unknown-keys.js';
-import { CREDENTIAL_FIELDS } from './credentials/credential-fields.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
-import { LOAD_FIELDS } from './load/load-limits.js';
+import { LOAD_FIELDS } from './load/judge-load.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';
 
 /**
@@ -47,7 +49,12 @@ export const EDGE_FIELDS = {
     patternText: 'a host name, or a dot and a domain',
     default: [],
   }),
-  ...CREDENTIAL_FIELDS,
+  GATEWAY_CLOUD_CREDENTIALS: field.list({
+    doc: "clouds whose credentials of this process's surroundings (role, workload identity, metadata server, variables and files) sources without a credential of their own are asked with: aws, google, entra; none when not set",
+    pattern: /^(aws|google|entra)$/,
+    patternText: 'aws, google or entra',
+    default: [],
+  }),
   GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
@@ -101,4 +108,29 @@ export function proxyOf(config: EdgeConfig): UpstreamProxy | null {
   const url = config.GATEWAY_UPSTREAM_PROXY_URL;
   if (url === null) return null;
   return { url: new URL(url.reveal()), exceptions: config.GATEWAY_UPSTREAM_PROXY_EXCEPTIONS };
+}
+
+/** What the verbs read of the configuration. */
+export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings {
+  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
+  const errors: ErrorContext = {
+    billingLinkUrl: config.GATEWAY_BILLING_LINK_URL ?? billingPageOf(config.GATEWAY_DASHBOARD_URL) ?? publicUrl,
+    chatBaseUrl: `${publicUrl}/v1`,
+    messagesBaseUrl: publicUrl,
+  };
+  return {
+    errors,
+    keyPrefixes: config.GATEWAY_KEY_PREFIXES ?? [DEFAULT_KEY_PREFIX],
+    pepper: config.GATEWAY_KEY_PEPPER,
+    messagesEnabled: config.GATEWAY_MESSAGES_ENABLED,
+    traceRatio,
+    tracesClients: config.GATEWAY_TRACE_CLIENTS ?? config.GATEWAY_EDGE_PROXIES > 0,
+    upstreamDeadlineMs: config.GATEWAY_UPSTREAM_DEADLINE_MS,
+    readOnMs: config.GATEWAY_READ_ON_MS,
+    stalledMs: config.GATEWAY_HTTP_STALLED_MS,
+  };
+}
+
+function billingPageOf(dashboardUrl: string | null): string | null {
+  return dashboardUrl === null ? null : `${dashboardUrl.replace(/\/+$/, '')}/billing`;
 }

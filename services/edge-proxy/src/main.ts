@@ -1,7 +1,6 @@
 import { runService } from '@gateway/service-kit';
-import { checkConfig, EDGE_FIELDS } from './config.js';
-import { STOP_STEP_MS } from './stop-edge.js';
-import { startEdge } from './wire.js';
+import { EDGE_FIELDS, checkConfig } from './config.js';
+import { STOP_STEP_MS, startEdge } from './service.js';
 
 /**
  * Time of a stop beside the grace of running calls: cut calls, connections, events, bus, and some

@@ -13,9 +13,9 @@ import type {
   edgeResyncRequest,
   edgeShortHeartbeat,
 } from '@gateway/contracts/messages';
-import type { EndpointRow } from './domain/endpoints.js';
-import type { JudgedAttempt } from './domain/errors/judge-attempt.js';
-import type { ParseResult, RequestContentHeaders } from './domain/request/parse-call.js';
+import type { EndpointRow } from './formats/endpoints.js';
+import type { JudgedAttempt } from './errors/judge-attempt.js';
+import type { ParseResult, RequestContentHeaders } from './parse/parse-call.js';
 
 export type AdmissionBatch = BodyOf<typeof admissionBatch>;
 export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;

@@ -25,11 +25,11 @@ import type { RestartOptions } from '@gateway/servers';
 import { publicHalfOf, sealTo, Secret } from '@gateway/service-kit';
 import { recordingLog, serviceContext, startTestBus, until, type LogLine } from '@gateway/testkit';
 import { EDGE_FIELDS } from '../src/config.js';
-import { startEdge, type RunningEdge } from '../src/wire.js';
+import { startEdge, type RunningEdge } from '../src/service.js';
 import { FakeAdmission, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
 
 /** Threads run compiled code. */
-export const PARSE_THREAD_URL = new URL('../dist/adapters/parse-thread.js', import.meta.url);
+export const PARSE_THREAD_URL = new URL('../dist/parse/parse-thread.js', import.meta.url);
 export const TEST_KEY = secretFrom('mgw_live_', '0123456789'.repeat(4));
 export const TEST_MODEL = 'pub/model';
 export const SOURCE_CREDENTIAL = 'provider-secret-1';

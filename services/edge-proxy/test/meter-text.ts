@@ -1,11 +1,5 @@
-import { EventSplitter } from '../src/domain/formats/event-stream.js';
-import type {
-  AnswerReader,
-  MeterResult,
-  SeenEvent,
-  StreamMeter,
-  StreamMeterOptions,
-} from '../src/domain/formats/meter.js';
+import { EventSplitter } from '../src/formats/event-stream.js';
+import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from '../src/formats/meter.js';
 
 /** What a meter says of an event. */
 export type Seen = 'pass' | 'early' | 'drop' | 'final' | 'error';

@@ -1,4 +1,4 @@
-import type { ErrorClass } from '../src/domain/errors/error-class.js';
+import type { ErrorClass } from '../src/errors/error-class.js';
 
 /** An error of a real provider, retyped from public documentation or a public report of it. */
 export interface ProviderErrorCase {

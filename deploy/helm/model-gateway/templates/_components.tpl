@@ -1,6 +1,6 @@
 {{/*
 What is known of each component beside its values: ports, the variables that its Secret holds, how long it may take to stop.
-GATEWAY_DRAIN_MS and the steps after it must fit into the edge's grace (services/edge-proxy/src/stop-edge.ts).
+GATEWAY_DRAIN_MS and the steps after it must fit into the edge's grace (services/edge-proxy/src/service.ts).
 */}}
 {{- define "gateway.components" -}}
 edge-proxy:

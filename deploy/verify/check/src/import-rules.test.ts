@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** What the planted files import; the rules look at paths, so that empty files are enough. */
 const TARGETS = [
   'services/admission/src/main.ts',
-  'services/edge-proxy/src/adapters/bus-client.ts',
+  'services/edge-proxy/src/bus/bus-client.ts',
   'services/edge-proxy/src/call/verb.ts',
   'services/billing/src/ledger/store.ts',
   'services/billing/src/records/rules.ts',
@@ -27,7 +27,7 @@ const TARGETS = [
 const PACKAGES = ['bus', 'postgres', 'servers', 'testkit'];
 
 const VIOLATIONS = [
-  ['services/edge-proxy/src/domain/a.ts', "import 'node:fs';", 'domain-is-pure'],
+  ['services/edge-proxy/src/formats/a.ts', "import 'node:fs';", 'edge-rules-are-pure'],
   ['services/admission/src/sweep/sweep-script.ts', "import 'node:fs';", 'rules-are-pure'],
   ['services/admission/src/sweep/aa.ts', "import '@gateway/bus';", 'admission-decides-through-ports'],
   ['services/billing/src/settle/b.ts', "import 'nats';", 'one-importer-of-nats'],
@@ -35,13 +35,13 @@ const VIOLATIONS = [
   ['services/edge-proxy/src/call/d.ts', "import 'ioredis';", 'redis-is-admissions'],
   ['services/admission/src/admit/e.ts', "import '@gateway/postgres';", 'edge-and-admission-touch-no-postgres'],
   ['services/admission/src/admit/f.ts', "import '@gateway/servers';", 'testkit-and-servers-are-not-for-services'],
-  ['services/edge-proxy/src/call/g.ts', "import '../adapters/bus-client.js';", 'verbs-see-ports-not-adapters'],
+  ['services/edge-proxy/src/call/g.ts', "import '../bus/bus-client.js';", 'edge-handles-requests-through-ports'],
   ['libs/metering/src/h.ts', "import 'node:fs';", 'metering-imports-nothing'],
   ['libs/contracts/src/i.ts', "import 'node:http';", 'contracts-import-no-io'],
   ['services/billing/src/settle/j.ts', "import '@gateway/testkit';", 'testkit-and-servers-are-not-for-services'],
   ['libs/bus/src/k.ts', "import '../../../services/admission/src/main.js';", 'libs-never-import-services-or-deploy'],
   ['services/billing/src/l.ts', "import '../../../deploy/local/src/index.js';", 'services-never-import-deploy'],
-  ['services/edge-proxy/src/adapters/m.ts', "import '../call/verb.js';", 'adapters-see-no-verbs'],
+  ['services/edge-proxy/src/upstream/m.ts', "import '../call/verb.js';", 'edge-connections-import-no-steps'],
   ['services/billing/src/adapters/n.ts', "import 'knex';", 'one-importer-of-knex'],
   ['services/billing/src/o.ts', "import '@opentelemetry/sdk-node';", 'telemetry-sdk-only-in-service-kit'],
   [

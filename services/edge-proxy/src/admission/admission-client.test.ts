@@ -14,7 +14,7 @@ import { AdmissionClient, SILENCE_SWEEP_MS } from './admission-client.js';
 import { EdgeClock } from './edge-clock.js';
 import { EpochTracker } from './epoch-tracker.js';
 import { KnownReplicas } from './known-replicas.js';
-import { TickEnd } from './tick-end.js';
+import { TickEnd } from './tick-batch.js';
 
 let nowMs: number;
 let busClient: FakeBusClient;

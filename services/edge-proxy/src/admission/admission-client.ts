@@ -1,9 +1,9 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { EphemeralMap, OnDemandTimer } from '@gateway/service-kit';
 import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '../ports.js';
+import { AccountRoom } from './account-room.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { EpochTracker } from './epoch-tracker.js';
-import { AccountRoom } from './account-room.js';
 import type { KnownReplicas } from './known-replicas.js';
 import {
   ADMISSION_FAULT,
@@ -13,9 +13,11 @@ import {
   type Outcome,
   type Question,
   type SentBatch,
-} from './question.js';
-import { emptyBatch, splitBatch, TickBatch } from './tick-batch.js';
-import type { TickEnd } from './tick-end.js';
+  TickBatch,
+  type TickEnd,
+  emptyBatch,
+  splitBatch,
+} from './tick-batch.js';
 import { UnansweredReleases } from './unanswered-releases.js';
 
 /** After this silence the client asks another replica (docs/protocol.md#r3). */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { requestTwice } from './request-twice.js';
+import { requestTwice } from './edge-clock.js';
 import { KnownReplicas } from './known-replicas.js';
 
 const fail = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }));

@@ -1,7 +1,12 @@
-import { BATCH_ENTRIES_MAX, type AdmitEntry, type ReleaseEntry } from '@gateway/contracts/messages';
+import {
+  type AdmissionFaultCode,
+  type AdmitEntry,
+  type AdmittedAnswer,
+  BATCH_ENTRIES_MAX,
+  type RefusalFacts,
+  type ReleaseEntry,
+} from '@gateway/contracts/messages';
 import type { AdmissionBatch } from '../ports.js';
-import type { TickEnd } from './tick-end.js';
-import type { OpenEntry } from './question.js';
 
 /**
  * Collects what one tick of the event loop asks of admission and sends it at the end of the tick
@@ -73,3 +78,72 @@ export function splitBatch(batch: AdmissionBatch): AdmissionBatch[] {
   }
   return parts;
 }
+
+/**
+ * Runs work at the end of this tick of the event loop. All messages of one tick leave in one write
+ * to the bus (docs/decisions/0030-batch-by-event-loop-tick.md): one write for each message costs
+ * more than composing the messages.
+ */
+export class TickEnd {
+  #due: (() => void)[] = [];
+
+  do(work: () => void): void {
+    if (this.#due.push(work) === 1) setImmediate(() => this.#run());
+  }
+
+  /** Runs everything in one callback: between two callbacks the bus would write. */
+  #run(): void {
+    const works = this.#due;
+    this.#due = [];
+    for (const work of works) work();
+  }
+}
+
+export type OpenEntry = AdmissionBatch['opens'][number];
+
+export interface Opened {
+  readonly kind: 'opened';
+  readonly account: string;
+}
+export interface Refused {
+  readonly kind: 'refused';
+  readonly row: number;
+  readonly facts: RefusalFacts;
+}
+export interface Faulted {
+  readonly kind: 'fault';
+  readonly code: AdmissionFaultCode;
+}
+export type AdmitOutcome = AdmittedAnswer | Refused | Faulted;
+export type OpenOutcome = Opened | Refused | Faulted;
+export type Outcome = AdmitOutcome | OpenOutcome;
+
+/** One entry that waits for its answer. */
+export interface Question {
+  readonly entry: OpenEntry | AdmitEntry;
+  readonly isAdmit: boolean;
+  /** An admission makes a hold, which a release must give back. */
+  readonly holds: boolean;
+  readonly askedAt: number;
+  readonly resolve: (outcome: Outcome) => void;
+  /** When it was sent last. Infinity while it waits for the end of this tick. */
+  sentAt: number;
+  /** Tries that a replica may have received. */
+  tries: number;
+  /** Replicas that were asked by name. */
+  readonly asked: string[];
+  /** A replica may have received it. */
+  mayHaveArrived: boolean;
+  message: SentBatch | null;
+}
+
+/** One message whose answers have not all arrived. */
+export interface SentBatch {
+  readonly sentAt: number;
+  unanswered: number;
+  /** Ids that it asks to open: their *admit* comes in another message. */
+  readonly opened: ReadonlySet<string>;
+  close(): void;
+}
+
+export const ADMISSION_FAULT: Faulted = { kind: 'fault', code: 'admission_error' };

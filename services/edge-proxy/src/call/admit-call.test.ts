@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import { NO_SPAN } from '@gateway/service-kit';
-import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
-import { parseCall, type RequestContentHeaders } from '../domain/request/parse-call.js';
+import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { parseCall, type RequestContentHeaders } from '../parse/parse-call.js';
 import type { RequestBody } from '../ports.js';
 import { admitCall } from './admit-call.js';
 import type { Call, Edge } from './call.js';

@@ -1,23 +1,22 @@
-import { REFUSAL, gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
+import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer, CatalogSource } from '@gateway/contracts/messages';
-import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
-import { withClassHeaders } from '../domain/pricing/price-facts.js';
-import { boundByModel } from '../domain/request/output-bound.js';
-import { asksOfSources } from '../domain/pricing/asks.js';
-import { refusedLimit, takesLimit } from '../domain/request/endless-limit.js';
+import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/tick-batch.js';
+import { asksOfSources } from '../pricing/asks.js';
+import { withClassHeaders } from '../pricing/price-facts.js';
+import { refusedLimit, takesLimit } from '../parse/forward-body.js';
+import { boundByModel } from '../parse/output-bound.js';
 import {
   BODY_BYTES_MAX,
-  bodyTooLarge,
   type BodyFinding,
-  type ParsedCall,
   type ParseResult,
-} from '../domain/request/parse-call.js';
+  type ParsedCall,
+  bodyTooLarge,
+} from '../parse/parse-call.js';
 import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
-import { lookUpOf, noteKey } from './key-look-up.js';
-import { presentedKey } from './present-key.js';
+import { lookUpOf, noteKey, presentedKey } from './key-look-up.js';
 
 /**
  * A body announced with at most so many bytes is read before admission is asked once

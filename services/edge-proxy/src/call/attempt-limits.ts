@@ -1,5 +1,5 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
-import type { AttemptResult } from '../domain/errors/judge-attempt.js';
+import type { AttemptResult } from '../errors/judge-attempt.js';
 import type { Deadline, Deadlines } from './deadlines.js';
 
 export type Limit = Extract<AttemptResult, { kind: 'timed_out' }>['limit'];

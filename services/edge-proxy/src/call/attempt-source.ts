@@ -1,29 +1,28 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import {
-  ERROR_BODY_BYTES_MAX,
   type AttemptFacts,
   type AttemptResult,
+  ERROR_BODY_BYTES_MAX,
   type JudgedAttempt,
-} from '../domain/errors/judge-attempt.js';
-import type { SaidError } from '../domain/errors/said-error.js';
+} from '../errors/judge-attempt.js';
+import type { SaidError } from '../errors/said-error.js';
 import {
-  CredentialError,
   type Authorized,
   type Authorizer,
+  CredentialError,
   type OpenedSource,
   type SourceExchange,
   type SourceFailure,
   type SourceReader,
   type SourceRequest,
 } from '../ports.js';
-import type { SourceHeaders } from './answer-headers.js';
-import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
+import { AttemptJudge, type SourceHeaders, resultOfFailure } from './attempt-judge.js';
 import { AttemptLimits, type Limit } from './attempt-limits.js';
-import { isTaken, type AttemptEvent, type Phase } from './attempt-states.js';
-import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
+import { type AttemptEvent, type Phase, isTaken } from './attempt-states.js';
+import { type AdmittedCall, type Edge, callTime, freeBody } from './call.js';
 import { ClientPauses } from './client-pauses.js';
 import type { Deadline } from './deadlines.js';
-import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
+import { type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents, UNUSABLE } from './delivery.js';
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
 

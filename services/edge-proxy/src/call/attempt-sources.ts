@@ -1,20 +1,19 @@
-import { gatewayError, REFUSAL, refusalError, type GatewayError } from '@gateway/contracts/errors';
-import { figuresOfVersion, type AttemptRecord } from '@gateway/contracts/messages';
-import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
-import { affinityKey, sessionIn, type AffinityKey } from '../domain/request/affinity.js';
-import { atPrice, readFor, type UnpricedAsk } from '../domain/pricing/asks.js';
-import { takesLimit } from '../domain/request/endless-limit.js';
-import { finalError, type JudgedAttempt } from '../domain/errors/judge-attempt.js';
-import { orderSources } from '../domain/sources/source-order.js';
+import { type GatewayError, REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
+import { type AttemptRecord, figuresOfVersion } from '@gateway/contracts/messages';
+import { NO_SPAN, type Span, startSpan } from '@gateway/service-kit';
+import { type JudgedAttempt, finalError } from '../errors/judge-attempt.js';
+import { type UnpricedAsk, atPrice, readFor } from '../pricing/asks.js';
+import { type AffinityKey, affinityKey, sessionIn } from '../parse/affinity.js';
+import { takesLimit } from '../parse/forward-body.js';
+import { orderSources } from '../sources/source-order.js';
 import type { OpenedSource } from '../ports.js';
 import { NO_SEAT } from '../quotas/source-quotas.js';
-import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';
+import { type Tried, type TryFacts, attemptSource } from './attempt-source.js';
 import type { AdmittedCall, Edge, SourceReading } from './call.js';
 import type { Delivery } from './delivery.js';
-import { operationOf } from './operation-name.js';
 import { namedSources } from './named-sources.js';
-import { nextTurn, pauseCall, tokensOf } from './source-turns.js';
-import { versionAt } from './version-at.js';
+import { operationOf } from './model-metrics.js';
+import { nextTurn, pauseCall, tokensOf, versionAt } from './source-turns.js';
 
 /** What a record takes for a status: a provider may send numbers beyond it. */
 const STATUS_MAX = 599;

@@ -1,9 +1,9 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { TokenUsage } from '@gateway/metering';
-import type { CallEnd } from '../domain/pricing/charge.js';
-import type { MeterResult } from '../domain/formats/meter.js';
-import type { AttemptResult } from '../domain/errors/judge-attempt.js';
-import type { SaidError } from '../domain/errors/said-error.js';
+import type { CallEnd } from '../pricing/charge.js';
+import type { MeterResult } from '../formats/meter.js';
+import type { AttemptResult } from '../errors/judge-attempt.js';
+import type { SaidError } from '../errors/said-error.js';
 
 /** How an answer that a source began has ended, with everything but its last piece sent. */
 export interface Delivery {

@@ -1,4 +1,4 @@
-import type { MemoryFailure } from '../answers/remembered-answers.js';
+import type { MemoryFailure } from '../stored-ids/remembered-answers.js';
 import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
 import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
 import { counter, histogram } from '@gateway/service-kit';

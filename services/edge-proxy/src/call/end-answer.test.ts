@@ -9,7 +9,7 @@ import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { SSE_EVENT_HELD_BYTES_MAX } from '../domain/formats/event-stream.js';
+import { SSE_EVENT_HELD_BYTES_MAX } from '../formats/event-stream.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 import { endAnswer } from './end-answer.js';

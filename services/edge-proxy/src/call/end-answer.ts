@@ -1,4 +1,4 @@
-import { READERS } from '../domain/formats/readers.js';
+import { READERS } from '../formats/readers.js';
 import type { ClientAnswer } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Deadline } from './deadlines.js';

@@ -3,7 +3,7 @@ import { chat, send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 import { publishOwnModels, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { OUTPUT_TOKENS_UNKNOWN } from '../domain/request/output-bound.js';
+import { OUTPUT_TOKENS_UNKNOWN } from '../parse/output-bound.js';
 
 let world: EdgeWorld;
 let endless: RawProvider;

@@ -11,9 +11,9 @@ import {
 } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../heartbeats/running-calls.js';
-import { chargeOf, type CallEnd, type Charge } from '../domain/pricing/charge.js';
-import type { MeterResult } from '../domain/formats/meter.js';
-import { servedOf, type ServedFinding } from '../domain/pricing/served.js';
+import { chargeOf, type CallEnd, type Charge } from '../pricing/charge.js';
+import type { MeterResult } from '../formats/meter.js';
+import { servedOf, type ServedFinding } from '../pricing/served.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 

@@ -1,17 +1,17 @@
-import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
-import { decideTrace, startSpan, NO_SPAN, type Span } from '@gateway/service-kit';
+import { type GatewayError, gatewayError } from '@gateway/contracts/errors';
+import { NO_SPAN, type Span, decideTrace, startSpan } from '@gateway/service-kit';
+import type { EndpointRow } from '../formats/endpoints.js';
+import type { MeterResult } from '../formats/meter.js';
+import { IDS_PER_ANSWER_MAX } from '../stored-ids/answer-names.js';
 import type { HeldCall } from '../heartbeats/running-calls.js';
-import type { EndpointRow } from '../domain/endpoints.js';
-import type { MeterResult } from '../domain/formats/meter.js';
 import type { ClientRequest } from '../ports.js';
-import { admitCall, digestsOfKey, type Admission } from './admit-call.js';
-import { attemptSources, type CallResult } from './attempt-sources.js';
-import { callTime, freeBody, type AdmittedCall, type Call, type Edge } from './call.js';
+import { type Admission, admitCall, digestsOfKey } from './admit-call.js';
+import { type CallResult, attemptSources } from './attempt-sources.js';
+import { type AdmittedCall, type Call, type Edge, callTime, freeBody } from './call.js';
 import { endAnswer } from './end-answer.js';
-import { operationOf } from './operation-name.js';
-import { finishCall, type CallEnding } from './finish-call.js';
-import { rememberAnswer } from './remember-answer.js';
-import { writeError } from './write-error.js';
+import { type CallEnding, finishCall } from './finish-call.js';
+import { operationOf } from './model-metrics.js';
+import { writeError } from '../http/write-error.js';
 
 /**
  * A decision that cannot be made for overload is a 500 (docs/behaviour.md#overload): clients repeat
@@ -217,4 +217,28 @@ async function admitTraced(edge: Edge, call: Call): Promise<Admission> {
   } finally {
     admitSpan.end();
   }
+}
+
+/**
+ * Remembers that the account got the IDs of a response which its provider keeps, and from which
+ * source. What is returned is to be waited for before the last chunk, so that the client's next
+ * request finds them at any edge; null: there is nothing to wait for.
+ */
+export function rememberAnswer(
+  edge: Pick<Edge, 'answers' | 'metrics' | 'log'>,
+  call: AdmittedCall,
+  result: CallResult,
+): Promise<void> | null {
+  if (result.kind !== 'delivered') return null;
+  const { delivery, source } = result;
+  const found = delivery.meter?.ids;
+  if (found === undefined || source.source.keepsState === false) return null;
+  if (found.isCut) {
+    edge.metrics.answerUnremembered('lost');
+    edge.log.warn({ requestId: call.id, max: IDS_PER_ANSWER_MAX }, 'a response has more IDs than are stored');
+  }
+  const ids = call.parsed.answers.isStored ? [...found.stored, ...found.containers] : found.containers;
+  if (ids.length === 0) return null;
+  const remembered = edge.answers.remember(call.account, ids, source.source.id);
+  return delivery.ended === 'complete' ? remembered : null;
 }

@@ -9,8 +9,8 @@ import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { SSE_EVENT_BYTES_MAX } from '../domain/formats/event-stream.js';
-import { TOKENS_MAX } from '../domain/formats/read-usage.js';
+import { SSE_EVENT_BYTES_MAX } from '../formats/event-stream.js';
+import { TOKENS_MAX } from '../formats/read-usage.js';
 import { HELD_ANSWERS, HELD_BEGINNINGS, REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';

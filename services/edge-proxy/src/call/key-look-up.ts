@@ -1,5 +1,13 @@
-import { gatewayError, REFUSAL, type GatewayError } from '@gateway/contracts/errors';
-import type { ClientRequest } from '../ports.js';
+import { type GatewayError, REFUSAL, gatewayError } from '@gateway/contracts/errors';
+import { requestTwice } from '../admission/edge-clock.js';
+import type {
+  AuthorizeAnswer,
+  AuthorizeQuestion,
+  ClientHeaders,
+  ClientRequest,
+  TargetReplica,
+  UsageAnswer,
+} from '../ports.js';
 import type { Edge } from './call.js';
 
 /** A key as admission is asked about it, and who presents it. */
@@ -55,4 +63,49 @@ export function noteKey(
   const wasKnown = rank < REFUSAL.rate_limited && knownKeys.refused(digest);
   if (!isNobodys || wasKnown) unknownKeys.exempt(digest);
   if (isNobodys) metrics.unknownKey('refused');
+}
+
+/**
+ * What admission answers about the key of a list, or why it was not asked; null: nobody answered.
+ */
+export async function askForKey<Answer extends AuthorizeAnswer | UsageAnswer>(
+  edge: Edge,
+  request: ClientRequest,
+  digests: string[],
+  ask: (question: AuthorizeQuestion, to: TargetReplica) => Promise<Answer>,
+): Promise<Answer | { readonly kind: 'error'; readonly error: GatewayError } | null> {
+  const presented = { request, digests };
+  const nowMs = (): number => edge.deadlines.nowMs();
+  const lookUp = lookUpOf(edge, presented, nowMs());
+  if (lookUp.kind === 'error') return lookUp;
+  const question = { id: request.id, digests };
+  const answer = await requestTwice((to) => ask(question, to), edge.replicas, nowMs).catch(() => null);
+  if (answer !== null) noteKey(edge, presented, answer);
+  return answer;
+}
+
+export type PresentedKey =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'missing' }
+  /** Two Bearers, or two of x-api-key: nobody can say which one counts. */
+  | { readonly kind: 'ambiguous' };
+
+const BEARER = /^bearer(?=[ \t])/i;
+
+/**
+ * The key that a request presents (specification, Authentication): a Bearer wins over x-api-key;
+ * another scheme is ignored and an empty Bearer counts as absent.
+ */
+export function presentedKey(headers: ClientHeaders): PresentedKey {
+  if (headers.hasTwoAuthorizations) return { kind: 'ambiguous' };
+  const bearer = headers.authorization === null ? '' : bearerIn(headers.authorization);
+  if (bearer !== '') return { kind: 'key', key: bearer };
+  if (headers.hasTwoApiKeys) return { kind: 'ambiguous' };
+  const apiKey = headers.apiKey?.trim() ?? '';
+  return apiKey === '' ? { kind: 'missing' } : { kind: 'key', key: apiKey };
+}
+
+/** What follows `Bearer`; empty when there is nothing, or another scheme. */
+export function bearerIn(authorization: string): string {
+  return BEARER.test(authorization) ? authorization.slice('bearer'.length).trim() : '';
 }

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { fakeAnswer } from '../../test/fake-answer.js';
-import type { AnswerFormat } from '../domain/endpoints.js';
-import type { MeterResult } from '../domain/formats/meter.js';
-import { READERS } from '../domain/formats/readers.js';
+import type { AnswerFormat } from '../formats/endpoints.js';
+import type { MeterResult } from '../formats/meter.js';
+import { READERS } from '../formats/readers.js';
 import type { Delivery, RelayEvents } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
 import { StreamRelay } from './relay-stream.js';

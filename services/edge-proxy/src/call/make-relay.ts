@@ -1,7 +1,7 @@
-import { READERS } from '../domain/formats/readers.js';
-import { addsStreamUsage, makesUsageEvent } from '../domain/request/forward-body.js';
+import { READERS } from '../formats/readers.js';
+import { addsStreamUsage, makesUsageEvent } from '../parse/forward-body.js';
 import type { OpenedSource } from '../ports.js';
-import { lengthOf, plainHeaders, streamHeaders, type SourceHeaders } from './answer-headers.js';
+import { lengthOf, plainHeaders, streamHeaders, type SourceHeaders } from './attempt-judge.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { AnswerRelay, RelayEvents } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';

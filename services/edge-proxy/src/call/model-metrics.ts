@@ -1,8 +1,7 @@
 import type { TokenUsage } from '@gateway/metering';
 import { histogram } from '@gateway/service-kit';
-import type { CallEnd } from '../domain/pricing/charge.js';
-import type { EndpointRow } from '../domain/endpoints.js';
-import { operationOf, OPERATIONS } from './operation-name.js';
+import type { EndpointRow } from '../formats/endpoints.js';
+import type { CallEnd } from '../pricing/charge.js';
 
 /** The semantic conventions for generative AI give names, labels and buckets of these metrics. */
 const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
@@ -58,4 +57,18 @@ export function makeModelMetrics(): ModelMetrics {
     },
     firstToken: (row, seconds) => firstTokens.of({ gen_ai_operation_name: operationOf(row) }).observe(seconds),
   };
+}
+
+/**
+ * What the endpoints do, in the words of the semantic conventions for generative AI; counting has
+ * no word there.
+ */
+export const OPERATIONS = ['chat', 'text_completion', 'embeddings', 'count_tokens'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** The name that the semantic conventions for generative AI have for what an endpoint does. */
+export function operationOf({ kind, format }: Pick<EndpointRow, 'kind' | 'format'>): Operation {
+  if (kind === 'embedding') return 'embeddings';
+  if (format === 'token_count') return 'count_tokens';
+  return format === 'completion' ? 'text_completion' : 'chat';
 }

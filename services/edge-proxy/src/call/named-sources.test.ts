@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sourceEntry } from '../../test/edge-world.js';
-import { NAMED_IDS_MAX, type NamedId } from '../domain/answer-names.js';
+import { NAMED_IDS_MAX, type NamedId } from '../stored-ids/answer-names.js';
 import type { OpenedSource } from '../ports.js';
 import { namedSources } from './named-sources.js';
 

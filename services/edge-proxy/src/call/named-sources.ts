@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
-import { NAMED_IDS_MAX } from '../domain/answer-names.js';
-import { allowSources, checksIds, idsToLookUp, notFoundText } from '../domain/sources/named-sources.js';
+import { NAMED_IDS_MAX } from '../stored-ids/answer-names.js';
+import { allowSources, checksIds, idsToLookUp, notFoundText } from '../sources/named-sources.js';
 import type { OpenedSource } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 

@@ -6,7 +6,7 @@ import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 import { TEST_ACCOUNT } from '../../test/fake-admission.js';
 import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
-import { BREAKER_FAILURES, REFUSED_ACCOUNTS } from '../domain/sources/source-order.js';
+import { BREAKER_FAILURES, REFUSED_ACCOUNTS } from '../sources/source-order.js';
 
 const PATH = '/v1/chat/completions';
 const RESPONSES = FORMATS.find(({ path }) => path === '/v1/responses') as Format;

@@ -7,7 +7,7 @@ import { startCountingProvider, type CountingProvider } from '../../test/countin
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { LACKS } from '../quotas/held-share.js';
-import type { RunningEdge } from '../wire.js';
+import type { RunningEdge } from '../service.js';
 
 let world: EdgeWorld;
 let other: RunningEdge;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { READERS } from '../domain/formats/readers.js';
+import { READERS } from '../formats/readers.js';
 import { HELD_ANSWERS } from '../memory/held-bytes.js';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import type { Delivery } from './delivery.js';

@@ -1,8 +1,8 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { answerShape, KEPT_ANSWER_BYTES_MAX } from '../domain/formats/answer-shape.js';
-import { saysError } from '../domain/formats/answer-json.js';
-import type { AnswerReader, Counting, MeterResult } from '../domain/formats/meter.js';
-import { JsonReducer } from '../domain/json/json-reducer.js';
+import { answerShape, KEPT_ANSWER_BYTES_MAX } from '../formats/answer-shape.js';
+import { saysError } from '../formats/answer-json.js';
+import type { AnswerReader, Counting, MeterResult } from '../formats/meter.js';
+import { JsonReducer } from '../json/json-reducer.js';
 import { HELD_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
-import { SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from '../domain/formats/event-stream.js';
-import { READERS } from '../domain/formats/readers.js';
+import { SSE_EVENT_BYTES_MAX, SSE_EVENT_HELD_BYTES_MAX } from '../formats/event-stream.js';
+import { READERS } from '../formats/readers.js';
 import { HELD_BEGINNINGS } from '../memory/held-bytes.js';
 import type { BodyFailure, Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';

@@ -1,9 +1,9 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { answerShape } from '../domain/formats/answer-shape.js';
-import { EventOverflow, EventSplitter, type SseEvent } from '../domain/formats/event-stream.js';
-import { startsError } from '../domain/formats/failed-event.js';
-import { explained } from '../domain/formats/meter.js';
-import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
+import { answerShape } from '../formats/answer-shape.js';
+import { EventOverflow, EventSplitter, type SseEvent } from '../formats/event-stream.js';
+import { startsError } from '../formats/failed-event.js';
+import { explained } from '../formats/meter.js';
+import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../formats/meter.js';
 import { HELD_BEGINNINGS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';

@@ -5,8 +5,8 @@ import { chat, send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 import { sendHeartbeatReply } from '../../test/fake-admission.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
-import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX } from '../domain/errors/judge-attempt.js';
-import { BREAKER_FAILURES, BREAKER_OPEN_MS } from '../domain/sources/source-order.js';
+import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX } from '../errors/judge-attempt.js';
+import { BREAKER_FAILURES, BREAKER_OPEN_MS } from '../sources/source-order.js';
 
 const PATH = '/v1/chat/completions';
 /** The clock runs on while a test does its calls. */

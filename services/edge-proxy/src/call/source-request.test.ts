@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { openSealed, publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
-import { openedSource } from '../adapters/source-entries.js';
-import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
-import { parseCall } from '../domain/request/parse-call.js';
+import { openedSource } from '../upstream/source-entries.js';
+import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { parseCall } from '../parse/parse-call.js';
 import { readHead } from '../http/read-head.js';
 import { sourceEntry } from '../../test/edge-world.js';
 import type { CatalogSource, Endpoint } from '@gateway/contracts/messages';

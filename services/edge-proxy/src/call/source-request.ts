@@ -1,6 +1,6 @@
 import type { CatalogSource } from '@gateway/contracts/messages';
 import { FORWARDED_VALUE_LENGTH_MAX } from '@gateway/contracts/operator';
-import { addsStreamUsage, forwardBody, ruleFor } from '../domain/request/forward-body.js';
+import { addsStreamUsage, forwardBody, ruleFor } from '../parse/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall, SourceReading } from './call.js';
 

@@ -1,6 +1,7 @@
+import type { DatedVersion, PricedVersion } from '@gateway/contracts/messages';
 import { estimateUsage } from '@gateway/metering';
-import { NO_SEAT, type Turn } from '../quotas/source-quotas.js';
 import type { OpenedSource } from '../ports.js';
+import { NO_SEAT, type Turn } from '../quotas/source-quotas.js';
 import type { Tried } from './attempt-source.js';
 import type { AdmittedCall, Edge } from './call.js';
 import { figuresOf } from './finish-call.js';
@@ -48,4 +49,14 @@ export function tokensOf(edge: Edge, call: AdmittedCall, { judged, delivery }: T
 function estimatedTokens(edge: Edge, call: AdmittedCall, deliveredBytes: number): number {
   const { input, output } = estimateUsage(call.parsed.bounds, figuresOf(edge, call), deliveredBytes);
   return input + output;
+}
+
+/**
+ * The version in force: the last one whose time has come. Null when there is none, or it says
+ * "unpriced".
+ */
+export function versionAt(versions: readonly DatedVersion[], atMs: number): PricedVersion | null {
+  const inForce = versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs);
+  if (inForce === undefined || inForce.figures === null) return null;
+  return { version: inForce.version, figures: inForce.figures };
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTokenEndpoint } from '../../test/token-endpoint.js';
-import { TokenConnections } from '../adapters/token-http.js';
+import { TokenConnections } from './token-http.js';
 import type { TokenHttp } from '../ports.js';
 import { awsSurroundings } from './aws-keys.js';
 

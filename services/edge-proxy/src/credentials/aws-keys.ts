@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { failureCode } from '../domain/errors/failure-code.js';
+import { failureCode } from './credential-text.js';
 import { CredentialError, type TokenHttp } from '../ports.js';
 import type { AwsKeys } from './credential-text.js';
 import type { Issued } from './expiring-credential.js';

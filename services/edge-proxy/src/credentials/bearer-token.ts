@@ -1,4 +1,4 @@
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
 import type { Authorized, Authorizer } from '../ports.js';
 import type { ExpiringCredential, Held } from './expiring-credential.js';
 

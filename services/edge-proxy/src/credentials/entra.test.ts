@@ -3,7 +3,7 @@ import { temporaryDirectory } from '@gateway/testkit';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startTokenEndpoint, type TokenEndpoint } from '../../test/token-endpoint.js';
-import { TokenConnections } from '../adapters/token-http.js';
+import { TokenConnections } from './token-http.js';
 import { entraTokens } from './entra.js';
 
 const SCOPE = 'https://cognitiveservices.azure.com/.default';

@@ -4,7 +4,7 @@ import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTokenEndpoint, type TokenEndpoint } from '../../test/token-endpoint.js';
-import { TokenConnections } from '../adapters/token-http.js';
+import { TokenConnections } from './token-http.js';
 import { googleTokens, readsSurroundings } from './google.js';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';

@@ -1,6 +1,6 @@
 import type { AuthClient, ExternalAccountClientOptions } from 'google-auth-library';
 import { readFile } from 'node:fs/promises';
-import { failureCode } from '../domain/errors/failure-code.js';
+import { failureCode } from './credential-text.js';
 import { CredentialError, type TokenHttp } from '../ports.js';
 import { googleFile, readCredential, type GoogleFile } from './credential-text.js';
 import type { Issued } from './expiring-credential.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/errors/judge-attempt.js';
+import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../errors/judge-attempt.js';
 import { KeyRing } from './key-ring.js';
 
 const BEARER = { type: 'bearer' } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
-import { isResting, noteOutcome, type SourceHealth } from '../domain/sources/source-order.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import { isResting, noteOutcome, type SourceHealth } from '../sources/source-order.js';
 import { CredentialError, type Authorized, type Authorizer, type FixedAuth } from '../ports.js';
 
 /** Keys of one source. */

@@ -1,4 +1,4 @@
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
 import type { Authorized, Authorizer, RequestToAuthorize } from '../ports.js';
 import type { AwsKeys } from './credential-text.js';
 import type { Held } from './expiring-credential.js';

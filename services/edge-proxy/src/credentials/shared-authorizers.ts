@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CatalogSource } from '@gateway/contracts/messages';
+import { type Logger, ThrottledLog, counter } from '@gateway/service-kit';
 import type { Authorizer, Authorizers, SignedAuth } from '../ports.js';
-import { isKeyList, KeyRing } from './key-ring.js';
+import { KeyRing, isKeyList } from './key-ring.js';
+import type { AuthorizerParts } from './make-authorizer.js';
 
 interface Shared {
   readonly key: string;
@@ -59,4 +61,21 @@ function keyOf(auth: SignedAuth, credential: string | null): string {
   return createHash('sha256')
     .update(JSON.stringify([members, credential]))
     .digest('base64');
+}
+
+/** Failing requests for credentials of one kind are in the log at most once in this time. */
+const FAILED_LOG_MS = 60_000;
+
+/** Counts requests for credentials, and tells the operator of those that fail. */
+export function watchRefreshes(log: Logger): AuthorizerParts['ended'] {
+  const refreshes = counter(
+    'gateway_edge_credential_refreshes_total',
+    'Requests for credentials that expire, by outcome',
+    { outcome: ['issued', 'failed'] },
+  );
+  const failed = new ThrottledLog(log, 'a credential that expires cannot be refreshed', { everyMs: FAILED_LOG_MS });
+  return ({ type }, reason) => {
+    refreshes.of({ outcome: reason === null ? 'issued' : 'failed' }).add();
+    if (reason !== null) failed.warn({ auth: type, reason }, `${type} ${reason}`);
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { recordingLog } from '@gateway/testkit';
-import type { ErrorClass } from '../domain/errors/error-class.js';
+import type { ErrorClass } from '../errors/error-class.js';
 import { LOGGED_LENGTH_MAX, LOG_EVERY_MS, ProviderTexts } from './provider-texts.js';
 
 function world() {

@@ -1,7 +1,7 @@
 import { Throttle, type Logger } from '@gateway/service-kit';
-import { CLASS_RULES } from '../domain/errors/class-rules.js';
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
-import { cleanMessage } from '../domain/errors/provider-message.js';
+import { CLASS_RULES } from '../errors/class-rules.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import { cleanMessage } from '../errors/provider-message.js';
 
 /** A source's texts are logged at most once in this time. */
 export const LOG_EVERY_MS = 10_000;

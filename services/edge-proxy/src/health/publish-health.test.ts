@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX, type CatalogSource } from '@gateway/contracts/messages';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
 import { HealthReport } from './publish-health.js';
 import { RemoteHealths } from './remote-healths.js';

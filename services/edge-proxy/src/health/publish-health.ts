@@ -1,6 +1,6 @@
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
 import type { Clock } from '@gateway/service-kit';
-import { figuresAt } from '../domain/sources/source-figures.js';
+import { figuresAt } from '../sources/source-figures.js';
 import type { BusClient, Catalog, HealthMessage } from '../ports.js';
 import type { SourceQuotas } from '../quotas/source-quotas.js';
 import type { KnownSource, SourceHealths } from './source-healths.js';

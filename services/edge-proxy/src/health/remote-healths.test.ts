@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { NEWS_COUNT_MS } from '../domain/sources/remote-health.js';
+import { NEWS_COUNT_MS } from '../sources/remote-health.js';
 import { NEWS_MAX, RemoteHealths } from './remote-healths.js';
 import { SourceHealths } from './source-healths.js';
 

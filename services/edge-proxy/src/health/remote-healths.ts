@@ -1,4 +1,4 @@
-import { NEWS_COUNT_MS, saysSomething, type SourceNews } from '../domain/sources/remote-health.js';
+import { NEWS_COUNT_MS, saysSomething, type SourceNews } from '../sources/remote-health.js';
 import type { ReceivedHealth } from '../ports.js';
 
 /** News that are kept: edges times sources that rest. Those of newcomers are left out beyond. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { judgeAttempt, type AttemptResult } from '../domain/errors/judge-attempt.js';
+import { judgeAttempt, type AttemptResult } from '../errors/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
 
 const NOW = 1_000_000;

@@ -1,8 +1,8 @@
 import type { AttemptRecord, CatalogSource } from '@gateway/contracts/messages';
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
-import { restRank, type RestRank } from '../domain/sources/remote-health.js';
-import { noteAttempt, NO_FIGURES, type SourceFigures } from '../domain/sources/source-figures.js';
-import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../domain/sources/source-order.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import { restRank, type RestRank } from '../sources/remote-health.js';
+import { noteAttempt, NO_FIGURES, type SourceFigures } from '../sources/source-figures.js';
+import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../sources/source-order.js';
 import type { RemoteHealths } from './remote-healths.js';
 
 /** What is remembered of a source that was tried, and how its last attempt ended. */

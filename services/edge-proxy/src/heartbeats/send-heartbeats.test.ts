@@ -15,7 +15,7 @@ import { KnownReplicas } from '../admission/known-replicas.js';
 import type { Heartbeat, HeartbeatReply } from '../ports.js';
 import { RunningCalls, type HeldCall } from './running-calls.js';
 import { Heartbeats } from './send-heartbeats.js';
-import { TickEnd } from '../admission/tick-end.js';
+import { TickEnd } from '../admission/tick-batch.js';
 
 let busClient: FakeBusClient;
 let admissionClient: AdmissionClient;

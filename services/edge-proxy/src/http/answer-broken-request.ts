@@ -1,8 +1,8 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorBody } from '../call/write-error.js';
-import type { EndpointStyle } from '../domain/endpoints.js';
+import { errorBody } from './write-error.js';
+import type { EndpointStyle } from '../formats/endpoints.js';
 import { readBrokenHead } from './broken-head.js';
 import type { ClientConnection } from './client-connection.js';
 import { idHeadersOf } from './http-request.js';

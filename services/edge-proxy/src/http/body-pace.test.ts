@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { BodyPace, RATE_AFTER_MS } from './body-pace.js';
+import { BodyPace, RATE_AFTER_MS } from './read-body.js';
 
 const LIMITS = { bodyIdleMsMax: 60_000, bodyBytesPerSecondMin: 1_024 };
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { EndpointStyle } from '../domain/endpoints.js';
+import type { EndpointStyle } from '../formats/endpoints.js';
 import type { ClientAnswer } from '../ports.js';
 import { CHUNK_END, chunkOf, chunkSize, FRAMED_BYTES_MAX, LAST_CHUNK } from './chunk-framing.js';
-import { closeAfterDraining } from './drain-rest.js';
+import { closeAfterDraining } from './read-body.js';
 
 /** What all answers of one server share. */
 export interface Answering {

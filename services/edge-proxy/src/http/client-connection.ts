@@ -1,6 +1,6 @@
 import { clientNetwork } from '@gateway/service-kit';
 import type { Socket } from 'node:net';
-import { BodyPace } from './body-pace.js';
+import { BodyPace } from './read-body.js';
 import type { HttpAnswer } from './client-answer.js';
 import type { HttpLimits } from './http-limits.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { headProblem } from './head-problem.js';
+import { headProblem } from './broken-head.js';
 
 const HEADERS_MAX = 3;
 

@@ -1,7 +1,7 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { clientNetwork, type Clock } from '@gateway/service-kit';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { EndpointStyle } from '../domain/endpoints.js';
+import type { EndpointStyle } from '../formats/endpoints.js';
 import type { BodyRead, ClientHeaders, ClientRequest } from '../ports.js';
 import { HttpAnswer, type Answering } from './client-answer.js';
 import type { ClientConnection } from './client-connection.js';

@@ -1,7 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BodyBuffer } from '@gateway/service-kit';
-import type { IncomingMessage } from 'node:http';
-import { CountedBody, type BodyPools } from '../memory/counted-body.js';
+import { type BodyPools, CountedBody } from '../memory/counted-body.js';
 import type { BodyRead } from '../ports.js';
+import type { HttpLimits } from './http-limits.js';
 
 export interface BodyReading {
   /** Bytes that the body announces; null when it is chunked. */
@@ -53,4 +54,80 @@ export function readBody(request: IncomingMessage, reading: BodyReading, pools?:
     request.once('end', complete);
     request.once('close', leave);
   });
+}
+
+/** From when on the rate of a body counts. */
+export const RATE_AFTER_MS = 10_000;
+
+/** How fast a body comes, told from how many bytes its connection had read at each look. */
+export class BodyPace {
+  /** The request, as whatever tells it from others. */
+  readonly of: object;
+  readonly #beganAtMs: number;
+  readonly #beganAtBytes: number;
+  #movedAtMs: number;
+  #bytes: number;
+
+  /** The first look. Times are monotonic. */
+  constructor(of: object, nowMs: number, bytesRead: number) {
+    this.of = of;
+    this.#beganAtMs = nowMs;
+    this.#beganAtBytes = bytesRead;
+    this.#movedAtMs = nowMs;
+    this.#bytes = bytesRead;
+  }
+
+  /** Nothing came for long, or on average less than what is asked for. */
+  isTooSlow(
+    nowMs: number,
+    bytesRead: number,
+    { bodyIdleMsMax, bodyBytesPerSecondMin }: Pick<HttpLimits, 'bodyIdleMsMax' | 'bodyBytesPerSecondMin'>,
+  ): boolean {
+    if (bytesRead !== this.#bytes) {
+      this.#bytes = bytesRead;
+      this.#movedAtMs = nowMs;
+    }
+    if (nowMs - this.#movedAtMs >= bodyIdleMsMax) return true;
+    const ms = nowMs - this.#beganAtMs;
+    return ms > RATE_AFTER_MS && bytesRead - this.#beganAtBytes < (ms / 1_000) * bodyBytesPerSecondMin;
+  }
+}
+
+/**
+ * What is still read of a request that is refused before its end, so that its client gets to see
+ * the answer: many times the largest body, since official clients write theirs whole before they
+ * read, and would repeat a call that broke. Nothing of it is kept; who sends faster than this in
+ * {@link REST_MS_MAX} could as well open new connections.
+ */
+const REST_BYTES_MAX = 256 * 1024 * 1024;
+const REST_MS_MAX = 10_000;
+
+/**
+ * Sends a complete answer to a request that is still being sent, reads a bounded rest, then closes
+ * the connection: closing at once would reset it, and the client might never see the answer.
+ * @returns ends the answer without reading more
+ */
+export function closeAfterDraining(
+  request: IncomingMessage,
+  response: ServerResponse,
+  last: Buffer | null,
+): () => void {
+  if (last !== null) response.write(last);
+  let left = REST_BYTES_MAX;
+  const close = (): void => {
+    clearTimeout(timer);
+    request.removeListener('data', count);
+    response.end();
+  };
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) close();
+  };
+  const timer = setTimeout(close, REST_MS_MAX);
+  request.on('data', count);
+  request.once('end', close);
+  request.once('error', () => clearTimeout(timer));
+  response.once('close', () => clearTimeout(timer));
+  request.resume();
+  return close;
 }

@@ -1,5 +1,5 @@
 import { CLASS_HEADERS } from '@gateway/contracts/operator';
-import { bearerIn } from '../call/present-key.js';
+import { bearerIn } from '../call/key-look-up.js';
 import type { ClientHeaders } from '../ports.js';
 
 type Field = Exclude<

@@ -4,14 +4,13 @@ import { closeServer, createHttpServer, type Clock, type Logger } from '@gateway
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { errorBody, writeError } from '../call/write-error.js';
-import type { EndpointStyle } from '../domain/endpoints.js';
+import { errorBody, writeError } from './write-error.js';
+import type { EndpointStyle } from '../formats/endpoints.js';
 import type { ClientRequest } from '../ports.js';
 import { answerBrokenRequest, TOO_SLOW, writeRaw } from './answer-broken-request.js';
 import type { Answering } from './client-answer.js';
 import { ClientConnections } from './client-connections.js';
-import { makeFallThrough } from './fall-through.js';
-import { headProblem } from './head-problem.js';
+import { headProblem } from './broken-head.js';
 import type { HttpLimits } from './http-limits.js';
 import { HttpRequest, idHeadersOf } from './http-request.js';
 import { readHead } from './read-head.js';
@@ -53,10 +52,7 @@ export interface HttpServer {
   close(timeoutMs: number): Promise<void>;
 }
 
-/**
- * The public listener: the raw path is looked up before Express sees anything
- * (docs/decisions/0026-express-stays-out-of-the-call-path.md).
- */
+/** Listens on the public port. A path outside the table of routes is an unsupported endpoint. */
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false, stalledMs: limits.stalledMs };
@@ -93,16 +89,13 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
       return writeError(answer, error, request.id, style);
     }
     const route = routes.find(incoming.method ?? '', path);
-    if (route === undefined) return fallThrough(incoming, response, request, style);
+    if (route === undefined) return writeError(answer, noEndpoint, request.id, style);
     forgetHead(incoming);
     requestsOpen += 1;
     void run(parts, route, request, style, () => {
       requestsOpen -= 1;
     });
   };
-  const fallThrough = makeFallThrough((request, style) => {
-    writeError(request.answer, noEndpoint, request.id, style);
-  });
 
   const server = createHttpServer({ ...limits, headersMax: limits.headersMax + HEADERS_ROOM });
   server.on('connection', (socket) => connections.add(socket));

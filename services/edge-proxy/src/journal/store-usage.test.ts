@@ -11,7 +11,7 @@ import { FakeBusClient } from '../../test/fake-bus-client.js';
 import { TEST_PRICE } from '../../test/fake-admission.js';
 import { testEvent as event } from '../../test/test-event.js';
 import { UsageJournal } from './store-usage.js';
-import { TickEnd } from '../admission/tick-end.js';
+import { TickEnd } from '../admission/tick-batch.js';
 
 let nowMs: number;
 let busClient: FakeBusClient;

@@ -7,7 +7,7 @@ import {
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { nextDelayMs, OnDemandTimer, pause } from '@gateway/service-kit';
-import type { TickEnd } from '../admission/tick-end.js';
+import type { TickEnd } from '../admission/tick-batch.js';
 import type { BusClient } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
 

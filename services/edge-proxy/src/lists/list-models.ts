@@ -4,11 +4,11 @@ import type { ModelList, ModelListEntry, TokenPricing } from '@gateway/contracts
 import { formatUsd, resolvePrices, type ResolvedPrices } from '@gateway/metering';
 import type { Edge } from '../call/call.js';
 import { digestsOfKey } from '../call/admit-call.js';
-import { versionAt } from '../call/version-at.js';
-import { writeError, writeJson } from '../call/write-error.js';
-import { ENDPOINT_TABLE } from '../domain/endpoints.js';
+import { versionAt } from '../call/source-turns.js';
+import { writeError, writeJson } from '../http/write-error.js';
+import { ENDPOINT_TABLE } from '../formats/endpoints.js';
 import type { AuthorizeAnswer, Catalog, ClientRequest } from '../ports.js';
-import { askForKey } from './ask-for-key.js';
+import { askForKey } from '../call/key-look-up.js';
 
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
 

@@ -1,11 +1,11 @@
-import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
-import type { UsageObject } from '@gateway/contracts/public';
+import { type ErrorContext, type GatewayError, gatewayError, refusalError } from '@gateway/contracts/errors';
+import type { GatewayConfig, UsageObject } from '@gateway/contracts/public';
 import { formatUsd, windowView } from '@gateway/metering';
 import { digestsOfKey } from '../call/admit-call.js';
 import type { Edge } from '../call/call.js';
-import { writeError, writeJson } from '../call/write-error.js';
+import { writeError, writeJson } from '../http/write-error.js';
 import type { ClientRequest, UsageAnswer } from '../ports.js';
-import { askForKey } from './ask-for-key.js';
+import { askForKey } from '../call/key-look-up.js';
 
 type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
@@ -68,4 +68,12 @@ function windowOf({ type, unit, limit, used, label, resetsAt }: Usage['windows']
 /** The number that has this decimal text: no arithmetic in floating point. */
 function usd(amountNanoUsd: number | bigint): number {
   return Number(formatUsd(BigInt(amountNanoUsd)));
+}
+
+/**
+ * GET /api/gateway/config: public; the addresses are configured and never taken from a Host header.
+ */
+export async function showConfig(errors: ErrorContext, request: ClientRequest): Promise<void> {
+  const config: GatewayConfig = { chatBaseUrl: errors.chatBaseUrl, messagesBaseUrl: errors.messagesBaseUrl };
+  writeJson(request.answer, 200, JSON.stringify(config));
 }

@@ -1,5 +1,14 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import type { Logger } from '@gateway/service-kit';
-import { RECOVERED, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
+import {
+  type LoadLimits,
+  type LoadReason,
+  type LoadState,
+  MEMORY_SHARE_MAX,
+  RECOVERED,
+  judgeLoad,
+} from './judge-load.js';
 
 /** Time between two readings: a delay shows as the lateness of the next. */
 const READ_EVERY_MS = 100;
@@ -57,4 +66,20 @@ export class LoadWatch {
     if (!this.#wasAsked && shedding === null && !this.#parts.hasCalls()) this.stop();
     this.#wasAsked = false;
   }
+}
+
+/**
+ * Used part of the memory that this process may take, of its resident set or of V8's heap,
+ * whichever is fuller: a full heap ends the process too.
+ * @param bytesMax resident bytes at which load is shed; null: {@link MEMORY_SHARE_MAX} of what the
+ * container or machine has
+ */
+export function makeMemoryReader(bytesMax: number | null): () => number {
+  // Without a limit the container's is 0, or beyond what the machine has.
+  const constrained = process.constrainedMemory() || Infinity;
+  const available = bytesMax === null ? Math.min(constrained, totalmem()) : bytesMax / MEMORY_SHARE_MAX;
+  return () => {
+    const { used_heap_size: heapUsed, heap_size_limit: heapMax } = getHeapStatistics();
+    return Math.max(process.memoryUsage.rss() / available, heapUsed / heapMax);
+  };
 }

@@ -3,7 +3,7 @@ import { quotaEntry, QUOTAS_BUCKET, type CatalogSource } from '@gateway/contract
 import { startTestBus, until } from '@gateway/testkit';
 import { FakeBusClient } from '../../test/fake-bus-client.js';
 import { sourceEntry } from '../../test/edge-world.js';
-import { makeBusClient } from '../adapters/bus-client.js';
+import { makeBusClient } from '../bus/bus-client.js';
 import type { BusClient } from '../ports.js';
 import { IDLE_MS } from './held-share.js';
 import { CLOCKS_DIFFER_MS_MAX, SHARE_MS } from './share-rules.js';

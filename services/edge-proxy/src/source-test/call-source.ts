@@ -1,21 +1,20 @@
 import { gatewayError } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { figuresOfVersion, type PricedVersion } from '@gateway/contracts/messages';
+import { type PricedVersion, figuresOfVersion } from '@gateway/contracts/messages';
 import type { SourceTestCall } from '@gateway/contracts/operator';
 import { formatUsd, rate } from '@gateway/metering';
 import { NO_SPAN } from '@gateway/service-kit';
-import { attemptSource, type Tried } from '../call/attempt-source.js';
-import { nextTurn, tokensOf } from '../call/source-turns.js';
+import { type Tried, attemptSource } from '../call/attempt-source.js';
 import type { AdmittedCall, Edge } from '../call/call.js';
-import { versionAt } from '../call/version-at.js';
-import { readFor } from '../domain/pricing/asks.js';
-import { ENDPOINT_TABLE } from '../domain/endpoints.js';
-import { parseCall, type ParsedCall } from '../domain/request/parse-call.js';
-import { servedOf } from '../domain/pricing/served.js';
-import type { MeterResult } from '../domain/formats/meter.js';
+import { nextTurn, tokensOf, versionAt } from '../call/source-turns.js';
+import { ENDPOINT_TABLE } from '../formats/endpoints.js';
+import type { MeterResult } from '../formats/meter.js';
+import { readFor } from '../pricing/asks.js';
+import { servedOf } from '../pricing/served.js';
+import { type ParsedCall, parseCall } from '../parse/parse-call.js';
 import type { Authorizer, ClientHeaders, OpenedSource, SourceFailure, SourceSender } from '../ports.js';
-import { findingOf, shownText, type TestTarget } from './test-findings.js';
-import { testBody, wantsOtherLimit, type LimitField, type TestRequest } from './test-requests.js';
+import { type TestTarget, findingOf, shownText } from './test-findings.js';
+import { type LimitField, type TestRequest, testBody, wantsOtherLimit } from './test-requests.js';
 import { UnreadAnswer } from './unread-answer.js';
 
 /** What a call left behind that its judgement does not say. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { judgeAttempt, type AttemptResult } from '../domain/errors/judge-attempt.js';
+import { judgeAttempt, type AttemptResult } from '../errors/judge-attempt.js';
 import { findingOf, shownText, type TestFacts } from './test-findings.js';
 
 const TARGET = {

@@ -1,8 +1,8 @@
 import type { SourceTestCall } from '@gateway/contracts/operator';
-import type { MeterResult } from '../domain/formats/meter.js';
-import type { ErrorClass } from '../domain/errors/error-class.js';
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
-import { cleanMessage } from '../domain/errors/provider-message.js';
+import type { MeterResult } from '../formats/meter.js';
+import type { ErrorClass } from '../errors/error-class.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
+import { cleanMessage } from '../errors/provider-message.js';
 import type { SourceFailure } from '../ports.js';
 
 export type TestFinding = SourceTestCall['finding'];

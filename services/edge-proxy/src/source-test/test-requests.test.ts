@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ENDPOINTS } from '@gateway/contracts/messages';
-import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
-import { parseCall } from '../domain/request/parse-call.js';
+import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { parseCall } from '../parse/parse-call.js';
 import { testBody, testRequests } from './test-requests.js';
 
 test('each endpoint is called once, and the first that generates also streamed', () => {

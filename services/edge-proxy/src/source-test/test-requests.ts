@@ -1,6 +1,6 @@
 import { ENDPOINTS, type Endpoint } from '@gateway/contracts/messages';
-import { ENDPOINT_TABLE } from '../domain/endpoints.js';
-import type { JudgedAttempt } from '../domain/errors/judge-attempt.js';
+import { ENDPOINT_TABLE } from '../formats/endpoints.js';
+import type { JudgedAttempt } from '../errors/judge-attempt.js';
 
 /** One call of a test. */
 export interface TestRequest {

@@ -1,9 +1,9 @@
 import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
 import { handleModelCall } from '@gateway/edge-proxy/call/handle-model-call.js';
 import { EDGE_FIELDS } from '@gateway/edge-proxy/config.js';
-import { ENDPOINT_TABLE } from '@gateway/edge-proxy/domain/endpoints.js';
-import { parseCall } from '@gateway/edge-proxy/domain/request/parse-call.js';
-import { joinVerbs, type EdgeAdapters, type JoinedVerbs } from '@gateway/edge-proxy/join-verbs.js';
+import { ENDPOINT_TABLE } from '@gateway/edge-proxy/formats/endpoints.js';
+import { parseCall } from '@gateway/edge-proxy/parse/parse-call.js';
+import { joinVerbs, type EdgeAdapters, type JoinedVerbs } from '@gateway/edge-proxy/edge.js';
 import type { BusClient, ClientRequest } from '@gateway/edge-proxy/ports.js';
 import { SourceStage } from '../actors/source-stage.js';
 import { onWire } from '../network/network.js';

@@ -366,7 +366,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a cut answer is charged',
-    file: 'edge-proxy/dist/domain/pricing/charge.js',
+    file: 'edge-proxy/dist/pricing/charge.js',
     from: "usage === null || ended === 'cut' || ended === 'failed'",
     to: 'usage === null',
   },

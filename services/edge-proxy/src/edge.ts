@@ -1,0 +1,218 @@
+import type { Bus } from '@gateway/bus';
+import { edgeHealth, edgeHeartbeatReply, edgeResyncRequest } from '@gateway/contracts/messages';
+import { type ServiceContext, ThrottledLog, containerMemoryBytes } from '@gateway/service-kit';
+import { AdmissionClient } from './admission/admission-client.js';
+import { EdgeClock } from './admission/edge-clock.js';
+import { EpochTracker } from './admission/epoch-tracker.js';
+import { KnownReplicas } from './admission/known-replicas.js';
+import { TickEnd } from './admission/tick-batch.js';
+import { RememberedAnswers } from './stored-ids/remembered-answers.js';
+import type { Edge } from './call/call.js';
+import { Deadlines } from './call/deadlines.js';
+import { makeEdgeMetrics } from './call/edge-metrics.js';
+import { KnownKeys } from './call/known-keys.js';
+import { UnknownKeys } from './call/unknown-keys.js';
+import { type EDGE_FIELDS, settingsOf } from './config.js';
+import { ProviderTexts } from './health/provider-texts.js';
+import { HealthReport } from './health/publish-health.js';
+import { RemoteHealths } from './health/remote-healths.js';
+import { SourceHealths } from './health/source-healths.js';
+import { RunningCalls } from './heartbeats/running-calls.js';
+import { Heartbeats } from './heartbeats/send-heartbeats.js';
+import { UsageJournal } from './journal/store-usage.js';
+import { loadLimitsOf } from './load/judge-load.js';
+import { LoadWatch, makeMemoryReader } from './load/watch-load.js';
+import { boundMemory, memoryBoundsOf } from './memory/memory-bounds.js';
+import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
+import { SourceQuotas } from './quotas/source-quotas.js';
+
+/** A source whose address is refused is in the log at most once in this time. */
+const REFUSED_SOURCE_LOG_MS = 60_000;
+/** So is a source whose answers report what has no price. */
+const UNPRICED_LOG_MS = 60_000;
+/** So is a shared store that does not work. */
+const STORES_LOG_MS = 60_000;
+
+/** What the verbs of an edge work with, as wire.ts has made it. */
+export interface EdgeAdapters {
+  readonly bus: Pick<Bus, 'subscribe' | 'onReconnect'>;
+  readonly busClient: BusClient;
+  readonly catalog: Catalog & { onChange(listener: () => void): void };
+  readonly sources: SourceSender;
+  readonly bodies: BodyParser;
+}
+
+/** The verbs of one edge, joined with each other. */
+export interface JoinedVerbs {
+  readonly edge: Edge;
+  readonly admissionClient: AdmissionClient;
+  readonly journal: UsageJournal;
+  readonly heartbeats: Heartbeats;
+  readonly healthReport: HealthReport;
+  readonly quotas: SourceQuotas;
+  readonly load: LoadWatch;
+}
+
+/** Makes what an edge remembers and what it says by itself, and has it hear the bus. */
+export function joinVerbs(
+  context: ServiceContext<typeof EDGE_FIELDS>,
+  adapters: EdgeAdapters,
+  edgeId: string,
+): JoinedVerbs {
+  const { busClient, catalog } = adapters;
+  const monotonicMs = (): number => performance.now();
+  const remote = new RemoteHealths();
+  const health = new SourceHealths(() => healthReport.changed(), remote);
+  const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
+  const { clock } = made.edge;
+  const healthReport = new HealthReport({
+    edge: edgeId,
+    bus: busClient,
+    catalog,
+    healths: health,
+    quotas: made.quotas,
+    clock,
+    monotonicMs,
+  });
+  const verbs: JoinedVerbs = { ...made, healthReport };
+  subscribeToBus(adapters, verbs, edgeId, monotonicMs);
+  adapters.bus.subscribe(edgeHealth, (told) => {
+    if (told.edge !== edgeId) remote.heard(told, clock.nowMs());
+  });
+  return verbs;
+}
+
+function makeEdge(
+  context: ServiceContext<typeof EDGE_FIELDS>,
+  { busClient, catalog, sources, bodies }: EdgeAdapters,
+  edgeId: string,
+  health: SourceHealths,
+  monotonicMs: () => number,
+): Pick<JoinedVerbs, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'quotas' | 'load'> {
+  const { config, log } = context;
+  const metrics = makeEdgeMetrics();
+  const memory = memoryBoundsOf(config, containerMemoryBytes());
+  boundMemory(memory);
+  const [clock, epochs] = [new EdgeClock(context.clock), new EpochTracker(monotonicMs)];
+  const replicas = new KnownReplicas();
+  const [running, tickEnd] = [new RunningCalls(), new TickEnd()];
+  const toBus = { edge: edgeId, bus: busClient, monotonicMs };
+  const journal = new UsageJournal({
+    bus: busClient,
+    bytesMax: memory.events,
+    tickEnd,
+    monotonicMs,
+    random: Math.random,
+    onFailedTry: (code) => {
+      metrics.storeFailed();
+      log.warn({ code }, 'usage events were not stored and are tried again');
+    },
+  });
+  const mayAdmit = (): boolean => journal.mayAdmit();
+  const admissionClient = new AdmissionClient({ ...toBus, tickEnd, clock, epochs, replicas, mayAdmit });
+  const onFailed = (): void => metrics.heartbeatFailed();
+  const heartbeats = new Heartbeats({
+    ...toBus,
+    everyMs: config.GATEWAY_BEAT_MS,
+    clock,
+    epochs,
+    admissionClient,
+    running,
+    onFailed,
+  });
+  const refusedSources = new ThrottledLog(log, 'a source was not connected to: private addresses are not allowed', {
+    everyMs: REFUSED_SOURCE_LOG_MS,
+    nowMs: monotonicMs,
+  });
+  const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
+  const load = new LoadWatch({
+    limits: loadLimitsOf(config),
+    memoryShare,
+    hasCalls: () => running.size > 0,
+    monotonicMs,
+    log,
+  });
+  const deadlines = new Deadlines(monotonicMs, (err) => log.error({ err }, 'a deadline failed inside the edge'));
+  const answersLog = new ThrottledLog(log, 'the store of the IDs of stored responses failed', {
+    everyMs: STORES_LOG_MS,
+    nowMs: monotonicMs,
+  });
+  const unpricedLog = new ThrottledLog(log, 'a provider served what has no price', {
+    everyMs: UNPRICED_LOG_MS,
+    nowMs: monotonicMs,
+  });
+  const quotasLog = new ThrottledLog(log, 'shares in the quotas of sources were not renewed in time', {
+    everyMs: STORES_LOG_MS,
+    nowMs: monotonicMs,
+  });
+  const quotas = new SourceQuotas({
+    edge: edgeId,
+    store: busClient,
+    deadlines,
+    clock,
+    random: Math.random,
+    onFailed(reason) {
+      metrics.quotaShareFailed();
+      quotasLog.warn({ reason }, reason);
+    },
+    onOverQuota: (source, lack) => metrics.sentOverQuota(source, lack),
+  });
+  const edge: Edge = {
+    settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
+    clock,
+    deadlines,
+    random: Math.random,
+    log,
+    metrics,
+    bus: busClient,
+    replicas,
+    catalog,
+    admissionClient,
+    knownKeys: new KnownKeys(),
+    unknownKeys: new UnknownKeys(config),
+    journal,
+    running,
+    sources,
+    health,
+    answers: new RememberedAnswers({
+      store: busClient,
+      deadlines,
+      onFailed(what, reason) {
+        metrics.answerUnremembered(what);
+        answersLog.warn({ what, reason }, what);
+      },
+    }),
+    quotas,
+    privateSources: {
+      refused(source, reason) {
+        metrics.privateSourceRefused();
+        refusedSources.warn({ source, reason }, source);
+      },
+    },
+    unpricedServed: {
+      found(served) {
+        metrics.unpricedServed();
+        unpricedLog.warn(served, served.source ?? '');
+      },
+    },
+    providerTexts: new ProviderTexts({ log, monotonicMs }),
+    load,
+    bodies,
+  };
+  return { edge, admissionClient, journal, heartbeats, quotas, load };
+}
+
+function subscribeToBus(
+  { bus, catalog }: EdgeAdapters,
+  { edge, heartbeats, journal }: JoinedVerbs,
+  edgeId: string,
+  monotonicMs: () => number,
+): void {
+  bus.subscribe(edgeHeartbeatReply, (reply) => heartbeats.onReply(reply), { words: { edge: edgeId } });
+  bus.subscribe(edgeResyncRequest, (request) => {
+    if (request.left === undefined) heartbeats.onResyncRequest(request);
+    else edge.replicas.left(request.left, monotonicMs());
+  });
+  catalog.onChange(() => edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs()));
+  bus.onReconnect(() => journal.retryNow());
+}

@@ -1,0 +1,84 @@
+import { gatewayError } from '@gateway/contracts/errors';
+import type { GatewayError } from '@gateway/contracts/errors';
+import type { EndpointStyle } from '../formats/endpoints.js';
+import type { ClassifiedError } from './error-class.js';
+import { cleanMessage } from './provider-message.js';
+import { recoveryText } from './recovery-text.js';
+import type { SaidError } from './said-error.js';
+
+const REJECTED = "The model's provider rejected the request body.";
+const MODERATED = "The model's provider refused this request for its content.";
+const CANNOT_PASS = "The model's provider sent an answer that cannot be passed on.";
+
+/** Answers whose body tells no more than their status: nobody waits for it. */
+const TELLS_NOTHING: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+
+/**
+ * Whether the body of an answer of this status is read for its error: it may change what follows.
+ */
+export function readsErrorText(status: number): boolean {
+  return status >= 400 && status <= 599 && !TELLS_NOTHING.has(status);
+}
+
+/**
+ * What the client gets for a provider's error, if it gets it as an answer. The texts are ours, one
+ * per class; only what a provider says of a body (400, 422) is repeated on chat-style endpoints,
+ * cleaned.
+ * @param retryAfterSeconds of a limited rate, if the provider sent one
+ */
+export function clientError(
+  { class: what, status }: ClassifiedError,
+  style: EndpointStyle,
+  said: SaidError | null,
+  retryAfterSeconds: number | undefined,
+): GatewayError {
+  switch (what) {
+    case 'body':
+      if (status === 413) {
+        return gatewayError('request_entity_too_large', "The request is too large for the model's provider.");
+      }
+      return gatewayError('invalid_request', bodyText(style, said, REJECTED));
+    case 'content':
+      return gatewayError(
+        'invalid_request',
+        status === 400 || status === 422 ? bodyText(style, said, MODERATED) : MODERATED,
+      );
+    case 'credential':
+      return gatewayError('upstream_auth_error', undefined, { status: status === 403 ? 403 : 401 });
+    case 'funds':
+    case 'forbidden':
+      return gatewayError('upstream_auth_error', undefined, { status: 403 });
+    case 'model':
+      if (status === 403) return gatewayError('upstream_auth_error', undefined, { status: 403 });
+      return gatewayError('model_not_found', "The model's provider does not know this model.", { param: 'model' });
+    case 'item':
+      if (status === 400 || status === 422) return gatewayError('invalid_request', bodyText(style, said, REJECTED));
+      return gatewayError(
+        'model_not_found',
+        "The model's provider does not know something that the request names: an item, a file or an earlier response.",
+      );
+    case 'not_found':
+      return gatewayError(
+        'model_not_found',
+        "The model's provider does not know this model, or something that the request names.",
+      );
+    case 'quota':
+      return gatewayError('rate_limit_exceeded', undefined, { retryAfterSeconds });
+    case 'late':
+      return gatewayError('upstream_timeout');
+    case 'overload':
+      return gatewayError('upstream_error', undefined, { status: status !== null && status >= 500 ? status : 502 });
+    case 'unexpected':
+      return gatewayError('invalid_request', REJECTED);
+    case 'foreign':
+      return gatewayError('upstream_error', CANNOT_PASS);
+  }
+}
+
+function bodyText(style: EndpointStyle, said: SaidError | null, generic: string): string {
+  const message = said?.message ?? null;
+  if (message === null) return generic;
+  if (style === 'messages') return recoveryText(message) ?? generic;
+  const cleaned = cleanMessage(message);
+  return cleaned === '' ? generic : cleaned;
+}

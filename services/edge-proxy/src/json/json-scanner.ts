@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer';
+import type { JsonKind } from '../formats/endpoints.js';
+import { JsonText, NESTING_MAX, NOT_JSON } from './json-text.js';
+
+/** Where a JSON value lies: body bytes from `start` up to, not including, `end`. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One member of the top-level object, with the span of its value. */
+export interface Member extends Span {
+  /** Where its name begins, with the quote. */
+  readonly nameStart: number;
+  /** Decoded: escapes are resolved. */
+  readonly name: string;
+  readonly kind: JsonKind;
+  /** Of an array: how many elements; otherwise 0. */
+  readonly elements: number;
+  /** Of an array: every element is an object (true for an empty one); otherwise false. */
+  readonly onlyObjects: boolean;
+  /** Levels of nesting in the value: 0 for a scalar. */
+  readonly levels: number;
+}
+
+export type ScanProblem = 'bom' | 'utf8' | 'not_object' | 'syntax' | 'depth' | 'members';
+export type ScanResult =
+  | { readonly ok: true; readonly members: readonly Member[] }
+  /** `at`: the byte at fault (0 for `utf8`). */
+  | { readonly ok: false; readonly problem: ScanProblem; readonly at: number };
+
+/** Members of the top-level object: each costs memory, whatever its size. */
+export const MEMBERS_MAX = 4_096;
+
+/**
+ * The members of a body that is one strict JSON object (RFC 8259) in UTF-8 without byte order mark,
+ * in their order, repeated names included. Values nest at most {@link NESTING_MAX} levels below the
+ * top. One pass without decoding: half of what `JSON.parse` of the body costs.
+ */
+export function scanObject(body: Buffer): ScanResult {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return { ok: false, problem: 'bom', at: 0 };
+  if (!isUtf8(body)) return { ok: false, problem: 'utf8', at: 0 };
+  const text = new JsonText(body);
+  const members: Member[] = [];
+  const start = text.spaceEnd(0);
+  if (body[start] !== 0x7b) return { ok: false, problem: 'not_object', at: start };
+  const end = text.eachMember(start, (nameStart, nameEnd, valueStart) => {
+    if (members.length === MEMBERS_MAX) return NOT_JSON;
+    const valueEnd = text.valueEnd(valueStart);
+    if (valueEnd >= 0) members.push(memberOf(text, nameStart, nameEnd, valueStart, valueEnd));
+    return valueEnd;
+  });
+  if (end < 0) {
+    if (members.length === MEMBERS_MAX)
+      return { ok: false, problem: 'members', at: members[MEMBERS_MAX - 1]?.end ?? 0 };
+    return { ok: false, problem: text.problem, at: text.at };
+  }
+  const rest = text.spaceEnd(end);
+  return rest === body.length ? { ok: true, members } : { ok: false, problem: 'syntax', at: rest };
+}
+
+export { NESTING_MAX };
+
+function memberOf(text: JsonText, nameStart: number, nameEnd: number, start: number, end: number): Member {
+  const { elements, onlyObjects, levels } = text;
+  const name = text.text(nameStart, nameEnd);
+  return { name, nameStart, start, end, kind: kindOf(text.bytes[start]), elements, onlyObjects, levels };
+}
+
+/** The kind of a valid value, told by its first byte. */
+export function kindOf(first: number | undefined): JsonKind {
+  switch (first) {
+    case 0x7b:
+      return 'object';
+    case 0x5b:
+      return 'array';
+    case 0x22:
+      return 'string';
+    case 0x74:
+    case 0x66:
+      return 'boolean';
+    case 0x6e:
+      return 'null';
+    default:
+      return 'number';
+  }
+}

@@ -1,0 +1,101 @@
+import { expect, test } from '@jest/globals';
+import type { BodyRule } from '@gateway/contracts/operator';
+import fc from 'fast-check';
+import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { forwardBody } from './forward-body.js';
+import { parseCall } from './parse-call.js';
+
+const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
+const COUNT = ENDPOINT_TABLE.get('/v1/messages/count_tokens') as EndpointRow;
+/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+const PROPERTY_MS_MAX = 60_000;
+
+function sent(text: string, rule: BodyRule, row = CHAT, addStreamUsage = false): string {
+  const body = Buffer.from(text);
+  const parsed = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, body);
+  if (!parsed.ok) throw new Error(parsed.finding.message);
+  return Buffer.concat(forwardBody(parsed.call, body, { upstreamModel: 'up', addStreamUsage, rule })).toString();
+}
+
+test.each<[string, BodyRule, string, string]>([
+  ['nothing', {}, '{"model":"a/b", "messages":[]}', '{"model":"up", "messages":[]}'],
+  [
+    'removed in the middle',
+    { remove: ['x'] },
+    '{"model":"a/b","x":{"y":1},"messages":[]}',
+    '{"model":"up","messages":[]}',
+  ],
+  ['removed at the end', { remove: ['x'] }, '{"model":"a/b","messages":[] ,"x":1 }', '{"model":"up","messages":[] }'],
+  [
+    'removed at the beginning',
+    { remove: ['x'] },
+    '{ "x":1, "model":"a/b","messages":[]}',
+    '{ "model":"up","messages":[]}',
+  ],
+  ['the model removed', { remove: ['model'] }, '{"model":"a/b","messages":[]}', '{"messages":[]}'],
+  [
+    'what is not there',
+    { remove: ['x'], rename: { y: 'z' } },
+    '{"model":"a/b","messages":[]}',
+    '{"model":"up","messages":[]}',
+  ],
+  ['renamed', { rename: { x: 'y' } }, '{"model":"a/b","x" : 1,"messages":[]}', '{"model":"up","y":1,"messages":[]}'],
+  [
+    'renamed, but there',
+    { rename: { x: 'y' } },
+    '{"model":"a/b","x":1,"y":2,"messages":[]}',
+    '{"model":"up","y":2,"messages":[]}',
+  ],
+  ['set anew', { set: { v: 'x"1' } }, '{"model":"a/b","messages":[]}', '{"v":"x\\"1","model":"up","messages":[]}'],
+  [
+    'set in place',
+    { set: { x: [1] } },
+    '{"model":"a/b","x":{"a":2},"messages":[]}',
+    '{"model":"up","x":[1],"messages":[]}',
+  ],
+  ['the model set', { set: { model: 'own' } }, '{"model":"a/b","messages":[]}', '{"model":"own","messages":[]}'],
+  ['a nested name', { remove: ['x'] }, '{"model":"a/b","messages":[{"x":1}]}', '{"model":"up","messages":[{"x":1}]}'],
+  [
+    'an escaped name',
+    { remove: ['max'] },
+    '{"model":"a/b","m\\u0061x":1,"messages":[]}',
+    '{"model":"up","messages":[]}',
+  ],
+])('%s', (_name, rule, body, expected) => {
+  expect(sent(body, rule)).toBe(expected);
+});
+
+test('the usage that the gateway asks for is left out with its options', () => {
+  const body = '{"model":"a/b","stream":true,"messages":[],"stream_options":{"x":1}}';
+  expect(sent(body, { remove: ['stream_options'] }, CHAT, true)).toBe('{"model":"up","stream":true,"messages":[]}');
+});
+
+test('what an endpoint leaves out and what a rule removes may stand side by side', () => {
+  const body = '{"x":1,"stream":true,"model":"a/b","max_tokens":1,"messages":[]}';
+  const plain = JSON.parse(sent(body, {}, COUNT)) as object;
+  const ruled = JSON.parse(sent(body, { remove: ['x'], set: { v: 1 } }, COUNT)) as object;
+  expect(ruled).toEqual({ ...plain, x: undefined, v: 1 });
+});
+
+test(
+  'any rule on any body gives the object that it says, and touches no other byte',
+  () => {
+    const name: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c', 'd');
+    const plain = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.array(fc.integer()));
+    const extras = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+    const rules = fc.record({
+      remove: fc.uniqueArray(name, { maxLength: 2 }),
+      set: fc.dictionary(name, plain, { maxKeys: 2 }),
+    });
+    fc.assert(
+      fc.property(extras, rules, fc.boolean(), (before, { remove, set }, modelFirst) => {
+        const own = { model: 'a/b', messages: [] };
+        const body = modelFirst ? { ...own, ...before } : { ...before, ...own };
+        const rest = Object.fromEntries(Object.entries(body).filter(([key]) => !remove.includes(key)));
+        const expected = { ...rest, model: 'up', ...set };
+        expect(JSON.parse(sent(JSON.stringify(body), { remove, set }))).toEqual(JSON.parse(JSON.stringify(expected)));
+      }),
+    );
+  },
+  PROPERTY_MS_MAX,
+);

@@ -1,0 +1,57 @@
+import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { Endpoint } from '@gateway/contracts/messages';
+import { ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { parseCall, type ParseResult } from './parse-call.js';
+
+const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
+const BODIES: [Endpoint, string][] = [
+  ['/v1/chat/completions', '"model":"a/b","messages":[]'],
+  ['/v1/completions', '"model":"a/b","prompt":"x"'],
+  ['/v1/messages', '"model":"a/b","max_tokens":9,"messages":[]'],
+  ['/v1/messages/count_tokens', '"model":"a/b","messages":[]'],
+  ['/v1/embeddings', '"model":"a/b","input":"x"'],
+  ['/v1/responses', '"model":"a/b","input":"x"'],
+];
+
+const rowOf = (path: Endpoint): EndpointRow => ENDPOINT_TABLE.get(path) as EndpointRow;
+const parse = (path: Endpoint, members: string): ParseResult =>
+  parseCall(rowOf(path), HEADERS, Buffer.from(`{${members}}`));
+const upperFirst = (name: string): string => (name[0] ?? '').toUpperCase() + name.slice(1);
+/** As servers fold case that follow Unicode: the long s and the Kelvin sign are s and k. */
+const inUnicode = (name: string): string => name.replaceAll('s', '\u017f').replaceAll('k', '\u212a');
+
+test.each(BODIES)('%s: no name that is read may come in another case, before or behind it', (path, body) => {
+  for (const { name } of rowOf(path).fields) {
+    for (const twin of [upperFirst(name), name.toUpperCase(), inUnicode(name)]) {
+      if (twin === name) continue;
+      const member = `${JSON.stringify(twin)}:1`;
+      for (const text of [`${member},${body}`, `${body},${member}`]) {
+        const result = parse(path, text);
+        expect([twin, result]).toMatchObject([
+          twin,
+          { ok: false, finding: { rank: REFUSAL.invalid_request, param: twin } },
+        ]);
+        expect(result.ok ? '' : result.finding.message).toContain(`"${name}"`);
+      }
+    }
+  }
+});
+
+test('it is seen behind escapes, and by its own name when the right one is missing', () => {
+  expect(parse('/v1/chat/completions', '"\\u004dodel":"a/b","messages":[]')).toMatchObject({
+    ok: false,
+    finding: { rank: REFUSAL.invalid_request, param: 'Model' },
+  });
+});
+
+test.each(['Temperature', 'model2', 'Mödel', 'x'.repeat(100_000), 'N2', ''])('another name passes: %.20s', (name) => {
+  expect(parse('/v1/chat/completions', `"model":"a/b","messages":[],${JSON.stringify(name)}:1`).ok).toBe(true);
+});
+
+test('what stands inside of a field is the client’s own, but for the one option that is read', () => {
+  const options = (text: string): ParseResult =>
+    parse('/v1/chat/completions', `"model":"a/b","messages":[{"Model":"x"}],"stream_options":{${text}}`);
+  expect(options('"Other":1').ok).toBe(true);
+  expect(options('"Include_Usage":false')).toMatchObject({ finding: { param: 'stream_options.include_usage' } });
+});

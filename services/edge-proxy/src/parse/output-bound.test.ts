@@ -1,0 +1,95 @@
+import { expect, test } from '@jest/globals';
+import type { Endpoint } from '@gateway/contracts/messages';
+import { CHOICES_MAX, ENDPOINT_TABLE, type EndpointRow } from '../formats/endpoints.js';
+import { boundByModel, OUTPUT_TOKENS_UNKNOWN } from './output-bound.js';
+import { parseCall, type ParsedCall } from './parse-call.js';
+
+const HEADERS = { contentType: 'application/json', contentEncoding: undefined };
+const REQUIRED: Partial<Record<Endpoint, object>> = {
+  '/v1/chat/completions': { messages: [] },
+  '/v1/completions': { prompt: 'x' },
+  '/v1/messages': { messages: [], max_tokens: 0 },
+  '/v1/responses': { input: 'x' },
+};
+const MODEL = { maxOutputTokens: 30_000, contextLength: 200_000 };
+
+function call(path: Endpoint, fields: object): ParsedCall {
+  const body = Buffer.from(JSON.stringify({ model: 'a/b', ...REQUIRED[path], ...fields }));
+  const result = parseCall(ENDPOINT_TABLE.get(path) as EndpointRow, HEADERS, body);
+  if (!result.ok) throw new Error(result.finding.message);
+  return result.call;
+}
+const bound = (path: Endpoint, fields: object, model: Parameters<typeof boundByModel>[1] = MODEL): number =>
+  boundByModel(call(path, fields), model).bounds.outputTokensMax;
+
+test.each<[Endpoint, object, number]>([
+  ['/v1/messages', { max_tokens: 0 }, 8_192],
+  ['/v1/chat/completions', { max_tokens: 0 }, 8_192],
+  ['/v1/completions', { max_tokens: 0, echo: true, prompt: ['x', 'y'] }, 16_384],
+  ['/v1/chat/completions', { max_tokens: 0, max_completion_tokens: 50 }, 50],
+  ['/v1/responses', { max_output_tokens: 0, max_tokens: 3 }, 8_192],
+])('%s with %j holds a limit of 0 like none', (path, fields, tokens) => {
+  expect(bound(path, fields)).toBe(tokens);
+});
+
+test.each<[Endpoint, object, number]>([
+  ['/v1/chat/completions', { max_output_tokens: 1 }, 8_192],
+  ['/v1/chat/completions', { max_output_tokens: '1' }, 8_192],
+  ['/v1/chat/completions', { max_completion_tokens: 10, max_output_tokens: 1 }, 10],
+  ['/v1/chat/completions', { max_completion_tokens: 10, max_output_tokens: 9_000 }, 9_000],
+  ['/v1/completions', { max_output_tokens: 1, max_completion_tokens: 2 }, 8_192],
+  ['/v1/completions', { max_output_tokens: 10_000, n: 2 }, 20_000],
+  ['/v1/messages', { max_tokens: 7, max_completion_tokens: 5, max_output_tokens: 6 }, 7],
+  ['/v1/responses', { max_tokens: 1, max_completion_tokens: 2 }, 8_192],
+  ['/v1/responses', { max_tokens: 10_000, max_output_tokens: 5 }, 10_000],
+])("%s with %j is never lowered by another endpoint's limit", (path, fields, tokens) => {
+  expect(bound(path, fields)).toBe(tokens);
+});
+
+test.each<[Endpoint, object, number]>([
+  ['/v1/responses', { max_output_tokens: '700' }, 700],
+  ['/v1/responses', { max_output_tokens: 700.2 }, 701],
+  ['/v1/completions', { max_tokens: 10, n: '3' }, 30],
+  ['/v1/completions', { max_tokens: 10, best_of: 100 }, 1_000],
+  ['/v1/messages', { max_tokens: 10, n: 7 }, 70],
+  ['/v1/chat/completions', { max_completion_tokens: 1e300 }, Number.MAX_SAFE_INTEGER],
+])('%s with %j: a value that a provider might count with is counted with', (path, fields, tokens) => {
+  expect(bound(path, fields)).toBe(tokens);
+});
+
+test.each<Endpoint>(['/v1/chat/completions', '/v1/completions', '/v1/messages'])(
+  '%s: a max_tokens below zero bounds nothing, and is left to the sources',
+  (path) => {
+    expect(bound(path, { max_tokens: -1 })).toBe(30_000);
+    expect(call(path, { max_tokens: -1 }).endlessLimit).toEqual({ name: 'max_tokens', value: -1 });
+    expect(call(path, { max_tokens: 0, max_output_tokens: -1 }).endlessLimit).toBeNull();
+  },
+);
+
+test.each([-1, {}, [5], 'many', true, '-1', '1'.repeat(200)])(
+  '%j bounds nothing: the worst case is the model’s',
+  (value) => {
+    expect(bound('/v1/responses', { max_output_tokens: value })).toBe(30_000);
+    expect(bound('/v1/chat/completions', { max_completion_tokens: value, max_tokens: 5 })).toBe(30_000);
+    expect(bound('/v1/chat/completions', { max_completion_tokens: value, n: 3 })).toBe(90_000);
+    expect(bound('/v1/completions', { max_tokens: 5, best_of: value })).toBe(CHOICES_MAX * 30_000);
+    expect(bound('/v1/completions', { prompt: ['x', 'y'], n: value })).toBe(2 * CHOICES_MAX * 30_000);
+  },
+);
+
+test('a maximum of the request above that of the model stays', () => {
+  expect(bound('/v1/chat/completions', { max_tokens: 50_000, max_completion_tokens: -1 })).toBe(50_000);
+});
+
+test.each([
+  [{ maxOutputTokens: null, contextLength: 200_000 }, 200_000],
+  [{ maxOutputTokens: null, contextLength: null }, OUTPUT_TOKENS_UNKNOWN],
+  [undefined, OUTPUT_TOKENS_UNKNOWN],
+])('of a model of which the catalog knows %j it is %d', (model, tokens) => {
+  const parsed = call('/v1/responses', { max_output_tokens: -1 });
+  expect(boundByModel(parsed, model).bounds.outputTokensMax).toBe(tokens);
+});
+
+test('null is unset on every endpoint', () => {
+  expect(bound('/v1/responses', { max_output_tokens: null, n: null, best_of: null })).toBe(8_192);
+});

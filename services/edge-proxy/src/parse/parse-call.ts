@@ -1,0 +1,141 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { CallBounds } from '@gateway/metering';
+import { bodyAffinity, type BodyAffinity } from './affinity.js';
+import { asksWrites1h } from './cache-ttl.js';
+import { answerNames, type AnswerNames } from '../stored-ids/answer-names.js';
+import { cutSpans } from './body-splices.js';
+import type { EndpointRow } from '../formats/endpoints.js';
+import { readFields } from './fields.js';
+import type { EndlessLimit, StreamOptions } from './fields.js';
+import { scanObject } from '../json/json-scanner.js';
+import type { ScanProblem, Span } from '../json/json-scanner.js';
+import { outputBound } from './output-bound.js';
+import { priceFacts } from '../pricing/price-facts.js';
+import type { PriceFacts } from '../pricing/price-facts.js';
+import { promptBounds } from './prompt-bounds.js';
+
+/** Largest request body (libs/contracts/specification/model-gateway-api.md#limits): 10 MB. */
+export const BODY_BYTES_MAX = 10_485_760;
+
+/** What the request's headers say of its body. */
+export interface RequestContentHeaders {
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+}
+
+/** Why a body is refused: it is too large or not acceptable. */
+export interface BodyFinding {
+  readonly rank: (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
+  readonly message: string;
+  /** The field at fault. */
+  readonly param: string | null;
+}
+
+/** Where the body is changed when it is forwarded. */
+export interface SpliceSpans {
+  /** The value of `model`. */
+  readonly model: Span;
+  /** Null: the body has no `stream_options`. */
+  readonly streamOptions: StreamOptions | null;
+  /**
+   * What is cut out, with the commas that would be left: in order, apart from each other and from
+   * the other spans.
+   */
+  readonly cuts: readonly Span[];
+}
+
+/**
+ * A request body that is not refused. It refers to the body by position and keeps no bytes of it.
+ */
+export interface ParsedCall {
+  readonly row: EndpointRow;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client itself asked for the usage chunk. */
+  readonly includeUsage: boolean;
+  /** Answers asked for: `n`, else 1, of each prompt. */
+  readonly choices: number;
+  readonly bounds: CallBounds;
+  /** Answers whose length only the model bounds: see `boundByModel`. 0: `bounds` hold. */
+  readonly unboundedAnswers: number;
+  /** Null: none. Else only sources that take it are candidates: see `takesLimit`. */
+  readonly endlessLimit: EndlessLimit | null;
+  readonly priceFacts: PriceFacts;
+  readonly spans: SpliceSpans;
+  readonly affinity: BodyAffinity;
+  readonly answers: AnswerNames;
+  /** It asks for cache writes of one hour: see `Counting`. */
+  readonly cacheWriteTtl1h: boolean;
+}
+
+export type ParseResult =
+  { readonly ok: true; readonly call: ParsedCall } | { readonly ok: false; readonly finding: BodyFinding };
+
+/**
+ * Reads a call (docs/behaviour.md#fields): the first rule that the request breaks is the finding.
+ * What the gateway does not read is neither looked at nor kept from the provider.
+ */
+export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body: Buffer): ParseResult {
+  if (body.length > BODY_BYTES_MAX) return { ok: false, finding: bodyTooLarge() };
+  const headerProblem = contentProblem(headers);
+  if (headerProblem !== null) return refuse(headerProblem);
+  const scanned = scanObject(body);
+  if (!scanned.ok) return refuse(scanText(scanned.problem, scanned.at));
+  const read = readFields(row, body, scanned.members);
+  if (!read.ok) return refuse(read.message, read.param);
+  const { fields } = read;
+  const { prompts, files, ...size } = promptBounds(row, body, scanned.members);
+  const output = outputBound(row, fields, row.generates ? prompts : 0);
+  return {
+    ok: true,
+    call: {
+      row,
+      model: fields.model,
+      stream: fields.stream,
+      // What cannot be read is neither changed nor answered for.
+      includeUsage: fields.streamOptions?.includeUsage ?? fields.unread.has('stream_options'),
+      choices: prompts * (fields.counts.get('n') ?? 1),
+      bounds: { ...size, outputTokensMax: output.tokens, ...(files === undefined ? {} : { files }) },
+      unboundedAnswers: output.unboundedAnswers,
+      endlessLimit: fields.endlessLimit,
+      priceFacts: priceFacts(row, body, scanned.members),
+      spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
+      affinity: bodyAffinity(row, body, scanned.members),
+      answers: answerNames(row, body, scanned.members),
+      cacheWriteTtl1h: asksWrites1h(row, body, scanned.members),
+    },
+  };
+}
+
+/** The finding for a body that was announced or counted above {@link BODY_BYTES_MAX}. */
+export function bodyTooLarge(): BodyFinding {
+  return { rank: REFUSAL.request_entity_too_large, message: 'The request body is larger than 10 MB.', param: null };
+}
+
+function refuse(message: string, param: string | null = null): ParseResult {
+  return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param } };
+}
+
+function contentProblem({ contentType, contentEncoding }: RequestContentHeaders): string | null {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json') return 'The Content-Type must be application/json.';
+  const encoding = contentEncoding?.trim().toLowerCase() ?? '';
+  return encoding === '' || encoding === 'identity' ? null : 'A request body with a Content-Encoding is not accepted.';
+}
+
+function scanText(problem: ScanProblem, at: number): string {
+  switch (problem) {
+    case 'bom':
+      return 'The request body must not begin with a byte order mark.';
+    case 'utf8':
+      return 'The request body is not valid UTF-8.';
+    case 'not_object':
+      return 'The request body must be a JSON object.';
+    case 'syntax':
+      return `The request body is not valid JSON (at byte ${at}).`;
+    case 'depth':
+      return `The request body is nested too deeply (at byte ${at}).`;
+    case 'members':
+      return 'The request body has too many fields.';
+  }
+}

@@ -1,0 +1,272 @@
+import { ASKS_MAX, UNIT_USES_MAX, type AskedExtras, type CatalogSource } from '@gateway/contracts/messages';
+import type { ToolType } from '@gateway/contracts/operator';
+import { isPriced, unitPrice, unpricedName, type PriceClass, type PriceExtras } from '@gateway/metering';
+import { foldCase } from '../parse/fields.js';
+import type { AskedMember, AskedTools, PriceFacts } from './price-facts.js';
+
+/** Absent: everything is taken, at the standard price. */
+export type PricingRules = NonNullable<CatalogSource['pricing']>;
+type ToolRule = PricingRules['tools'][number];
+
+/** A request that a source can price. */
+export interface PricedReading {
+  readonly kind: 'priced';
+  readonly asked: AskedExtras;
+  /** The same with units of other sizes, of which the request does not show which one it uses. */
+  readonly otherSizes: readonly AskedExtras[];
+  /** Units of tools that are asked for and that no response counts. */
+  readonly once: readonly string[];
+  /**
+   * The source takes everything at the standard price: names of what the request asks for and no
+   * rule can price. Absent: what the response reports is billed.
+   */
+  readonly unbilled?: readonly string[];
+}
+
+/** What of a source decides how it reads a request. */
+export type SourceRules = Pick<CatalogSource, 'pricing' | 'unpriced'>;
+
+/** The part of a request that has no price. */
+export interface UnpricedAsk {
+  /** The member of the request. */
+  readonly field: string;
+  /** The class, unit, type of tool or value; the field where it has no name. */
+  readonly name: string;
+}
+
+/** How a source with these rules reads a request. */
+export type Reading = PricedReading | ({ readonly kind: 'unpriced' } & UnpricedAsk);
+
+const NOTHING_ASKED: AskedExtras = { class: 'standard', units: {}, field: '' };
+const PLAIN: PricedReading = { kind: 'priced', asked: NOTHING_ASKED, otherSizes: [], once: [] };
+
+/** Reads what a request asks for by the rules of a source (docs/behaviour.md#classes-and-units). */
+export function readAsks(facts: PriceFacts, rules: PricingRules | undefined): Reading {
+  if (rules === undefined || !touches(facts, rules)) return PLAIN;
+  const unpriced = unpricedAsk(facts, rules);
+  if (unpriced !== null) return { kind: 'unpriced', ...unpriced };
+  const asked = askedClass(facts, rules);
+  if (asked.unpriced !== null) return { kind: 'unpriced', ...asked.unpriced };
+  const tools = askedTools(facts, rules);
+  if (asked.class === 'standard' && tools.field === null) return PLAIN;
+  const field = asked.field ?? tools.field ?? '';
+  const [units = {}, ...otherSizes] = tools.units.map((each) => ({ class: asked.class, units: each, field }));
+  return { kind: 'priced', asked: units as AskedExtras, otherSizes, once: tools.once };
+}
+
+/** Reads a request for a source, which may take what has no price. */
+export function readFor({ pricing, unpriced }: SourceRules, facts: PriceFacts): Reading {
+  const reading = readAsks(facts, pricing);
+  if (unpriced !== 'forward') return reading;
+  if (reading.kind === 'unpriced') return { ...PLAIN, unbilled: [reading.name] };
+  return { ...reading, otherSizes: [], unbilled: [] };
+}
+
+/**
+ * The reading at a price, or what it has no price for. Of other sizes it is the most expensive one
+ * that the price has.
+ */
+export function atPrice(reading: PricedReading, extras: PriceExtras | null): PricedReading | UnpricedAsk {
+  const { asked, otherSizes } = reading;
+  if (reading.unbilled !== undefined) return reading;
+  const sold = [asked, ...otherSizes].filter((each) => isPriced(each, extras));
+  const [first, ...others] = sold;
+  if (first === undefined) return { field: asked.field, name: unpricedName(asked, extras) ?? asked.field };
+  const most = others.reduce((a, b) => (costOfUnits(b, extras) > costOfUnits(a, extras) ? b : a), first);
+  return most === asked ? reading : { ...reading, asked: most };
+}
+
+function costOfUnits({ units }: AskedExtras, extras: PriceExtras | null): bigint {
+  return Object.entries(units).reduce((sum, [unit, uses]) => sum + BigInt(uses) * (unitPrice(unit, extras) ?? 0n), 0n);
+}
+
+/** What the sources of a model make of a request, for admission. */
+export type SourcesAsk = {
+  readonly asks?: AskedExtras[];
+  readonly unpricedField?: string;
+  readonly unpricedName?: string;
+};
+
+const NOTHING: SourcesAsk = {};
+
+/** The different readings of a request's sources. */
+export function asksOfSources(facts: PriceFacts, sources: readonly SourceRules[]): SourcesAsk {
+  const asks = new Map<string, AskedExtras>();
+  let unpriced: UnpricedAsk | null = null;
+  for (const source of sources) {
+    const reading = readFor(source, facts);
+    if (reading.kind === 'unpriced') unpriced ??= reading;
+    else {
+      const billed = reading.unbilled === undefined ? [reading.asked, ...reading.otherSizes] : [NOTHING_ASKED];
+      for (const asked of billed) {
+        if (asks.size < ASKS_MAX) asks.set(JSON.stringify(asked), asked);
+      }
+    }
+  }
+  const all = [...asks.values()];
+  if (all.length === 0) {
+    return unpriced === null ? NOTHING : { unpricedField: unpriced.field, unpricedName: unpriced.name };
+  }
+  return all.every((asked) => asked === NOTHING_ASKED) ? NOTHING : { asks: all };
+}
+
+const namedBy = new WeakMap<PricingRules, ReadonlySet<string>>();
+
+/** Whether the request has tools, or a member that the rules name: most have none. */
+function touches({ members, tools, hasOddTools }: PriceFacts, rules: PricingRules): boolean {
+  if (tools.length > 0 || hasOddTools) return true;
+  let names = namedBy.get(rules);
+  if (names === undefined) {
+    const { classes, tools, unpricedFields } = rules;
+    const bounds = tools.flatMap(({ boundedBy }) => boundedBy ?? []);
+    const fields = [...classes.map(({ field }) => field), ...tools.flatMap((rule) => rule.fields), ...bounds];
+    names = new Set([...fields, ...Object.keys(unpricedFields), 'tools'].map(foldCase));
+    namedBy.set(rules, names);
+  }
+  for (const { folded } of members) if (names.has(folded)) return true;
+  return false;
+}
+
+/** The first part of a request that changes its price in a way that no price has. */
+function unpricedAsk(facts: PriceFacts, rules: PricingRules): UnpricedAsk | null {
+  const { classes, tools, freeTools, unpricedFields } = rules;
+  for (const [field, values] of Object.entries(unpricedFields)) {
+    const found = membersOf(facts, field);
+    if (isAmbiguous(found, field)) return { field, name: field };
+    const [member] = found;
+    if (member?.isSet !== true) continue;
+    const value = member.value === null ? null : foldCase(member.value);
+    if (values.length === 0 || values.some((each) => foldCase(each) === value)) return { field, name: field };
+  }
+  const bounds = tools.flatMap(({ boundedBy }) => (boundedBy === null ? [] : [boundedBy]));
+  const read = [...classes.map(({ field }) => field), ...tools.flatMap(({ fields }) => fields), ...bounds];
+  const ambiguous = read.find((field) => isAmbiguous(membersOf(facts, field), field));
+  if (ambiguous !== undefined) return { field: ambiguous, name: ambiguous };
+  const isKnown = (tool: AskedTools): boolean =>
+    tool.type === 'function' || isOneOf(tool, freeTools) || tools.some(({ types }) => isOneOf(tool, types));
+  const unknown = facts.tools.find((tool) => !isKnown(tool));
+  if (unknown !== undefined) return { field: 'tools', name: shortName(unknown.type) };
+  const isOdd = facts.hasOddTools || isAmbiguous(membersOf(facts, 'tools'), 'tools');
+  return isOdd ? { field: 'tools', name: 'tools' } : null;
+}
+
+/** Longer names are cut: they come from clients and go into a message. */
+const ASKED_NAME_CHARS_MAX = 64;
+
+function shortName(name: string): string {
+  return name.slice(0, ASKED_NAME_CHARS_MAX);
+}
+
+interface AskedClass {
+  readonly class: PriceClass;
+  readonly field: string | null;
+  readonly unpriced: UnpricedAsk | null;
+}
+
+/** Two fields that ask for two classes besides the standard one ask for what has no price. */
+function askedClass(facts: PriceFacts, { classes }: PricingRules): AskedClass {
+  let asked: AskedClass = { class: 'standard', field: null, unpriced: null };
+  for (const { field, asks } of classes) {
+    const [member] = membersOf(facts, field);
+    if (member?.isSet !== true) continue;
+    const name = member.value !== null && Object.hasOwn(asks, member.value) ? asks[member.value] : undefined;
+    const unpriced = { field, name: shortName(member.value ?? field) };
+    if (name === undefined) return { ...asked, unpriced };
+    if (name === 'standard' || name === asked.class) continue;
+    if (asked.class !== 'standard') return { ...asked, unpriced };
+    asked = { class: name, field, unpriced: null };
+  }
+  return asked;
+}
+
+interface AskedUnits {
+  /** The most uses of each unit; more than one: of several sizes, of which one is used. */
+  readonly units: readonly Readonly<Record<string, number>>[];
+  readonly field: string | null;
+  readonly once: readonly string[];
+}
+
+function askedTools(facts: PriceFacts, { tools }: PricingRules): AskedUnits {
+  let units: Record<string, number>[] = [{}];
+  const once: string[] = [];
+  let field: string | null = null;
+  for (const rule of tools) {
+    const asking = facts.tools.filter((tool) => isOneOf(tool, rule.types));
+    const byField = rule.fields.find((name) => membersOf(facts, name)[0]?.isSet === true);
+    if (asking.length === 0 && byField === undefined) continue;
+    field ??= asking.length > 0 ? 'tools' : (byField ?? null);
+    const uses = usesMax(facts, rule, asking);
+    units = [rule.unit, ...(rule.otherSizes ?? [])].flatMap((unit) =>
+      units.map((each) => ({ ...each, [unit]: Math.min((each[unit] ?? 0) + uses, UNIT_USES_MAX) })),
+    );
+    if (rule.reportedAt === null) once.push(rule.unit);
+  }
+  return { units, field, once };
+}
+
+/** The bound of the profile, or the request's where that is lower; 1, where no answer counts. */
+function usesMax(
+  facts: PriceFacts,
+  { usesMax: most, boundedBy, reportedAt }: ToolRule,
+  asking: readonly AskedTools[],
+): number {
+  if (reportedAt === null) return 1;
+  if (boundedBy === null) return most;
+  const [ofRequest] = membersOf(facts, boundedBy);
+  const bounds = [most];
+  if (ofRequest?.value != null && /^\d{1,9}$/.test(ofRequest.value)) bounds.push(Number(ofRequest.value));
+  const ofTools = asking.map(({ count, bounds: known }) => {
+    const bound = known.get(boundedBy);
+    return bound?.count === count ? bound.sum : Infinity;
+  });
+  if (ofTools.length > 0) bounds.push(ofTools.reduce((sum, uses) => sum + uses, 0));
+  return Math.min(...bounds);
+}
+
+const NO_MEMBERS: readonly AskedMember[] = [];
+/** Most fields of rules are as folding would leave them. */
+const FOLDED = /^[a-z0-9_.-]*$/;
+
+/** In whatever case. */
+function membersOf({ members }: PriceFacts, field: string): readonly AskedMember[] {
+  const name = FOLDED.test(field) ? field : foldCase(field);
+  return members.some(({ folded }) => folded === name) ? members.filter(({ folded }) => folded === name) : NO_MEMBERS;
+}
+
+/** It is there twice, or in another case: a provider might read the other one. */
+function isAmbiguous(members: readonly AskedMember[], field: string): boolean {
+  return members.length > 1 || members.some(({ name }) => name !== field);
+}
+
+function isOneOf(tool: AskedTools, types: readonly ToolType[]): boolean {
+  return types.some((each) =>
+    typeof each === 'string'
+      ? fitsPattern(tool.type, each)
+      : fitsPattern(tool.type, each.type) && hasOptions(tool, each.where),
+  );
+}
+
+/** A pattern that ends with `*` stands for all texts that begin so. */
+function fitsPattern(text: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern;
+}
+
+/** Whether a tool has the options of a rule, and no other below the same members. */
+function hasOptions({ options }: AskedTools, where: Readonly<Record<string, readonly (string | null)[]>>): boolean {
+  const named = Object.entries(where);
+  const holds = named.every(([path, values]) => {
+    const value = options.get(path);
+    if (values.length === 0) return true;
+    if (!options.has(path)) return values.includes(null);
+    return value != null && values.some((each) => each !== null && fitsPattern(value, each));
+  });
+  if (!holds) return false;
+  const folded = new Set(named.map(([path]) => foldCase(path.split('.', 1)[0] ?? '')));
+  for (const [path, value] of options) {
+    const [root = ''] = path.split('.', 1);
+    if (!folded.has(foldCase(root)) || Object.hasOwn(where, path)) continue;
+    // The object that holds named members is no option of its own.
+    if (value !== null || !named.some(([known]) => known.startsWith(`${path}.`))) return false;
+  }
+  return true;
+}

@@ -1,0 +1,279 @@
+import { randomBytes } from 'node:crypto';
+import { connectBus } from '@gateway/bus';
+import { edgeTestSource } from '@gateway/contracts/messages';
+import { type RunningService, type ServiceContext, gauge, listen, pause } from '@gateway/service-kit';
+import { ThreadedBodyParser } from './parse/body-parser.js';
+import { makeBusClient } from './bus/bus-client.js';
+import { type CatalogMirror, followCatalog } from './bus/catalog-mirror.js';
+import { SourceConnections } from './upstream/source-connections.js';
+import { TokenConnections } from './credentials/token-http.js';
+import { type EDGE_FIELDS, type EdgeConfig, openingKeysOf, proxyOf } from './config.js';
+import { makeAuthorizer } from './credentials/make-authorizer.js';
+import { SharedAuthorizers, watchRefreshes } from './credentials/shared-authorizers.js';
+import { isResting } from './sources/source-order.js';
+import { httpLimitsOf } from './http/http-limits.js';
+import { edgeRoutes } from './http/routes.js';
+import { type HttpServer, makeHttpServer } from './http/serve.js';
+import { type JoinedVerbs, joinVerbs } from './edge.js';
+import { UnstoredUsage } from './journal/leave-usage.js';
+import { storeLeftUsage } from './journal/store-left-usage.js';
+import { UsageSpool } from './journal/usage-spool.js';
+import { HELD_ANSWERS, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-bytes.js';
+import type { SourceQuotas } from './quotas/source-quotas.js';
+import { SourceTests } from './source-test/test-source.js';
+
+/** The name of a replica is cut so that the edge's id stays a subject token. */
+const REPLICA_IN_ID_CHARS_MAX = 48;
+/** Tests of sources at once; further ones wait. */
+const SOURCE_TESTS_MAX = 8;
+
+export interface RunningEdge extends RunningService {
+  /** Where the public port listens. */
+  readonly url: string;
+  readonly port: number;
+}
+
+/** The compiled module of the thread that reads large bodies. */
+const PARSE_THREAD_URL = new URL('./parse/parse-thread.js', import.meta.url);
+
+/**
+ * Makes the adapters and joins them with the verbs; resolves when the public port listens.
+ * @param parseThreadUrl where the compiled module lies, unless it is beside this one
+ */
+export async function startEdge(
+  context: ServiceContext<typeof EDGE_FIELDS>,
+  parseThreadUrl: URL = PARSE_THREAD_URL,
+): Promise<RunningEdge> {
+  const { config, log, ready, replica } = context;
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'edge-proxy',
+    replica,
+    log,
+    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
+  });
+  // A new process is a new edge, also under an old replica's name (docs/protocol.md#r5).
+  const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
+  const spool = await openSpool(config, edgeId);
+  const rules = { privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) };
+  const sources = new SourceConnections(rules);
+  const authorizers = openAuthorizers(context, new TokenConnections(rules));
+  const catalog = followCatalog(bus, { keys: openingKeysOf(config), authorizers, log });
+  const bodies = new ThreadedBodyParser({
+    threadUrl: parseThreadUrl,
+    onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
+  });
+  const verbs = joinVerbs(
+    context,
+    { bus, busClient: makeBusClient(bus, config.GATEWAY_ANSWER_IDS_MAX), catalog, sources, bodies },
+    edgeId,
+  );
+  const { edge, heartbeats, journal } = verbs;
+  const tests = new SourceTests({ edge, edgeId });
+  bus.serve(edgeTestSource, ({ source }) => tests.test(source), { concurrencyMax: SOURCE_TESTS_MAX });
+  if (spool !== null) void storeLeftUsage(spool, journal, log);
+  const http = makeHttpServer({
+    routes: edgeRoutes(edge),
+    limits: httpLimitsOf(config),
+    clock: edge.clock,
+    errorContext: edge.settings.errors,
+    log,
+    onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed inside the edge'),
+    onConnectionRefused: () => edge.metrics.connectionRefused(),
+  });
+  declareGauges(verbs, bodies, catalog, config.GATEWAY_ANSWER_IDS_MAX);
+  ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
+  void heartbeats.send();
+  const host = config.GATEWAY_HOST;
+  const { url, port } = await listen(http.server, { host, port: config.GATEWAY_PORT });
+  log.info({ host, port, edge: edgeId }, 'listening');
+
+  return {
+    url,
+    port,
+    stop: async () => {
+      await stopEdge(http, verbs, spool, config.GATEWAY_DRAIN_MS);
+      await Promise.all([catalog.stop(), sources.close(), bodies.stop()]);
+      await bus.drain(STOP_STEP_MS.bus);
+    },
+  };
+}
+
+function openAuthorizers(
+  { config, log, clock }: ServiceContext<typeof EDGE_FIELDS>,
+  http: TokenConnections,
+): SharedAuthorizers {
+  const parts = {
+    http,
+    surroundings: config.GATEWAY_CLOUD_CREDENTIALS,
+    env: process.env,
+    nowMs: () => clock.nowMs(),
+    random: Math.random,
+    ended: watchRefreshes(log),
+  };
+  return new SharedAuthorizers((auth, credential) => makeAuthorizer(auth, credential, parts), parts.nowMs);
+}
+
+function openSpool(config: EdgeConfig, edgeId: string): Promise<UsageSpool> | null {
+  const directory = config.GATEWAY_USAGE_SPOOL_DIRECTORY;
+  return directory === null ? null : UsageSpool.open(directory, edgeId);
+}
+
+/** Sources with a series of their own. */
+const QUOTA_SERIES_MAX = 64;
+
+/** What of this edge is looked at when somebody asks for the metrics. */
+export function declareGauges(
+  { edge, journal, admissionClient, load, quotas }: JoinedVerbs,
+  bodies: ThreadedBodyParser,
+  catalog: CatalogMirror,
+  answerIdsMax: number,
+): void {
+  gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => edge.running.size);
+  gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
+  gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being read, or wait for it', () => bodies.waiting);
+  gauge('gateway_edge_sources', 'Enabled sources by whether they rest', () => sourceStates(edge), { label: 'state' });
+  gauge(
+    'gateway_edge_quota_used_ratio',
+    'Used part of the fullest quota of a source, at all edges',
+    () => quotasUsed(quotas),
+    {
+      label: 'source',
+    },
+  );
+  gauge('gateway_edge_unreadable_credentials', 'Sources whose credential no key here opens', () =>
+    catalog.unreadable(),
+  );
+  gauge('gateway_edge_outdated_credentials', 'Sources whose credential only a previous key opens', () =>
+    catalog.outdated(),
+  );
+  const { answers } = edge;
+  gauge(
+    'gateway_edge_answer_ids',
+    'IDs of stored responses in the shared store, at most a minute old while IDs are stored',
+    () => answers.idsStored,
+  );
+  gauge('gateway_edge_answer_ids_max', 'IDs that the store may have', () => answerIdsMax);
+  gauge('gateway_edge_events_unstored', 'Usage events that no stream has yet', () => journal.unstored);
+  gauge(
+    'gateway_edge_event_unstored_age_seconds',
+    'Age of the oldest unstored event',
+    () => journal.oldestAgeMs() / 1000,
+  );
+  gauge('gateway_edge_admissions_waiting', 'Questions that wait for admission', () => admissionClient.waiting);
+  gauge(
+    'gateway_edge_body_bytes_buffered',
+    'Bytes of request bodies that a source may still need',
+    () => REQUEST_BODIES.held,
+  );
+  gauge(
+    'gateway_edge_unopened_body_bytes',
+    'Bytes of request bodies whose key admission has not confirmed',
+    () => UNOPENED_BODIES.held,
+  );
+  gauge(
+    'gateway_edge_answer_bytes_held',
+    'Bytes of plain answers that are not sent before they are complete',
+    () => HELD_ANSWERS.held,
+  );
+}
+
+/** Of the sources whose quotas this edge uses, at most {@link QUOTA_SERIES_MAX}. */
+function quotasUsed(quotas: SourceQuotas): [source: string, ratio: number][] {
+  const ratios: [string, number][] = [];
+  for (const [source, use] of quotas.uses()) {
+    const parts = Object.values(use).map((each) => (each === null ? 0 : each.used / each.allowed));
+    ratios.push([source, Math.max(...parts)]);
+    if (ratios.length === QUOTA_SERIES_MAX) break;
+  }
+  return ratios;
+}
+
+function sourceStates({
+  catalog,
+  health,
+  clock,
+}: JoinedVerbs['edge']): [state: 'healthy' | 'cooling', count: number][] {
+  const nowMs = clock.nowMs();
+  let [healthy, cooling] = [0, 0];
+  for (const { id } of catalog.models()) {
+    for (const source of catalog.sourcesOf(id)) {
+      if (!source.enabled) continue;
+      if (isResting(health.get(source.id), nowMs)) cooling += 1;
+      else healthy += 1;
+    }
+  }
+  return [
+    ['healthy', healthy],
+    ['cooling', cooling],
+  ];
+}
+
+/**
+ * Steps of a stop after the running calls have ended, in milliseconds; that of the journal is the
+ * least.
+ */
+export const STOP_STEP_MS = {
+  cutCalls: 2_000,
+  connections: 1_000,
+  journal: 5_000,
+  releases: 1_000,
+  quotas: 1_000,
+  bus: 3_000,
+} as const;
+/**
+ * How long idle connections are kept when a drain begins, in milliseconds, at most the drain's own
+ * time. Requests that are on their way are served, and clients move on by `connection: close`.
+ */
+const IDLE_CONNECTIONS_MS = 2_000;
+/** How often a stop looks whether the calls have ended. */
+const IDLE_POLL_MS = 20;
+
+/**
+ * Lets running calls end, and their answers be sent, for `drainMs`, cuts the rest, and gives away
+ * what is owed: events, releases, the last heartbeat. Events that the stream does not take are
+ * waited for until `drainMs` is over, and then left where the next edge or a person finds them; the
+ * spool has them meanwhile. A call whose request is served runs no more, though heartbeats list it
+ * until its event is stored. What the verbs work with is left to be closed.
+ */
+export async function stopEdge(
+  http: HttpServer,
+  verbs: JoinedVerbs,
+  spool: UsageSpool | null,
+  drainMs: number,
+): Promise<void> {
+  const { edge, admissionClient, journal, heartbeats, quotas } = verbs;
+  const { running, log } = edge;
+  const graceEnd = performance.now() + drainMs;
+  const usage = new UnstoredUsage(journal, spool, log);
+  http.beginDrain();
+  await waitUntil(() => http.connectionsOpen() === 0, Math.min(IDLE_CONNECTIONS_MS, drainMs));
+  http.closeIdle();
+  const isIdle = (): boolean => http.requestsOpen() === 0 && http.answersOpen() === 0;
+  if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
+    const open = { requests: http.requestsOpen(), answers: http.answersOpen() };
+    log.warn(open, 'the grace is over: running calls are cut');
+    running.abortAll('drain');
+    await waitUntil(isIdle, STOP_STEP_MS.cutCalls);
+  }
+  await http.close(STOP_STEP_MS.connections);
+  await usage.leave(Math.max(STOP_STEP_MS.journal, graceEnd - performance.now()));
+  await waitUntil(() => admissionClient.releasesWaiting === 0, STOP_STEP_MS.releases);
+  quotas.stop();
+  await waitUntil(() => quotas.size === 0, STOP_STEP_MS.quotas);
+  await heartbeats.stop();
+  verbs.healthReport.stop();
+  admissionClient.stop();
+  edge.deadlines.stop();
+  verbs.load.stop();
+}
+
+/** True as soon as `holds`, false after `timeoutMs`. */
+async function waitUntil(holds: () => boolean, timeoutMs: number): Promise<boolean> {
+  const until = performance.now() + timeoutMs;
+  while (!holds()) {
+    if (performance.now() >= until) return false;
+    await pause(IDLE_POLL_MS);
+  }
+  return true;
+}

@@ -1,0 +1,317 @@
+import { expect, test } from '@jest/globals';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import fc from 'fast-check';
+import { affinityKey, type AffinityKey } from '../parse/affinity.js';
+import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
+import type { SourceHealth } from './source-order.js';
+
+/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+const PROPERTY_MS_MAX = 60_000;
+
+const NOW = 1_000_000;
+const FAILURE = { step: 'final', outcome: 'broken', coolDownMs: null, countsAsFailure: true, refusal: null } as const;
+const SUCCESS = {
+  step: 'final',
+  outcome: 'completed',
+  coolDownMs: null,
+  countsAsFailure: false,
+  refusal: null,
+} as const;
+const LIMITED = {
+  step: 'next_source',
+  outcome: 'rejected',
+  coolDownMs: 5_000,
+  countsAsFailure: false,
+  refusal: null,
+} as const;
+const LEFT = { step: 'final', outcome: 'abandoned', coolDownMs: null, countsAsFailure: false, refusal: null } as const;
+const FRESH = {
+  step: 'fresh_connection',
+  outcome: 'broken',
+  coolDownMs: null,
+  countsAsFailure: false,
+  refusal: null,
+} as const;
+const REPLACED = { ...FRESH, step: 'fresh_credential', outcome: 'rejected' } as const;
+const REFUSED = { ...LIMITED, coolDownMs: null, refusal: 'certain' } as const;
+const DOUBTFUL = { ...REFUSED, refusal: 'unclear' } as const;
+const WELL: SourceHealth = {
+  failures: 0,
+  coolUntilMs: 0,
+  openUntilMs: 0,
+  refusedUntilMs: 0,
+  probing: false,
+  refusals: 0,
+  doubts: [],
+};
+const RESTING: SourceHealth = { ...WELL, coolUntilMs: NOW + 1 };
+const OPEN: SourceHealth = { ...WELL, failures: 5, openUntilMs: NOW + 1 };
+
+test('priority decides, the lowest first', () => {
+  expect(order([source('c', 2), source('a', 0), source('b', 1)])).toEqual(['a', 'b', 'c']);
+});
+
+test('what rests comes last, whatever its priority, but is not left out', () => {
+  const health = new Map([
+    ['a', RESTING],
+    ['b', OPEN],
+  ]);
+  expect(order([source('a', 0), source('b', 1), source('c', 2)], health)).toEqual(['c', 'a', 'b']);
+  expect(order([source('a', 0)], health)).toEqual(['a']);
+});
+
+test('rest over is rest over, to the millisecond', () => {
+  const over = new Map([
+    ['a', { ...RESTING, coolUntilMs: NOW }],
+    ['b', { ...OPEN, openUntilMs: NOW }],
+  ]);
+  expect(order([source('b', 1), source('a', 0), source('c', 2)], over)).toEqual(['a', 'b', 'c']);
+});
+
+test('at most eight sources are tried, and a resting one is dropped before a healthy one', () => {
+  const sources = Array.from({ length: 10 }, (_, i) => source(`s${i}`, 0));
+  const health = new Map([
+    ['s0', RESTING],
+    ['s1', RESTING],
+  ]);
+  const ids = order(sources, health);
+  expect(ids).toHaveLength(8);
+  expect(ids).not.toContain('s0');
+  expect(ids).not.toContain('s1');
+});
+
+test('over 10,000 accounts the first places are shared as the weights say, and so are the second', () => {
+  const weights: Readonly<Record<string, number>> = { a: 1, b: 3, c: 6, d: 10 };
+  const sources = [...Object.entries(weights).map(([id, weight]) => source(id, 0, weight)), source('z', 1, 1000)];
+  const accounts = 10_000;
+  const places = Array.from({ length: 2 }, () => new Map<string, number>());
+  for (let account = 0; account < accounts; account += 1) {
+    const ids = orderSources(sources, ranks(NO_HEALTH, NOW), () => keyOf(`acc-${account}`)).map(({ id }) => id);
+    for (const [place, found] of places.entries()) found.set(ids[place] ?? '', (found.get(ids[place] ?? '') ?? 0) + 1);
+    expect(ids[4]).toBe('z');
+  }
+  const sum = 20;
+  for (const [id, weight] of Object.entries(weights)) {
+    const first = weight / sum;
+    expect(Math.abs((places[0]?.get(id) ?? 0) - accounts * first)).toBeLessThan(sigmas(3, accounts, first));
+    let second = 0;
+    for (const [other, taken] of Object.entries(weights)) {
+      if (other !== id) second += (taken / sum) * (weight / (sum - taken));
+    }
+    expect(Math.abs((places[1]?.get(id) ?? 0) - accounts * second)).toBeLessThan(sigmas(3, accounts, second));
+  }
+});
+
+test('the prompts of one account are shared as those of many are', () => {
+  const sources = [source('src-1', 0, 1), source('src-2', 0, 1), source('src-3', 0, 2)];
+  const prompts = 10_000;
+  const firsts = new Map<string, number>();
+  for (let prompt = 0; prompt < prompts; prompt += 1) {
+    const id = orderSources(sources, ranks(NO_HEALTH, NOW), () => keyOf('acc', `"Question ${prompt}"`))[0]?.id ?? '';
+    firsts.set(id, (firsts.get(id) ?? 0) + 1);
+  }
+  for (const [id, share] of [
+    ['src-1', 0.25],
+    ['src-2', 0.25],
+    ['src-3', 0.5],
+  ] as const) {
+    expect(Math.abs((firsts.get(id) ?? 0) - prompts * share)).toBeLessThan(sigmas(3, prompts, share));
+  }
+});
+
+test('a source that rests gives its calls away, and takes the same ones back', () => {
+  const sources = ['a', 'b', 'c'].map((id) => source(id, 0));
+  const resting = new Map([['b', RESTING]]);
+  for (let account = 0; account < 300; account += 1) {
+    const key = (): AffinityKey => keyOf(`acc-${account}`);
+    const well = orderSources(sources, ranks(NO_HEALTH, NOW), key).map(({ id }) => id);
+    const rests = orderSources(sources, ranks(resting, NOW), key).map(({ id }) => id);
+    expect(rests).toEqual([...well.filter((id) => id !== 'b'), 'b']);
+    expect(orderSources(sources, ranks(resting, NOW + 1), key).map(({ id }) => id)).toEqual(well);
+  }
+});
+
+test('nothing is hashed where priorities decide', () => {
+  const key = (): never => {
+    throw new Error('no key is needed');
+  };
+  const ordered = orderSources([source('b', 1), source('a', 0)], ranks(NO_HEALTH, NOW), key);
+  expect(ordered.map(({ id }) => id)).toEqual(['a', 'b']);
+});
+
+const SOME_SOURCES = fc.uniqueArray(
+  fc.record({ id: fc.string(), priority: fc.nat(3), weight: fc.integer({ min: 1, max: 1000 }) }),
+  { maxLength: 8, selector: ({ id }) => id },
+);
+const WORD = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const SOME_KEY = fc.record({ high: WORD, low: WORD });
+
+test(
+  'every order has each source once, is that of its key again, and leaves the list alone',
+  () => {
+    fc.assert(
+      fc.property(SOME_SOURCES, SOME_KEY, (list, key) => {
+        const given = Object.freeze(list.map(({ id, priority, weight }) => source(id, priority, weight)));
+        const ordered = orderSources(given, ranks(NO_HEALTH, NOW), () => key);
+        expect(ordered.map(({ id }) => id).sort()).toEqual(list.map(({ id }) => id).sort());
+        const priorities = ordered.map(({ priority }) => priority);
+        expect(priorities).toEqual([...priorities].sort((one, other) => one - other));
+        expect(orderSources(given.toReversed(), ranks(NO_HEALTH, NOW), () => key)).toEqual(ordered);
+      }),
+    );
+  },
+  PROPERTY_MS_MAX,
+);
+
+test(
+  'a source that goes away moves no key but its own',
+  () => {
+    fc.assert(
+      fc.property(SOME_SOURCES, SOME_KEY, fc.nat(7), (list, key, at) => {
+        const all = list.map(({ id, priority, weight }) => source(id, priority, weight));
+        const gone = all[at]?.id;
+        const before = orderSources(all, ranks(NO_HEALTH, NOW), () => key);
+        const after = orderSources(
+          all.filter(({ id }) => id !== gone),
+          ranks(NO_HEALTH, NOW),
+          () => key,
+        );
+        expect(after).toEqual(before.filter(({ id }) => id !== gone));
+      }),
+    );
+  },
+  PROPERTY_MS_MAX,
+);
+
+test('five failures in a row open the breaker for 30 s', () => {
+  expect([BREAKER_FAILURES, BREAKER_OPEN_MS]).toEqual([5, 30_000]);
+  const four = fold([FAILURE, FAILURE, FAILURE, FAILURE]);
+  expect(isResting(four, NOW)).toBe(false);
+  const five = noteOutcome(four, FAILURE, NOW);
+  expect(five).toEqual({ ...WELL, failures: 5, openUntilMs: NOW + 30_000 });
+  expect(isResting(five, NOW + 29_999)).toBe(true);
+  expect(isResting(five, NOW + 30_000)).toBe(false);
+});
+
+test('an answer ends the row; a 429, a client that left and a stale connection do not', () => {
+  expect(fold([FAILURE, FAILURE, FAILURE, FAILURE, SUCCESS, FAILURE])).toMatchObject({ failures: 1, openUntilMs: 0 });
+  expect(fold([FAILURE, FAILURE, LIMITED, LEFT, FRESH, REPLACED])).toMatchObject({ failures: 2 });
+  expect(fold([FAILURE, FAILURE, LIMITED, FAILURE, LEFT, FAILURE, FRESH, FAILURE])).toMatchObject({ failures: 5 });
+});
+
+test('after the breaker one probe goes, others wait; its success closes, its failure opens again', () => {
+  const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
+  const later = NOW + BREAKER_OPEN_MS;
+  expect(isResting(open, later)).toBe(false);
+  const probing = noteStart(open, later);
+  expect(isResting(probing, later)).toBe(true);
+  expect(noteStart(probing, later)).toEqual(probing);
+  expect(isResting(noteOutcome(probing, SUCCESS, later + 10), later + 10)).toBe(false);
+  expect(noteOutcome(probing, FAILURE, later + 10).openUntilMs).toBe(later + 10 + BREAKER_OPEN_MS);
+  expect(isResting(probing, later + BREAKER_OPEN_MS)).toBe(false);
+});
+
+test('starting at a healthy source changes nothing', () => {
+  expect(isResting(noteStart(undefined, NOW), NOW)).toBe(false);
+  expect(noteStart(RESTING, NOW)).toEqual(RESTING);
+});
+
+test('a cool-down lasts as long as told, and a shorter one does not shorten it', () => {
+  const long = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
+  expect(long).toEqual({ ...WELL, coolUntilMs: NOW + 60_000 });
+  expect(noteOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
+});
+
+test('an answer that began before a cool-down does not end it, but it closes the breaker', () => {
+  const cooling = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
+  expect(noteOutcome(cooling, SUCCESS, NOW + 1)).toEqual(cooling);
+  const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
+  expect(noteOutcome(open, SUCCESS, NOW + 1)).toEqual(WELL);
+});
+
+test('a refusal rests a source for 30 s, each further one twice as long, up to ten minutes', () => {
+  let health: SourceHealth | undefined;
+  let nowMs = NOW;
+  const rests: number[] = [];
+  for (let times = 0; times < 7; times += 1) {
+    health = noteOutcome(health, REFUSED, nowMs, 'account-1');
+    rests.push((health.refusedUntilMs - nowMs) / 1_000);
+    // Calls that were under way change nothing.
+    expect(noteOutcome(health, REFUSED, nowMs + 1, 'account-2')).toEqual(health);
+    expect(isResting(health, health.refusedUntilMs - 1)).toBe(true);
+    expect(isResting(health, health.refusedUntilMs)).toBe(false);
+    nowMs = health.refusedUntilMs;
+  }
+  expect(rests).toEqual([30, 60, 120, 240, 480, 600, 600]);
+  const well = noteOutcome(health, SUCCESS, nowMs);
+  expect(noteOutcome(well, REFUSED, nowMs).refusedUntilMs - nowMs).toBe(30_000);
+});
+
+test('what one account can cause rests nothing until three have met it, and nothing more of them is kept', () => {
+  const met = (accounts: readonly (string | null)[], before?: SourceHealth) =>
+    accounts.reduce<SourceHealth | undefined>((health, account) => noteOutcome(health, DOUBTFUL, NOW, account), before);
+  const one = met(Array.from({ length: 100 }, () => 'a'));
+  expect(one).toEqual({ ...WELL, doubts: ['a'] });
+  expect(isResting(met(['a', 'b', null, null, 'a', 'b']), NOW)).toBe(false);
+  const three = met(['b', 'c'], one);
+  expect(three).toEqual({ ...WELL, refusedUntilMs: NOW + 30_000, refusals: 1, doubts: [] });
+  const answered = noteOutcome(met(['a', 'b']), SUCCESS, NOW);
+  expect(isResting(met(['c'], answered), NOW)).toBe(false);
+});
+
+test('a refusal says nothing of failures and closes no breaker', () => {
+  const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
+  expect(noteOutcome(open, REFUSED, NOW)).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
+  expect(noteOutcome(open, DOUBTFUL, NOW, 'a')).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
+});
+
+function source(id: string, priority: number, weight = 1): CatalogSource {
+  return {
+    v: 1,
+    id,
+    model: 'lab/one',
+    provider: 'p',
+    baseUrl: 'http://provider.test',
+    upstreamModel: 'up',
+    endpoints: ['/v1/chat/completions'],
+    paths: {},
+    auth: { type: 'bearer' },
+    sealedCredential: null,
+    headers: {},
+    betas: 'pass',
+    priority,
+    weight,
+    enabled: true,
+    streamUsage: true,
+    cancelStopsBilling: false,
+    limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
+    costs: [],
+  };
+}
+
+const NO_HEALTH: ReadonlyMap<string, SourceHealth> = new Map();
+
+/** By own attempts alone. */
+function ranks(health: ReadonlyMap<string, SourceHealth>, nowMs: number): (source: string) => number {
+  return (source) => Number(isResting(health.get(source), nowMs));
+}
+
+function order(sources: CatalogSource[], health = NO_HEALTH): string[] {
+  return orderSources(sources, ranks(health, NOW), () => keyOf('acc')).map(({ id }) => id);
+}
+
+function keyOf(account: string, prompt = '"Hello"'): AffinityKey {
+  const body = Buffer.from(prompt);
+  return affinityKey(account, body, [{ start: 0, end: body.length }]);
+}
+
+/** So many standard deviations of how often something of this share happens. */
+function sigmas(count: number, times: number, share: number): number {
+  return count * Math.sqrt(times * share * (1 - share));
+}
+
+type Judged = Parameters<typeof noteOutcome>[1];
+
+function fold(outcomes: readonly Judged[]): SourceHealth | undefined {
+  return outcomes.reduce<SourceHealth | undefined>((health, judged) => noteOutcome(health, judged, NOW), undefined);
+}
