@@ -42,7 +42,10 @@ const PLACES = new Map<string, Place>([
   ['npm run chart', { file: '.ci/run', says: 'deploy/helm/render.sh' }],
   ['npm run doctor', 'here'],
   ['npm run reset', 'here'],
-  ['npm run replay-usage', { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' }],
+  [
+    'npm run replay-usage',
+    { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' },
+  ],
   [
     'node services/edge-proxy/dist/commands/replay-usage.js',
     { file: 'services/edge-proxy/src/commands/replay-usage.test.ts', says: 'replay-usage-main.js' },
