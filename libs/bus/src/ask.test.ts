@@ -34,13 +34,13 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('a request is answered by one replica', async () => {
+test('a request is answered by one of two replicas', async () => {
   const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => edge.request(echo, { text: `ä${n}` })));
   expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 200 }, (_, n) => `ä${n}`));
   expect(new Set(answers.map(({ replica }) => replica))).toEqual(new Set(['first', 'second']));
 });
 
-test('a request to a replica reaches that replica only', async () => {
+test('a request with a replica reaches only that replica', async () => {
   for (const replica of ['first', 'second']) {
     const answers = await Promise.all(Array.from({ length: 20 }, () => edge.request(echo, { text: 'a' }, { replica })));
     expect(answers.every((answer) => answer.replica === replica)).toBe(true);
@@ -49,19 +49,19 @@ test('a request to a replica reaches that replica only', async () => {
   expect(await faultCode(edge.request(countUp, { to: 1 }, { replica: 'first' }))).toBe('fault');
 });
 
-test('a late answer is a time-out, after about the stated time, and is dropped', async () => {
+test('a reply after the timeout is dropped and the request fails with timeout', async () => {
   const began = performance.now();
   expect(await faultCode(edge.request(echo, { text: 'slow', wait: 1_500 }, { timeoutMs: 100 }))).toBe('timeout');
   expect(performance.now() - began).toBeGreaterThanOrEqual(99);
   expect((await edge.request(echo, { text: 'next' })).text).toBe('next');
 });
 
-test('a subject that nobody serves fails at once', async () => {
-  // Not that it was not answered in time.
+test('a request on an unserved subject fails at once with no_responders', async () => {
+  // A timeout would have another code.
   expect(await faultCode(edge.request(unserved, {}))).toBe('no_responders');
 });
 
-test('faults of the handler reach the asker, internals do not', async () => {
+test('a BusFault of the handler reaches the requester, other exceptions do not', async () => {
   await expect(edge.request(echo, { text: 'refuse' })).rejects.toMatchObject({
     code: 'not_today',
     message: 'closed on Sundays',
@@ -71,7 +71,7 @@ test('faults of the handler reach the asker, internals do not', async () => {
   expect(world.log.some(({ text }) => text === 'the handler of a request failed')).toBe(true);
 });
 
-test('an invalid body, another version and an unreadable answer are invalid messages', async () => {
+test('an invalid body, another version or an unreadable reply fails as invalid_message', async () => {
   await expect(edge.request(echoLoose, { text: 7 })).rejects.toMatchObject({
     code: 'invalid_message',
     message: expect.stringContaining('text'),
@@ -87,7 +87,7 @@ test('an invalid body, another version and an unreadable answer are invalid mess
   expect((await edge.request(echoLoose, { text: 'a', unknown: true })).text).toBe('a');
 });
 
-test('a packed request is answered by packed answers', async () => {
+test('a packed request gets packed replies', async () => {
   const [asker, server] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);
   const handed: unknown[] = [];
   server.serveMany(square, (body, reply) => {
@@ -105,7 +105,7 @@ test('a packed request is answered by packed answers', async () => {
   expect([areas, faults, handed]).toEqual([[16, 32], [], [{ side: 3 }, { side: 4 }]]);
 });
 
-test('an invalid packed body or answer is one invalid_message fault', async () => {
+test('an invalid packed body or reply fails with one invalid_message', async () => {
   const server = await world.connect('admission');
   server.serveMany(square, (_body, reply) => reply({ area: 'x' as never }));
   await server.listening();
@@ -124,12 +124,12 @@ const faultsInto =
   ({ code }: BusFault): void =>
     void faults.push(code);
 
-test('a message above the size limit is refused on both sides', async () => {
+test('a message above the size limit is refused by sender and server', async () => {
   expect(await faultCode(edge.request(echo, { text: 'x'.repeat(1_000_001) }))).toBe('too_large');
   expect(await faultCode(edge.request(echo, { text: 'large' }))).toBe('too_large');
 });
 
-test('a request can have many answers', async () => {
+test('requestMany() receives many replies', async () => {
   const numbers: number[] = [];
   const faults: string[] = [];
   const call = edge.requestMany(
@@ -143,7 +143,7 @@ test('a request can have many answers', async () => {
   expect(faults).toEqual([]);
 });
 
-test('after a fault or a close nothing more comes', async () => {
+test('requestMany() delivers nothing after a fault or a close', async () => {
   const heard: string[] = [];
   const on = { answer: () => void heard.push('answer'), fault: ({ code }: BusFault) => void heard.push(code) };
   edge.requestMany(countUp, { to: 1_001 }, on);
@@ -151,7 +151,7 @@ test('after a fault or a close nothing more comes', async () => {
   expect(heard).toEqual(['too_far']);
 
   heard.length = 0;
-  // Long enough for the answers to come first on a busy machine.
+  // The timeout leaves time for the replies to arrive first on a busy machine.
   edge.requestMany(countUp, { to: 3 }, on, { timeoutMs: 1_000 });
   await until('the time-out', () => heard.includes('timeout'));
   expect(heard).toEqual(['answer', 'answer', 'answer', 'timeout']);
@@ -164,7 +164,7 @@ test('after a fault or a close nothing more comes', async () => {
   expect(heard).toEqual(['no_responders']);
 });
 
-test('a receiver that throws harms no other call', async () => {
+test('a receiver that throws does not affect other requests', async () => {
   let failed = false;
   const call = edge.requestMany(
     countUp,
@@ -182,7 +182,7 @@ test('a receiver that throws harms no other call', async () => {
   expect((await edge.request(echo, { text: 'still' })).text).toBe('still');
 });
 
-test('calls above the limit of waiting calls fail at once, and the others are not harmed', async () => {
+test('requests above the limit of waiting requests fail at once with overloaded', async () => {
   let failed = 0;
   const calls = Array.from({ length: WAITING_MAX }, () =>
     edge.requestMany(

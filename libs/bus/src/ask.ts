@@ -6,11 +6,11 @@ import type { Link } from './connection.js';
 import type { ReplyInbox, Waiting } from './reply-inbox.js';
 import { decodeAnswer, encodeBody } from './wire.js';
 
-/** Headers of an answer that is an error (NATS ADR-32); the asker always looks at them. */
+/** Headers of an error reply (NATS ADR-32). The requester reads them from each reply. */
 export const ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
 export const ERROR_TEXT_HEADER = 'Nats-Service-Error';
 
-/** The asking side of requests. */
+/** The requesting side: sends requests and receives their replies. */
 export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'requestMany'> {
   const request = async <M extends AnyRequest>(
     message: M,
@@ -54,7 +54,10 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
     return { close };
   };
 
-  /** The caller's callback runs inside the library's read loop, which an exception would end. */
+  /**
+   * Catches exceptions of the caller's callback. It runs in the library's read loop, which an
+   * exception would end.
+   */
   const guarded = (call: () => void): void => {
     try {
       call();
@@ -84,7 +87,7 @@ function subjectFor(message: AnyRequest, options: RequestOptions | undefined): s
   return subjectOf({ subject: `${message.subject}.{replica}` }, { replica: options.replica });
 }
 
-/** Throws the BusFault that an error answer tells, or `invalid_message`. */
+/** Returns the body of a reply. Throws the BusFault of an error reply, or `invalid_message`. */
 function readAnswer<M extends AnyRequest>(message: M, reply: Msg): AnswerOf<M> {
   const code = reply.headers?.get(ERROR_CODE_HEADER);
   if (code) throw new BusFault(code, reply.headers?.get(ERROR_TEXT_HEADER) || code);

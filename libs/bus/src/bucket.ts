@@ -4,7 +4,7 @@ import { BusFault } from './bus-fault.js';
 import type { BucketHead } from './bus.js';
 import { NANOSECONDS_PER_MS } from './jetstream.js';
 
-/** Largest entry of a bucket. */
+/** Largest entry of a bucket, in bytes. */
 export const ENTRY_BYTES_MAX = 64 * 1024;
 export const ENTRIES_MAX = 20_000;
 const KEY_CHARS_MAX = 256;
@@ -27,7 +27,7 @@ function entryPrefix(bucket: string): string {
 }
 
 /**
- * Characters that a KV key cannot have are written as `=` and their bytes in hexadecimal. Throws
+ * Writes characters that a KV key cannot have as `=` and their bytes in hexadecimal. Throws
  * `too_large`.
  */
 export function entrySubject(bucket: string, key: string): string {
@@ -52,14 +52,14 @@ function keyOf(bucket: string, subject: string): string | undefined {
 }
 
 /**
- * Where a single entry is asked for, by its subject. Any server that has the bucket answers: right
- * after an entry was written, one may not have it yet.
+ * Returns the subject for reading one entry. Any server with a copy of the bucket replies, so a
+ * reply may miss an entry that was written just before.
  */
 export function entryQuestion(bucket: string, subject: string): string {
   return `$JS.API.DIRECT.GET.${bucketStream(bucket)}.${subject}`;
 }
 
-/** The hash that a head carries: of all entries, sorted by key. */
+/** Computes the hash for the head, over all entries sorted by key. */
 export function hashOf(entries: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
   for (const key of [...entries.keys()].sort()) {
@@ -69,7 +69,7 @@ export function hashOf(entries: ReadonlyMap<string, string>): string {
   return hash.digest('hex');
 }
 
-/** What a NATS KV bucket with history 1 is underneath. */
+/** Returns the stream configuration of a NATS KV bucket with history 1. */
 export function bucketConfiguration(
   bucket: string,
   { bytesMax, entriesMax = -1, ageMaxMs, discard, replicas }: BucketBounds,
@@ -97,18 +97,18 @@ export function bucketConfiguration(
 interface BucketBounds {
   readonly bytesMax: number;
   readonly entriesMax?: number | undefined;
-  /** 0: for ever. */
+  /** 0 keeps entries indefinitely. */
   readonly ageMaxMs: number;
-  /** A full bucket refuses new entries, or drops its oldest. */
+  /** A full bucket refuses new entries (`new`) or drops its oldest (`old`). */
   readonly discard: 'new' | 'old';
   readonly replicas: number;
 }
 
-/** A bucket as it is built up from its messages. */
+/** The content of a bucket, built from its messages. */
 export interface BucketContent {
   entries: Map<string, string>;
   head: BucketHead | null;
-  /** Position of the head in the stream, 0 without one. */
+  /** Position of the head in the stream, 0 without a head. */
   headSequence: number;
 }
 
@@ -116,7 +116,10 @@ export function emptyContent(): BucketContent {
   return { entries: new Map(), head: null, headSequence: 0 };
 }
 
-/** Applies one message of a bucket. True: it was the head. Messages of other forms are left out. */
+/**
+ * Applies one message of a bucket and returns true if it was the head. Ignores messages of other
+ * forms.
+ */
 export function applyMessage(content: BucketContent, bucket: string, message: Msg, sequence: number): boolean {
   const removed = REMOVED.has(message.headers?.get('KV-Operation') ?? '');
   if (message.subject === headSubject(bucket)) {
@@ -131,7 +134,7 @@ export function applyMessage(content: BucketContent, bucket: string, message: Ms
   return false;
 }
 
-/** True when the head covers exactly these entries. */
+/** Reports whether the head covers exactly these entries. */
 export function isComplete(content: BucketContent): content is BucketContent & { head: BucketHead } {
   const { head, entries } = content;
   return head !== null && head.count === entries.size && head.hash === hashOf(entries);

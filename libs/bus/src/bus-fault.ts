@@ -1,8 +1,8 @@
 /**
- * Why a bus call did not succeed. Codes made here: `timeout`, `no_responders`, `disconnected`,
- * `overloaded`, `forbidden`, `too_large`, `invalid_message`, `fault`, `stream_full`,
- * `stream_missing`, `stream_refused`, `conflict`. A remote handler may answer any other short code
- * by throwing a BusFault of its own.
+ * The reason why a bus call failed. The bus itself creates the codes `timeout`, `no_responders`,
+ * `disconnected`, `overloaded`, `forbidden`, `too_large`, `invalid_message`, `fault`,
+ * `stream_full`, `stream_missing`, `stream_refused`, `conflict`. A remote handler can throw a
+ * BusFault with any other short code.
  */
 export class BusFault extends Error {
   override readonly name: string = 'BusFault';
@@ -14,7 +14,7 @@ export class BusFault extends Error {
   }
 }
 
-/** An error of the JetStream API, with the number by which the server tells its errors apart. */
+/** An error of the JetStream API with the server's error number. */
 export class JetStreamFault extends BusFault {
   override readonly name = 'JetStreamFault';
   readonly errorNumber: number;
@@ -25,7 +25,7 @@ export class JetStreamFault extends BusFault {
   }
 }
 
-/** Anything that was thrown, as a BusFault. */
+/** Returns any thrown value as a BusFault. */
 export function asBusFault(thrown: unknown): BusFault {
   if (thrown instanceof BusFault) return thrown;
   return new BusFault('fault', thrown instanceof Error ? thrown.message : String(thrown));

@@ -12,7 +12,7 @@ import type { BusFault } from './bus-fault.js';
 export type AnyRequest = Extract<AnyMessage, { kind: 'request' }>;
 export type AnyPublished = Extract<AnyMessage, { kind: 'published' }>;
 export type AnyStored = Extract<AnyMessage, { kind: 'stored' }>;
-/** Values of the `{word}`s in a message's subject: plain subject tokens. */
+/** Values of the `{word}`s in a message's subject. Each is a plain subject token. */
 export type Words = Readonly<Record<string, string | number>>;
 
 export interface BusLog {
@@ -22,38 +22,38 @@ export interface BusLog {
 }
 
 export interface BusOptions {
-  /** `nats://user:password@host:port[,host:port…]`; `tls://` asks for TLS. */
+  /** `nats://user:password@host:port[,host:port…]`. `tls://` enables TLS. */
   url: string;
-  /** Name of the bus user; the reply inboxes lie under `_INBOX_<service>`. */
+  /** Name of the bus user. The reply inboxes begin with `_INBOX_<service>`. */
   service: ServiceName;
   /** Unique per process, a plain subject token. */
   replica: string;
   log: BusLog;
-  /** How long the first connection is tried; 30,000 unless stated. */
+  /** Timeout of the first connection. Default: 30,000. */
   waitForFirstConnectMs?: number;
-  /** Copies that a KV bucket made by this process has; 1 unless stated, 3 in a cluster. */
+  /** Replicas of a KV bucket that this process creates. Default: 1. Use 3 in a cluster. */
   bucketReplicas?: number;
 }
 
 export interface RequestOptions {
-  /** Only this replica of the serving service is asked (messages with `perReplica`). */
+  /** Sends the request only to this replica of the serving service (messages with `perReplica`). */
   replica?: string;
-  /** Instead of the message's own time-out. */
+  /** Overrides the timeout of the message. */
   timeoutMs?: number;
 }
 
 export interface ServeOptions {
-  /** Handlers running at once; a request above is answered `overloaded`. 256 unless stated. */
+  /** Handlers that run at once. A request above this gets the reply `overloaded`. Default: 256. */
   concurrencyMax?: number;
 }
 
 export interface SubscribeOptions {
-  /** Fixes words of the subject; words not named match every token. */
+  /** Fixes words of the subject. Words that are not named match every token. */
   words?: Readonly<Record<string, string>>;
-  /** Stored messages only: one replica of the service gets each message. */
+  /** For stored messages only: one replica of the service receives each message. */
   queue?: boolean;
   /**
-   * Handlers running at once; a message above is dropped, counted and logged. 4,096 unless stated.
+   * Handlers that run at once. A message above this is dropped, counted and logged. Default: 4,096.
    */
   concurrencyMax?: number;
 }
@@ -67,38 +67,38 @@ export interface StoredDelivery {
   /** 1 at the first delivery. */
   deliveryCount: number;
   ack(): void;
-  /** Negative acknowledgement: delivered again after this many milliseconds. */
+  /**
+   * Negative acknowledgement: the server delivers the message again after this many milliseconds.
+   */
   retryAfter(ms: number): void;
 }
 
-/** A message as the stream has it, read by its position. */
+/** A message as the stream stores it, read by its position. */
 export type StoredMessage = Pick<StoredDelivery, 'data' | 'subject' | 'sequence' | 'storedAtMs'>;
 
 export interface ConsumeOptions {
   stream: StreamName;
   durable: string;
   filterSubject: string;
-  /** Deliveries handed to the handler at once; as many again may be read ahead. */
+  /** Deliveries per call of the handler. The same number may be read ahead. */
   batchMax: number;
   /** Unacknowledged deliveries of all replicas together. */
   maxAckPending: number;
   /**
-   * So long after a consumer was killed, its messages are delivered again; while it lives, the time
-   * is extended.
+   * After a consumer was killed, the server delivers its messages again after this time. A running
+   * consumer extends the time.
    */
   ackWaitMs: number;
   /**
-   * So long after a batch that was not full nothing is asked for; then everything that came
-   * meanwhile is: fewer wake-ups, larger batches. Default 0.
+   * Wait after a batch that was not full, before the next request to the server. The next request
+   * then fetches everything that has arrived: fewer wake-ups, larger batches. Default: 0.
    */
   collectMs?: number;
-  /**
-   * With so many bytes a batch is full, as with `batchMax` deliveries. No default.
-   */
+  /** A batch with this many bytes is full, like a batch with `batchMax` deliveries. No default. */
   collectBytes?: number;
   /**
-   * Called with one batch at a time. When it throws, what it has not acknowledged is delivered
-   * again.
+   * Called with one batch at a time. If it throws, the server delivers the unacknowledged messages
+   * of the batch again.
    */
   handler: (batch: StoredDelivery[]) => Promise<void>;
 }
@@ -107,13 +107,13 @@ export interface StreamSettings {
   stream: StreamName;
   /** Subject patterns that the stream stores. */
   subjects: readonly string[];
-  /** A full stream refuses new messages, or drops its oldest. */
+  /** A full stream refuses new messages (`new`) or drops its oldest (`old`). */
   discard: 'new' | 'old';
   bytesMax: number;
   ageMaxMs: number;
-  /** Stated: only so many messages per subject are kept. */
+  /** Messages kept per subject. Absent: no limit. */
   messagesPerSubjectMax?: number;
-  /** Within this time a message id is stored once. */
+  /** A message ID is stored once within this time. */
   duplicateWindowMs: number;
   /** 1, or 3 in a cluster. */
   replicas: number;
@@ -124,12 +124,12 @@ export interface StreamState {
   bytes: number;
   firstSequence: number;
   lastSequence: number;
-  /** Epoch milliseconds of the oldest and the newest message, null without one. */
+  /** Epoch milliseconds of the oldest and the newest message, null in an empty stream. */
   firstAt: number | null;
   lastAt: number | null;
 }
 
-/** The entry of a bucket that is written last: what a complete bucket contains. */
+/** The entry of a bucket that is written last. It describes the complete content. */
 export interface BucketHead {
   revision: number;
   count: number;
@@ -145,59 +145,59 @@ export type BucketSwap = (
 ) => void;
 
 export interface BucketMirror {
-  /** True after the first complete copy; never false again. */
+  /** True after the first complete copy, and from then on. */
   ready(): boolean;
-  /** Revision of the copy that is shown, 0 before the first. */
+  /** Revision of the copy in use, 0 before the first copy. */
   revision(): number;
   /**
-   * How long ago (epoch milliseconds `now`) the copy was last known to equal the bucket; Infinity
-   * before the first.
+   * Time since the copy was last known to equal the bucket, in milliseconds before `now` (epoch
+   * milliseconds). Infinity before the first copy.
    */
   ageMs(now: number): number;
   stop(): Promise<void>;
 }
 
-/** How much a bucket of single entries keeps. */
+/** The limits of a bucket with single entries. */
 export interface LookUpSettings {
   readonly name: string;
   readonly ageMaxMs: number;
-  /** A bucket with so many bytes drops its oldest entries. */
+  /** A bucket with this many bytes drops its oldest entries. */
   readonly bytesMax: number;
   /**
-   * A bucket with so many entries rejects new ones with `stream_full`; absent: no bound. Choose
-   * `bytesMax` so that it is not reached before: nats-server compares it without the overhead of an
-   * entry, and drops the oldest entry instead of rejecting a small one.
+   * A bucket with this many entries rejects new ones with `stream_full`. Absent: no limit. Choose a
+   * `bytesMax` that is not reached first: nats-server compares it without the overhead of an entry
+   * and drops the oldest entry instead of rejecting a small one.
    */
   readonly entriesMax?: number;
 }
 
-/** An entry with the number of the write that made it. */
+/** An entry with the revision of the write that stored it. */
 export interface BucketEntry {
   readonly value: string;
   readonly revision: number;
 }
 
 /**
- * A bucket whose entries are written and read one by one. It is made at the first use, which may
- * take longer than the time-outs. All reject with a {@link BusFault}.
+ * A bucket whose entries are written and read one by one. The first use creates the bucket, which
+ * may take longer than the timeout. All methods reject with a {@link BusFault}.
  */
 export interface LookUpBucket {
-  /** Resolves when it is stored, in place of what the key had. */
+  /** Stores the value and replaces an earlier one of the key. */
   put(key: string, value: string, timeoutMs: number): Promise<void>;
-  /** Null: there is none, or not yet at the server that answers. */
+  /** Null: the entry does not exist, or the responding server does not have it yet. */
   get(key: string, timeoutMs: number): Promise<string | null>;
   /**
-   * Reads from the leader of the bucket, which has every write that was acknowledged. Fails while
-   * there is no leader, where {@link get} still works.
+   * Reads from the bucket's leader, which has every acknowledged write. Fails without a leader;
+   * {@link get} works then too.
    */
   getFromLeader(key: string, timeoutMs: number): Promise<string | null>;
-  /** Entries stored, of `entriesMax`. */
+  /** Number of stored entries, to compare with `entriesMax`. */
   entries(timeoutMs: number): Promise<number>;
   read(key: string, timeoutMs: number): Promise<BucketEntry | null>;
   /**
-   * Resolves when it is stored in place of the entry of that revision; 0: of none. Rejects with
-   * `conflict` where another one is there. After `timeout` or `disconnected` it may still come to
-   * be stored, as long as nobody else replaces that entry.
+   * Replaces the entry if it has this revision; revision 0 creates the entry if it does not exist.
+   * Rejects with `conflict` if another entry is stored. After `timeout` or `disconnected` the value
+   * may still be stored later, unless another writer replaces the entry.
    */
   replace(key: string, value: string, revision: number, timeoutMs: number): Promise<void>;
 }
@@ -205,17 +205,16 @@ export interface LookUpBucket {
 export interface Bus {
   readonly service: ServiceName;
   readonly replica: string;
-  /** False while disconnected: a request then fails at once with `disconnected`. */
+  /** False while disconnected. A request then fails at once with `disconnected`. */
   connected(): boolean;
-  /** Both return the function that ends the listening. */
+  /** Both return a function that removes the listener. */
   onReconnect(listener: () => void): () => void;
   onDisconnect(listener: () => void): () => void;
-  /** Asks for one answer. Rejects with a {@link BusFault}. */
+  /** Sends a request and returns its reply. Rejects with a {@link BusFault}. */
   request<M extends AnyRequest>(message: M, body: BodyOf<M>, options?: RequestOptions): Promise<AnswerOf<M>>;
   /**
-   * Asks for as many answers as come until `close()` or the time-out, which is a fault too; after a
-   * fault nothing more comes. Neither this call nor `close()` throws, and no callback runs inside
-   * this call.
+   * Sends a request and delivers all replies until `close()`, a fault or the timeout, which is a
+   * fault too. Neither this method nor `close()` throws, and no callback runs inside this method.
    */
   requestMany<M extends AnyRequest>(
     message: M,
@@ -224,17 +223,18 @@ export interface Bus {
     options?: RequestOptions,
   ): { close(): void };
   /**
-   * Sends without an answer. False: not sent, because the bus is disconnected. Throws on a body
-   * over the size limit.
+   * Sends a message without a reply. Returns false if the bus is disconnected; the message is then
+   * not sent. Throws on a body above the size limit.
    */
   publish<M extends AnyPublished>(message: M, words: Words, body: BodyOf<M>): boolean;
   /**
-   * The bytes of a body, to be sent many times unchanged. Throws `too_large` above 1,000,000 bytes.
+   * Returns the bytes of a body, for sending it several times. Throws `too_large` above 1,000,000
+   * bytes.
    */
   encode<M extends AnyMessage>(message: M, body: BodyOf<M>): Uint8Array;
   /**
-   * Resolves when the stream has stored the message. A repeated `messageId` within the stream's
-   * duplicate window is stored once and answered `duplicate`. Rejects with a {@link BusFault}:
+   * Resolves after the stream has stored the message. A repeated `messageId` within the stream's
+   * duplicate window is stored once and returns `duplicate`. Rejects with a {@link BusFault}:
    * `stream_full`, `timeout`, `disconnected`…
    */
   store<M extends AnyStored>(
@@ -244,8 +244,8 @@ export interface Bus {
     options?: { timeoutMs?: number; messageId?: string },
   ): Promise<{ sequence: number; duplicate: boolean }>;
   /**
-   * Answers a request. A BusFault thrown by the handler reaches the asker, anything else is told as
-   * `fault`.
+   * Serves a request. The requester receives a BusFault of the handler as it is, and any other
+   * exception as `fault`.
    */
   serve<M extends AnyRequest>(
     message: M,
@@ -253,7 +253,7 @@ export interface Bus {
     options?: ServeOptions,
   ): void;
   /**
-   * Answers a request as often as needed; `reply` may also be called after the handler has
+   * Serves a request with any number of replies. `reply` may be called after the handler has
    * returned.
    */
   serveMany<M extends AnyRequest>(
@@ -262,38 +262,41 @@ export interface Bus {
     options?: ServeOptions,
   ): void;
   /**
-   * Receives published messages, or stored ones as they pass. Invalid messages are counted, logged
-   * and left out.
+   * Receives published messages, or stored messages at the time of their publication. Counts, logs
+   * and drops invalid messages.
    */
   subscribe<M extends AnyPublished | AnyStored>(
     message: M,
     handler: (body: ReceivedOf<M>) => void | Promise<void>,
     options?: SubscribeOptions,
   ): void;
-  /** Makes the stream, or changes it to these settings. Only its owner may. */
+  /** Creates the stream or updates its settings. Permitted only to the owner of the stream. */
   ensureStream(settings: StreamSettings): Promise<void>;
   streamState(stream: StreamName): Promise<StreamState>;
   /** Removes all messages, or those of the subjects, up to and including this position. */
   purgeStream(stream: StreamName, upToSequence: number, filterSubject?: string): Promise<void>;
   /**
-   * Up to which position every message of a durable consumer is acknowledged; 0: there is no such
-   * consumer, or it has acknowledged nothing.
+   * Returns the position up to which a durable consumer has acknowledged every message. 0: the
+   * consumer does not exist or has acknowledged nothing.
    */
   ackFloor(stream: StreamName, durable: string): Promise<number>;
   /**
-   * The message at a position, or the first of a subject from there on; null: there is none. Only
-   * the owner of the stream may.
+   * Returns the message at a position, or the first message of a subject from there on; null if
+   * none exists. Permitted only to the owner of the stream.
    */
   storedMessage(stream: StreamName, sequence: number, ofSubject?: string): Promise<StoredMessage | null>;
-  /** A durable pull consumer; waits for the stream, survives reconnects and server restarts. */
+  /**
+   * Starts a durable pull consumer. It waits for the stream and continues after reconnects and
+   * server restarts.
+   */
   consume(options: ConsumeOptions): { stop(): Promise<void> };
   decode<M extends AnyMessage>(
     message: M,
     bytes: Uint8Array,
   ): { ok: true; body: ReceivedOf<M> } | { ok: false; problem: string };
   /**
-   * The last message of each subject; `ack` and `retryAfter` of the result do nothing. With
-   * `headersOnly` the server leaves their bodies out.
+   * Returns the last message of each subject. `ack` and `retryAfter` of the results do nothing.
+   * With `headersOnly` the server leaves the bodies out.
    */
   lastPerSubject(
     stream: StreamName,
@@ -301,21 +304,23 @@ export interface Bus {
     options?: { readonly headersOnly?: boolean },
   ): Promise<StoredDelivery[]>;
   /**
-   * Writes what differs, removes what is gone, and the head last. Makes the bucket if it is
-   * missing.
+   * Writes the differences, removes entries that no longer exist, and writes the head last. Creates
+   * the bucket if it does not exist.
    */
   publishBucket(bucket: string, entries: ReadonlyMap<string, string>, revision: number): Promise<void>;
-  /** Null: the bucket or its head is missing. */
+  /** Null: the bucket or its head does not exist. */
   bucketHead(bucket: string): Promise<BucketHead | null>;
   mirrorBucket(bucket: string, onSwap: BucketSwap): BucketMirror;
   lookUpBucket(settings: LookUpSettings): LookUpBucket;
   /**
-   * Resolves when the server knows every subscription made before: who is asked to serve now,
-   * serves. At once while disconnected: subscriptions are made again with the connection.
+   * Resolves when the server knows every subscription made before, so that a request from now on
+   * reaches a handler. Resolves at once while disconnected, because the connection restores
+   * subscriptions.
    */
   listening(): Promise<void>;
   /**
-   * Stops receiving, awaits running handlers (at most `timeoutMs`), sends what is unsent, closes.
+   * Stops receiving, waits for running handlers (at most `timeoutMs`), sends pending data and
+   * closes.
    */
   drain(timeoutMs: number): Promise<void>;
 }

@@ -16,8 +16,9 @@ import { makeStreams } from './streams.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 /**
- * Connects a process to the bus. Rejects with a BusFault when NATS is not reachable within
- * `waitForFirstConnectMs` or refuses the user; later the connection is restored for ever.
+ * Connects a process to the bus. Rejects with a BusFault if NATS is not reachable within
+ * `waitForFirstConnectMs` or refuses the user. After the first connection it reconnects
+ * indefinitely.
  */
 export async function connectBus(options: BusOptions): Promise<Bus> {
   const link = await openConnection(options);

@@ -5,7 +5,7 @@ import { openConnection, type Link } from './connection.js';
 
 const INFO = JSON.stringify({ server_id: 'S', version: '2.10.0', proto: 1, headers: true, max_payload: 1_048_576 });
 const MIB = 1024 * 1024;
-/** So much of the clock's time passes in so much of real time. */
+/** Each step advances the fake clock by `ms` and waits `realMs` of real time. */
 const STEP = { ms: 50, realMs: 2 };
 const STEPS_MAX = 4_000;
 
@@ -14,7 +14,7 @@ let link: Link | undefined;
 let sockets: Socket[];
 let hangs: boolean;
 
-/** Speaks as much of the protocol as a connection needs, and nothing at all while it hangs. */
+/** Speaks the part of the protocol that a connection needs; sends nothing while `hangs` is set. */
 function greet(socket: Socket): void {
   socket.resume();
   socket.write(`INFO ${INFO}\r\n`);
@@ -47,7 +47,7 @@ afterEach(async () => {
   server.close();
 });
 
-/** The time goes on until it is so, with all that arrives in between. */
+/** Advances the time until the condition holds, and lets arriving data be processed. */
 async function passUntil(what: string, isSo: () => boolean): Promise<void> {
   for (let steps = 0; !isSo(); steps += 1) {
     if (steps > STEPS_MAX) throw new Error(`waited in vain until ${what}`);
@@ -58,7 +58,7 @@ async function passUntil(what: string, isSo: () => boolean): Promise<void> {
 
 const open = (): Socket[] => sockets.filter(({ destroyed }) => !destroyed);
 
-test('dials to a server that hangs are closed, so that none of them ends the connection that follows', async () => {
+test('dials to a hanging server are closed and do not end the next connection', async () => {
   hangs = true;
   for (const socket of sockets) socket.destroy();
   await passUntil('it was dialled several times', () => sockets.length > 4);
@@ -68,7 +68,7 @@ test('dials to a server that hangs are closed, so that none of them ends the con
   await passUntil('it is connected, and only once', () => link?.connected() === true && open().length === 1);
 });
 
-test('a server that takes nothing is given up after two pings, however much waits to be sent', async () => {
+test('a server that reads nothing is dropped after two pings despite unsent data', async () => {
   hangs = true;
   for (let pieces = 0; pieces < 64; pieces += 1) link?.nats.publish('x', Buffer.alloc(MIB / 2));
   await passUntil('it is given up', () => link?.connected() === false);

@@ -7,24 +7,24 @@ import { makeCounters, type Counters } from './counters.js';
 import { mendTransport } from './mend-transport.js';
 
 const FIRST_CONNECT_MS = 30_000;
-/** One attempt to connect, handshake included. */
+/** Timeout of one attempt to connect, with its handshake. */
 const DIAL_MS = 3_000;
 const RECONNECT_WAIT_MS = 100;
-/** Added at random, so that all processes do not return at the same moment. */
+/** Random addition, so that all processes do not reconnect at the same moment. */
 const RECONNECT_JITTER_MS = 150;
 /** Two unanswered pings in a row end the connection (docs/protocol.md#r18). */
 const PING_INTERVAL_MS = 2_000;
 const PINGS_UNANSWERED_MAX = 2;
-/** So many refused handshakes before the first success mean a wrong user or password. */
+/** This many refused handshakes before the first success mean a wrong user or password. */
 const HANDSHAKES_REFUSED_MAX = 3;
 
 /**
- * At most one line in this time about what the server refuses; a wrong permission would otherwise
- * flood the log.
+ * At most one log line about server errors per interval. A wrong permission would otherwise flood
+ * the log.
  */
 const ERROR_LOG_EVERY_MS = 1_000;
 
-/** The connection as the parts of the bus see it. */
+/** The connection as the other parts of the bus use it. */
 export interface Link {
   readonly nats: NatsConnection;
   readonly service: ServiceName;
@@ -33,21 +33,18 @@ export interface Link {
   readonly counters: Counters;
   connected(): boolean;
   onReconnect(listener: () => void): () => void;
-  /** Also told when the connection was closed. */
+  /** Also called when the connection is closed. */
   onDisconnect(listener: () => void): () => void;
-  /** The server refused a publication to this subject. */
+  /** Called when the server refuses a publication to a subject. */
   onForbidden(listener: (subject: string) => void): () => void;
 }
 
-/** The subject below which all reply inboxes of a service lie; permissions follow it. */
+/** The subject prefix of a service's reply inboxes. Its permissions use the same prefix. */
 export function inboxPrefix(service: ServiceName): string {
   return `_INBOX_${service}`;
 }
 
-/**
- * Connects, and stays connected until it is closed. Rejects when the first connection takes too
- * long.
- */
+/** Connects and reconnects until it is closed. Rejects if the first connection takes too long. */
 export async function openConnection(options: BusOptions): Promise<Link> {
   const nats = await firstConnect(options);
   const reconnect = makeListeners<void>(options.log);
@@ -74,7 +71,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
   void (async () => {
     for await (const status of nats.status()) follow(status);
   })();
-  // Once for the connection: whoever waited for its end himself would stay with it until then.
+  // One handler per connection: each further `then` would be kept until the connection ends.
   void nats.closed().then(() => {
     connected = false;
     disconnect.call();
@@ -102,7 +99,8 @@ async function firstConnect(options: BusOptions): Promise<NatsConnection> {
   let handshakes = 0;
 
   /**
-   * Runs before each attempt; throwing is the library's only way out of its endless first attempts.
+   * Runs before each attempt. Throwing is the only way to end the library's first connection
+   * attempts.
    */
   const reconnectDelayHandler = (): number => {
     if (!everConnected) {

@@ -43,7 +43,7 @@ async function storeNumbers(from: number, to: number): Promise<void> {
   );
 }
 
-/** How many messages the server has not yet sent to the consumer. */
+/** Returns the number of messages that the server has not yet sent to the consumer. */
 async function pendingMessages(): Promise<number> {
   const url = new URL(world.urlFor('billing'));
   const pass = decodeURIComponent(url.password);
@@ -53,7 +53,7 @@ async function pendingMessages(): Promise<number> {
   return answer.json<{ num_pending: number }>().num_pending;
 }
 
-test('a consumer that starts before its stream gets everything of its subject, in batches, in order', async () => {
+test('a consumer that starts before its stream receives all messages in order', async () => {
   const batches: number[][] = [];
   billing.consume(
     options(async (batch) => {
@@ -71,7 +71,7 @@ test('a consumer that starts before its stream gets everything of its subject, i
   expect(batches.length).toBeLessThan(250);
 });
 
-test('a batch is what arrived while the handler was busy', async () => {
+test('a batch has all messages that arrived while the handler was busy', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const sizes: number[] = [];
   let release: () => void = () => undefined;
@@ -87,14 +87,14 @@ test('a batch is what arrived while the handler was busy', async () => {
   await until('the first', () => sizes.length === 1);
   await storeNumbers(1, 31);
   await until('the server has sent all', async () => (await pendingMessages()) === 0);
-  // Its answer on the same connection comes behind them.
+  // The reply on the same connection arrives after the messages.
   await billing.streamState('USAGE');
   release();
   await until('all', () => sizes.reduce((sum, size) => sum + size, 0) === 31);
   expect(sizes).toEqual([1, 30]);
 });
 
-test('what a failing handler did not acknowledge is delivered again, poison cannot be decoded but passes', async () => {
+test('unacknowledged messages of a failing handler and undecodable ones reappear', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const seen: { n: number; deliveryCount: number }[] = [];
   const poison: string[] = [];
@@ -119,10 +119,10 @@ test('what a failing handler did not acknowledge is delivered again, poison cann
   await until('delivered again', () => seen.some(({ deliveryCount }) => deliveryCount === 2));
   expect(seen.filter(({ n }) => n === 0)).toHaveLength(1);
   expect(seen.filter(({ n }) => n === 1).map(({ deliveryCount }) => deliveryCount)).toEqual([1, 2]);
-  expect(poison).toEqual(['test.recorded: no JSON']);
+  expect(poison).toEqual(['test.recorded: not JSON']);
 });
 
-test('what is worked on for longer than the wait is not delivered to anybody else', async () => {
+test('a batch in work beyond the ack wait is not delivered to another consumer', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const other = await world.connect('billing');
   let isStolen: boolean;
@@ -166,19 +166,19 @@ test('what is worked on for longer than the wait is not delivered to anybody els
         { ackWaitMs: ACK_WAIT_MS, batchMax: 1 },
       ),
     );
-    // A wait passes and more: a later message shows that the other consumer is served meanwhile.
+    // Waits for more than the ack wait. A later message shows that the other consumer is served.
     await until('the wait has passed', async () => (await look()) - inHandAt > ACK_WAIT_MS * 1.5);
     await edge.store(recorded, { shard: 0 }, { n: later });
     await until('the other consumer is served', async () => (await look()) > 0 && stolen.includes(later));
     isStolen = stolen.includes(seen[0] as number);
     finish();
     await Promise.all([slow.stop(), second.stop()]);
-    // A process or a server that stood still could not say, or hear, that it is worked on: again.
+    // A stalled process or server could not extend the deliveries in time. Then the test repeats.
   } while (isStolen && stoodStillMs > ACK_WAIT_MS / 2);
   expect(isStolen).toBe(false);
 });
 
-test('batches that are not full begin at the stated distance, the first one at once', async () => {
+test('batches that are not full start collectMs apart, the first one at once', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const batches: number[][] = [];
   const consumer = billing.consume(
@@ -201,7 +201,7 @@ test('batches that are not full begin at the stated distance, the first one at o
 test.each([
   ['deliveries', { batchMax: 5 }],
   ['bytes', { collectBytes: 5 * Buffer.byteLength('{"n":10,"v":1}') }],
-])('after a batch with enough %s the next one does not wait for that distance', async (_what, full) => {
+])('after a batch with enough %s the next one does not wait for collectMs', async (_what, full) => {
   await billing.ensureStream(USAGE_SETTINGS);
   await storeNumbers(10, 15);
   const batches: number[][] = [];
@@ -224,7 +224,7 @@ test.each([
   await consumer.stop();
 });
 
-test('what comes while batches are collected is one delivery of the server, and survives a restart of it', async () => {
+test('messages of one collect interval are one delivery, also after a server restart', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const batches: number[][] = [];
   const consumer = billing.consume(
@@ -246,7 +246,7 @@ test('what comes while batches are collected is one delivery of the server, and 
   await consumer.stop();
 });
 
-test('retryAfter delivers again, after about the stated time', async () => {
+test('retryAfter() redelivers the message after about the stated time', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const at: number[] = [];
   billing.consume(
@@ -261,7 +261,7 @@ test('retryAfter delivers again, after about the stated time', async () => {
   expect(Number(at[1]) - Number(at[0])).toBeGreaterThanOrEqual(290);
 });
 
-test('nothing is lost over a kill of the server, and a missing consumer is made again', async () => {
+test('a server kill loses no message, and a missing consumer is created again', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const seen = new Set<number>();
   billing.consume(
@@ -291,7 +291,7 @@ test('nothing is lost over a kill of the server, and a missing consumer is made 
     await world.restart({ kill: true });
     const before = stored.length;
     await until('consuming again', () => stored.slice(before).some((n) => seen.has(n)));
-    // Silence alone is noticed six seconds after the last word of the server.
+    // Without a closed socket the loss would be noticed only after six seconds.
     expect(performance.now() - killedAt).toBeLessThan(5_500);
   } finally {
     sending = false;
@@ -307,7 +307,7 @@ test('nothing is lost over a kill of the server, and a missing consumer is made 
   await until('the new stream', () => seen.size === 20);
 });
 
-test('stop awaits the handler, leaves no message behind with it and nothing open at the server', async () => {
+test('stop() waits for the handler and leaves no message and no open pull behind', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   let release: () => void = () => undefined;
   const open = new Promise<void>((resolve) => (release = resolve));
@@ -349,7 +349,7 @@ test('stop awaits the handler, leaves no message behind with it and nothing open
   expect([...first, ...second].sort()).toEqual([0, 1, 2]);
 });
 
-test('how far a consumer has acknowledged, and each message by its position', async () => {
+test('ackFloor() and storedMessage() report positions and messages', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   expect(await billing.ackFloor('USAGE', 'shard-0')).toBe(0);
   await storeNumbers(0, 3);

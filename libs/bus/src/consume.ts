@@ -5,17 +5,17 @@ import { askApi, NANOSECONDS_PER_MS } from './jetstream.js';
 import { Pull } from './pull.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
-/** After a failed batch its messages come again so much later. */
+/** Delay until the messages of a failed batch are delivered again. */
 const FAILED_RETRY_MS = 1_000;
-/** One extension may be lost without harm. */
+/** Three, so that one lost extension does no harm. */
 const EXTENSIONS_PER_ACK_WAIT = 3;
 
-/** A delivery here, and since when the server has waited for a word of it. */
+/** A delivery in this process, with the time of its last message to the server. */
 interface Held extends OpenDelivery {
   heardAt: number;
 }
 
-/** A durable pull consumer, made when it is missing. */
+/** Starts a durable pull consumer and creates it if it does not exist. */
 export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOptions): ReturnType<Bus['consume']> {
   const { stream, durable, batchMax } = options;
   let waiting: Held[] = [];
@@ -44,7 +44,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     ...(collectMs > 0 && { answered: () => (waiting.length > 0 ? next() : ask()) }),
   });
 
-  /** After what came in the same read has been added: a batch is whatever has arrived. */
+  /** Runs after all messages of the same read are added, so that they are in one batch. */
   const schedule = (): void => {
     if (scheduled || handling !== undefined) return;
     scheduled = true;
@@ -72,7 +72,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   const next = (): void => {
     if (stopping !== undefined || handling !== undefined || waiting.length === 0) return;
     clearTimeout(collecting);
-    // What comes meanwhile waits at the server: nobody is woken for it here.
+    // Messages of the collect interval wait at the server and do not wake this process.
     collecting = collectMs > 0 && !isFull() ? setTimeout(collected, collectMs) : undefined;
     inHand = waiting.slice(0, batchMax);
     waiting = waiting.slice(batchMax);
@@ -85,8 +85,8 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   };
 
   /**
-   * What is being worked on, or waits here for its turn, is not for anybody else. What has just
-   * come needs no word yet.
+   * Keeps deliveries that are being handled or are waiting here from being delivered to another
+   * replica. New deliveries need no extension yet.
    */
   const extendMs = options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT;
   let extending: NodeJS.Timeout | undefined;
@@ -113,7 +113,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   const stop = async (): Promise<void> => {
     clearTimeout(collecting);
     await pull.stop();
-    // Another replica shall have these now, not after the acknowledgement's time.
+    // Lets another replica receive these now instead of after the ack wait.
     for (const { delivery } of waiting.splice(0)) delivery.retryAfter(0);
     await handling;
     clearTimeout(extending);
@@ -133,7 +133,7 @@ function configurationOf(options: ConsumeOptions): object {
     ack_policy: 'explicit',
     ack_wait: options.ackWaitMs * NANOSECONDS_PER_MS,
     max_ack_pending: options.maxAckPending,
-    // A finite number would leave a message undelivered for good.
+    // With a finite number a message could stay undelivered.
     max_deliver: -1,
   };
 }

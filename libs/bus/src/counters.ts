@@ -2,20 +2,20 @@ import { metrics } from '@opentelemetry/api';
 import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 
 export interface Counters {
-  /** A message that no handler was given: `invalid_message`, `overloaded`. */
+  /** Counts a message that no handler received: `invalid_message`, `overloaded`. */
   refused(message: string, reason: string): void;
-  /** A request or a stored message that failed at the sender's side. */
+  /** Counts a request or a stored message that failed at its sender. */
   failed(message: string, code: string): void;
 }
 
 const REASONS = ['invalid_message', 'overloaded'] as const;
-/** The most frequent code stands for all: a series per message and code would be hundreds. */
+/** The most frequent code stands for all codes. A series per message and code would be hundreds. */
 const EXPECTED_CODE = 'timeout';
 
 /**
- * Counts failures only, so the way of a good message carries no instrument. What the service may
- * receive and send stands at zero from the start: a rate does not see the step from no series to
- * the first fault.
+ * Counts failures only, so that successful messages cost nothing. Counters of messages that the
+ * service receives and sends start at zero: `rate()` does not count the first fault of a new
+ * series.
  */
 export function makeCounters(service: ServiceName): Counters {
   const meter = metrics.getMeter('@gateway/bus');

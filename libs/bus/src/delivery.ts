@@ -6,7 +6,7 @@ import { NANOSECONDS_PER_MS } from './jetstream.js';
 const ACKNOWLEDGED = Buffer.from('+ACK');
 const IN_PROGRESS = Buffer.from('+WPI');
 
-/** Where a delivered message stands: the tokens of its acknowledgement subject. */
+/** Position and counters of a delivered message, read from its acknowledgement subject. */
 export interface Place {
   consumer: string;
   deliveryCount: number;
@@ -17,9 +17,9 @@ export interface Place {
 }
 
 /**
- * Reads
- * `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<sequence>.<n>.<ns>.<pending>`,
- * with a random token behind it where there is a domain.
+ * Parses
+ * `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<sequence>.<n>.<ns>.<pending>`.
+ * With a domain a random token follows.
  */
 export function placeOf(message: Msg): Place {
   const tokens = (message.reply ?? '').split('.');
@@ -33,15 +33,15 @@ export function placeOf(message: Msg): Place {
   };
 }
 
-/** A delivery and whether it was answered. */
+/** A delivery and whether it was acknowledged. */
 export interface OpenDelivery {
   delivery: StoredDelivery;
   settled(): boolean;
-  /** Tells the server that it is still worked on: the time to the next delivery starts anew. */
+  /** Reports that the delivery is still in work: the time until the next delivery restarts. */
   extend(): void;
 }
 
-/** An acknowledgement that cannot be sent is left out: the message comes again. */
+/** Skips an acknowledgement that cannot be sent: the server then delivers the message again. */
 export function openDelivery(link: Link, message: Msg): OpenDelivery {
   const { deliveryCount, sequence, storedAtMs } = placeOf(message);
   let settled = false;
@@ -73,7 +73,7 @@ export function openDelivery(link: Link, message: Msg): OpenDelivery {
   return { delivery, settled: () => settled, extend };
 }
 
-/** A message that was only read: the consumer wants no acknowledgement. */
+/** Returns a delivery that was only read: its consumer expects no acknowledgement. */
 export function readDelivery(message: Msg): StoredDelivery {
   const { deliveryCount, sequence, storedAtMs } = placeOf(message);
   const { data, subject } = message;

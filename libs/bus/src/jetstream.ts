@@ -4,7 +4,7 @@ import type { ReplyInbox } from './reply-inbox.js';
 export const API_TIMEOUT_MS = 5_000;
 export const NANOSECONDS_PER_MS = 1_000_000;
 
-/** Numbers of JetStream API errors that the bus acts on. */
+/** Numbers of JetStream API errors that the bus handles. */
 export const ERROR_NUMBER = {
   consumerNotFound: 10_014,
   messageNotFound: 10_037,
@@ -17,14 +17,14 @@ export const ERROR_NUMBER = {
   streamStoreFailed: 10_077,
 } as const;
 
-/** Asks the JetStream API. Rejects with a JetStreamFault when it answers with an error. */
+/** Sends a request to the JetStream API. Rejects with a JetStreamFault on an error reply. */
 export async function askApi<T>(inbox: ReplyInbox, operation: string, question: object, timeoutMs = API_TIMEOUT_MS) {
   const subject = `$JS.API.${operation}`;
   const answer = await inbox.exchange({ subject, timeoutMs }, Buffer.from(JSON.stringify(question)));
   return readApiAnswer<T>(subject, answer.data);
 }
 
-/** The API's answer, or its error as a JetStreamFault. */
+/** Returns the API's reply. Throws a JetStreamFault on an error reply. */
 export function readApiAnswer<T>(subject: string, data: Uint8Array): T {
   let answer: { error?: { err_code?: number; description?: string } };
   try {
@@ -46,8 +46,8 @@ function codeOf(errorNumber: number, description: string): string {
     case ERROR_NUMBER.streamBytesExceeded:
       return 'stream_full';
     case ERROR_NUMBER.streamStoreFailed:
-      // The number covers every failure to store; only the text tells a full stream from a broken
-      // disk.
+      // The number covers every failure to store. Only the text distinguishes a full stream from a
+      // broken disk.
       return /maximum (bytes|messages)/.test(description) ? 'stream_full' : 'stream_refused';
     default:
       return 'stream_refused';

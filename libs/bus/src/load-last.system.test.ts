@@ -25,7 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Stored until it is acknowledged, as a busy server may not do in time. */
+/**
+ * Stores the message and repeats it until the server acknowledges it, which a busy server may not
+ * do in time.
+ */
 function stored(name: string, n: number): Promise<unknown> {
   return until(`${name} is stored`, () =>
     edge.store(pulse, { edge: name }, { n }).then(
@@ -35,7 +38,7 @@ function stored(name: string, n: number): Promise<unknown> {
   );
 }
 
-test('the last message of each subject is read, over more than one batch', async () => {
+test('lastPerSubject() reads the last message of each subject over several batches', async () => {
   expect(await faultCode(admission.lastPerSubject('BEATS', 'test.pulse.*'))).toBe('stream_missing');
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   expect(await admission.lastPerSubject('BEATS', 'test.pulse.*')).toEqual([]);
@@ -53,7 +56,7 @@ test('the last message of each subject is read, over more than one batch', async
   );
 });
 
-test('with headers only bodies are left out, and what is removed of a subject takes nothing newer or of others along', async () => {
+test('headersOnly leaves bodies out, and a purge keeps newer and other messages', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(['h1', 'h2'].map((name) => stored(name, 1)));
   const marks = await admission.lastPerSubject('BEATS', 'test.pulse.*', { headersOnly: true });
@@ -73,7 +76,7 @@ test('with headers only bodies are left out, and what is removed of a subject ta
   expect(await names()).not.toContain('test.pulse.h1');
 });
 
-test('what was read stays with nobody', async () => {
+test('lastPerSubject() does not retain the messages that it has read', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(Array.from({ length: 600 }, (_, n) => stored(`g${n}`, n)));
   setFlagsFromString('--expose-gc');
@@ -90,7 +93,7 @@ test('what was read stays with nobody', async () => {
   expect((await heapAfter(60)) - before).toBeLessThan(4 * 1024 * 1024);
 });
 
-test('reading ends when the bus is closed meanwhile', async () => {
+test('lastPerSubject() ends when the bus is closed', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(Array.from({ length: 600 }, (_, n) => stored(`c${n}`, n)));
   const closing = await world.connect('admission');
@@ -101,11 +104,11 @@ test('reading ends when the bus is closed meanwhile', async () => {
   await setImmediate();
   await closing.drain(100);
   await reading;
-  // Its own limit is 15 s.
+  // The limit of the reading itself is 15 s.
   expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
-test('reading ends, with every subject, while the messages are being replaced', async () => {
+test('lastPerSubject() returns every subject while messages are being replaced', async () => {
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   const subjects = Array.from({ length: 2 }, (_, n) => `busy${n}`);
   await Promise.all(subjects.map((edgeName) => stored(edgeName, 0)));

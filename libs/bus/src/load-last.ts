@@ -5,15 +5,15 @@ import { placeOf } from './delivery.js';
 import { askApi, NANOSECONDS_PER_MS } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
-/** All of them together: the longest that reading the last messages of all subjects may take. */
+/** Timeout for reading the last messages of all subjects. */
 const LOAD_MAX_MS = 15_000;
 const BATCH = 256;
-/** The server forgets a consumer that nobody has asked for so long. */
+/** The server removes a consumer that is not polled for this time. */
 const INACTIVE_MS = 30_000;
 
 /**
- * Makes a consumer that first brings the last message of each subject, then what follows; it needs
- * no acknowledgements.
+ * Creates a consumer that delivers the last message of each subject first and then new messages. It
+ * needs no acknowledgements.
  */
 export async function createLastConsumer(
   inbox: ReplyInbox,
@@ -41,12 +41,13 @@ export async function createLastConsumer(
   return { name, pending };
 }
 
-/** "Nothing more", as the server says it when a request was met in part or not at all. */
+/** Status codes of the server when a request was fulfilled only in part or not at all. */
 const NOTHING_MORE = new Set([404, 408]);
 
 /**
- * Messages may be replaced while they are read, and the count of those pending then never comes to
- * 0: the server's own "nothing more" is an end as well.
+ * Returns the fault of a status message; none if the server has no more messages. While messages
+ * are being replaced, the pending count does not reach 0, so the server's status also ends the
+ * reading.
  */
 function faultOf(stream: string, message: Msg): BusFault | undefined {
   const code = message.headers?.code ?? 0;
@@ -54,9 +55,9 @@ function faultOf(stream: string, message: Msg): BusFault | undefined {
 }
 
 /**
- * The last message of each subject of a stream, in stream order. A message that is replaced while
- * it is read may be left out by the server together with the one that replaced it: what brought
- * fewer subjects than the server had counted is read again. Rejects with `stream_missing`,
+ * Returns the last message of each subject of a stream, in stream order. If a message is replaced
+ * during the reading, the server may skip both the old and the new message. A result with fewer
+ * subjects than the server had counted is therefore read again. Rejects with `stream_missing`,
  * `timeout`…
  */
 export async function loadLast(

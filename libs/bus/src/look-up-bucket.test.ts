@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-test('what one process has put, another one finds; nothing else is there', async () => {
+test('an entry of one process is found by another, other keys are not', async () => {
   const [writing, reading] = [one.lookUpBucket(SETTINGS), other.lookUpBucket(SETTINGS)];
   expect(await reading.get('a', WAIT_MS)).toBeNull();
   await writing.put('a', 'first ü', WAIT_MS);
@@ -29,33 +29,33 @@ test('what one process has put, another one finds; nothing else is there', async
   expect(await reading.get('other', WAIT_MS)).toBeNull();
 });
 
-test('a full bucket forgets its oldest entries', async () => {
+test('a full bucket drops its oldest entries', async () => {
   const bucket = one.lookUpBucket({ ...SETTINGS, bytesMax: 8 * 1024 });
   for (let at = 0; at < 100; at += 1) await bucket.put(`key-${at}`, 'x'.repeat(100), WAIT_MS);
   expect(await bucket.get('key-0', WAIT_MS)).toBeNull();
   expect(await bucket.get('key-99', WAIT_MS)).toBe('x'.repeat(100));
 });
 
-test('a bucket with a bound of entries keeps them and rejects others', async () => {
+test('a bucket with entriesMax keeps its entries and rejects others', async () => {
   const bucket = one.lookUpBucket({ ...SETTINGS, entriesMax: 3 });
   for (const key of ['a', 'b', 'c']) await bucket.put(key, 'x', WAIT_MS);
   expect(await faultCode(bucket.put('d', 'x', WAIT_MS))).toBe('stream_full');
   expect([await bucket.get('a', WAIT_MS), await bucket.entries(WAIT_MS)]).toEqual(['x', 3]);
 });
 
-test('the leader has an entry at once, and nothing that was not put', async () => {
+test('getFromLeader() returns a new entry at once and null for other keys', async () => {
   await one.lookUpBucket(SETTINGS).put('a', 'ü', WAIT_MS);
   const bucket = other.lookUpBucket(SETTINGS);
   expect([await bucket.getFromLeader('a', WAIT_MS), await bucket.getFromLeader('b', WAIT_MS)]).toEqual(['ü', null]);
 });
 
-test('entries grow too old', async () => {
+test('an entry expires after ageMaxMs', async () => {
   const bucket = one.lookUpBucket({ ...SETTINGS, ageMaxMs: 200 });
   await bucket.put('a', 'b', WAIT_MS);
   await until('it has gone', async () => (await bucket.get('a', WAIT_MS)) === null);
 });
 
-test('of two that replace the same entry one succeeds; the other is told', async () => {
+test('one of two concurrent replace() calls succeeds, the other gets conflict', async () => {
   const [first, second] = [one.lookUpBucket(SETTINGS), other.lookUpBucket(SETTINGS)];
   expect(await first.read('a', WAIT_MS)).toBeNull();
   const made = await Promise.allSettled([first.replace('a', '1', 0, WAIT_MS), second.replace('a', '2', 0, WAIT_MS)]);
@@ -66,22 +66,22 @@ test('of two that replace the same entry one succeeds; the other is told', async
   await second.replace('a', '3', revision, WAIT_MS);
   expect(await faultCode(first.replace('a', '4', revision, WAIT_MS))).toBe('conflict');
   expect(await faultCode(first.replace('a', '4', 0, WAIT_MS))).toBe('conflict');
-  // Another entry has revisions of its own.
+  // Revisions count per entry.
   await first.replace('b', '5', 0, WAIT_MS);
   expect([await first.get('a', WAIT_MS), await first.get('b', WAIT_MS)]).toEqual(['3', '5']);
 });
 
-test('an entry that grew too old is replaced like one that never was', async () => {
+test('an expired entry is replaced like one that never existed', async () => {
   const bucket = one.lookUpBucket({ ...SETTINGS, ageMaxMs: 200 });
   await bucket.replace('a', '1', 0, WAIT_MS);
   await until('it has gone', async () => (await bucket.read('a', WAIT_MS)) === null);
-  // From here on entries are kept for longer: the new one must be there when it is read.
+  // From here on entries live longer, so that the new one still exists when it is read.
   const keeping = one.lookUpBucket(SETTINGS);
   await keeping.replace('a', '2', 0, WAIT_MS);
   expect(await keeping.get('a', WAIT_MS)).toBe('2');
 });
 
-test('without the server both say so at once; they work again when it is back, with what was stored', async () => {
+test('put() and get() fail at once without the server and work after its return', async () => {
   const bucket = one.lookUpBucket(SETTINGS);
   await bucket.put('a', 'b', WAIT_MS);
   await world.restart({});
@@ -103,7 +103,7 @@ test('a server that has lost its data gets the bucket again', async () => {
   expect(await other.lookUpBucket(SETTINGS).get('a', WAIT_MS)).toBe('c');
 });
 
-test('who has no right to a bucket is told so', async () => {
+test('a service without permissions for a bucket gets forbidden', async () => {
   const admission = await world.connect('admission');
   expect(await faultCode(admission.lookUpBucket(SETTINGS).get('a', WAIT_MS))).toBe('forbidden');
 });

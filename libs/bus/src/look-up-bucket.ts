@@ -7,26 +7,26 @@ import type { ReplyInbox } from './reply-inbox.js';
 import { storeBytes } from './store.js';
 import { askLastOfSubject, ensureConfiguration, type StreamAnswer } from './streams.js';
 
-/** How the server says that it has no such entry. */
+/** Status of the server for an entry that does not exist. */
 const NOT_FOUND = 404;
 const NO_DATA = new Uint8Array(0);
-/** How a use fails when the server has no such bucket: reading it is not answered at all. */
+/** Errors that may mean a missing bucket. A direct read of a missing bucket gets no reply. */
 const MAY_BE_GONE: ReadonlySet<string> = new Set(['no_responders', 'stream_missing', 'timeout']);
 
-/** KV buckets whose entries are written and read one by one. */
+/** Creates KV buckets whose entries are written and read one by one. */
 export function makeLookUpBucket(inbox: ReplyInbox, replicas: number): Pick<Bus, 'lookUpBucket'> {
   return {
     lookUpBucket: ({ name, ageMaxMs, bytesMax, entriesMax }): LookUpBucket => {
       const discard = entriesMax === undefined ? 'old' : 'new';
       const configuration = bucketConfiguration(name, { bytesMax, entriesMax, ageMaxMs, discard, replicas });
       let made: Promise<void> | null = null;
-      // At the first use: a bus that cannot make it shall serve everything else.
+      // Creates the bucket at its first use, so that a failure does not affect the rest of the bus.
       const make = (): Promise<void> =>
         (made ??= ensureConfiguration(inbox, configuration).catch((error: unknown) => {
           made = null;
           throw error;
         }));
-      /** A server that has lost its data is asked to make the bucket again, at the next use. */
+      /** After an error that may mean lost data, the next use creates the bucket again. */
       const use = async <T>(work: () => Promise<T>): Promise<T> => {
         await make();
         return work().catch((error: unknown) => {

@@ -40,8 +40,8 @@ function models(count: number, text = 'price'): Map<string, string> {
 }
 
 /**
- * Writes behind the bus's back, as an operator could: an empty text removes, `empty` leaves nothing
- * else in the bucket.
+ * Writes without the bus, as an operator could. An empty text removes an entry, `empty` purges the
+ * bucket.
  */
 async function asOperator(act: (request: (subject: string, body: string) => Promise<void>) => Promise<void>) {
   const url = new URL(world.urlFor('catalog'));
@@ -60,7 +60,7 @@ async function asOperator(act: (request: (subject: string, body: string) => Prom
   await nats.close();
 }
 
-test('a mirror loads, follows changes and deletions, and names what changed', async () => {
+test('a mirror loads, follows changes and deletions, and lists changed keys', async () => {
   const seen = watch(edge);
   expect(seen.mirror.ready()).toBe(false);
   expect(seen.mirror.ageMs(Date.now())).toBe(Infinity);
@@ -85,7 +85,7 @@ test('a mirror loads, follows changes and deletions, and names what changed', as
   expect(late.entries).toEqual(changed);
 });
 
-test('publishing the same again changes nothing, a new revision alone is told', async () => {
+test('an unchanged publication changes nothing, a new revision alone is reported', async () => {
   const entries = models(10);
   await catalog.publishBucket('catalog', entries, 1);
   const seen = watch(edge);
@@ -97,7 +97,7 @@ test('publishing the same again changes nothing, a new revision alone is told', 
   expect(await catalog.bucketHead('catalog')).toMatchObject({ revision: 5, count: 10 });
 });
 
-test('two publications at once end with a complete bucket', async () => {
+test('two concurrent publications of one process end with a complete bucket', async () => {
   const seen = watch(edge);
   await Promise.all([
     catalog.publishBucket('catalog', models(50, 'a'), 1),
@@ -107,7 +107,7 @@ test('two publications at once end with a complete bucket', async () => {
   expect(seen.entries).toEqual(models(40, 'b'));
 });
 
-test('of two publishing processes one is told, and its repetition completes the bucket', async () => {
+test('one of two publishing processes gets conflict and completes by repeating', async () => {
   const seen = watch(edge);
   const other = await world.connect('catalog');
   const codes = await Promise.all([
@@ -121,7 +121,7 @@ test('of two publishing processes one is told, and its repetition completes the 
   expect(seen.entries).toEqual(models(40, 'b'));
 });
 
-test('a bucket that is emptied under a running mirror leaves it as it is, and is read anew when it is published', async () => {
+test('a mirror keeps its copy of an emptied bucket until it is published again', async () => {
   await catalog.publishBucket('catalog', models(20), 1);
   const seen = watch(edge);
   await until('the first load', () => seen.mirror.ready());
@@ -134,13 +134,13 @@ test('a bucket that is emptied under a running mirror leaves it as it is, and is
   expect(seen.entries).toEqual(models(10));
 });
 
-test('an entry above 64 KiB is refused, and nothing is written', async () => {
+test('publishBucket() refuses an entry above 64 KiB and writes nothing', async () => {
   const entries = models(3).set('large', 'ü'.repeat(32 * 1024 + 1));
   expect(await faultCode(catalog.publishBucket('catalog', entries, 1))).toBe('too_large');
   expect(await catalog.bucketHead('catalog')).toBeNull();
 });
 
-test('a bucket without a head, half written or emptied leaves the mirror as it is', async () => {
+test('a mirror keeps its copy if the bucket has no head or is half written', async () => {
   const entries = models(20);
   await catalog.publishBucket('catalog', entries, 1);
   const seen = watch(edge);
@@ -171,7 +171,7 @@ test('a bucket without a head, half written or emptied leaves the mirror as it i
   expect(headless.entries).toEqual(entries);
 });
 
-test('after a kill of the server a change is seen within seconds', async () => {
+test('a mirror shows a change within seconds after a kill of the server', async () => {
   await catalog.publishBucket('catalog', models(100), 1);
   const seen = watch(edge);
   await until('the first load', () => seen.mirror.ready());
@@ -180,12 +180,12 @@ test('after a kill of the server a change is seen within seconds', async () => {
   await until('connected', () => edge.connected() && catalog.connected());
   await catalog.publishBucket('catalog', models(100, 'new'), 2);
   await until('the change', () => seen.mirror.revision() === 2);
-  // Silence alone is noticed six seconds after the last word of the server.
+  // Without a closed socket the loss would be noticed only after six seconds.
   expect(performance.now() - killedAt).toBeLessThan(5_500);
   expect(seen.entries).toEqual(models(100, 'new'));
 });
 
-test('a server with an empty store keeps the mirror until the catalog is published again', async () => {
+test('a mirror keeps its copy of an emptied store until the next publication', async () => {
   const entries = models(100);
   await catalog.publishBucket('catalog', entries, 4);
   const seen = watch(edge);
@@ -202,13 +202,12 @@ test('a server with an empty store keeps the mirror until the catalog is publish
   await seen.mirror.stop();
 });
 
-test('a mirror that begins while the bucket is being replaced comes to its last revision', async () => {
+test('a mirror that starts during a replacement shows the last revision', async () => {
   const entriesOf = (revision: number) => new Map([['a', String(revision)]]);
   await catalog.publishBucket('catalog', entriesOf(0), 0);
   for (let revision = 1; revision <= 300; revision += 1) {
     const mirror = edge.mirrorBucket('catalog', () => undefined);
-    // Where the replacement falls between the making of the consumer and its first question is left
-    // to chance.
+    // Varies the moment of the replacement between the creation of the consumer and its first pull.
     for (let turn = 0; turn < revision % 6; turn += 1) await setImmediate();
     await catalog.publishBucket('catalog', entriesOf(revision), revision);
     await until('the last revision is shown', () => mirror.revision() === revision);

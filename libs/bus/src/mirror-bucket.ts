@@ -8,31 +8,31 @@ import type { ReplyInbox } from './reply-inbox.js';
 
 const READ_AHEAD = 256;
 /**
- * A head that does not cover what was staged: the bucket is read anew, after at least and at most
- * so long.
+ * Bounds of the delay before the bucket is read again when the head does not cover the staged
+ * entries.
  */
 const REREAD_FIRST_MS = 200;
 const REREAD_MAX_MS = 10_000;
 
 /**
- * A read copy of a bucket. What arrives is staged beside the copy that is shown; only a head that
- * covers all of it swaps the two, so an emptied, missing or half-written bucket never replaces a
- * good copy.
+ * Keeps a read copy of a bucket. Messages are staged next to the copy in use. Only a head that
+ * covers all staged entries swaps the two, so an emptied, missing or half-written bucket never
+ * replaces a good copy.
  */
 export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwap: BucketSwap): BucketMirror {
   let staged = emptyContent();
-  /** The consumer whose messages are staged; one of an earlier reading may still be sending. */
+  /** The consumer whose messages are staged. A consumer of an earlier reading may still deliver. */
   let reading = '';
   let readings = 0;
   let shown: { entries: ReadonlyMap<string, string>; head: BucketHead } | undefined;
   let confirmedAt: number | undefined;
-  /** The shown copy is what the bucket had when it was last heard. */
+  /** True if the copy in use equals the last known content of the bucket. */
   let current = false;
-  /** What the bucket had when the reading began has not all arrived. */
+  /** True until everything that the bucket had at the start of the reading has arrived. */
   let loading = true;
   /**
-   * So many messages were there when the reading began. What is replaced before it is read comes
-   * later, so they all come.
+   * Messages still to arrive of those at the start of the reading. A replaced message arrives
+   * later, so this many arrive in any case.
    */
   let unread = 0;
   let rereadMs = REREAD_FIRST_MS;
@@ -76,7 +76,7 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
       const turn = ++readings;
       const { name, pending } = await createLastConsumer(inbox, bucketStream(bucket), bucketSubjects(bucket));
       const place = { stream: bucketStream(bucket), consumer: name };
-      // A later reading has begun meanwhile: what is staged is its.
+      // A later reading has started and owns the staged content.
       if (turn !== readings) return place;
       staged = emptyContent();
       reading = name;
@@ -91,8 +91,8 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
       const isHead = applyMessage(staged, bucket, message, sequence);
       if (!isHead) current = false;
       unread -= 1;
-      // Not by the server's count alone: it never comes to 0 when what it counted is replaced
-      // before it is read.
+      // The server's count alone is not enough: it never reaches 0 if counted messages are replaced
+      // before they are read.
       if (loading && pending > 0 && unread > 0) return;
       // An entry that changes later is covered by the head that follows it.
       if (isHead || loading) compare();

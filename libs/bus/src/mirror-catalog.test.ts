@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { BucketSwap, Bus } from './bus.js';
 import { mirrorCatalog } from './mirror-catalog.js';
 
-test('the revision is told once there is one, and the last word says so', async () => {
+test('mirrorCatalog() reports each revision and marks its last message', async () => {
   const told: object[] = [];
   let swap: BucketSwap = () => undefined;
   let reconnected = (): void => undefined;

@@ -3,13 +3,13 @@ import { every } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import type { BucketMirror, BucketSwap, Bus } from './bus.js';
 
-/** A restarted replica has its name again, and is another one. */
+/** Distinguishes a restarted replica, which has the same name. */
 const NAME_BYTES = 4;
 
 /**
- * Mirrors the bucket `catalog`, and tells the catalog by which revision this process decides: when
- * `onSwap` has taken it over, when the bus is back, and every two seconds; at the stop, which is to
- * come just before the handlers close, that nothing is decided by it any more.
+ * Mirrors the bucket `catalog` and reports to the catalog service which revision this process uses:
+ * after `onSwap`, after a reconnect and every two seconds. Call `stop` just before the handlers
+ * close; it reports that the process no longer uses any revision.
  */
 export function mirrorCatalog(
   bus: Pick<Bus, 'service' | 'replica' | 'mirrorBucket' | 'publish' | 'onReconnect'>,

@@ -21,7 +21,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-/** A connection of a service, without the manners of the bus, and what the server refused it. */
+/** Connects as a service without the bus and collects what the server refuses. */
 async function intruder(service: ServiceName): Promise<{ nats: NatsConnection; refused: string[] }> {
   const url = new URL(world.urlFor(service));
   const nats = await connect({ servers: url.host, user: service, pass: decodeURIComponent(url.password) });
@@ -76,14 +76,14 @@ const FORBIDDEN: readonly [ServiceName, 'publish' | 'subscription', string][] = 
   ['dashboard', 'publish', '$KV.catalog.head'],
 ];
 
-test('accounts has no rights in this table but its inbox, which must not mean every right', () => {
+test('a service with no messages gets only its inbox, not every permission', () => {
   expect(permissionsOf('accounts', TEST_MESSAGES, TEST_BUCKETS)).toEqual({
     publish: [],
     subscribe: ['_INBOX_accounts.>'],
   });
 });
 
-test.each(FORBIDDEN)('%s is refused: %s of %s', async (service, operation, subject) => {
+test.each(FORBIDDEN)('%s is denied %s on %s', async (service, operation, subject) => {
   const { nats, refused } = await intruder(service);
   if (operation === 'publish') nats.publish(subject, 'x');
   else nats.subscribe(subject, { callback: () => undefined });
@@ -92,13 +92,13 @@ test.each(FORBIDDEN)('%s is refused: %s of %s', async (service, operation, subje
   expect(refused).toEqual([`${operation} ${subject}`]);
 });
 
-test('a forbidden request fails at once and says so', async () => {
+test('a forbidden request fails at once with forbidden', async () => {
   const dashboard = await world.connect('dashboard');
-  // Not that it was not answered in time.
+  // A timeout would have another code.
   await expect(dashboard.streamState('USAGE')).rejects.toMatchObject({ code: 'forbidden' });
 });
 
-test('nobody can answer for another service', async () => {
+test('a service cannot reply for another service', async () => {
   const edge = await world.connect('edge-proxy');
   const [admission, billing] = [await intruder('admission'), await intruder('billing')];
   const inboxes: string[] = [];
@@ -112,8 +112,8 @@ test('nobody can answer for another service', async () => {
   admission.nats.publish(inbox, answer);
   await until('refused', () => admission.refused.length > 0);
   expect(admission.refused).toEqual([`publish ${inbox}`]);
-  // With the end of a message that it does serve it may publish, but that is not what the asker
-  // waits for.
+  // It may publish with the ending of a request that it serves, but the requester expects another
+  // ending.
   admission.nats.publish(inbox.replace(/test\.unserved$/, 'test.echo'), answer);
   await admission.nats.flush();
   expect(admission.refused).toHaveLength(1);
@@ -122,7 +122,7 @@ test('nobody can answer for another service', async () => {
   expect(await asked).toEqual({ who: 'billing' });
 });
 
-test('no service may do everything, delete a stream or a consumer, or read an inbox that is not its own', () => {
+test('no service may delete streams or consumers or read other inboxes', () => {
   for (const messages of [MESSAGES, TEST_MESSAGES]) {
     for (const service of SERVICE_NAMES) {
       const { publish, subscribe } = permissionsOf(service, messages);
@@ -133,7 +133,7 @@ test('no service may do everything, delete a stream or a consumer, or read an in
   }
 });
 
-test('the rights of a service are exactly those that its messages need', () => {
+test('the permissions of a service are exactly those that its messages need', () => {
   expect(permissionsOf('edge-proxy', TEST_MESSAGES, TEST_BUCKETS)).toEqual({
     publish: [
       '$JS.API.CONSUMER.CREATE.KV_catalog',
@@ -176,7 +176,7 @@ test('the rights of a service are exactly those that its messages need', () => {
   });
 });
 
-test('a password that the configuration cannot carry is refused', () => {
+test('a password that the configuration cannot represent is refused', () => {
   const passwords = Object.fromEntries(SERVICE_NAMES.map((name) => [name, 'line\nbreak'])) as Record<
     ServiceName,
     string

@@ -20,13 +20,12 @@ export interface Permissions {
 }
 
 /**
- * The least rights of a service, from who sends and serves what. A stored message's first server
- * owns its stream. To the inboxes of other services a service may publish answers to the requests
- * that it serves, nothing else.
- *
- * The server's own means for that, `allow_responses`, keeps every reply subject of the last minute
- * and walks through all of them with each message as soon as there are 4,096: at 5,000 requests a
- * second a message then costs a millisecond.
+ * Computes the least permissions of a service from the senders and servers of all messages. The
+ * first server of a stored message owns its stream. A service may publish to inboxes of other
+ * services only as a reply to requests that it serves.
+ *  The server's own option for this, `allow_responses`, keeps every reply subject of the last
+ *  minute. Above 4,096 of them it scans all with each message: at 5,000 requests a second a message
+ *  then costs a millisecond.
  */
 export function permissionsOf(
   service: ServiceName,
@@ -55,7 +54,10 @@ export function permissionsOf(
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort() };
 }
 
-/** The `authorization` block of a NATS 2.9 server's configuration: one user per service. */
+/**
+ * Returns the `authorization` block of a NATS 2.9 server's configuration, with one user per
+ * service.
+ */
 export function natsAuthorization(
   passwords: Record<ServiceName, string>,
   messages: readonly AnyMessage[],
@@ -89,7 +91,7 @@ function streamRights(service: ServiceName, message: { stream: StreamName } & Pi
   if (servedBy.includes(service)) {
     rights.push(...consumerRights(stream), `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.*`, `$JS.ACK.${stream}.>`);
   }
-  // A sender may look at how full the stream is before it takes on work that ends in it.
+  // A sender may read the fill level of the stream before it accepts work that ends in the stream.
   if (servedBy.includes(service) || sentBy.includes(service)) rights.push(`$JS.API.STREAM.INFO.${stream}`);
   return rights;
 }
@@ -117,7 +119,7 @@ function add(set: Set<string>, ...values: string[]): void {
   for (const value of values) set.add(value);
 }
 
-/** The server takes an empty list of what is allowed as permission for everything. */
+/** The server treats an empty allow list as permission for everything. */
 function listed(allowed: readonly string[]): string {
   return allowed.length === 0 ? '{ deny: [">"] }' : `{ allow: [${allowed.map(quoted).join(', ')}] }`;
 }

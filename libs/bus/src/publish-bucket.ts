@@ -24,7 +24,7 @@ import { storeBytes } from './store.js';
 import { ensureConfiguration } from './streams.js';
 
 const BOUNDS = { bytesMax: 256 * 1024 * 1024, ageMaxMs: 0, discard: 'new' } as const;
-/** Writes sent before their acknowledgements are awaited. */
+/** Concurrent writes without an acknowledgement. */
 const WRITES_AT_ONCE = 64;
 const NO_DATA = new Uint8Array(0);
 
@@ -37,7 +37,8 @@ export function makePublishBucket(
   const publishing = new Map<string, Promise<void>>();
   return {
     publishBucket: (bucket, entries, revision) => {
-      // One at a time, or the head of one would be written between the entries of another.
+      // Runs publications of a bucket one after another. Otherwise one could write its head between
+      // the entries of another.
       const before = publishing.get(bucket) ?? Promise.resolve();
       const published = before
         .catch(() => undefined)
@@ -70,7 +71,7 @@ async function writeBucket(
   await inGroups(changed, ([key, value]) => write(inbox, entrySubject(bucket, key), Buffer.from(value, 'utf8')));
   await inGroups(gone, (key) => write(inbox, entrySubject(bucket, key), NO_DATA, { 'KV-Operation': 'DEL' }));
   if (changed.length === 0 && gone.length === 0 && sameHead(present.head, head)) return;
-  // A second writer that has written its head in between is told apart here.
+  // Rejects with `conflict` if another process has written its head since the read.
   await write(inbox, headSubject(bucket), Buffer.from(JSON.stringify(head)), {
     'Nats-Expected-Last-Subject-Sequence': String(present.headSequence),
   });
@@ -97,8 +98,8 @@ async function inGroups<T>(items: readonly T[], act: (item: T) => Promise<void>)
 }
 
 /**
- * Read as mirrors read: a NATS 2.9 that is asked for a single message of a stream that is just
- * being made dies of it.
+ * Reads like a mirror: NATS 2.9 crashes on a request for a single message of a stream that is being
+ * created.
  */
 async function readHead(link: Link, inbox: ReplyInbox, bucket: string): Promise<BucketHead | null> {
   try {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Subscriptions are in force when a first message has passed. */
+/** Sends until a first message arrives: the subscriptions are then active. */
 async function reached(send: () => void, heard: () => boolean): Promise<void> {
   await until('a subscription in force', () => {
     send();
@@ -24,7 +24,7 @@ async function reached(send: () => void, heard: () => boolean): Promise<void> {
   });
 }
 
-test('a message for all reaches each replica, one for its own words only the named one', async () => {
+test('a message to all reaches each replica, with fixed words only the named one', async () => {
   const all = edges.map(() => new Set<number>());
   const own = edges.map(() => new Set<number>());
   for (const [index, edge] of edges.entries()) {
@@ -41,7 +41,7 @@ test('a message for all reaches each replica, one for its own words only the nam
   expect(own.map((set) => [...set])).toEqual([[0], [1]]);
 });
 
-test('a message for one reaches one replica', async () => {
+test('a message to one reaches one replica', async () => {
   const heard: number[][] = [[], []];
   for (const [index, edge] of edges.entries()) edge.subscribe(job, ({ n }) => void heard[index]?.push(n));
   await reached(
@@ -58,7 +58,7 @@ test('a message for one reaches one replica', async () => {
   expect(counted()).toEqual(Array.from({ length: 100 }, (_, n) => n));
 });
 
-test('an invalid message and a failing handler do not end the subscription', async () => {
+test('an invalid message or a failing handler does not end the subscription', async () => {
   const heard: number[] = [];
   edges[0]?.subscribe(job, ({ n }) => {
     heard.push(n);
@@ -80,11 +80,11 @@ test('an invalid message and a failing handler do not end the subscription', asy
   expect(world.log.some(({ text }) => text === 'a message was refused')).toBe(true);
 });
 
-test('a word that is no plain token is refused', () => {
+test('a word that is not a plain token is refused', () => {
   expect(() => admission.publish(notice, { to: 'a.b' }, { n: 1 })).toThrow('plain token');
 });
 
-test('stored messages can be heard as they pass, by each replica or by one', async () => {
+test('stored messages are received live, by each replica or by one', async () => {
   const receivers = [admission, await world.connect('admission')];
   await admission.ensureStream(HEARTBEATS_SETTINGS);
   const each: number[][] = [[], []];
@@ -92,7 +92,7 @@ test('stored messages can be heard as they pass, by each replica or by one', asy
   for (const [index, bus] of receivers.entries()) {
     bus.subscribe(pulse, ({ n }) => void each[index]?.push(n));
     bus.subscribe(pulse, ({ n }) => void one.push(n), { queue: true });
-    // An answered question: the subscriptions sent before it are in force.
+    // After this reply the subscriptions sent before it are active.
     await bus.streamState('BEATS');
   }
   for (let n = 0; n < 20; n += 1) await edges[0]?.store(pulse, { edge: 'e1' }, { n });

@@ -8,7 +8,7 @@ import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 4_096;
 
-/** Messages without an answer: sending and receiving them. */
+/** Sends and receives messages without a reply. */
 export function makePublish(link: Link, subscriptions: Subscriptions): Pick<Bus, 'publish' | 'subscribe'> {
   return {
     publish: (message, words, body) => {
@@ -54,7 +54,7 @@ export function makePublish(link: Link, subscriptions: Subscriptions): Pick<Bus,
   };
 }
 
-/** The message's subject with the given words fixed and all others open. */
+/** Returns the message's subject with the given words fixed and wildcards for all others. */
 function subscriptionSubject(message: AnyPublished | AnyStored, words: Readonly<Record<string, string>> = {}): string {
   const fixed = message.subject.replace(/\{(\w+)\}/g, (open, word: string) =>
     word in words ? subjectOf({ subject: open }, words) : open,

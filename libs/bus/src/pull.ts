@@ -3,46 +3,49 @@ import { asBusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
 import { NANOSECONDS_PER_MS } from './jetstream.js';
 
-/** One question for messages stays open so long; then it is asked again. */
+/** Expiry of a pull request. The next one follows. */
 const PULL_EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
-/** Without a message or a heartbeat for so long the consumer is prepared anew. */
+/** Without a message or a heartbeat for this time, the consumer is prepared again. */
 const SILENCE_MAX_MS = 3 * HEARTBEAT_MS;
 const LOOK_MS = 1_000;
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 2_000;
-/** Status codes of the server in place of messages. */
+/** Status codes that the server sends instead of messages. */
 const STATUS = { heartbeat: 100, noMessages: 404, expired: 408 } as const;
 
 export interface PullSource {
-  /** For log lines. */
+  /** Name for log lines. */
   readonly label: string;
-  /** Makes sure that the consumer exists; called again after each interruption. */
+  /** Ensures that the consumer exists. Called again after each interruption. */
   prepare(): Promise<{ stream: string; consumer: string }>;
-  /** How many more messages can be taken now. */
+  /** Returns how many more messages can be taken now. */
   room(): number;
   /** Must not throw. */
   deliver(message: Msg): void;
-  /** The server was heard: nothing newer is waiting there than what was delivered. */
+  /** Called on a heartbeat: the server has nothing newer than the delivered messages. */
   quiet?(): void;
   /**
-   * With it a question brings what waits at the server, or waits for the first message and brings
-   * that, and is over: the source calls {@link Pull.more} when it wants the next. Without it a
-   * question brings messages as they come, and the next one follows by itself. Also called when a
-   * question ends in another way.
+   * If set, a pull request fetches the messages that wait at the server, or waits for the first
+   * one, and then ends. The source calls {@link Pull.more} for the next request. If not set, a
+   * request delivers messages as they arrive and the next request follows by itself. Also called
+   * when a request ends in another way.
    */
   answered?(): void;
 }
 
-/** Those of this process, looked at together: each look wakes an idle process. */
+/**
+ * All pulls of this process. One timer checks them together, because each check wakes an idle
+ * process.
+ */
 const pulls = new Set<Pull>();
 let looking: NodeJS.Timeout | undefined;
 
 /**
- * Asks a pull consumer for messages, one question at a time, each with an inbox of its own, so that
- * a late status of an earlier question is told apart. The library's consume() notices a restarted
- * server only after missed heartbeats, and its fetch() waits its whole time; here a question is
- * answered as messages arrive and is asked anew on each reconnect.
+ * Polls a pull consumer with one request at a time. Each request has its own inbox, so that a late
+ * status of an earlier request can be recognized. The library's consume() notices a restarted
+ * server only after missed heartbeats, and its fetch() waits its whole time. This class delivers
+ * messages as they arrive and sends a new request on each reconnect.
  */
 export class Pull {
   readonly #link: Link;
@@ -52,16 +55,13 @@ export class Pull {
   readonly #unlisten: () => void;
   #consumer: { stream: string; consumer: string } | undefined;
   #question = 0;
-  /** Messages that the open question may still bring. */
+  /** Messages that the open request may still deliver. */
   #wanted = 0;
   #heardAt = 0;
   #preparation = 0;
   #retryMs = RETRY_FIRST_MS;
   #retryTimer: NodeJS.Timeout | undefined;
-  /**
-   * Code of the trouble that was logged last, so that a stream that is missing for an hour is one
-   * line.
-   */
+  /** Code of the last logged error. Prevents repeated lines while a stream is missing. */
   #told = '';
   #stopped = false;
 
@@ -81,12 +81,12 @@ export class Pull {
     this.restart();
   }
 
-  /** Whether the server was heard of late. */
+  /** Restarts if the server has been silent for too long. */
   look(): void {
     if (this.#wanted > 0 && performance.now() - this.#heardAt > SILENCE_MAX_MS) this.restart();
   }
 
-  /** Asks for more if there is room and nothing is being asked for. */
+  /** Sends a request if there is room and no request is open. */
   more(): void {
     if (this.#stopped || this.#consumer === undefined || this.#wanted > 0 || !this.#link.connected()) return;
     const room = this.#source.room();
@@ -98,7 +98,7 @@ export class Pull {
       batch: room,
       expires: PULL_EXPIRES_MS * NANOSECONDS_PER_MS,
       idle_heartbeat: HEARTBEAT_MS * NANOSECONDS_PER_MS,
-      // With a time of expiry the server waits for a first message nevertheless.
+      // With an expiry the server still waits for a first message.
       no_wait: this.#source.answered !== undefined,
     });
     const { stream, consumer } = this.#consumer;
@@ -107,7 +107,7 @@ export class Pull {
     });
   }
 
-  /** Prepares the consumer anew. */
+  /** Prepares the consumer again. */
   restart(): void {
     clearTimeout(this.#retryTimer);
     this.#forgetQuestion();
@@ -115,7 +115,10 @@ export class Pull {
     if (!this.#stopped && this.#link.connected()) void this.#prepare(preparation);
   }
 
-  /** Asks no more; resolves when the last message that the server had sent is delivered. */
+  /**
+   * Sends no further requests. Resolves after the last message that the server had sent is
+   * delivered.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#retryTimer);
@@ -125,8 +128,8 @@ export class Pull {
       looking = undefined;
     }
     this.#unlisten();
-    // Without interest in the inbox the server drops the open question. While disconnected there is
-    // nothing to await.
+    // When the inbox has no subscriber, the server drops the open request. While disconnected there
+    // is nothing to await.
     if (this.#link.connected()) await this.#subscription.drain().catch(() => undefined);
     else if (!this.#link.nats.isClosed()) this.#subscription.unsubscribe();
   }
@@ -191,7 +194,7 @@ export class Pull {
     this.#consumer = undefined;
     this.#wanted = 0;
     this.#question += 1;
-    // Not at once: the source may be making this object.
+    // Deferred, because the source may still be constructing this object.
     if (this.#source.answered !== undefined) queueMicrotask(() => this.#over());
   }
 

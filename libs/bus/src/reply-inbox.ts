@@ -4,32 +4,32 @@ import { createInbox, type Msg, type MsgHdrs } from 'nats';
 import { asBusFault, BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
 
-/** Calls of one process waiting for answers. */
+/** Maximum number of requests of one process that wait for replies. */
 export const WAITING_MAX = 50_000;
-/** Time-outs are late by at most about this much. */
+/** Timeouts are late by at most about this time. */
 const SWEEP_MS = 25;
-/** How the server says that nobody serves a subject, and how it says other things of its own. */
+/** Status of the server when a subject has no subscriber. */
 const NO_RESPONDERS = 503;
 
-/** A call that waits. Neither function may throw. */
+/** A waiting request. Neither function may throw. */
 export interface Waiting {
-  /** What was asked, for texts. */
+  /** The subject of the request, for error texts. */
   readonly subject: string;
   /**
-   * Ends the subject of the answers and says who may send them; without it only the server itself
-   * answers.
+   * The ending of the reply subject, which determines who may reply. Without it only the server
+   * itself replies.
    */
   readonly answeredAs?: string;
   readonly timeoutMs: number;
   answered(message: Msg): void;
-  /** Called at most once; the call no longer waits. */
+  /** Called at most once. The request then no longer waits. */
   failed(fault: BusFault): void;
 }
 
 interface Entry {
   /**
-   * Null: it waits no longer. The map's old tables keep entries in memory for long; what these
-   * point to goes at once.
+   * Null: no longer waiting. The map's old tables keep entries in memory for a long time; clearing
+   * this releases the objects at once.
    */
   waiting: Waiting | null;
   /** On the monotonic clock. */
@@ -37,18 +37,18 @@ interface Entry {
 }
 
 /**
- * The end of the subjects on which a request of this subject is answered. A service has the right
- * to publish to inboxes of others only with the ends of the requests that it serves, and an inbox
- * takes an answer only with the end of what was asked: so nobody can answer for another service.
+ * Returns the pattern of the subjects for replies to a request. A service may publish to other
+ * inboxes only with the endings of requests that it serves, and an inbox accepts only replies with
+ * the ending of the request. A service therefore cannot reply for another service.
  */
 export function answerSubjects(asker: ServiceName, requestSubject: string): string {
   return `${inboxPrefix(asker)}.*.*.${requestSubject}`;
 }
 
 /**
- * One subscription for the answers to all calls, a map of the waiting calls and one timer: half the
- * cost of the library's request (docs/decisions/0027-one-reply-inbox-for-each-process.md). Calls
- * are found by what follows the inbox in the answer's subject: number and end.
+ * Holds one subscription for all replies, a map of the waiting requests and one timer. This costs
+ * half of the library's request (docs/decisions/0027-one-reply-inbox-for-each-process.md). The end
+ * of the reply subject (number and ending) identifies the request.
  */
 export class ReplyInbox {
   readonly #link: Link;
@@ -75,8 +75,8 @@ export class ReplyInbox {
   }
 
   /**
-   * Sends a message whose answers go to `waiting`. Throws a BusFault when it was not sent. Returns
-   * the call's token.
+   * Sends a message and registers `waiting` for its replies. Throws a BusFault if it was not sent.
+   * Returns the token of the request.
    */
   send(data: Uint8Array, waiting: Waiting, headers?: MsgHdrs): string {
     const { nats } = this.#link;
@@ -97,7 +97,7 @@ export class ReplyInbox {
     return token;
   }
 
-  /** Sends and resolves with the first answer. */
+  /** Sends a message and resolves with the first reply. */
   exchange(call: Omit<Waiting, 'answered' | 'failed'>, data: Uint8Array, headers?: MsgHdrs): Promise<Msg> {
     return new Promise((resolve, reject) => {
       const answered = (message: Msg): void => {
@@ -108,7 +108,7 @@ export class ReplyInbox {
     });
   }
 
-  /** The call waits no longer; later answers are dropped. */
+  /** Ends the waiting. Later replies are dropped. */
   close(token: string): void {
     this.#take(token);
   }
@@ -117,7 +117,7 @@ export class ReplyInbox {
     for (const token of [...this.#entries.keys()]) this.#fail(token, fault);
   }
 
-  /** Ends the timer and all waiting. */
+  /** Stops the timer and fails all waiting requests. */
   stop(): void {
     this.#timer.stop();
     this.failAll(new BusFault('disconnected', 'the bus is closed'));
@@ -128,7 +128,7 @@ export class ReplyInbox {
     const waiting = this.#entries.get(token)?.waiting ?? null;
     if (waiting === null) return;
     if (message.headers?.code === NO_RESPONDERS && message.data.length === 0) {
-      this.#fail(token, new BusFault('no_responders', `nobody serves ${waiting.subject}`));
+      this.#fail(token, new BusFault('no_responders', `no subscriber on ${waiting.subject}`));
     } else {
       waiting.answered(message);
     }
@@ -153,7 +153,7 @@ export class ReplyInbox {
     this.#take(token)?.failed(fault);
   }
 
-  /** Null when it does not wait any more. */
+  /** Returns null if the request no longer waits. */
   #take(token: string): Waiting | null {
     const entry = this.#entries.get(token);
     if (entry === undefined) return null;

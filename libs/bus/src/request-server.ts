@@ -5,23 +5,23 @@ import { BusFault } from './bus-fault.js';
 import type { Bus } from './bus.js';
 
 /**
- * What an error of a handler is: a code for the asker, or what goes no further than the log of this
- * process.
+ * The class of a handler's error: a code for the requester, or an error that only this process
+ * logs.
  */
 export type HandlerFault = 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown };
 
 export interface RequestServerOptions {
   readonly faultOf: (error: unknown) => HandlerFault;
   /**
-   * Handlers of one message at once, unless its own options say otherwise; as `bus.serve` when
-   * absent.
+   * Concurrent handlers of one message, unless its own options set another number. Default: as
+   * `bus.serve`.
    */
   readonly concurrencyMax?: number;
 }
 
 /**
- * `serve` of the bus for the handlers of a service that has a database. Each answer is counted in
- * `gateway_<service>_requests_total`; an error of the database reaches the asker as a code.
+ * Returns a `serve` for services with a database. It counts each reply in
+ * `gateway_<service>_requests_total` and maps database errors to codes.
  */
 export function requestServer(
   bus: Pick<Bus, 'serve' | 'service'>,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('requests above the concurrency limit are answered overloaded', async () => {
+test('requests above the concurrency limit get the reply overloaded', async () => {
   const admission = await world.connect('admission');
   let release: () => void = () => undefined;
   const open = new Promise<void>((resolve) => (release = resolve));
@@ -38,7 +38,7 @@ test('requests above the concurrency limit are answered overloaded', async () =>
   await admission.drain(1_000);
 });
 
-test('drain awaits running handlers, which may still ask, and their answers arrive', async () => {
+test('drain() waits for running handlers, which may send requests and reply', async () => {
   const admission = await world.connect('admission', { replica: 'drained' });
   edge.serve(lookUp, async () => ({ found: 'asked while draining' }));
   let release: () => void = () => undefined;
@@ -69,7 +69,7 @@ test('drain awaits running handlers, which may still ask, and their answers arri
   expect(admission.connected()).toBe(false);
 });
 
-test('drain ends after its time although a handler hangs', async () => {
+test('drain() ends after its timeout when a handler hangs', async () => {
   const admission = await world.connect('admission', { replica: 'hanging' });
   let running = false;
   admission.serve(echo, () => {

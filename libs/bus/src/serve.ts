@@ -8,11 +8,11 @@ import type { Subscriptions } from './subscriptions.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 256;
-/** Length of an error's text in a header. */
+/** Length of an error text in a header. */
 const ERROR_TEXT_CHARS_MAX = 500;
 const NO_DATA = new Uint8Array(0);
 
-/** The answering side of requests. */
+/** The serving side: handles requests and sends their replies. */
 export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, 'serve' | 'serveMany'> {
   const answer = (message: AnyRequest, to: Msg, body: unknown): void => {
     let data: Uint8Array;
@@ -30,14 +30,14 @@ export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, '
       respond(to, NO_DATA, errorHeaders(error.code, error.message));
       return;
     }
-    // The cause may hold data that the asker has no business with: it stays in this log.
+    // The cause may hold data that the requester must not see, so it is only logged here.
     link.log.error({ error, message: message.name }, 'the handler of a request failed');
     respond(to, NO_DATA, errorHeaders('fault', `${message.name}: the handler failed`));
   };
 
   const respond = (to: Msg, data: Uint8Array, withHeaders?: MsgHdrs): void => {
-    // While disconnected nobody waits any more, and the library would keep the answer without
-    // bound.
+    // While disconnected the requester no longer waits, and the library would buffer replies
+    // without bound.
     if (!link.connected()) return;
     try {
       to.respond(data, withHeaders === undefined ? {} : { headers: withHeaders });

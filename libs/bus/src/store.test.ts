@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('without a stream nothing is stored, and the sender learns it', async () => {
+test('store() fails with no_responders without a stream', async () => {
   expect(await faultCode(edge.store(recorded, { shard: 1 }, { n: 1 }))).toBe('no_responders');
   expect(await faultCode(edge.streamState('USAGE'))).toBe('stream_missing');
 });
 
-test('a stored message has a sequence; the same id is stored once', async () => {
+test('store() returns a sequence and stores the same ID once', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const bytes = edge.encode(recorded, { n: 7 });
   const first = await edge.store(recorded, { shard: 1 }, bytes, { messageId: 'a' });
@@ -38,14 +38,14 @@ test('a stored message has a sequence; the same id is stored once', async () => 
   expect(Math.abs(Number(state.lastAt) - Date.now())).toBeLessThan(60_000);
 });
 
-test('the settings of a stream can be stated again and changed', async () => {
+test('ensureStream() accepts the same settings again and changed ones', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   await billing.ensureStream({ ...USAGE_SETTINGS, bytesMax: 400_000 });
   expect((await billing.streamState('USAGE')).messages).toBe(3);
 });
 
 // Covers r15
-test('a full stream refuses, and takes again after it was trimmed', async () => {
+test('a full stream refuses messages and accepts them again after a purge', async () => {
   const fill = 'x'.repeat(100_000);
   const codes: string[] = [];
   for (let n = 0; n < 6; n += 1) codes.push(await faultCode(edge.store(recorded, { shard: 0 }, { n, fill })));

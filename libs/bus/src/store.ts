@@ -14,7 +14,7 @@ export interface StoreAcknowledgement {
   duplicate: boolean;
 }
 
-/** Messages that a stream keeps. */
+/** Sends messages that a stream stores. */
 export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
   return {
     store: async (message, words, body, options) => {
@@ -32,14 +32,14 @@ export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
   };
 }
 
-/** The header by which the server knows a message that it has stored before. */
+/** Returns the header by which the server recognizes a message that it has already stored. */
 function namedBy(messageId: string): MsgHdrs {
   const named = headers();
   named.set('Nats-Msg-Id', messageId);
   return named;
 }
 
-/** Resolves when the stream that listens on the subject has stored the bytes. */
+/** Resolves after the stream of the subject has stored the bytes. */
 export async function storeBytes(
   inbox: ReplyInbox,
   subject: string,

@@ -8,7 +8,7 @@ import { ensureConfiguration } from './streams.js';
 jest.setTimeout(TEST_TIMEOUT_MS);
 
 const REPLICAS = 8;
-/** Once it fits on the test server, twice it does not. */
+/** One stream of this size fits on the test server, two do not. */
 const BYTES_MAX = 20_000_000_000;
 
 let world: BusWorld;
@@ -18,21 +18,21 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('replicas that start at the same moment make one stream, though the server has no room for two', async () => {
+test('concurrent replicas create one stream although the server has no room for two', async () => {
   const replicas = await Promise.all(Array.from({ length: REPLICAS }, () => world.connect('billing')));
   const settings = { ...USAGE_SETTINGS, bytesMax: BYTES_MAX };
   const made = await Promise.allSettled(replicas.map((bus) => bus.ensureStream(settings)));
   expect(made.filter(({ status }) => status === 'rejected')).toEqual([]);
 });
 
-test('a stream that has no room is refused', async () => {
+test('a stream without room is refused', async () => {
   const bus = await world.connect('billing');
   await bus.ensureStream({ ...USAGE_SETTINGS, bytesMax: BYTES_MAX });
   const second = bus.ensureStream({ ...USAGE_SETTINGS, bytesMax: 2 * BYTES_MAX });
   await expect(second).rejects.toMatchObject({ code: 'stream_refused' });
 });
 
-test('several servers that say a stream is missing, while another replica makes it, are asked again', async () => {
+test('a stream that another replica is creating is created or updated by retries', async () => {
   const missing = { error: { err_code: ERROR_NUMBER.streamNotFound, description: 'stream not found' } };
   const answers = [missing, missing, { type: 'made' }];
   const asked: string[] = [];

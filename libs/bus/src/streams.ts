@@ -4,7 +4,7 @@ import type { Bus, StreamSettings } from './bus.js';
 import { askApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
-/** What the server knows of a stream, as far as the bus reads it. */
+/** The fields of the server's stream information that the bus reads. */
 export interface StreamAnswer {
   state: {
     messages: number;
@@ -24,7 +24,7 @@ interface MessageAnswer {
   message: { subject: string; seq: number; data?: string; time: string };
 }
 
-/** Null: the server has no such thing. */
+/** Returns null instead of the error number `missing`. */
 async function orNull<T>(asked: Promise<T>, missing: number): Promise<T | null> {
   try {
     return await asked;
@@ -34,7 +34,9 @@ async function orNull<T>(asked: Promise<T>, missing: number): Promise<T | null> 
   }
 }
 
-/** The data of a subject's last message, read from the stream's leader; null: there is none. */
+/**
+ * Returns the data of a subject's last message, read from the stream's leader; null if none exists.
+ */
 export async function askLastOfSubject(
   inbox: ReplyInbox,
   stream: string,
@@ -49,7 +51,7 @@ export async function askLastOfSubject(
   return answer === null ? null : Buffer.from(answer.message.data ?? '', 'base64');
 }
 
-/** Making and looking after streams. */
+/** Creates streams and reads their state. */
 export function makeStreams(
   inbox: ReplyInbox,
 ): Pick<Bus, 'ensureStream' | 'streamState' | 'purgeStream' | 'ackFloor' | 'storedMessage'> {
@@ -68,7 +70,7 @@ export function makeStreams(
       };
     },
     purgeStream: async (stream, upToSequence, filter) => {
-      // The server's bound is the first message that stays; its 0 would mean everything.
+      // The server's bound is the first message that it keeps; its 0 would mean everything.
       if (upToSequence < 1) return;
       await askApi(inbox, `STREAM.PURGE.${stream}`, { seq: upToSequence + 1, ...(filter !== undefined && { filter }) });
     },
@@ -92,21 +94,18 @@ export function makeStreams(
   };
 }
 
-/**
- * What the server may say when the stream exists, or when another replica makes it in the same
- * moment.
- */
+/** Error numbers of the server when the stream exists or another replica is creating it. */
 const MAY_EXIST: readonly number[] = [
   ERROR_NUMBER.streamNameInUse,
-  // Its own subjects, and the room that it reserved itself.
+  // The stream's own subjects, and the room that it has reserved itself.
   ERROR_NUMBER.streamSubjectOverlap,
   ERROR_NUMBER.storageExceeded,
   ERROR_NUMBER.streamNotFound,
 ];
 
 /**
- * Several servers answer that there is no such stream while another replica makes it: both are
- * asked for again, for ten seconds at the most.
+ * Several servers may report a missing stream while another replica creates it. Create and update
+ * are then repeated for up to ten seconds.
  */
 const MAKING: RetryOptions = {
   attemptsMax: 40,
@@ -117,8 +116,8 @@ const MAKING: RetryOptions = {
 };
 
 /**
- * Creates the stream, or changes one of the same name to this configuration.
- * @throws JetStreamFault why it is not created, unless it exists; why it is not changed
+ * Creates the stream, or updates a stream of the same name to this configuration. @throws
+ * JetStreamFault if it cannot be created and does not exist, or cannot be updated
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
   await retry(() => createOrUpdate(inbox, configuration), MAKING);
@@ -142,7 +141,8 @@ function configurationOf(settings: StreamSettings): { name: string } & Record<st
     name: settings.stream,
     subjects: settings.subjects,
     storage: 'file',
-    // Work-queue retention with a limit and discard old deletes what nobody has consumed.
+    // Work-queue retention with a limit and discard `old` would delete messages that were not
+    // consumed.
     retention: 'limits',
     discard: settings.discard,
     max_bytes: settings.bytesMax,

@@ -2,12 +2,12 @@ import { ThrottledLog } from '@gateway/service-kit';
 import type { Msg, Subscription } from 'nats';
 import type { Link } from './connection.js';
 
-/** At most one log line for each message name and reason in this time. */
+/** At most one log line per message name and reason in this time. */
 const REFUSED_LOG_MS = 1_000;
 
 /**
- * Subscriptions that hand messages to handlers, and how many of these handlers run: what a drain
- * has to wait for.
+ * Holds the subscriptions that pass messages to handlers, and the number of running handlers, for
+ * which a drain has to wait.
  */
 export class Subscriptions {
   readonly #link: Link;
@@ -32,8 +32,8 @@ export class Subscriptions {
   }
 
   /**
-   * Runs a handler to its end, counted; what it throws goes to `failed`. Neither callback may
-   * throw.
+   * Runs a handler to its end and counts it while it runs. Its exception goes to `failed`. Neither
+   * callback may throw.
    */
   async run<T>(handler: () => Promise<T> | T, ended: (result: T) => void, failed: (error: unknown) => void) {
     this.#running += 1;
@@ -47,13 +47,13 @@ export class Subscriptions {
     }
   }
 
-  /** Counts a message that is not handed on, and logs it now and then. */
+  /** Counts a message that reaches no handler, and logs it at a limited rate. */
   refuse(name: string, reason: string, problem: string): void {
     this.#link.counters.refused(name, reason);
     this.#refused.warn({ message: name, reason, problem }, `${name} ${reason}`);
   }
 
-  /** Receives nothing new; resolves when what was received is handled. */
+  /** Stops receiving. Resolves after all received messages are handled. */
   async close(): Promise<void> {
     await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.drain().catch(() => undefined)));
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));

@@ -9,7 +9,7 @@ let world: BusWorld;
 beforeAll(async () => void (world = await startBusWorld()));
 afterAll(() => world.stop());
 
-test('messages and answers are shown by name, packed or not, with what was refused', async () => {
+test('tailBus() shows messages, replies and errors by name, packed or not', async () => {
   const seen: TailedMessage[] = [];
   const end = await tailBus(world.urlFor, [square, echo, notice], (message) => void seen.push(message));
   const [edge, admission] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);

@@ -4,24 +4,20 @@ import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { answerSubjects } from './reply-inbox.js';
 import { decodeAnswer, decodeMessage, type Decoded } from './wire.js';
 
-/** A message as it went over the bus, with the names of its fields. */
+/** A message as sent over the bus, with the names of its fields. */
 export interface TailedMessage {
   readonly name: string;
   readonly subject: string;
   readonly isAnswer: boolean;
   readonly bytes: number;
-  /**
-   * The body, or `{ problem }` for one that nobody accepts, or `{ error }` for an answer that is
-   * one.
-   */
+  /** The body, or `{ problem }` for an invalid message, or `{ error }` for an error reply. */
   readonly body: unknown;
 }
 
 /**
- * Shows messages, and the answers to them, while they go by; what streams have from before is not
- * among them. Each is heard as a user that has the right to hear it: bodies as a server of the
- * message, answers as its askers.
- * @returns ends it
+ * Shows messages and their replies as they are sent; messages already in streams are not shown.
+ * Subscribes with the permitted users: to bodies as a server of the message, to replies as its
+ * requesters. @returns a function that ends it
  */
 export async function tailBus(
   urlOf: (service: ServiceName) => string,

@@ -9,16 +9,16 @@ import {
 import { BusFault } from './bus-fault.js';
 import type { AnyRequest } from './bus.js';
 
-/** Largest body on the bus. The server's `max_payload` is 1 MiB; the rest is room for headers. */
+/** Largest body on the bus. The server's `max_payload` is 1 MiB and includes the headers. */
 export const MESSAGE_BYTES_MAX = 1_000_000;
-/** Length of the text that says why a message was not accepted. */
+/** Length of the text that describes why a message is invalid. */
 const PROBLEM_CHARS_MAX = 300;
 const PROBLEM_ISSUES_MAX = 3;
 
 export type Schema = AnyMessage['body'];
 export type Decoded<T> = { ok: true; body: T } | { ok: false; problem: string };
 
-/** What both ends need to know of a message to write or read a body of it. */
+/** The parts of a message definition that writing and reading a body needs. */
 export interface WireForm {
   readonly name: string;
   readonly version: number;
@@ -26,9 +26,9 @@ export interface WireForm {
 }
 
 /**
- * The packed list, or the JSON object with its version as last member `v`: the receiver takes it
- * off again, and taking off the last member keeps the object's fast form. Throws `too_large`, and
- * `invalid_message` on anything but an object.
+ * Encodes a body as the packed list, or as a JSON object with its version as last member `v`. The
+ * receiver removes `v`; removing the last member keeps the object in its fast form. Throws
+ * `too_large`, and `invalid_message` on anything but an object.
  */
 export function encodeBody(form: WireForm, body: unknown, packing?: Packing): Uint8Array {
   if (packing !== undefined) {
@@ -38,7 +38,7 @@ export function encodeBody(form: WireForm, body: unknown, packing?: Packing): Ui
   }
   const json: string | undefined = JSON.stringify(body);
   if (json === undefined || !json.startsWith('{')) {
-    throw new BusFault('invalid_message', `${form.name}: the body is no JSON object`);
+    throw new BusFault('invalid_message', `${form.name}: the body is not a JSON object`);
   }
   const version = `"v":${form.version}}`;
   const bytes = Buffer.from(json === '{}' ? `{${version}` : `${json.slice(0, -1)},${version}`, 'utf8');
@@ -46,14 +46,14 @@ export function encodeBody(form: WireForm, body: unknown, packing?: Packing): Ui
   return bytes;
 }
 
-/** Throws `too_large` on bytes that the server would cut the connection for. */
+/** Throws `too_large` for bytes that would make the server close the connection. */
 export function assertSendable(form: WireForm, bytes: Uint8Array): void {
   if (bytes.length <= MESSAGE_BYTES_MAX) return;
   throw new BusFault('too_large', `${form.name}: ${bytes.length} bytes are more than ${MESSAGE_BYTES_MAX}`);
 }
 
 /**
- * A message's body, as a handler is given it. Never throws; `problem` names fields and rules, no
+ * Decodes a message's body for its handler. Never throws. `problem` names fields and rules, not
  * values.
  */
 export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array): Decoded<ReceivedOf<M>> {
@@ -61,21 +61,21 @@ export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array
   return decodeObject(message, message.body, data, packing) as Decoded<ReceivedOf<M>>;
 }
 
-/** The same of an answer. */
+/** Decodes a reply in the same way. */
 export function decodeAnswer<M extends AnyRequest>(message: M, data: Uint8Array): Decoded<AnswerOf<M>> {
   return decodeObject(message, message.answer, data, message.packed?.answer) as Decoded<AnswerOf<M>>;
 }
 
-/** Reads and validates a body or an answer: a list if the message is packed, else an object. */
+/** Reads and validates a body or a reply: a list if the message is packed, else an object. */
 function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?: Packing): Decoded<unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
   } catch {
-    return { ok: false, problem: `${form.name}: no JSON` };
+    return { ok: false, problem: `${form.name}: not JSON` };
   }
   if (packing !== undefined) {
-    if (!Array.isArray(parsed)) return { ok: false, problem: `${form.name}: no list` };
+    if (!Array.isArray(parsed)) return { ok: false, problem: `${form.name}: not a list` };
     if (parsed[0] !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
     parsed = unpack(packing, parsed);
   } else {
@@ -94,7 +94,7 @@ function decodeObject(form: WireForm, schema: Schema, data: Uint8Array, packing?
   return { ok: false, problem: `${form.name}: ${problem}`.slice(0, PROBLEM_CHARS_MAX) };
 }
 
-/** Null: a list or an object is not where one has to be. */
+/** Returns null if a list or an object has another type. */
 function unpack(packing: Packing, list: unknown): unknown {
   try {
     return packing.unpack(list);
@@ -112,8 +112,8 @@ function checkOf(schema: Schema): Check {
 }
 
 /**
- * Null: the schema's own checks failed, which `length: {toString: null}` in a list's place brings
- * about.
+ * Returns null if the schema's own checks throw, as with `length: {toString: null}` instead of a
+ * list.
  */
 function validate(schema: Schema, value: unknown): ReturnType<Schema['safeParse']> | null {
   try {

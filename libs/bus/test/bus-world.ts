@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus, natsAuthorization, type Bus, type BusOptions, type StreamSettings } from '../src/index.js';
 import { TEST_BUCKETS, TEST_MESSAGES } from './messages.js';
 
-/** Longer than any wait inside a test, which then says what did not happen. */
+/** Longer than any wait inside a test, so that the wait fails with its own message first. */
 export const TEST_TIMEOUT_MS = 60_000;
 const DEADLINE_MS = 15_000;
 const STEP_MS = 5;
@@ -23,7 +23,7 @@ export interface LogLine {
   text: string;
 }
 
-/** A NATS server of its own with one user per service, and buses on it. */
+/** A private NATS server with one user per service, and buses on it. */
 export interface BusWorld {
   readonly log: LogLine[];
   urlFor(service: ServiceName): string;
@@ -36,7 +36,7 @@ export async function startBusWorld(): Promise<BusWorld> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'bus-test-'));
   const { nats } = await startServers(['nats'], {
     stateDirectory,
-    // A server of its own: it is killed, emptied and given permissions.
+    // A private server: tests kill it, empty it and configure its permissions.
     env: { ...process.env, GATEWAY_NATS_URL: '' },
     durable: false,
     nats: {
@@ -77,8 +77,8 @@ export async function startBusWorld(): Promise<BusWorld> {
 }
 
 /**
- * Asks until the answer is true, for at most 15 s. Testkit's, which tests of the bus cannot use: it
- * is built on the bus.
+ * Repeats the check until it is true, for at most 15 s. The bus cannot use the test kit's `until`,
+ * because the test kit depends on the bus.
  */
 export async function until(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
@@ -88,7 +88,7 @@ export async function until(what: string, ask: () => boolean | Promise<boolean>)
   }
 }
 
-/** The code of the BusFault that a promise is rejected with. */
+/** Returns the code of the BusFault that a promise rejects with. */
 export async function faultCode(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;

@@ -2,7 +2,7 @@ import { published, request, stored, type AnyMessage } from '@gateway/contracts/
 import { z } from 'zod';
 import type { BucketRights } from '../src/index.js';
 
-/** A question with one answer, also served per replica. */
+/** A request with one reply, also served per replica. */
 export const echo = request({
   name: 'test.echo',
   subject: 'test.echo',
@@ -16,11 +16,11 @@ export const echo = request({
   answer: z.object({ text: z.string(), replica: z.string() }),
 });
 
-/** The same question as another version of the program knows it. */
+/** The same request in another version. */
 export const echoNext = { ...echo, version: 4 };
-/** The same question with a body that is not accepted. */
+/** The same request with a body that the server does not accept. */
 export const echoLoose = { ...echo, body: z.looseObject({}) };
-/** The same question with an answer that the asker does not accept. */
+/** The same request with a reply that the requester does not accept. */
 export const echoOdd = { ...echo, answer: z.object({ number: z.int() }) };
 
 export const countUp = request({
@@ -41,7 +41,7 @@ const listOf = (name: string) => ({
   unpack: (list: unknown) => ({ [name]: (list as unknown[])[1] }),
 });
 
-/** A request with a packed body and packed answers. */
+/** A request with a packed body and packed replies. */
 export const square = request({
   name: 'test.square',
   subject: 'test.square',
@@ -70,7 +70,7 @@ export const unserved = request({
   answer: z.object({ who: z.string().optional() }),
 });
 
-/** What a handler may ask while it runs. */
+/** A request that a handler may send while it runs. */
 export const lookUp = request({
   name: 'test.look-up',
   subject: 'test.look-up',
