@@ -20,7 +20,7 @@ const portBehind = async (pool: Pool): Promise<number> =>
 beforeAll(async () => {
   first = await startPostgres();
   second = await startStandby(first);
-  // The standby is named first: it must be passed over.
+  // The standby comes first in the list and must be skipped.
   const hosts = `127.0.0.1:${portOf(second)},127.0.0.1:${portOf(first)}`;
   both = `${first.url.replace(/@[^/]*/, `@${hosts}`)}?target_session_attrs=read-write`;
   const pool = open(first.url);
@@ -33,12 +33,12 @@ afterAll(async () => {
   await Promise.all([first.stop(), second.stop()]);
 }, 60_000);
 
-test('a pool of several servers writes to the primary, whatever their order', async () => {
+test('a pool with several servers writes to the primary in any order of the URL', async () => {
   expect(await portBehind(open(both))).toBe(portOf(first));
   expect(new URL(await primaryUrl(both)).port).toBe(String(portOf(first)));
 });
 
-test('a standby alone is refused as a fault of the connection', async () => {
+test('a standby alone is rejected as a connection fault', async () => {
   const refused = await open(second.url)
     .query('SELECT 1')
     .catch((error: unknown) => error);
@@ -46,11 +46,11 @@ test('a standby alone is refused as a fault of the connection', async () => {
   expect(isConnectionFault(refused)).toBe(true);
 });
 
-test('what is asked for may be the primary only', () => {
+test('a URL with another target than the primary is refused', () => {
   expect(() => open(both.replace('read-write', 'standby'))).toThrow(/target_session_attrs=standby is not supported/);
 });
 
-test('the server that is promoted is used, and the one before never again', async () => {
+test('a promoted server is used and the former primary never again', async () => {
   const timelines = new Timelines();
   const [pool, other] = [open(both, timelines), open(first.url, timelines)];
   await onPool(other).execute('INSERT INTO item VALUES (1)');
@@ -75,13 +75,13 @@ test('the server that is promoted is used, and the one before never again', asyn
   );
   expect(timelines.highest(system)).toBe(2);
   expect(await onPool(pool).query('SELECT id FROM item')).toEqual([{ id: 1 }]);
-  // It comes back as it was, and does not know that it was followed.
+  // The former primary restarts unchanged and does not know about the promotion.
   await first.server.restart?.({ kill: true });
   await expect(onPool(other).execute('INSERT INTO item VALUES (2)')).rejects.toThrow(/timeline 1.*promoted to 2/);
   expect(await portBehind(open(both))).toBe(portOf(second));
 }, 60_000);
 
-test('connections to a primary that was replaced are broken off when the higher timeline is heard of', async () => {
+test('connections to a replaced primary are closed when a higher timeline is known', async () => {
   const timelines = new Timelines();
   const pool = open(first.url, timelines);
   const asked = onPool(pool).query('SELECT pg_sleep(20)');

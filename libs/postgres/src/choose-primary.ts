@@ -3,30 +3,30 @@ import pg from 'pg';
 import { readServerState, type ServerState } from './server-state.js';
 import { Timelines } from './timelines.js';
 
-/** One server that is asked what it is, sign-in included. */
+/** Timeout for reading the state of one server, including the connection. */
 const ASK_MS = 1_500;
-/** When a primary has answered, the others have so long to show a higher timeline. */
+/** After the first primary has responded, the wait for others with a higher timeline. */
 const OTHERS_MS = 300;
-/** Read, and not passed on: it is always the primary that is looked for. */
+/** This URL parameter is checked and removed, because only the primary is used. */
 const ATTRIBUTES = 'target_session_attrs';
 const ATTRIBUTES_KNOWN = new Set(['read-write', 'primary']);
 
 /**
- * A server that must not be used: a standby, or the primary of a timeline that was followed by
- * another. Its code is that of a read-only server, so that it counts as a fault of the connection.
+ * A server that must not be used: a standby, or the primary of a replaced timeline. Has the code of
+ * a read-only server, so that it counts as a connection fault.
  */
 export class NotPrimary extends Error {
   override readonly name = 'NotPrimary';
   readonly code = '25006';
 }
 
-/** The servers of a database, and which of them is its primary as far as that is known. */
+/** The servers of a database and its primary, as far as it is known. */
 export class PrimaryChoice {
   readonly #urls: readonly string[];
   #known: string | null;
   readonly #finding = new SingleFlight<string>();
 
-  /** @throws TypeError for a URL that asks for anything but the primary */
+  /** @throws TypeError for a URL that requests another server than the primary */
   constructor(
     url: string,
     private readonly timelines: Timelines,
@@ -35,25 +35,28 @@ export class PrimaryChoice {
     this.#known = this.#urls.length === 1 ? (this.#urls[0] ?? '') : null;
   }
 
-  /** The first server, for what all share: user, password, database. */
+  /** The URL of the first server, for the shared parts: user, password, database. */
   get first(): string {
     return this.#urls[0] ?? '';
   }
 
   /**
-   * The primary's URL: that of the last time, until it fails, else the one of the highest timeline
-   * that answers. @throws NotPrimary when none does
+   * Returns the primary's URL: the known one until it fails, else the one with the highest timeline
+   * among all responding servers. @throws NotPrimary if no server is the primary
    */
   async url(): Promise<string> {
     return this.#known ?? (await this.#finding.join('', () => this.#find()));
   }
 
-  /** It could not be used: the next connection looks for another. The only server stays. */
+  /**
+   * Reports a failed server: the next connection searches for the primary again. A single server is
+   * kept.
+   */
   failed(url: string): void {
     if (this.#urls.length > 1 && this.#known === url) this.#known = null;
   }
 
-  /** @throws NotPrimary for a state that must not be used; a higher timeline is remembered */
+  /** Records the timeline of a server. @throws NotPrimary if the server must not be used */
   check({ system, isStandby, timeline }: ServerState): void {
     if (isStandby || timeline === null) throw new NotPrimary('the database server is a standby');
     this.timelines.observe(system, timeline);
@@ -61,12 +64,13 @@ export class PrimaryChoice {
     if (timeline === highest) return;
     throw new NotPrimary(
       `the database server is on timeline ${timeline}, and another one was promoted to ${highest}: connect to that one; ` +
-        'if this one was restored from a copy of before, declare it (npm run restored -w services/billing)',
+        'if this one was restored from an earlier copy, declare it (npm run restored -w services/billing)',
     );
   }
 
   /**
-   * Calls `listener` once when a higher timeline than this server's is known; gives what ends that.
+   * Calls `listener` once when a higher timeline than this server's is known. Returns a function
+   * that removes the listener.
    */
   onSuperseded({ system, timeline }: ServerState, listener: () => void): () => void {
     const end = this.timelines.onRise((of, highest) => {
@@ -99,14 +103,14 @@ export class PrimaryChoice {
 }
 
 /**
- * The URL of the primary alone, for programs that know one server only: the URL itself where it
- * names one. @throws NotPrimary when none of several is
+ * Returns the URL of the primary for programs that support only one server. A URL with one server
+ * is returned unchanged. @throws NotPrimary if none of several servers is the primary
  */
 export function primaryUrl(url: string): Promise<string> {
   return new PrimaryChoice(url, new Timelines()).url();
 }
 
-/** @throws Error when it does not answer within ASK_MS */
+/** @throws Error if the server does not respond within ASK_MS */
 async function ask(url: string): Promise<ServerState> {
   const client = new pg.Client({
     connectionString: url,

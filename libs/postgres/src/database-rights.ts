@@ -1,12 +1,12 @@
 import pg from 'pg';
 
-/** Databases that every server has: others may use them too. */
+/** Databases that every server has. Others may use them too. */
 const SHARED = new Set(['postgres', 'template1', 'defaultdb']);
 
 /**
- * Lets the roles connect, and nobody else who has no right of its own: what PUBLIC has is taken
- * away, but not from a database that every server has. Whoever does not own the database changes
- * nothing that is in order already.
+ * Grants CONNECT to the roles and revokes the privileges of PUBLIC, except on a database that every
+ * server has. A user who does not own the database changes nothing if the roles can connect
+ * already.
  */
 export async function ensureDatabaseRights(client: pg.ClientBase, roles: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ name: string; isOwner: boolean; isOpen: boolean; missing: string[] }>(
@@ -22,8 +22,8 @@ export async function ensureDatabaseRights(client: pg.ClientBase, roles: readonl
   const [database] = rows;
   if (database === undefined) return;
   const name = pg.escapeIdentifier(database.name);
-  // Whoever may connect as everybody may needs no right of its own, and another owner may not want
-  // to give one.
+  // Roles need no grant of their own if PUBLIC may connect, and another owner may refuse to give
+  // one.
   const isNeeded = database.isOwner || !database.isOpen;
   if (database.missing.length > 0 && isNeeded) {
     await client.query(`GRANT CONNECT ON DATABASE ${name} TO ${database.missing.join(', ')}`);

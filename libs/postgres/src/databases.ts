@@ -5,14 +5,14 @@ import { identifier } from './identifier.js';
 
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 60_000;
-/** Two seconds in all. */
+/** Two seconds in total. */
 const RETRY = { attemptsMax: 40, baseMs: 50, maxMs: 50, random: () => 1 };
 const OBJECT_IN_USE = '55006';
 
 /**
- * Makes the database `name` as a copy of `template` and gives its URL (that of `adminUrl`
- * otherwise). Waits up to two seconds for connections to the template to end. For tests: a migrated
- * template is copied in a tenth of a second.
+ * Creates the database `name` as a copy of `template` and returns its URL, otherwise equal to
+ * `adminUrl`. Waits up to two seconds for connections to the template to end. For tests: copying a
+ * migrated template takes a tenth of a second.
  */
 export async function createDatabaseFromTemplate(adminUrl: string, name: string, template: string): Promise<string> {
   const text = `CREATE DATABASE ${identifier(name, 'the name of a database')} TEMPLATE ${identifier(template, 'the name of a template')}`;
@@ -22,18 +22,18 @@ export async function createDatabaseFromTemplate(adminUrl: string, name: string,
   return databaseUrl(adminUrl, name);
 }
 
-/** Drops the database if it exists, ending the connections to it. */
+/** Drops the database if it exists and closes its connections. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   const database = identifier(name, 'the name of a database');
   await withServer(adminUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`));
 }
 
-/** The same server and user, another database. */
+/** Returns the URL of another database on the same server with the same user. */
 export function databaseUrl(url: string, name: string): string {
   return changeUrl(url, (other) => (other.pathname = `/${name}`));
 }
 
-/** One session at exactly this server, whether it is a primary or a standby; for administrators. */
+/** Opens one session at exactly this server, a primary or a standby. For administrators. */
 export async function withServer<T>(url: string, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,

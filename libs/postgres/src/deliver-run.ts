@@ -5,15 +5,14 @@ import type { ClaimedRun, OutboxRow, RunResult } from './outbox-rows.js';
 export interface DeliverOptions {
   readonly deliver: (row: OutboxRow) => Promise<void>;
   readonly log: Log;
-  /** Bound of one delivery. */
+  /** Timeout of one delivery. */
   readonly deliverMs: number;
   readonly retryBaseMs: number;
   readonly retryMaxMs: number;
 }
 
 /**
- * Stops at the first row that fails, and before a row that might still be under way when the lease
- * ends.
+ * Delivers rows until one fails, or until the next one might still be running when the lease ends.
  */
 export async function deliverInOrder(
   { rows }: ClaimedRun,

@@ -24,7 +24,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Looks at the table only when told to. */
+/** Starts an outbox that polls the table only after a nudge. */
 function start(deliver: OutboxOptions['deliver'], more: Partial<OutboxOptions> = {}): Outbox {
   const outbox = startOutbox({ pool, log: recordingLog(), pollMs: 3_600_000, deliver, ...more });
   started.push(outbox);
@@ -40,14 +40,14 @@ function makeLatch(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open };
 }
 
-test('a command waits five seconds', () => {
+test('a command waits at most five seconds', () => {
   expect(IN_FORCE_MS).toBe(5_000);
 });
 
-test('the replica that delivers goes on as soon as the receiver has it, without the table', async () => {
+test("awaitDelivered() resolves after this replica's delivery without the table", async () => {
   const locker = await pool.connect();
   const outbox = start(async () => {
-    // From here on nobody can look at the table or delete from it.
+    // From here on no other session can read the table or delete from it.
     await locker.query('BEGIN');
     await locker.query('LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE');
   });
@@ -60,7 +60,7 @@ test('the replica that delivers goes on as soon as the receiver has it, without 
   }
 });
 
-test('a row that another replica delivers is noticed', async () => {
+test('awaitDelivered() notices a delivery by another replica', async () => {
   const held = makeLatch();
   let taken = false;
   const other = start(async () => {
@@ -79,7 +79,7 @@ test('a row that another replica delivers is noticed', async () => {
   expect(await waiting).toBe(true);
 });
 
-test('what is delivered already, or was never written, is not waited for; others of the key are', async () => {
+test('awaitDelivered() returns at once for delivered or unknown changes only', async () => {
   const held = makeLatch();
   const outbox = start(() => held.opened);
   await put('a', 'c2');
@@ -90,7 +90,7 @@ test('what is delivered already, or was never written, is not waited for; others
   expect(await outbox.awaitDelivered('a', 'c2')).toBe(true);
 });
 
-test('many wait for their own change of one key, each until its own is delivered', async () => {
+test('each of many waits for one key ends when its own change is delivered', async () => {
   const got: unknown[] = [];
   const outbox = start(async ({ body }) => void got.push((body as { change: string }).change));
   const changes = Array.from({ length: 20 }, (_value, index) => `c${index}`);
@@ -102,7 +102,7 @@ test('many wait for their own change of one key, each until its own is delivered
   expect(got).toEqual(changes);
 });
 
-test('what is waited for is delivered before all that was queued earlier', async () => {
+test('an awaited row is delivered before all rows that were queued earlier', async () => {
   const queued = Array.from({ length: 100 }, (_, at) => `queued-${at}`);
   await inTransaction(pool, async (tx) => {
     for (const key of queued) await enqueue(tx, { topic: 'changed', key, body: {} });
@@ -111,13 +111,13 @@ test('what is waited for is delivered before all that was queued earlier', async
   const got: string[] = [];
   const outbox = startOutbox({ pool, log: recordingLog(), keysMax: 2, deliver: async ({ key }) => void got.push(key) });
   expect(await outbox.awaitDelivered('queued-99', 'c1')).toBe(true);
-  // The row of its key that is before it comes first; whatever was taken already is ahead of both.
+  // The earlier row of its key is delivered first, and rows already claimed come before both.
   expect(got.length).toBeLessThan(50);
   await until('all is delivered', () => got.length === queued.length + 1);
   await outbox.stop();
 });
 
-test('a receiver that is away: false after the time given, and soon delivered when it is back', async () => {
+test('awaitDelivered() is false while the receiver is down and true soon after', async () => {
   let away = true;
   let attempts = 0;
   const outbox = start(
@@ -129,14 +129,14 @@ test('a receiver that is away: false after the time given, and soon delivered wh
   );
   await put('a', 'c1');
   expect(await outbox.awaitDelivered('a', 'c1', 100)).toBe(false);
-  // So many failures that the delay has reached its bound.
+  // After this many failures the retry delay has reached its maximum.
   await until('the receiver was away for long', () => attempts > 8);
   away = false;
-  // Nothing polls here: the attempt comes from the delay alone.
+  // Nothing polls here: only the retry delay triggers the attempt.
   expect(await outbox.awaitDelivered('a', 'c1')).toBe(true);
 });
 
-test('a database that is away ends no wait before its time', async () => {
+test('awaitDelivered() waits its full time while the database is down', async () => {
   const own = testPool(server.url);
   await own.end();
   const outbox = start(async () => undefined, { pool: own });
@@ -145,7 +145,7 @@ test('a database that is away ends no wait before its time', async () => {
   expect(performance.now() - begunMs).toBeGreaterThan(50);
 });
 
-test('two commands can wait for one row, which is gone soon after', async () => {
+test('two commands can wait for one row, which is deleted soon after', async () => {
   const outbox = start(async () => undefined);
   await put('a', 'c1');
   expect(await Promise.all([outbox.awaitDelivered('a', 'c1'), outbox.awaitDelivered('a', 'c1')])).toEqual([true, true]);

@@ -4,25 +4,25 @@ import type { OutboxRow } from './outbox-rows.js';
 import type { Pool } from './pool.js';
 import { onPool } from './tx.js';
 
-/** How long a command waits until its change is delivered (docs/protocol.md#r10). */
+/** Maximum time that a command waits for the delivery of its change (docs/protocol.md#r10). */
 export const IN_FORCE_MS = 5_000;
 const LOOK_FIRST_MS = 10;
 const LOOK_MAX_MS = 200;
 
-/** Commands of this replica that wait until a row is delivered, by whichever replica. */
+/** Commands of this replica that wait for the delivery of a row by any replica. */
 export interface DeliveryWaits {
-  /** The receiver has this row: whoever waits for it here goes on at once. */
+  /** Ends the waits for this row, which this replica has delivered. */
   tell(row: OutboxRow): void;
   /**
-   * True when the row with this key and this `change` in its body is delivered, false when `waitMs`
-   * have passed.
+   * Returns true when the row with this key and this `change` in its body is delivered, false after
+   * `waitMs`.
    */
   wait(key: string, change: string, waitMs: number): Promise<boolean>;
-  /** The keys of the rows that are waited for. */
+  /** Returns the keys of the awaited rows. */
   keys(): string[];
 }
 
-/** Waits on the rows of one outbox table. */
+/** Creates the waits for the rows of one outbox table. */
 export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
   const text = `SELECT EXISTS (SELECT FROM ${qualifiedIdentifier(table, 'the name of an outbox table')}
     WHERE key = $1 AND body ->> 'change' = $2) AS waiting`;
@@ -30,8 +30,7 @@ export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
   const waiting = new Map<string, Set<() => void>>();
 
   const isGone = async (key: string, change: string): Promise<boolean> => {
-    // A database that cannot be asked says nothing: the next look may find it back, and the wait is
-    // bounded.
+    // An unreachable database proves nothing: the next poll may succeed, and the wait is bounded.
     const row = await queries.one<{ waiting: boolean }>(text, [key, change]).catch(() => null);
     return row?.waiting === false;
   };
@@ -64,13 +63,13 @@ export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
   };
 }
 
-/** The `change` of a body that has one; such a row can be waited for. */
+/** Returns the `change` of a body, or null. Only rows with a `change` can be awaited. */
 function changeOf(body: unknown): string | null {
   if (typeof body !== 'object' || body === null || !('change' in body)) return null;
   return typeof body.change === 'string' ? body.change : null;
 }
 
-/** PostgreSQL stores no zero character, so it can stand between the two. */
+/** PostgreSQL stores no zero character, so it can separate the two. */
 function nameOf(key: string, change: string): string {
   return `${key}\0${change}`;
 }

@@ -81,12 +81,9 @@ grant delete, insert, references, select, trigger, truncate, update on view tota
 const started: TestServer[] = [];
 afterAll(() => Promise.all(started.map((server) => server.stop())));
 
-/**
- * The two sources give different major versions where both are at hand; each must give the same
- * text.
- */
+/** The two sources usually provide different major versions. Both must print the same text. */
 test.each(['url,binary', 'project'])(
-  'a schema has one text, on a server from %s',
+  'dumpSchema() prints the same text on a server from %s',
   async (resolvers) => {
     const server = await startPostgres(resolvers).catch(() => startPostgres());
     started.push(server);

@@ -3,20 +3,20 @@ import { identifier } from './identifier.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * A schema as text, to be committed and compared: tables with their columns, constraints and
- * indexes, views, sequences, functions, triggers, types, and what is granted to roles other than
- * the owner. Sorted, without what differs between servers (owners, oids, NOT NULL as constraints,
- * the MAINTAIN privilege, qualified columns of a view's only relation), so that PostgreSQL 15 and
- * 18 give the same. Partitions are left out: which exist depends on the day; their parent stands
- * for them.
+ * Prints a schema as text for a golden file: tables with their columns, constraints and indexes,
+ * views, sequences, functions, triggers, types, and privileges of roles other than the owner. The
+ * output is sorted. It leaves out differences between servers (owners, oids, NOT NULL as
+ * constraints, the MAINTAIN privilege, qualified columns of a view's only relation), so that
+ * PostgreSQL 15 and 18 print the same. Partitions are left out because they depend on the date;
+ * their parent is printed.
  */
 export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
   const name = identifier(schema, 'the name of a schema');
   return inTransaction(
     pool,
     async (tx) => {
-      // Names of types and functions are printed with their schema unless the search path finds
-      // them.
+      // Names of types and functions are printed with their schema unless the search path contains
+      // it.
       await tx.execute('SET LOCAL search_path = pg_catalog');
       const lines: string[] = [];
       for (const text of SECTIONS) {
@@ -31,21 +31,24 @@ export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
 }
 
 /**
- * The one relation that the outermost SELECT of a view reads, and its alias; joins and lists of
- * relations stand otherwise.
+ * Matches the only relation of a view's outermost SELECT and its alias. Joins and lists of
+ * relations are printed differently.
  */
 const ONLY_RELATION = /^ {3}FROM (?:\w+\.)?(\w+)(?: (\w+))?;?$/m;
 
 /**
- * Up to PostgreSQL 15 columns of a view's only relation are printed with its name, from 16 on
- * without it.
+ * Removes the relation's name from columns of a view with one relation. PostgreSQL prints it up to
+ * version 15, but not from 16 on.
  */
 function withoutQualifiers(view: string): string {
   const [, relation, alias = relation] = ONLY_RELATION.exec(view) ?? [];
   return alias === undefined ? view : view.replace(new RegExp(`(?<![\\w.])${alias}\\.(?=\\w)`, 'g'), '');
 }
 
-/** Our own history tables say how a schema came to be, not what it is; partitions come and go. */
+/**
+ * History tables describe how a schema was created, not its content. Partitions change with the
+ * date.
+ */
 const RELATIONS = `relation AS (
   SELECT c.oid, c.relname, c.relkind, c.relacl, c.relowner, c.reloptions
     FROM pg_class c
@@ -129,7 +132,7 @@ const FUNCTIONS = `
    WHERE n.nspname = $1 AND p.prokind IN ('f', 'p')
    ORDER BY p.proname COLLATE "C", pg_get_function_identity_arguments(p.oid) COLLATE "C"`;
 
-/** Grouped by kind, name and receiver. */
+/** Grouped by kind, name and grantee. */
 const GRANTS = `
   WITH ${RELATIONS}, given AS (
     SELECT 'schema' AS kind, n.nspname AS name, n.nspowner AS owner, g.grantee, g.privilege_type, NULL::text AS columns

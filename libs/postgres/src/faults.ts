@@ -1,22 +1,22 @@
-/**
- * The five characters of PostgreSQL's code, or null when the error did not come from the server.
- */
+/** Returns PostgreSQL's five-character code, or null if the error did not come from the server. */
 export function sqlStateOf(error: unknown): string | null {
   const code = codeOf(error);
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && !isNodeCode(code) ? code : null;
 }
 
-/** The server asks for the same transaction again: serialization failure or deadlock. */
+/**
+ * Reports a serialization failure or a deadlock, after which the same transaction may be repeated.
+ */
 export function isRetryable(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === '40001' || state === '40P01';
 }
 
 /**
- * Whether the fault lies in the data of one statement (wrong form, violated constraint, an
- * exception raised by a function), so that the same statement fails again while others work.
- * Everything else (no connection, no memory, no table, no right, a time-out) concerns all
- * statements alike and is worth another try later.
+ * Reports whether the data of one statement caused the error (wrong format, violated constraint, an
+ * exception raised by a function). The same statement then fails again while others succeed. All
+ * other errors (no connection, no memory, no table, no privilege, a timeout) affect all statements
+ * and may be retried later.
  */
 export function isDataFault(error: unknown): boolean {
   const state = sqlStateOf(error);
@@ -24,17 +24,17 @@ export function isDataFault(error: unknown): boolean {
 }
 
 /**
- * Whether the database cannot take a value as it was sent (class 22): a character, a number or a
- * time that it has no place for.
+ * Reports whether the database cannot store a value (class 22), for example a character, a number
+ * or a time that it does not support.
  */
 export function isValueFault(error: unknown): boolean {
   return sqlStateOf(error)?.startsWith('22') ?? false;
 }
 
 /**
- * Whether the database could not be reached or could not work: the connection failed, the server is
- * starting, stopping or read-only, or it ran out of connections, memory, disk or time. Nothing is
- * known about the statement itself, except that a commit may have happened.
+ * Reports whether the database was unreachable or unable to work: the connection failed, the server
+ * is starting, stopping or read-only, or it ran out of connections, memory, disk or time. The
+ * result of the statement is unknown; a commit may have happened.
  */
 export function isConnectionFault(error: unknown): boolean {
   const state = sqlStateOf(error);
@@ -42,15 +42,14 @@ export function isConnectionFault(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== null && isNodeCode(code)) return true;
   const { message, errors } = partsOf(error);
-  // One address may stand for several: the socket then reports what happened at each.
+  // A host name may have several addresses. The socket then reports one error per address.
   if (Array.isArray(errors)) return errors.some(isConnectionFault);
   return typeof message === 'string' && DRIVER_TEXTS.some((text) => message.startsWith(text));
 }
 
 /**
- * What an error is to those who asked for the work: a code, or an error for the log alone.
- * PostgreSQL's own errors quote the row, digests included: of those only state, table and
- * constraint are kept.
+ * Maps an error to a code for the requester, or to an error for the log. PostgreSQL's errors quote
+ * the row, which may contain digests, so only state, table and constraint are kept.
  */
 export function faultOf(error: unknown): 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown } {
   if (isConnectionFault(error)) return 'dependency_unavailable';
@@ -67,7 +66,7 @@ const DATA_CLASSES = new Set(['21', '22', '23', '44', 'P0']);
 /** 08 connection, 53 resources, 58 system, XX internal. */
 const CONNECTION_CLASSES = new Set(['08', '53', '58', 'XX']);
 const CONNECTION_STATES = new Set([
-  '25006', // read only: connected to a standby after a fail-over
+  '25006', // read-only: connected to a standby after a failover
   '25P03', // idle in transaction for too long
   '25P04', // transaction took too long
   '57014', // statement took too long
@@ -78,7 +77,7 @@ const CONNECTION_STATES = new Set([
   '55P03', // lock not available in time
 ]);
 
-/** The driver's own errors carry no code. */
+/** The driver's own errors have no code. */
 const DRIVER_TEXTS = [
   'Connection terminated',
   'Client has encountered a connection error',
@@ -119,7 +118,8 @@ function codeOf(error: unknown): string | null {
 }
 
 /**
- * By shape, not by class: an error may come from another realm (a worker, a test's own globals).
+ * Checks properties instead of the class, because an error may come from another realm (a worker, a
+ * test's own globals).
  */
 function partsOf(error: unknown): { readonly code?: unknown; readonly message?: unknown; readonly errors?: unknown } {
   return typeof error === 'object' && error !== null ? error : {};

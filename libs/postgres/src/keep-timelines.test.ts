@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** A store of one entry. */
+/** Creates a store with one entry. */
 function storeOf(value: string | null) {
   const store = {
     value,
@@ -26,12 +26,12 @@ async function keep(store: ReturnType<typeof storeOf>, log = recordingLog()) {
   return keeping;
 }
 
-test('a process that starts knows the highest timeline that others have seen', async () => {
+test('keepTimelines() starts with the highest timeline of the store', async () => {
   const { timelines } = await keep(storeOf(kept(7)));
   expect(timelines.highest(SYSTEM)).toBe(7);
 });
 
-test('a higher timeline that this process sees is kept, a lower one is not', async () => {
+test('keepTimelines() stores a higher timeline but not a lower one', async () => {
   const store = storeOf(kept(2));
   const { timelines } = await keep(store);
   timelines.observe(SYSTEM, 1);
@@ -40,14 +40,14 @@ test('a higher timeline that this process sees is kept, a lower one is not', asy
   expect(timelines.highest(SYSTEM)).toBe(3);
 });
 
-test('a higher one that another process keeps is heard of within about a second', async () => {
+test('keepTimelines() learns a higher timeline of another process in a second', async () => {
   const store = storeOf(kept(2));
   const { timelines } = await keep(store);
   store.value = kept(5);
   await until('it is heard of', () => timelines.highest(SYSTEM) === 5);
 });
 
-test('a store that is away delays nothing and is compared again when it is back', async () => {
+test('keepTimelines() continues without its store and compares after its return', async () => {
   const [store, log] = [storeOf(kept(4)), recordingLog()];
   store.fails = true;
   const { timelines, wake } = await keep(store, log);
@@ -58,7 +58,7 @@ test('a store that is away delays nothing and is compared again when it is back'
   await until('it is heard of', () => timelines.highest(SYSTEM) === 4);
 });
 
-test('a database of another system is another one; what was restored is used once that was declared', async () => {
+test('timelines are kept per system, and forgetTimelines() clears them', async () => {
   const store = storeOf(kept(4));
   const { timelines } = await keep(store);
   timelines.observe('1', 1);
@@ -68,7 +68,7 @@ test('a database of another system is another one; what was restored is used onc
   expect((await keep(store)).timelines.highest(SYSTEM)).toBe(0);
 });
 
-test('what is no list of timelines counts as nothing', async () => {
+test('an unreadable list of timelines counts as empty', async () => {
   const { timelines } = await keep(storeOf('[["broken'));
   expect(timelines.all()).toEqual({});
 });

@@ -2,13 +2,13 @@ import { every, type Background } from '@gateway/service-kit';
 import type { Log } from './log.js';
 import { Timelines } from './timelines.js';
 
-/** Where the highest timeline is kept: outside the database. */
+/** Stores the highest timeline outside the database. */
 export interface TimelineStore {
   get(key: string, timeoutMs: number): Promise<string | null>;
   put(key: string, value: string, timeoutMs: number): Promise<unknown>;
 }
 
-/** What a process knows of timelines, for its pools. */
+/** The timelines that a process knows, for its pools. */
 export interface KeptTimelines extends Background {
   readonly timelines: Timelines;
 }
@@ -18,11 +18,10 @@ const COMPARE_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 
 /**
- * Keeps what this process and the store know equal, once a second and at each rise, so that a
- * process which was cut off, or starts later, refuses a primary that was replaced. Resolves after
- * the first comparison, also when it failed. Writers never lower it for long: whoever knows a
- * higher
- * one writes it again.
+ * Synchronizes the timelines of this process with the store, once a second and after each rise. A
+ * process that was disconnected or starts later therefore refuses a replaced primary. Resolves
+ * after the first comparison, also if it failed. A writer may lower the stored value only briefly:
+ * each process with a higher one writes it again.
  */
 export async function keepTimelines(store: TimelineStore, log: Log): Promise<KeptTimelines> {
   const timelines = new Timelines();
@@ -42,15 +41,15 @@ export async function keepTimelines(store: TimelineStore, log: Log): Promise<Kep
 }
 
 /**
- * Forgets all timelines, so that a database which was restored from a copy of before is used,
- * though
- * its timeline is lower. Only while no service runs: each keeps what it knows.
+ * Clears all timelines, so that a database restored from an earlier copy is used although its
+ * timeline is lower. Call it only while no service runs, because each service keeps its own
+ * timelines.
  */
 export async function forgetTimelines(store: TimelineStore): Promise<void> {
   await store.put(KEY, '{}', TIMEOUT_MS);
 }
 
-/** What is not of this form counts as nothing, and is written anew. */
+/** A text of another form counts as empty and is overwritten. */
 function readKept(text: string | null): ReadonlyMap<string, number> {
   try {
     const kept = Object.entries(JSON.parse(text ?? '{}') as object);

@@ -1,14 +1,16 @@
 import type pg from 'pg';
 
-/** A session that holds a lock, or waits for it in front of others. */
+/** A session that holds a lock or is ahead in its queue. */
 export interface Blocker {
   readonly pid: number;
-  /** Null where it belongs to none: a prepared transaction has no session. */
+  /** Null for a prepared transaction, which has no session. */
   readonly user: string | null;
   readonly application: string | null;
 }
 
-/** Who keeps the server process `pid` waiting at this moment; nobody when it does not wait. */
+/**
+ * Returns the sessions that currently block the server process `pid`. Empty if it does not wait.
+ */
 export async function blockersOf(client: pg.ClientBase, pid: number): Promise<Blocker[]> {
   const { rows } = await client.query<Blocker>(
     `SELECT blocker.pid, usename AS "user", application_name AS application

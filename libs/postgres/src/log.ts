@@ -1,4 +1,4 @@
-/** What this package needs of a logger; `@gateway/service-kit`'s fits. */
+/** The logger that this package needs; `@gateway/service-kit`'s logger fits. */
 export interface Log {
   info(facts: object, text: string): void;
   warn(facts: object, text: string): void;

@@ -53,7 +53,7 @@ async function attempt(as: string, sql: string): Promise<unknown> {
   }
 }
 
-test('applies new files in order, once', async () => {
+test('migrate() applies new files in order, once', async () => {
   const directory = migrationDirectory({
     '0001_start.sql': START,
     '0002_more.sql': 'ALTER TABLE item ADD COLUMN n int;',
@@ -64,7 +64,7 @@ test('applies new files in order, once', async () => {
   expect(await run(directory)).toEqual({ applied: ['0003_later.sql'] });
 });
 
-test('gives the role exactly what the files grant', async () => {
+test('migrate() gives the role exactly the privileges of the files', async () => {
   await run(migrationDirectory({ '0001_start.sql': START }));
   const own = roleUrl(ROLE);
   expect(await attempt(own, 'INSERT INTO item VALUES (1) RETURNING id')).toEqual([{ id: 1n }]);
@@ -78,7 +78,7 @@ test('gives the role exactly what the files grant', async () => {
   expect(await attempt(roleUrl({ ...ROLE, password: 'wrong' }), 'SELECT 1')).toBe('28P01');
 });
 
-test('a changed password holds from the next run on', async () => {
+test('a changed password is effective after the next run', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
   await run(directory);
   await run(directory, { role: { ...ROLE, password: 'another' } });
@@ -86,7 +86,7 @@ test('a changed password holds from the next run on', async () => {
   expect(await attempt(roleUrl(ROLE), 'SELECT 1')).toBe('28P01');
 });
 
-test('a reader sees what the files grant it, and writes nothing', async () => {
+test('a reader has the privileges of the files and cannot write', async () => {
   const finance = { name: 'gateway_finance_test', password: 'f' };
   const sql = `${START}CREATE VIEW item_view AS SELECT id FROM item;
 GRANT USAGE ON SCHEMA \${schema} TO \${finance};
@@ -98,7 +98,7 @@ GRANT SELECT ON item_view TO \${finance};`;
   expect(await attempt(reader, 'CREATE TEMPORARY TABLE t (id int)')).toBe('25006');
 });
 
-test('refuses an applied file that was changed, and one that is missing', async () => {
+test('migrate() refuses a changed or missing applied file', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START, '0002_more.sql': 'CREATE TABLE more (id int);' });
   await run(directory);
   writeFileSync(join(directory, '0002_more.sql'), 'CREATE TABLE more (id bigint);');
@@ -109,7 +109,7 @@ test('refuses an applied file that was changed, and one that is missing', async 
   await expect(run(directory)).rejects.toThrow('0002_more.sql was applied to this database, but its file is missing');
 });
 
-test('refuses a new file that sorts before an applied one, a number used twice and a name of another form', async () => {
+test('migrate() refuses lower and duplicate numbers and invalid file names', async () => {
   const directory = migrationDirectory({ '0002_start.sql': START });
   await run(directory);
   writeFileSync(join(directory, '0001_late.sql'), 'SELECT 1;');
@@ -118,7 +118,7 @@ test('refuses a new file that sorts before an applied one, a number used twice a
   await expect(run(migrationDirectory({ 'notes.txt': '' }))).rejects.toThrow('notes.txt is not');
 });
 
-test('a file that fails leaves nothing behind, and the corrected one runs', async () => {
+test('a failing file leaves no changes, and the corrected file runs', async () => {
   const directory = migrationDirectory({
     '0001_start.sql': START,
     '0002_more.sql': 'CREATE TABLE more (id int); SELECT 1/0;',
@@ -129,13 +129,13 @@ test('a file that fails leaves nothing behind, and the corrected one runs', asyn
   expect((await run(directory)).applied).toHaveLength(2);
 });
 
-test('two at once: one applies, the other finds nothing to do', async () => {
+test('one of several concurrent runs applies the files, the others do nothing', async () => {
   const directory = migrationDirectory({ '0001_start.sql': `${START}SELECT pg_sleep(0.2);` });
   const results = await Promise.all([run(directory), run(directory), run(directory)]);
   expect(results.flatMap(({ applied }) => applied)).toEqual(['0001_start.sql']);
 }, 20_000);
 
-test('goes on after a migrator that was killed while it held the lock', async () => {
+test('migrate() continues after a migrator was killed with the lock', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
   await run(directory);
   await attempt(url, 'UPDATE shop.migrations_lock SET is_locked = 1');
@@ -143,12 +143,12 @@ test('goes on after a migrator that was killed while it held the lock', async ()
   expect((await run(directory)).applied).toEqual(['0002_more.sql']);
 });
 
-test('a reader of hours stops no service: the migration gives way, names it, and goes on after it', async () => {
+test('a migration gives way to a long reader, names it and continues after it', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
   await run(directory);
   writeFileSync(join(directory, '0002_more.sql'), 'ALTER TABLE item ADD COLUMN n int;');
   const report = createPool(roleUrl(ROLE), { applicationName: 'report', log: recordingLog() });
-  // A read that is kept longer than this is ended by the server.
+  // The server ends a read that takes longer than this.
   const service = createPool(roleUrl(ROLE), {
     applicationName: 'shop',
     statementTimeoutMs: 5_000,
@@ -175,7 +175,7 @@ test('a reader of hours stops no service: the migration gives way, names it, and
   }
 }, 30_000);
 
-test('a migration that others never let through ends, and leaves nothing behind', async () => {
+test('a migration that stays blocked ends without changes', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
   await run(directory);
   writeFileSync(join(directory, '0002_more.sql'), 'CREATE TABLE more (id int); ALTER TABLE item ADD COLUMN n int;');
@@ -193,7 +193,7 @@ test('a migration that others never let through ends, and leaves nothing behind'
   }
 });
 
-test('different databases of one server can be migrated at the same time', async () => {
+test('different databases of one server can be migrated concurrently', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
   const names = ['beside_1', 'beside_2', 'beside_3', 'beside_4'];
   for (const name of names) await createDatabaseFromTemplate(server.url, name, 'template1');
@@ -201,7 +201,7 @@ test('different databases of one server can be migrated at the same time', async
   expect((await Promise.all(runs)).map(({ applied }) => applied.length)).toEqual([1, 1, 1, 1]);
 }, 20_000);
 
-test('question marks, dollar quotes and several statements pass unchanged; unknown placeholders do not', async () => {
+test('question marks and dollar quotes stay, unknown placeholders are refused', async () => {
   const sql = `CREATE TABLE doc (body jsonb, CHECK (body ? 'x'), note text DEFAULT 'why?');
 CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT '?'::text || '$1' $$;`;
   await run(migrationDirectory({ '0001_start.sql': sql }));
@@ -213,13 +213,13 @@ CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT '?'::text || '$1' $$;
   await expect(run(unknown, { schema: 'other' })).rejects.toThrow('${somebody}, which has no value');
 });
 
-test('names that are no plain identifiers are refused before anything is done', async () => {
+test('invalid identifiers are refused before anything is done', async () => {
   const directory = migrationDirectory({ '0001_start.sql': START });
   await expect(run(directory, { schema: 'shop"; DROP' })).rejects.toThrow('the name of a schema');
   await expect(run(directory, { role: { name: 'Robert;', password: 'x' } })).rejects.toThrow('the name of a role');
 });
 
-test('a copy of a migrated template has its schema and its own data, and is dropped with its connections', async () => {
+test('a copy of a template has its schema and own data and can be dropped in use', async () => {
   await run(migrationDirectory({ '0001_start.sql': START, '0002_outbox.sql': outboxTableSql() }));
   const template = new URL(url).pathname.slice(1);
   const copy = await createDatabaseFromTemplate(server.url, `${template}_copy`, template);

@@ -12,69 +12,66 @@ import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';
 
 export interface MigrateOptions {
   /**
-   * A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless
-   * `rolesByOthers`.
+   * A role that may create schemas in the database, and roles (CREATEROLE, not superuser) unless
+   * `rolesByOthers` is set.
    */
   readonly migrationUrl: string;
-  /** Created when missing; new tables without a schema in their name go here. */
+  /** Created if it does not exist. New tables without a schema in their name are created here. */
   readonly schema: string;
   /**
-   * Files `NNNN_name.sql`, forward only. `${schema}`, `${role}` and the keys of `readers` are
-   * placeholders in them.
+   * Files `NNNN_name.sql`, forward only. They may use the placeholders `${schema}`, `${role}` and
+   * the keys of `readers`.
    */
   readonly directory: URL | string;
   /**
-   * The service's own role: may log in and use the schema. What it may do with each table stands in
-   * the files.
+   * The service's own role. It may sign in and use the schema. The files grant its privileges on
+   * each table.
    */
   readonly role: RoleSpec;
   /**
-   * Further login roles that only read, by placeholder: e.g. `{finance: {…}}` is `${finance}` in
-   * the files, which grant.
+   * Further read-only login roles by placeholder: `{finance: {…}}` is `${finance}` in the files,
+   * which grant its privileges.
    */
   readonly readers?: Readonly<Record<string, RoleSpec>>;
-  /** True: the roles are there, with their passwords, and only checked. */
+  /** True: the roles exist with their passwords and are only checked. */
   readonly rolesByOthers?: boolean;
-  /** How long locks are waited for; WAITS when absent. */
+  /** Timeouts for locks. Default: WAITS. */
   readonly waits?: MigrationWaits;
   readonly log: Log;
 }
 
-/** In milliseconds. */
+/** Timeouts for locks, in milliseconds. */
 export interface MigrationWaits {
   /**
-   * How long a statement waits for a lock. What services ask of that table meanwhile waits behind
+   * Timeout of a statement that waits for a lock. Statements of services on that table wait behind
    * it.
    */
   readonly lockMs: number;
-  /** For how long the new files are tried again while others hold a lock that they need. */
+  /** Time during which the new files are retried while other sessions hold a required lock. */
   readonly blockedMs: number;
-  /** Longest pause between two tries, in which services have the table. */
+  /** Longest pause between two attempts, in which services can use the table. */
   readonly pauseMs: number;
 }
 
 const HISTORY_TABLE = 'migrations';
 const CONNECT_MS = 5_000;
 const WAITS: MigrationWaits = { lockMs: 3_000, blockedMs: 240_000, pauseMs: 10_000 };
-/**
- * How long a migration waits for another one of the same schema, which may be trying for
- * `blockedMs`.
- */
+/** Maximum wait for another migration of the same schema, which may retry for `blockedMs`. */
 const LOCK_MS = 300_000;
-/** How long one schema may wait for others, in milliseconds; its own work comes on top. */
+/** Maximum time that one schema waits for other sessions, in milliseconds, without its own work. */
 export const MIGRATION_WAIT_MS_MAX = LOCK_MS + WAITS.blockedMs;
-/** Of the longest pause: the first one. */
+/** First pause as a share of the longest. */
 const FIRST_PAUSE_SHARE = 0.2;
-/** Of the wait for a lock: how often it is asked who holds it. */
+/** Interval between queries for the lock holders, as a share of the lock timeout. */
 const LOOK_SHARE = 0.25;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Brings one schema up to date: creates the schema and the roles, then applies the new files, all
- * in one transaction, so that a file that fails leaves nothing behind. Only one migration of a
- * schema runs at a time; a second one waits and then finds nothing to do. While others hold a lock
- * that the files need, it gives way to services and tries again, for minutes, naming who it is.
- * Refuses when an applied file was changed or removed. Services never call this.
+ * Brings one schema up to date: creates the schema and the roles, then applies the new files in one
+ * transaction, so that a failing file leaves no changes. Only one migration of a schema runs at a
+ * time; a second one waits and then finds nothing to do. While other sessions hold a required lock,
+ * it gives way to services, retries for minutes and logs the sessions. Refuses an applied file that
+ * was changed or removed. Services never call this function.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const schema = identifier(options.schema, 'the name of a schema');
@@ -99,13 +96,13 @@ async function connect(url: string): Promise<pg.Client> {
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
   });
-  // A lost connection is reported by the statement that runs into it.
+  // The next statement reports a lost connection.
   client.on('error', () => undefined);
   await client.connect();
   return client;
 }
 
-/** Held by the session until it ends, also when the migrator is killed. */
+/** The session holds this lock until it ends, also if the migrator is killed. */
 async function lock(client: pg.Client, schema: string): Promise<void> {
   await client.query(`SET lock_timeout = ${LOCK_MS}`);
   await client.query(`SELECT pg_advisory_lock(hashtextextended('gateway migrate ' || $1, 0))`, [schema]);
@@ -123,7 +120,7 @@ async function prepare(
   const { rows } = await client.query<{ database: string }>('SELECT current_database() AS database');
   const database = pg.escapeIdentifier(rows[0]?.database ?? '');
   const schemas = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
-  // Asked with IF NOT EXISTS, it wants the right to make one also where there is nothing to make.
+  // `IF NOT EXISTS` would require the privilege to create a schema even if the schema exists.
   if (schemas.rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
   await ensureDatabaseRights(
     client,
@@ -152,8 +149,9 @@ async function readApplied(client: pg.Client, schema: string): Promise<AppliedMi
 }
 
 /**
- * Repeats what failed only because others hold a lock: a reader of hours (a backup, a report) would
- * else stop each service that reads the table, since a statement that waits lets nobody by.
+ * Retries attempts that failed only because other sessions hold a lock. A waiting statement blocks
+ * all later ones, so a long reader (a backup, a report) would otherwise stop each service that
+ * reads the table.
  */
 async function applyPatiently(
   client: pg.Client,
@@ -164,7 +162,7 @@ async function applyPatiently(
   const { log, waits = WAITS } = options;
   let pid: number | null = null;
   let blockers: readonly Blocker[] = [];
-  // Asked during the wait: afterwards the server no longer knows who was in the way.
+  // Queried during the wait, because afterwards the server no longer knows the blocking sessions.
   const looks = every(waits.lockMs * LOOK_SHARE, async () => {
     const found = pid === null ? [] : await blockersOf(client, pid);
     if (found.length > 0) blockers = found;
@@ -174,7 +172,7 @@ async function applyPatiently(
     try {
       return await applyNew(options, schema, files, (connected) => (pid = connected));
     } catch (err) {
-      if (isLockFault(err)) log.warn({ schema, blockers }, 'others hold a lock that the migration needs');
+      if (isLockFault(err)) log.warn({ schema, blockers }, 'other sessions hold a lock that the migration needs');
       throw err;
     } finally {
       pid = null;
@@ -197,7 +195,7 @@ function isLockFault(error: unknown): boolean {
   return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
 }
 
-/** `connected` is told the server process of each connection, before it is used. */
+/** `connected` receives the server process ID of each connection before its use. */
 async function applyNew(
   options: MigrateOptions,
   schema: string,
@@ -210,7 +208,7 @@ async function applyNew(
     role: role.name,
     ...Object.fromEntries(Object.entries(readers).map(([key, reader]) => [key, reader.name])),
   };
-  // Loaded here only: services use the rest of this package and would pay for it at every start.
+  // Loaded only here. Services use the rest of this package and would load it at every start.
   const { default: knex } = await import('knex');
   const db = knex({
     client: 'pg',
@@ -244,7 +242,8 @@ async function applyNew(
     disableTransactions: false,
   };
   try {
-    // Left behind by a migrator that was killed: whoever holds the advisory lock is the only one.
+    // A killed migrator leaves this lock behind. The advisory lock ensures that no other migrator
+    // runs.
     await db.migrate.forceFreeMigrationsLock(config);
     const [, names] = (await db.migrate.latest(config)) as [number, string[]];
     return names;

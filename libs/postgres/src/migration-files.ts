@@ -7,7 +7,7 @@ export interface MigrationFile {
   /** `NNNN_name.sql` */
   readonly name: string;
   readonly sql: string;
-  /** SHA-256 of the file as it lies there, before placeholders are filled in. */
+  /** SHA-256 of the file before its placeholders are filled in. */
   readonly checksum: string;
 }
 
@@ -19,8 +19,8 @@ export interface AppliedMigration {
 const FILE_FORM = /^\d{4}_[a-z0-9]+([_-][a-z0-9]+)*\.sql$/;
 
 /**
- * The migrations of a directory in their order. Throws on a file of another form and on a number
- * used twice.
+ * Reads the migrations of a directory in their order. Throws on another file name and on a
+ * duplicate number.
  */
 export function readMigrationFiles(directory: URL | string): MigrationFile[] {
   const path = directory instanceof URL ? fileURLToPath(directory) : directory;
@@ -36,14 +36,14 @@ export function readMigrationFiles(directory: URL | string): MigrationFile[] {
 }
 
 /**
- * The database was made by other migrations than these, and cannot be brought up to date with them.
+ * The database has other migrations than these files and cannot be brought up to date with them.
  */
 export class MigrationHistoryError extends Error {}
 
 /**
- * Compares what was applied with the files. Migrations only go forward: an applied file that is
- * gone or was changed, and a new one that sorts before an applied one, are errors.
- * @throws MigrationHistoryError
+ * Compares the applied migrations with the files. Migrations only go forward: a removed or changed
+ * applied file, and a new file that sorts before an applied one, are errors. @throws
+ * MigrationHistoryError
  */
 export function checkHistory(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): void {
   const byName = new Map(files.map((file) => [file.name, file]));
@@ -68,7 +68,7 @@ export function checkHistory(files: readonly MigrationFile[], applied: readonly 
   }
 }
 
-/** Puts values in the place of `${name}`. Throws when a name is not known. */
+/** Replaces each `${name}` by its value. Throws for an unknown name. */
 export function fillPlaceholders({ name, sql }: MigrationFile, values: Readonly<Record<string, string>>): string {
   return sql.replace(/\$\{(\w+)\}/g, (placeholder, key: string) => {
     const value = values[key];

@@ -3,8 +3,8 @@ import type { Pool } from './pool.js';
 import { onPool } from './tx.js';
 
 /**
- * How long the oldest row of each of these outbox tables has waited, in seconds; 0 for an empty
- * one. By the order of ids, which is the order of the rows' times as near as an age needs it.
+ * Returns the age of the oldest row of each outbox table in seconds, 0 for an empty table. Uses the
+ * order of ids, which is close enough to the order of time.
  */
 export async function outboxAges(pool: Pool, tables: readonly string[]): Promise<[table: string, seconds: number][]> {
   const ages = tables.map((table) => {

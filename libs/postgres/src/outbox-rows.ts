@@ -9,11 +9,11 @@ export interface OutboxRow {
   readonly topic: string;
   readonly key: string;
   readonly body: unknown;
-  /** Deliveries of this row that failed so far. */
+  /** Failed deliveries of this row so far. */
   readonly attempts: number;
 }
 
-/** Rows of one key, in order, that this replica alone may deliver until its lease ends. */
+/** Rows of one key, in order, that only this replica may deliver until its lease ends. */
 export interface ClaimedRun {
   readonly claim: string;
   readonly rows: readonly OutboxRow[];
@@ -22,17 +22,17 @@ export interface ClaimedRun {
 export interface RunResult {
   readonly delivered: readonly bigint[];
   readonly failed: bigint | null;
-  /** For the failed row and those behind it. */
+  /** Delay for the failed row and the later rows of its key. */
   readonly retryInMs: number;
 }
 
-/** The statements on an outbox table; each is one short transaction of its own. */
+/** The statements on an outbox table. Each is a short transaction. */
 export interface OutboxRows {
-  /** @param ofKeys no others are taken; null: any */
+  /** @param ofKeys restricts the claim to these keys; null: all keys */
   claim(keysMax: number, rowsMax: number, leaseMs: number, ofKeys: readonly string[] | null): Promise<ClaimedRun[]>;
   /**
-   * Deletes what was delivered and gives back the rest. Rows that another replica has claimed since
-   * are left alone.
+   * Deletes the delivered rows and releases the others. Leaves rows alone that another replica has
+   * claimed since.
    */
   finish(run: ClaimedRun, result: RunResult): Promise<void>;
 }
@@ -71,11 +71,11 @@ export function outboxRows(pool: Pool, table: string): OutboxRows {
 }
 
 /**
- * Takes whole keys: the oldest row of a key stands for it. While that row is taken or waits for its
- * next attempt, nobody takes a later one. SKIP LOCKED keeps replicas from waiting for each other
- * within this statement; between statements `due_at` keeps them apart. Of a key whose oldest row
- * failed before, only that row is taken: a receiver that is away then does not cost writes for all
- * that waits behind it.
+ * Claims whole keys by their oldest row. While that row is claimed or waits for its next attempt,
+ * no replica claims a later one. SKIP LOCKED keeps replicas from waiting for each other within this
+ * statement; between statements `due_at` separates them. If the oldest row of a key has failed
+ * before, only that row is claimed, so that an unreachable receiver causes no writes for the rows
+ * behind it.
  */
 function claimText(name: string, condition = ''): string {
   return `WITH head AS (

@@ -3,18 +3,18 @@ import type { Tx } from './tx.js';
 
 export interface OutboxMessage {
   readonly topic: string;
-  /** Messages of one key are delivered one after the other, in the order of their ids. */
+  /** Messages of one key are delivered one at a time, in the order of their ids. */
   readonly key: string;
-  /** Anything that JSON holds. */
+  /** Any JSON value. */
   readonly body: unknown;
 }
 
-/** Found through the role's search path, in the service's own schema. */
+/** Found in the service's own schema through the role's search path. */
 export const OUTBOX_TABLE = 'outbox';
 
 /**
- * The statements that make an outbox table, to be copied into a migration file: a migration must
- * not change when this package does. `${role}` in it is the placeholder of `migrate`.
+ * Returns the statements that create an outbox table, to be copied into a migration file: a
+ * migration must not change with this package. `${role}` is the placeholder of `migrate`.
  */
 export function outboxTableSql(table = OUTBOX_TABLE): string {
   const name = identifier(table, 'the name of an outbox table');
@@ -36,10 +36,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ${name} TO \${role};
 }
 
 /**
- * Puts a message into the outbox within the caller's transaction, so that it is sent if and only if
- * that commits. Ids are taken when a row is written, not when it is committed: transactions that
- * write messages of one key must lock something in common first (the account's row), or a later id
- * may be delivered before an earlier one.
+ * Inserts a message into the outbox within the caller's transaction, so that it is sent if and only
+ * if the transaction commits. A row gets its ID when it is written, not at the commit. Transactions
+ * that write messages of one key must first lock something in common (the account's row); otherwise
+ * a later ID may be delivered before an earlier one.
  */
 export async function enqueue(tx: Tx, { topic, key, body }: OutboxMessage, table = OUTBOX_TABLE): Promise<void> {
   const name = qualifiedIdentifier(table, 'the name of an outbox table');

@@ -61,7 +61,7 @@ async function rowsLeft(): Promise<number> {
 
 const empty = () => until('the outbox is empty', async () => (await rowsLeft()) === 0);
 
-test('no row is taken while the owner of the outbox may not deliver', async () => {
+test('the outbox claims no row while mayClaim() is false', async () => {
   let [mayClaim, asked] = [false, 0];
   const delivered: string[] = [];
   await put(['a', 1]);
@@ -76,7 +76,7 @@ test('no row is taken while the owner of the outbox may not deliver', async () =
   expect(delivered).toEqual(['a']);
 });
 
-test('delivers what was committed, with its topic, key and body, and nothing that was rolled back', async () => {
+test('the outbox delivers committed messages completely and no others', async () => {
   const got: OutboxRow[] = [];
   await inTransaction(pool, async (tx) => {
     await enqueue(tx, { topic: 'changed', key: 'ghost', body: 1 });
@@ -90,7 +90,7 @@ test('delivers what was committed, with its topic, key and body, and nothing tha
   ]);
 });
 
-test('a nudge after the commit delivers without waiting for the next poll', async () => {
+test('nudge() delivers after a commit without waiting for the next poll', async () => {
   let delivered = 0;
   const outbox = start({ deliver: async () => void (delivered += 1), pollMs: 3_600_000 });
   await put(['a', 1]);
@@ -98,7 +98,7 @@ test('a nudge after the commit delivers without waiting for the next poll', asyn
   await until('the row is delivered', () => delivered === 1);
 });
 
-test('keeps the order within a key, over batches and with several replicas, and shares the keys', async () => {
+test('several replicas share the keys and keep the order within each key', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
   const perKey = 40;
   for (let body = 0; body < perKey; body += 1) await put(...keys.map((key) => [key, body] as const));
@@ -119,7 +119,8 @@ test('keeps the order within a key, over batches and with several replicas, and 
         if (busy.has(key)) overlaps += 1;
         busy.add(key);
         byReplica[replica] = (byReplica[replica] ?? 0) + 1;
-        // None works alone: the first row of each waits until every replica has one.
+        // Ensures that all replicas take part: the first row of each waits until every replica has
+        // one.
         if (byReplica.every((count) => count > 0)) allHaveOne();
         await haveAllOne;
         await new Promise((resolve) => setImmediate(resolve));
@@ -137,7 +138,7 @@ test('keeps the order within a key, over batches and with several replicas, and 
   expect(byReplica.every((count) => count > 0)).toBe(true);
 }, 30_000);
 
-test('a row that fails is tried again, holds back its key and no other', async () => {
+test('a failing row is retried and blocks only its own key', async () => {
   const got: string[] = [];
   const attempts: number[] = [];
   await put(['a', 1], ['a', 2], ['b', 3]);
@@ -155,7 +156,7 @@ test('a row that fails is tried again, holds back its key and no other', async (
   expect(got).toEqual(['b3', 'a1', 'a2']);
 });
 
-test('a delivery that hangs counts as failed after its bound', async () => {
+test('a hanging delivery counts as failed after its timeout', async () => {
   let calls = 0;
   await put(['a', 1]);
   start({
@@ -169,7 +170,7 @@ test('a delivery that hangs counts as failed after its bound', async () => {
   expect(calls).toBe(2);
 });
 
-test('what a killed replica had taken is delivered by another one when the lease ends, in order', async () => {
+test('rows of a killed replica are delivered by another in order after the lease', async () => {
   await put(['a', 1], ['a', 2]);
   const killed = testPool(server.url);
   let taken = false;
@@ -180,8 +181,7 @@ test('what a killed replica had taken is delivered by another one when the lease
     deliverMs: 200,
     deliver: async () => {
       taken = true;
-      // From here on the dying replica cannot reach the database any more, so it never deletes what
-      // it took.
+      // From here on the killed replica cannot reach the database, so it never deletes its rows.
       void killed.end();
       throw new Error('killed');
     },
@@ -196,7 +196,7 @@ test('what a killed replica had taken is delivered by another one when the lease
 });
 
 // Covers r18
-test('no connection is held while a delivery runs', async () => {
+test('the outbox holds no connection during a delivery', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   let running = 0;
@@ -217,7 +217,7 @@ test('no connection is held while a delivery runs', async () => {
   await empty();
 });
 
-test('stop waits for the delivery under way and takes nothing more', async () => {
+test('stop() waits for the running delivery and claims nothing more', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   const got: unknown[] = [];
@@ -238,7 +238,7 @@ test('stop waits for the delivery under way and takes nothing more', async () =>
   expect(await rowsLeft()).toBe(1);
 });
 
-test('goes on by itself after the database was away, and says so once', async () => {
+test('the outbox recovers from a database outage and logs it once', async () => {
   const log = recordingLog();
   const own = testPool(server.url);
   const got: unknown[] = [];
@@ -252,12 +252,12 @@ test('goes on by itself after the database was away, and says so once', async ()
   await put(['a', 1]);
   await empty();
   expect(got).toEqual([1]);
-  expect(log.lines.map(({ text }) => text)).toEqual(['the outbox cannot be read; trying on']);
+  expect(log.lines.map(({ text }) => text)).toEqual(['the outbox cannot be read; will retry']);
   await Promise.all(started.splice(0).map((outbox) => outbox.stop()));
   await own.end();
 });
 
-test('the age of an outbox is that of its oldest row, and 0 of an empty one', async () => {
+test('outboxAges() returns the age of the oldest row, and 0 when empty', async () => {
   expect(await outboxAges(pool, ['outbox'])).toEqual([['outbox', 0]]);
   await put(['a', 1], ['b', 2]);
   await pool.query("UPDATE outbox SET created_at = created_at - interval '90 seconds' WHERE key = 'a'");
@@ -268,5 +268,5 @@ test('the age of an outbox is that of its oldest row, and 0 of an empty one', as
 });
 
 test('a lease that is too short for a delivery is refused', () => {
-  expect(() => start({ leaseMs: 100, deliverMs: 60, deliver: async () => undefined })).toThrow('twice the bound');
+  expect(() => start({ leaseMs: 100, deliverMs: 60, deliver: async () => undefined })).toThrow('twice the timeout');
 });

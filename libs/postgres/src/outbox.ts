@@ -8,46 +8,46 @@ import type { Pool } from './pool.js';
 
 export interface OutboxOptions {
   readonly pool: Pool;
-  /** OUTBOX_TABLE when absent. */
+  /** Default: OUTBOX_TABLE. */
   readonly table?: string;
   /**
-   * Resolves when the row has arrived. May be called again for the same row: receivers must know
-   * repeats.
+   * Delivers a row and resolves after its arrival. May be called again for the same row, so
+   * receivers must recognize repeats.
    */
   readonly deliver: (row: OutboxRow) => Promise<void>;
   readonly log: Log;
-  /** While it says no, no rows are taken; always yes when absent. */
+  /** While it returns false, no rows are claimed. Default: always true. */
   readonly mayClaim?: () => boolean;
-  /** Keys that this replica delivers at the same time; KEYS_MAX when absent. */
+  /** Keys that this replica delivers concurrently. Default: KEYS_MAX. */
   readonly keysMax?: number;
-  /** Rows of one key taken at once; BATCH_MAX when absent. */
+  /** Rows of one key claimed at once. Default: BATCH_MAX. */
   readonly batchMax?: number;
-  /** Time between two looks at the table when nobody nudges; POLL_MS when absent. */
+  /** Time between two polls without a nudge. Default: POLL_MS. */
   readonly pollMs?: number;
-  /** How long taken rows are kept from other replicas; LEASE_MS when absent. */
+  /** Time for which claimed rows are reserved for this replica. Default: LEASE_MS. */
   readonly leaseMs?: number;
-  /** Bound of one delivery, well below the lease; DELIVER_MS when absent. */
+  /** Timeout of one delivery, well below the lease. Default: DELIVER_MS. */
   readonly deliverMs?: number;
   /**
-   * Delay after the first failure of a row, doubling up to `retryMaxMs`; RETRY_BASE_MS and
-   * RETRY_MAX_MS when absent.
+   * Delay after the first failure of a row, doubling up to `retryMaxMs`. Defaults: RETRY_BASE_MS
+   * and RETRY_MAX_MS.
    */
   readonly retryBaseMs?: number;
   readonly retryMaxMs?: number;
 }
 
 export interface Outbox {
-  /** Looks at the table now; for the moment after a commit that wrote to it. Never throws. */
+  /** Polls the table now. Call it after a commit that wrote to the table. Never throws. */
   nudge(): void;
   /**
-   * For a command whose change must have arrived before it is answered: delivers its key before all
-   * others, and waits until the row of this key whose body has this `change` (a text that names one
-   * change of the key) is delivered, by this replica or another. Call it after the commit. True at
-   * once when there is no such row any more, so a repeated command can wait again; false after
-   * `waitMs` (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
+   * For a command that responds only after its change is delivered: delivers its key before all
+   * others and waits for the row of this key whose body has this `change` (a text that identifies
+   * one change of the key). Any replica may deliver it. Call it after the commit. Returns true at
+   * once if the row no longer exists, so that a repeated command can wait again; returns false
+   * after `waitMs` (default: IN_FORCE_MS), and the row is still retried. Never throws.
    */
   awaitDelivered(key: string, change: string, waitMs?: number): Promise<boolean>;
-  /** Takes no more rows and waits for the deliveries under way, each within its bound. */
+  /** Claims no more rows and waits for the running deliveries, each within its timeout. */
   stop(): Promise<void>;
 }
 
@@ -59,17 +59,16 @@ const DELIVER_MS = 10_000;
 const RETRY_BASE_MS = 200;
 const RETRY_MAX_MS = 30_000;
 /**
- * A timer may end a little before its time, and a look before the row is due would leave it to the
- * next poll.
+ * A timer may fire slightly early. A poll before the row is due would leave it to the next poll.
  */
 const RETRY_LATER_MS = 5;
 
 /**
- * Delivers what `enqueue` wrote: at least once, the rows of one key in order, different keys side
- * by side. A row is taken by one statement with a lease and deleted by another, so no transaction
- * and no connection is held while `deliver` runs, and several replicas share one table. A row that
- * fails is tried again for ever, later each time, and holds back its key only. What a killed
- * replica had taken is delivered by another one when the lease ends.
+ * Delivers the messages of `enqueue` at least once: the rows of one key in order, different keys
+ * concurrently. One statement claims a row with a lease and another deletes it. Therefore no
+ * transaction and no connection is held while `deliver` runs, and several replicas can share one
+ * table. A failing row is retried indefinitely with growing delays and blocks only its own key.
+ * Another replica delivers the rows of a killed replica after its lease ends.
  */
 export function startOutbox(options: OutboxOptions): Outbox {
   const settings = settingsOf(options);
@@ -87,7 +86,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
       for (const run of runs) follow(deliverRun(run, begunMs));
       return runs.length;
     };
-    // A command that somebody waits for does not queue behind a row of every account.
+    // Awaited rows must not queue behind rows of all other accounts.
     const awaited = waits.keys();
     const taken = awaited.length > 0 ? await take(keys, awaited) : 0;
     await take(keys - taken, null);
@@ -120,7 +119,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
 
   const polling = every(settings.pollMs, poll, {
     atOnce: true,
-    failed: (err) => options.log.warn({ err }, 'the outbox cannot be read; trying on'),
+    failed: (err) => options.log.warn({ err }, 'the outbox cannot be read; will retry'),
   });
   const nudge = (): void => polling.wake();
   return {
@@ -148,6 +147,6 @@ function settingsOf(options: OutboxOptions) {
     retryMaxMs: options.retryMaxMs ?? RETRY_MAX_MS,
   };
   if (settings.deliverMs * 2 > settings.leaseMs)
-    throw new Error('the lease of an outbox must be twice the bound of a delivery');
+    throw new Error('the lease of an outbox must be twice the timeout of a delivery');
   return settings;
 }

@@ -1,5 +1,5 @@
-// Migrations by the owner of a database who is no superuser, as managed servers give it, on each
-// PostgreSQL at hand: from 16 on CREATEROLE means less than before.
+// Migrations by a database owner without superuser, as on managed servers, on each available
+// PostgreSQL version: from 16 on CREATEROLE has fewer privileges than before.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startServers } from '@gateway/servers';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -62,7 +62,7 @@ for (const resolvers of ['binary', 'project']) {
     };
     const admin = (sql: string): Promise<unknown> => attempt(server.url, sql);
 
-    /** A database of its own and its owner's URL. The roles of the tests before are gone. */
+    /** Creates a database with its own owner and drops the roles of earlier tests. */
     async function owned(attributes: string): Promise<{ url: string; admin: string }> {
       databases += 1;
       const owner = { name: `owner_${databases}`, password: 'o' };
@@ -88,7 +88,7 @@ for (const resolvers of ['binary', 'project']) {
         ...more,
       });
 
-    test('an owner with CREATEROLE migrates twice, and changes a password', async () => {
+    test('an owner with CREATEROLE migrates twice and changes a password', async () => {
       const database = await owned('CREATEROLE');
       const files = directory();
       expect((await run(database.url, files)).applied).toHaveLength(1);
@@ -100,7 +100,7 @@ for (const resolvers of ['binary', 'project']) {
       await dropped(database);
     });
 
-    test('roles that another one made are left as they are when they are in order', async () => {
+    test('correct roles that another user created stay unchanged', async () => {
       const database = await owned('CREATEROLE');
       const files = directory();
       for (const { name, password } of [ROLE, READER]) {
@@ -113,12 +113,12 @@ for (const resolvers of ['binary', 'project']) {
       await dropped(database);
     });
 
-    test('an owner who may make no roles has them made by others: what is missing is named with its statement', async () => {
+    test('without CREATEROLE missing roles are reported with their statement', async () => {
       const database = await owned('');
       const files = directory();
       const byOthers = { rolesByOthers: true };
       await expect(run(database.url, files)).rejects.toThrow(
-        /may not make or change the role gateway_shop: .*CREATEROLE/,
+        /cannot create or change the role gateway_shop: .*CREATEROLE/,
       );
       await expect(run(database.url, files, byOthers)).rejects.toThrow(/CREATE ROLE gateway_shop LOGIN/);
       for (const { name } of [ROLE, READER]) await admin(`CREATE ROLE ${name} LOGIN CREATEDB PASSWORD 'given'`);
@@ -130,7 +130,7 @@ for (const resolvers of ['binary', 'project']) {
           () => null,
           (cause: Error) => cause,
         );
-        const [, statement = ''] = /one who may runs: (.*)$/.exec(error?.message ?? '') ?? [];
+        const [, statement = ''] = /run as a user who can: (.*)$/.exec(error?.message ?? '') ?? [];
         expect(statement).toContain(`IN DATABASE "${name}" SET`);
         expect(await admin(statement)).toEqual([]);
       }
@@ -141,7 +141,7 @@ for (const resolvers of ['binary', 'project']) {
       await dropped(database);
     });
 
-    test('nobody else connects to a database of its own, nor makes temporary tables; one that every server has stays open', async () => {
+    test('other roles cannot connect to an own database, but to a shared one', async () => {
       const database = await owned('CREATEROLE');
       const stranger = { name: 'stranger', password: 's' };
       await admin("CREATE ROLE stranger LOGIN PASSWORD 's'");
@@ -156,7 +156,7 @@ for (const resolvers of ['binary', 'project']) {
       await admin('DROP SCHEMA shop CASCADE');
     });
 
-    test('a role that has more than a login loses it where the migration may take it', async () => {
+    test('attributes beyond LOGIN are removed from a role if permitted', async () => {
       const database = await owned('CREATEROLE');
       await admin(`CREATE ROLE ${ROLE.name} LOGIN CREATEDB PASSWORD 'x'`);
       await run(database.admin, directory());

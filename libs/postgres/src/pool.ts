@@ -9,19 +9,15 @@ export type Pool = pg.Pool;
 export interface PoolOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Most connections at once; CONNECTIONS_MAX when absent. */
+  /** Maximum number of connections. Default: CONNECTIONS_MAX. */
   readonly max?: number;
-  /** Longest time that one statement may run; STATEMENT_MS when absent. */
+  /** Timeout of one statement. Default: STATEMENT_MS. */
   readonly statementTimeoutMs?: number;
-  /**
-   * Settings of the server for these connections, besides those that all have. Names and values
-   * without spaces.
-   */
+  /** Additional server settings for these connections. Names and values without spaces. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * Shared by the pools of a process; a pool's own when absent. When it learns of a higher
-   * timeline,
-   * the connections to the primary before are broken off.
+   * Shared by the pools of a process. Default: separate for each pool. When a higher timeline
+   * becomes known, connections to the previous primary are closed.
    */
   readonly timelines?: Timelines;
   readonly log: Log;
@@ -31,32 +27,31 @@ const CONNECTIONS_MAX = 10;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 30_000;
 /**
- * Added to the statement's time before the client gives up by itself: for a server that no longer
- * answers at all.
+ * Added to the statement timeout, after which the client gives up on a server that no longer
+ * responds.
  */
 const UNANSWERED_MS = 5_000;
 const IDLE_MS = 60_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 /**
- * For every connection. No statement of ours runs long enough to earn back what compiling it costs,
- * and a guess that one might makes a transaction late by tens of milliseconds.
+ * For every connection. JIT is off because no statement of the services runs long enough to profit
+ * from compilation, and a wrong estimate delays a transaction by tens of milliseconds.
  */
 const SETTINGS = { TimeZone: 'UTC', jit: 'off' };
 /**
- * Connections are replaced after half an hour, so that they follow a moved address and a server's
- * memory is freed.
+ * Connections are replaced after half an hour, so that they follow a changed address and release
+ * memory of the server.
  */
 const LIFETIME_SECONDS = 1_800;
 
 /**
- * A pool of connections to the primary, which is looked for where the URL names several servers
- * (`postgres://user:password@a:5432,b:5432/db`). int8 arrives as bigint, timestamptz as Date,
- * numeric, date and timestamp
- * as text (a Date would put them into the machine's time zone). The session's time zone is UTC. A
- * fault of a connection is logged and the connection replaced; it never ends the process. Nothing
- * connects before the first query. @throws TypeError for a URL that asks for anything but the
- * primary
+ * Creates a pool of connections to the primary. If the URL names several servers
+ * (`postgres://user:password@a:5432,b:5432/db`), the pool searches for the primary. int8 is read as
+ * bigint, timestamptz as Date, and numeric, date and timestamp as text (a Date would apply the
+ * local time zone). The session's time zone is UTC. A connection fault is logged and the connection
+ * is replaced; it never ends the process. The pool connects at the first query. @throws TypeError
+ * for a URL that requests another server than the primary
  */
 export function createPool(url: string, options: PoolOptions): Pool {
   const { applicationName, max, statementTimeoutMs, settings, timelines, log } = options;
@@ -68,8 +63,9 @@ export function createPool(url: string, options: PoolOptions): Pool {
     Client: class extends PrimaryClient {
       constructor(config: pg.ClientConfig = {}) {
         super(config, choice);
-        // For the life of the connection, from before it is verified: the driver reports a fault to
-        // the query and as an event, and an event that nobody hears ends the process.
+        // Registered before the connection is verified and for its whole life: the driver reports a
+        // fault to the query and as an event, and an `error` event without a listener ends the
+        // process.
         this.on('error', (err) => log.warn({ err }, 'a database connection failed'));
       }
     },
@@ -88,13 +84,16 @@ export function createPool(url: string, options: PoolOptions): Pool {
     options: `${first.options} ${optionsOf({ ...SETTINGS, ...settings })}`.trim(),
     types: { getTypeParser },
   });
-  // The pool waits for it, which its types do not say.
+  // The pool supports and awaits this option, but its types do not list it.
   Object.assign(pool.options, { onConnect: (client: PrimaryClient) => client.verify() });
   pool.on('error', () => undefined);
   return pool;
 }
 
-/** Options of the URL apart from it: left in it, the driver takes them instead of ours. */
+/**
+ * Separates the options from the URL, because the driver would use them instead of the pool's
+ * options.
+ */
 function takeOptions(text: string): { readonly url: string; readonly options: string } {
   const url = new URL(text);
   const options = url.searchParams.get('options');
@@ -109,7 +108,7 @@ function optionsOf(settings: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-/** How many connections of these pools are idle and in use, and how many queries wait for one. */
+/** Returns the numbers of idle and busy connections of these pools and of waiting queries. */
 export function poolConnections(pools: readonly Pool[]): ['idle' | 'busy' | 'waiting', number][] {
   const sum = (read: (pool: Pool) => number): number => pools.reduce((total, pool) => total + read(pool), 0);
   return [
@@ -124,7 +123,7 @@ const INT8_ARRAY = 1016;
 const DATE = 1082;
 const TIMESTAMP = 1114;
 
-/** Of this pool only: the driver's own table is shared by everything in the process. */
+/** For this pool only: the driver's own table is shared by the whole process. */
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   if (format !== 'binary') {
     if (oid === INT8) return BigInt;
@@ -134,7 +133,7 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return pg.types.getTypeParser(oid, format ?? 'text') as (text: string) => unknown;
 }
 
-/** One dimension only: anything else fails loudly in BigInt. */
+/** Supports one dimension only; BigInt throws for anything else. */
 function readInt8Array(text: string): (bigint | null)[] {
   const items = text.slice(1, -1);
   return items === '' ? [] : items.split(',').map((item) => (item === 'NULL' ? null : BigInt(item)));

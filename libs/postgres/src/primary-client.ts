@@ -2,14 +2,14 @@ import pg from 'pg';
 import type { PrimaryChoice } from './choose-primary.js';
 import { readServerState } from './server-state.js';
 
-/** A server that has signed a connection in and says nothing then is left after this time. */
+/** Timeout for a server that accepts a connection and then does not respond. */
 const VERIFY_MS = 5_000;
 
 const boundedQuery = (text: string): pg.QueryConfig & { query_timeout: number } => ({ text, query_timeout: VERIFY_MS });
 
 type Connected = (error: Error | null) => void;
 
-/** A connection that goes to the primary of a choice, and knows on which timeline it is. */
+/** A connection to the chosen primary that knows its timeline. */
 export class PrimaryClient extends pg.Client {
   #url = '';
 
@@ -20,7 +20,9 @@ export class PrimaryClient extends pg.Client {
     super(config);
   }
 
-  /** As the driver's; the server is chosen first. A server that fails is not chosen again. */
+  /**
+   * Like the driver's method, but chooses the server first. A failed server is not chosen again.
+   */
   override connect(): Promise<this>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<this> | undefined {
@@ -33,10 +35,10 @@ export class PrimaryClient extends pg.Client {
     return undefined;
   }
 
-  /** Asks the server what it is. @throws NotPrimary when it must not be used */
+  /** Reads the server's state. @throws NotPrimary if the server must not be used */
   async verify(): Promise<void> {
     try {
-      // The pool waits for it without a bound of its own.
+      // The pool awaits this without a timeout.
       const query = (text: string) => this.query(boundedQuery(text));
       const state = await readServerState({ query });
       this.choice.check(state);
@@ -52,7 +54,7 @@ export class PrimaryClient extends pg.Client {
 
   async #connect(): Promise<void> {
     this.#url = await this.choice.url();
-    // The driver has read the first URL.
+    // The driver has already parsed the first URL.
     if (this.#url !== this.choice.first) Object.assign(this, addressOf(this.#url));
     try {
       await super.connect();
@@ -62,7 +64,7 @@ export class PrimaryClient extends pg.Client {
     }
   }
 
-  /** Whatever is under way fails: its answer would come from a server that was replaced. */
+  /** Fails all running queries, because their results would come from a replaced server. */
   #breakOff(): void {
     const { connection } = this as unknown as { connection: { stream: { destroy(): void } } };
     this.choice.failed(this.#url);

@@ -12,7 +12,7 @@ const ATTEMPTS_MAX = 10;
 const RETRY_MS = 50;
 const LOGIN_MS = 5_000;
 const INSUFFICIENT_PRIVILEGE = '42501';
-/** Column of pg_roles and the words that take its attribute away, or give it. */
+/** Columns of pg_roles with the clauses that grant or remove their attribute. */
 const ATTRIBUTES = {
   rolcanlogin: { wanted: true, clause: 'LOGIN' },
   rolsuper: { wanted: false, clause: 'NOSUPERUSER' },
@@ -24,12 +24,11 @@ const ATTRIBUTES = {
 type AttributesRow = Readonly<Record<keyof typeof ATTRIBUTES, boolean>>;
 
 /**
- * Creates the login role or sets its password, with no other attribute. Only what differs is
- * altered: naming an attribute, even to take away what is not there, needs it oneself, and a
- * migration runs without superuser. Roles belong to the whole server, so two migrations of
- * different databases may meet here; the loser tries again.
- * @param url of the client: a role that is not ours to alter is left as it is if it can sign in
- * there with this password
+ * Creates the login role or sets its password, without other attributes. Alters only differences:
+ * naming an attribute, even to remove it, requires that attribute oneself, and a migration runs
+ * without superuser. Roles belong to the whole server, so migrations of different databases may
+ * collide here; the loser retries. @param url of the client, used to test whether a role that may
+ * not be altered can sign in with this password
  */
 export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: string): Promise<void> {
   const role = identifier(spec.name, 'the name of a role');
@@ -49,8 +48,8 @@ export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: str
 }
 
 /**
- * For roles that others make: rejects when it is missing, or is more than a login role, with the
- * statement that mends it.
+ * Checks a role that others manage. Rejects a missing role or one with more attributes than LOGIN,
+ * with the statement that fixes it.
  */
 export async function requireRole(client: pg.ClientBase, { name }: RoleSpec): Promise<void> {
   const role = identifier(name, 'the name of a role');
@@ -62,9 +61,8 @@ export async function requireRole(client: pg.ClientBase, { name }: RoleSpec): Pr
 }
 
 /**
- * A setting of the role in this database. Rejects when it differs and this user may not change it,
- * with the statement to run.
- * @param value as SQL reads it
+ * Ensures a setting of the role in this database. If it differs and this user may not change it,
+ * rejects with the statement to run. @param value as an SQL literal
  */
 export async function ensureRoleSetting(
   client: pg.ClientBase,
@@ -81,11 +79,11 @@ export async function ensureRoleSetting(
     await client.query(statement);
   } catch (error) {
     if (sqlStateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw new Error(`this user may not change the role ${role}; one who may runs: ${statement}`, { cause: error });
+    throw new Error(`this user cannot change the role ${role}; run as a user who can: ${statement}`, { cause: error });
   }
 }
 
-/** Null: there is no such role. */
+/** Null: the role does not exist. */
 async function differingClauses(client: pg.ClientBase, role: string): Promise<string[] | null> {
   const names = Object.keys(ATTRIBUTES) as (keyof typeof ATTRIBUTES)[];
   const { rows } = await client.query<AttributesRow>(`SELECT ${names.join(', ')} FROM pg_roles WHERE rolname = $1`, [
@@ -100,13 +98,13 @@ function clausesOfAll(): string[] {
   return Object.values(ATTRIBUTES).map(({ clause }) => clause);
 }
 
-/** From PostgreSQL 16 on a role can be altered by who made it, or has ADMIN OPTION on it. */
+/** From PostgreSQL 16 on only its creator or a role with ADMIN OPTION can alter a role. */
 async function leaveAsItIs(client: pg.ClientBase, spec: RoleSpec, url: string, error: unknown): Promise<void> {
   const differing = await differingClauses(client, spec.name);
   if (differing?.length === 0 && (await canSignIn(url, spec))) return;
   throw new Error(
-    `this user may not make or change the role ${spec.name}: it needs CREATEROLE and, from PostgreSQL 16 on, ADMIN OPTION on roles that ` +
-      `another one made; or have all roles made by somebody else (GATEWAY_ROLES_MADE_BY_OTHERS)`,
+    `this user cannot create or change the role ${spec.name}: it needs CREATEROLE and, from PostgreSQL 16 on, ADMIN OPTION on roles that ` +
+      `another user created; or let another user create all roles (GATEWAY_ROLES_MADE_BY_OTHERS)`,
     { cause: error },
   );
 }

@@ -1,11 +1,14 @@
-/** Where a server stands: as a standby, or as the primary of a timeline. */
+/** The role of a server (standby or primary) with its timeline and position. */
 export interface ServerState {
-  /** Tells databases apart: a copy has that of its original. */
+  /** Identifies the database; a copy has the identifier of its original. */
   readonly system: string;
   readonly isStandby: boolean;
-  /** Of a standby: null, it may change while it is read. */
+  /** Null on a standby, where it may change during the read. */
   readonly timeline: number | null;
-  /** Up to where it has written, or a standby has received: `0/16B3748`. Null: nothing received. */
+  /**
+   * The position up to which a primary has written or a standby has received: `0/16B3748`. Null:
+   * nothing received.
+   */
   readonly position: string | null;
 }
 
@@ -16,12 +19,14 @@ interface StateRow {
   readonly position: string | null;
 }
 
-/** What can answer a query: a pool or a connection. */
+/** Runs a query: a pool or a connection. */
 interface Answers {
   query(text: string): Promise<{ readonly rows: unknown[] }>;
 }
 
-/** The name of a file of the log begins with the timeline, in hexadecimal; a standby names none. */
+/**
+ * The name of a WAL file begins with the timeline in hexadecimal. A standby has no current file.
+ */
 const STATE_SQL = `
   SELECT (pg_control_system()).system_identifier::text AS system, pg_is_in_recovery() AS standby,
          CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END AS file,
@@ -30,16 +35,16 @@ const STATE_SQL = `
                ELSE pg_current_wal_lsn() END)::text AS position`;
 const TIMELINE_DIGITS = 8;
 
-/** Asks a server for its role, timeline and position; any role of the database may ask. */
+/** Reads a server's role, timeline and position. Any role of the database may do this. */
 export async function readServerState(server: Answers): Promise<ServerState> {
   const [row] = (await server.query(STATE_SQL)).rows as StateRow[];
-  if (row === undefined) throw new Error('the server does not tell its state');
+  if (row === undefined) throw new Error('the server returned no state');
   const { system, standby, file, position } = row;
   const timeline = file === null ? null : Number.parseInt(file.slice(0, TIMELINE_DIGITS), 16);
   return { system, isStandby: standby, timeline, position };
 }
 
-/** Whether position `one` lies behind `other`, as `0/9` behind `0/10`. */
+/** Reports whether position `one` is before `other`, as `0/9` is before `0/10`. */
 export function isBehind(one: string, other: string): boolean {
   return numberOf(one) < numberOf(other);
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createPool } from './index.js';
 
-/** AuthenticationOk and ReadyForQuery: signed in, and nothing more. */
+/** AuthenticationOk and ReadyForQuery: the sign-in succeeds and nothing follows. */
 const SIGNED_IN = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
 const STEP = { ms: 100, realMs: 2 };
 
@@ -38,7 +38,7 @@ function poolOn(query: string) {
   });
 }
 
-/** Seconds of the clock until the query has failed. */
+/** Returns the seconds of the fake clock until the query fails. */
 async function secondsUntilFailed(query: Promise<unknown>): Promise<number> {
   let hasFailed = false;
   query.catch(() => (hasFailed = true));
@@ -49,12 +49,12 @@ async function secondsUntilFailed(query: Promise<unknown>): Promise<number> {
   }
 }
 
-test('a server that signs in and says nothing then is left after seconds, not after the longest statement', async () => {
+test('a server that is silent after the sign-in is dropped within seconds', async () => {
   expect(await secondsUntilFailed(poolOn('').query('SELECT 1'))).toBeLessThan(10);
   expect(startups).toHaveLength(1);
 });
 
-test('options of the URL are sent beside the settings of the pool, which come last', async () => {
+test('options of the URL are sent before the settings of the pool', async () => {
   await secondsUntilFailed(poolOn('?options=-c%20work_mem%3D64MB').query('SELECT 1'));
   expect(startups[0]).toContain('options\0-c work_mem=64MB -c TimeZone=UTC -c jit=off -c enable_seqscan=off\0');
 });

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import { fillPlaceholders, type MigrationFile } from './migration-files.js';
 
-/** Beside Knex's own history: what each applied file held. */
+/** Stored next to Knex's own history: the checksum of each applied file. */
 export const CHECKSUM_TABLE = 'migration_checksums';
 
 /**
- * Hands SQL files to Knex as migrations; each writes down its checksum in the transaction that
+ * Provides SQL files to Knex as migrations. Each stores its checksum in the transaction that
  * applies it.
  */
 export function sqlSource(
@@ -31,10 +31,10 @@ export function sqlSource(
 }
 
 /**
- * Knex takes `?` for a binding unless a backslash precedes it; there is no way to write a backslash
- * before a `?`.
+ * Knex treats `?` as a binding unless a backslash precedes it. A backslash before a `?` can
+ * therefore not be represented.
  */
 function withoutBindings(sql: string, name: string): string {
-  if (sql.includes('\\?')) throw new Error(`migration ${name} holds a backslash before a question mark`);
+  if (sql.includes('\\?')) throw new Error(`migration ${name} contains a backslash before a question mark`);
   return sql.replaceAll('?', '\\?');
 }

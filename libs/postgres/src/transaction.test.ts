@@ -27,7 +27,7 @@ async function balanceOf(id: string): Promise<bigint | undefined> {
   return (await onPool(pool).one<{ balance: bigint }>('SELECT balance FROM account WHERE id = $1', [id]))?.balance;
 }
 
-test('values keep their meaning: int8 as bigint, timestamptz as Date, numeric and date as text', async () => {
+test('int8 is read as bigint, timestamptz as Date, numeric and date as text', async () => {
   const row = await onPool(pool).one(
     `SELECT 9007199254740993::int8 AS big, ARRAY[1, NULL, -9007199254740993]::int8[] AS bigs, '{}'::int8[] AS none,
             '2026-03-01T00:00:00.5+02'::timestamptz AS at, 0.1::numeric AS exact, '2026-03-01'::date AS day,
@@ -46,7 +46,7 @@ test('values keep their meaning: int8 as bigint, timestamptz as Date, numeric an
   });
 });
 
-test('prepared and plain statements take bigint parameters and give the same rows', async () => {
+test('prepared and plain statements take bigint values and return the same rows', async () => {
   const queries = onPool(pool);
   const text = 'SELECT $1::int8 + 1 AS sum';
   const plain = await queries.one(text, [9007199254740992n]);
@@ -59,7 +59,7 @@ test('one() refuses several rows', async () => {
   await expect(onPool(pool).one('SELECT * FROM (VALUES (1), (2)) v')).rejects.toThrow('at most one row, got 2');
 });
 
-test('a rejected work leaves nothing behind and its connection is used again', async () => {
+test('a rejected transaction leaves no changes and its connection is reused', async () => {
   await setBalances({});
   const before = pool.totalCount;
   const failing = inTransaction(pool, async (tx) => {
@@ -82,7 +82,7 @@ test('a commit that the server turned into a rollback is an error', async () => 
   expect(await balanceOf('a')).toBeUndefined();
 });
 
-test('transactions that deadlock are repeated until both have happened', async () => {
+test('deadlocked transactions are repeated until both succeed', async () => {
   await setBalances({ a: 100n, b: 100n });
   let attempts = 0;
   let met: () => void = () => undefined;
@@ -102,7 +102,7 @@ test('transactions that deadlock are repeated until both have happened', async (
   expect([await balanceOf('a'), await balanceOf('b')]).toEqual([100n, 100n]);
 }, 20_000);
 
-test('serializable increments lose none, however often they meet', async () => {
+test('concurrent serializable increments lose no update', async () => {
   await setBalances({ a: 0n });
   const increment = () =>
     inTransaction(
@@ -117,7 +117,7 @@ test('serializable increments lose none, however often they meet', async () => {
   expect(await balanceOf('a')).toBe(8n);
 }, 20_000);
 
-test('repeating is bounded', async () => {
+test('the number of repeats is bounded', async () => {
   let attempts = 0;
   const hopeless = inTransaction(
     pool,
@@ -136,7 +136,7 @@ test('a read-only transaction cannot write', async () => {
   await expect(writing).rejects.toMatchObject({ code: '25006' });
 });
 
-test('a violated constraint is a data fault and costs no connection', async () => {
+test('a violated constraint is a data fault and does not close the connection', async () => {
   await setBalances({ a: 1n });
   const before = pool.totalCount;
   const error: unknown = await onPool(pool)
@@ -146,14 +146,14 @@ test('a violated constraint is a data fault and costs no connection', async () =
   expect(pool.totalCount).toBe(before);
 });
 
-test('a missing table is neither the data nor the connection', async () => {
+test('a missing table is neither a data fault nor a connection fault', async () => {
   const error: unknown = await onPool(pool)
     .query('SELECT * FROM nothing')
     .catch((fault: unknown) => fault);
   expect([isDataFault(error), isConnectionFault(error)]).toEqual([false, false]);
 });
 
-test('an unreachable server and a wrong answer in time are connection faults', async () => {
+test('an unreachable server and a statement timeout are connection faults', async () => {
   const nowhere = testPool('postgres://postgres@127.0.0.1:1/postgres');
   const refused: unknown = await onPool(nowhere)
     .query('SELECT 1')
@@ -165,7 +165,7 @@ test('an unreachable server and a wrong answer in time are connection faults', a
   expect([isConnectionFault(refused), isConnectionFault(slow)]).toEqual([true, true]);
 });
 
-test('a connection killed in a transaction or while idle ends no process and is replaced', async () => {
+test('a killed connection is replaced and does not end the process', async () => {
   const log = recordingLog();
   const own = testPool(server.url, log);
   const killed = inTransaction(own, async (tx) => {

@@ -5,12 +5,11 @@ import type { Pool } from './pool.js';
 import { onConnection, type Tx } from './tx.js';
 
 export interface TransactionOptions {
-  /** `read committed` when absent. */
+  /** Default: `read committed`. */
   readonly isolation?: 'read committed' | 'repeatable read' | 'serializable';
   readonly readOnly?: boolean;
   /**
-   * How often the work is begun before a conflict is thrown; ATTEMPTS_MAX when absent, 1 never
-   * repeats.
+   * Maximum number of attempts before a conflict is thrown. Default: ATTEMPTS_MAX; 1 never repeats.
    */
   readonly attemptsMax?: number;
 }
@@ -21,10 +20,10 @@ const RETRY_MAX_MS = 500;
 
 /**
  * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects. After a
- * serialization failure or a deadlock everything is run again on a fresh transaction, so `work`
- * must have no effects outside of it. A connection is held until the end: never wait inside for the
- * bus, HTTP or anything but this database (docs/protocol.md#r18). A connection that fails during
- * COMMIT leaves it unknown whether the transaction happened: that error is thrown and not repeated.
+ * serialization failure or a deadlock `work` runs again in a new transaction, so it must have no
+ * other effects. A connection is held until the end: never wait inside for the bus, HTTP or
+ * anything but this database (docs/protocol.md#r18). If the connection fails during COMMIT, the
+ * result of the transaction is unknown: the error is thrown and the transaction is not repeated.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -65,8 +64,8 @@ function beginText({ isolation, readOnly }: TransactionOptions): string {
 }
 
 /**
- * The server answers the COMMIT of a transaction in which a statement failed with ROLLBACK, and
- * calls it a success.
+ * If a statement of the transaction failed, the server replies to COMMIT with ROLLBACK and reports
+ * success.
  */
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await client.query('COMMIT');
@@ -74,7 +73,8 @@ async function commit(client: PoolClient): Promise<void> {
 }
 
 /**
- * Whether the connection is clean again. One that failed is thrown away without asking it anything.
+ * Reports whether the connection can be reused. A failed connection is closed without a further
+ * query.
  */
 async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> {
   if (isConnectionFault(error)) return false;
@@ -86,7 +86,7 @@ async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> 
   }
 }
 
-/** Random over the whole range: two transactions that met once must not meet again. */
+/** Random over the whole range, so that two transactions do not collide again. */
 function delay(attempt: number): Promise<boolean> {
   const ceilingMs = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** attempt);
   return pause(Math.random() * ceilingMs);

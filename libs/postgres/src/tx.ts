@@ -4,7 +4,7 @@ import type { Pool } from './pool.js';
 
 export interface QueryOptions {
   /**
-   * Prepares the statement under this name, once per connection. One name must always stand for one
+   * Prepares the statement under this name, once per connection. One name must always have the same
    * text.
    */
   readonly name?: string;
@@ -12,17 +12,17 @@ export interface QueryOptions {
 
 /** Queries within one transaction, or on the pool. */
 export interface Tx {
-  /** All rows. */
+  /** Returns all rows. */
   query<R>(text: string, values?: readonly unknown[], options?: QueryOptions): Promise<R[]>;
-  /** The only row, or null when there is none. Throws when there are several. */
+  /** Returns the only row, or null if there is none. Throws if there are several. */
   one<R>(text: string, values?: readonly unknown[], options?: QueryOptions): Promise<R | null>;
-  /** The number of rows that were written. */
+  /** Returns the number of written rows. */
   execute(text: string, values?: readonly unknown[], options?: QueryOptions): Promise<number>;
 }
 
 type Run = (text: string, values?: readonly unknown[], options?: QueryOptions) => Promise<QueryResult>;
 
-/** Single statements without a transaction around them, each on any connection of the pool. */
+/** Runs single statements without a transaction, each on any connection of the pool. */
 export function onPool(pool: Pool): Tx {
   return queriesBy(async (text, values = [], options = {}) => {
     const client = await pool.connect();
@@ -31,15 +31,15 @@ export function onPool(pool: Pool): Tx {
       client.release();
       return result;
     } catch (error) {
-      // The pool's own query() throws the connection away after every error, a violated constraint
-      // included.
+      // The pool's own query() closes the connection after every error, also after a violated
+      // constraint.
       client.release(isConnectionFault(error));
       throw error;
     }
   });
 }
 
-/** Queries on one connection that the caller holds. */
+/** Runs queries on one connection that the caller holds. */
 export function onConnection(client: ClientBase): Tx {
   return queriesBy((text, values = [], options = {}) => client.query({ text, values: [...values], ...options }));
 }

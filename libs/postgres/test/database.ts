@@ -12,7 +12,8 @@ export interface TestServer {
 }
 
 /**
- * A PostgreSQL server of its own; `resolvers` names where it may come from (see @gateway/servers).
+ * Starts a private PostgreSQL server. `resolvers` names the allowed ways to find one (see
+ * @gateway/servers).
  */
 export async function startPostgres(resolvers?: string): Promise<TestServer> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
@@ -34,7 +35,7 @@ export async function startPostgres(resolvers?: string): Promise<TestServer> {
   };
 }
 
-/** A standby of `primary`, which answers with a lag of milliseconds. */
+/** Starts a standby of `primary`, which follows with a lag of milliseconds. */
 export async function startStandby(primary: TestServer): Promise<TestServer> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-standby-'));
   const { postgres } = await startServers(['postgres'], {
@@ -72,7 +73,7 @@ export function testPool(url: string, log: Log = recordingLog()): Pool {
 /** Removed when a server of this test stops. */
 const migrationDirectories: string[] = [];
 
-/** A directory of migrations; the caller may write more files into it. */
+/** Creates a directory of migrations. The caller may add files. */
 export function migrationDirectory(files: Readonly<Record<string, string>>): string {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-migrations-'));
   migrationDirectories.push(directory);
@@ -84,8 +85,8 @@ const UNTIL_MS = 10_000;
 const LOOK_MS = 10;
 
 /**
- * Asks until the answer is true, for at most ten seconds. Testkit's, which tests of this room
- * cannot use: it is built on it.
+ * Repeats the check until it is true, for at most ten seconds. This package cannot use the test
+ * kit's `until`, because the test kit depends on this package.
  */
 export async function until(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + UNTIL_MS;
