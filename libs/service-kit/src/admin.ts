@@ -4,14 +4,14 @@ import type { ReadyChecks } from './ready-checks.js';
 
 export interface AdminOptions {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly ready: ReadyChecks;
   readonly metrics: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 export interface AdminServer {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -27,9 +27,9 @@ const BOUNDS = {
 };
 
 /**
- * The admin address: /healthz (this process answers), /readyz (every named check holds), /metrics
- * (Prometheus text). Plain HTTP without authentication: it belongs on loopback or a network of
- * operators. Rejects when the port is taken.
+ * Starts the admin address: /healthz (this process responds), /readyz (every named check passes),
+ * /metrics (Prometheus text). Plain HTTP without authentication: bind it to loopback or to an
+ * operators' network. Rejects if the port is taken.
  */
 export async function startAdmin({ host, port, ready, metrics }: AdminOptions): Promise<AdminServer> {
   const server = createHttpServer(BOUNDS, (request, response) => answer(request, response, ready, metrics));

@@ -4,7 +4,7 @@ import { every } from './background.js';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Work whose runs end when the test says so. */
+/** Work whose runs the test ends. */
 function heldWork() {
   const runs: { end(pauseMs?: number): void; fail(error: Error): void }[] = [];
   const work = () =>
@@ -14,7 +14,7 @@ function heldWork() {
   return { runs, work };
 }
 
-test('a run begins after the pause, and never while another one is under way', async () => {
+test('every() starts a run after the pause and never two at once', async () => {
   const { runs, work } = heldWork();
   const background = every(100, work);
   await jest.advanceTimersByTimeAsync(99);
@@ -28,7 +28,7 @@ test('a run begins after the pause, and never while another one is under way', a
   await background.stop();
 });
 
-test('work chooses its pause; woken, it does not wait; woken while it runs, it runs once more', async () => {
+test('work can set its pause, and wake() starts it now or once more after a run', async () => {
   const { runs, work } = heldWork();
   const background = every(100, work, { atOnce: true });
   expect(runs).toHaveLength(1);
@@ -49,7 +49,7 @@ test('work chooses its pause; woken, it does not wait; woken while it runs, it r
   await background.stop();
 });
 
-test('only the first failure of a series is told', async () => {
+test('every() reports only the first failure of a series', async () => {
   const failures: unknown[] = [];
   const { runs, work } = heldWork();
   const background = every(100, work, { failed: (err) => failures.push(err) });
@@ -63,7 +63,7 @@ test('only the first failure of a series is told', async () => {
   expect(failures).toEqual([errors[0], errors[3]]);
 });
 
-test('a stop waits for the run under way only, and nothing begins after it', async () => {
+test('stop() waits for the current run only, and no further run starts', async () => {
   const { runs, work } = heldWork();
   const background = every(100, work, { atOnce: true });
   background.wake();

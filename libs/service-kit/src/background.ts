@@ -1,26 +1,26 @@
 export interface BackgroundOptions {
-  /** The first run begins at once; after `everyMs` when absent. */
+  /** Starts the first run at once. Default: after `everyMs`. */
   readonly atOnce?: boolean;
   /**
-   * Called with the error of a run that fails after one that did not, so that an outage is one
-   * line. Silent when absent.
+   * Called with the error of a failed run after a successful one, so that an outage is one log
+   * line. Default: no report.
    */
   readonly failed?: (err: unknown) => void;
 }
 
-/** Work that runs again and again. */
+/** Work that runs repeatedly. */
 export interface Background {
-  /** Runs now. While a run is under way, one more follows it at once. */
+  /** Starts a run now. If a run is in progress, one more follows it at once. */
   wake(): void;
-  /** No further run; resolves when the one under way has ended. Never rejects. */
+  /** Prevents further runs and resolves when the current one has ended. Never rejects. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs `work` again and again until it is stopped, never twice at once. Each run begins `everyMs`
- * milliseconds after the end of the one before, or after the milliseconds that this one resolved
- * with; after Infinity it waits for `wake`. It keeps no process alive, and uses the global timers,
- * which a test may replace.
+ * Runs `work` repeatedly until it is stopped, never twice at once. Each run starts `everyMs`
+ * milliseconds after the end of the previous one, or after the milliseconds that the previous one
+ * returned. After Infinity it waits for `wake`. It does not keep the process alive and uses the
+ * global timers, which a test may replace.
  */
 export function every(
   everyMs: number,

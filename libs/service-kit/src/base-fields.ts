@@ -1,7 +1,7 @@
 import { COMMON_FIELDS } from './common-fields.js';
 import type { ConfigFields, ConfigOf } from './config.js';
 
-/** Read for every service, beside its own fields. */
+/** Read by every service, in addition to its own fields. */
 export const BASE_FIELDS = {
   GATEWAY_LOG_LEVEL: COMMON_FIELDS.GATEWAY_LOG_LEVEL,
   GATEWAY_ADMIN_HOST: COMMON_FIELDS.GATEWAY_ADMIN_HOST,
@@ -12,19 +12,19 @@ export const BASE_FIELDS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: COMMON_FIELDS.OTEL_EXPORTER_OTLP_ENDPOINT,
 };
 
-/** What a service finds in its configuration: its own fields and the base fields. */
+/** The configuration of a service: its own fields and the base fields. */
 export type ServiceConfig<S extends ConfigFields> = ConfigOf<S> & ConfigOf<typeof BASE_FIELDS>;
 
 /**
- * Test controls shift the clock that money depends on (docs/protocol.md#time): never on a reachable
- * address.
+ * Rejects test controls on a reachable address: they shift the clock that money depends on
+ * (docs/protocol.md#time).
  */
 export function testControlProblems(config: ConfigOf<typeof BASE_FIELDS>): string[] {
   if (!config.GATEWAY_TEST_CONTROLS || isLoopback(config.GATEWAY_ADMIN_HOST)) return [];
   return ['GATEWAY_TEST_CONTROLS can be on only while GATEWAY_ADMIN_HOST is a loopback address'];
 }
 
-/** Whether a listener on `host` is reached from this machine only. */
+/** Reports whether a listener on `host` is reachable from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { randomBytes, randomInt } from 'node:crypto';
 import { BodyBuffer } from './body-buffer.js';
 
-test('a body of one chunk is that chunk', () => {
+test('a body of one chunk is the chunk itself', () => {
   const chunk = randomBytes(100);
   const body = new BodyBuffer();
   expect(body.heldAfter(chunk)).toBe(100);
@@ -11,13 +11,13 @@ test('a body of one chunk is that chunk', () => {
   expect(body.take()).toBe(chunk);
 });
 
-test('no chunk at all is an empty body', () => {
+test('a body without chunks is empty', () => {
   const body = new BodyBuffer();
   body.append(Buffer.alloc(0));
   expect([body.length, body.held, body.take()]).toEqual([0, 0, Buffer.alloc(0)]);
 });
 
-test('many chunks are one buffer of at most twice their bytes, told beforehand', () => {
+test('many chunks use at most twice their bytes, as heldAfter() has computed', () => {
   const chunks = Array.from({ length: 300 }, () => randomBytes(randomInt(0, 2_000)));
   const body = new BodyBuffer();
   for (const chunk of chunks) {
@@ -32,7 +32,7 @@ test('many chunks are one buffer of at most twice their bytes, told beforehand',
   expect(bytes.buffer.byteLength).toBe(body.held);
 });
 
-test('the first chunk, which is not its own, is never written to', () => {
+test('the first chunk, which belongs to the caller, is never modified', () => {
   const room = Buffer.from('first....');
   const body = new BodyBuffer();
   body.append(room.subarray(0, 5));
@@ -41,7 +41,7 @@ test('the first chunk, which is not its own, is never written to', () => {
   expect(room.toString()).toBe('first....');
 });
 
-test('an announced length is the size of the buffer, also when the client lied', () => {
+test('the announced length is the size of the buffer unless more bytes arrive', () => {
   const body = new BodyBuffer(5_000);
   body.append(Buffer.alloc(3_000));
   body.append(Buffer.alloc(1_000));

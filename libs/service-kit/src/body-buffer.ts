@@ -1,36 +1,36 @@
 const FIRST_BYTES = 4 * 1024;
 
 /**
- * Collects a body that arrives in pieces, without keeping the pieces: a chunk of one byte costs
- * hundreds as a Buffer of its own. A body of one chunk is that chunk. From the second on all are
- * copied into one buffer, of at most twice what has come (and 4 KiB at least).
+ * Collects the chunks of a body without keeping them: a chunk of one byte costs hundreds of bytes
+ * as a separate Buffer. The body of a single chunk is the chunk itself. From the second chunk on,
+ * all chunks are copied into one buffer of at most twice the received bytes (and at least 4 KiB).
  */
 export class BodyBuffer {
   readonly #bytesMax: number;
   #buffer: Buffer | null = null;
-  /** The buffer is the first chunk, and not ours to write to. */
+  /** True while the buffer is the first chunk, which must not be modified. */
   #isFirstChunk = false;
   #length = 0;
 
   /**
-   * @param bytesMax what the body announces or may have at most: the buffer is not made larger,
-   * unless more comes
+   * @param bytesMax announced or maximum length of the body; limits the buffer until more bytes
+   * arrive
    */
   constructor(bytesMax = Infinity) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes of the body that have come. */
+  /** Received bytes of the body. */
   get length(): number {
     return this.#length;
   }
 
-  /** Bytes of memory that the body takes: `length` or more. */
+  /** Bytes of memory that the body uses: at least `length`. */
   get held(): number {
     return this.#buffer?.length ?? 0;
   }
 
-  /** `held` as it will be after this chunk. */
+  /** Returns `held` as it will be after this chunk. */
   heldAfter(chunk: Buffer): number {
     const needed = this.#length + chunk.length;
     if (this.#buffer === null) return needed;
@@ -52,8 +52,8 @@ export class BodyBuffer {
   }
 
   /**
-   * The body, of exactly `length` bytes; nothing may be appended afterwards. It keeps `held` bytes
-   * of memory.
+   * Returns the body of exactly `length` bytes. Nothing may be appended afterwards. The body still
+   * uses `held` bytes of memory.
    */
   take(): Buffer {
     const buffer = this.#buffer ?? Buffer.alloc(0);

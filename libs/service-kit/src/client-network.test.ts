@@ -16,7 +16,7 @@ test.each([
   ['[2001:db8:1:2::6]', '2001:db8:1:2::/64'],
   ['[::ffff:203.0.113.7]:5678', '203.0.113.7'],
   ['203.0.113.7:5678:9', 'unknown'],
-])('%j is the network %s', (peer, network) => expect(clientNetwork(peer, '198.51.100.1', 0)).toBe(network));
+])('the network of peer %j is %s', (peer, network) => expect(clientNetwork(peer, '198.51.100.1', 0)).toBe(network));
 
 test.each([
   ['198.51.100.1', 1, '198.51.100.1'],
@@ -26,6 +26,6 @@ test.each([
   ['6.6.6.6:1, 198.51.100.1:50123', 1, '198.51.100.1'],
   ['198.51.100.1', 2, '203.0.113.7'],
   [undefined, 1, '203.0.113.7'],
-])('%j behind %p trusted proxies is %s: what a client claims does not count', (forwardedFor, proxies, network) =>
+])('forwarded addresses %j with %p trusted proxies give the network %s', (forwardedFor, proxies, network) =>
   expect(clientNetwork('203.0.113.7', forwardedFor, proxies)).toBe(network),
 );

@@ -1,18 +1,20 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** With a port, as some proxies write it: `1.2.3.4:5678`, `[::1]:5678` or `[::1]`. */
+/** An address with a port, as some proxies write it: `1.2.3.4:5678`, `[::1]:5678` or `[::1]`. */
 const V4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/;
 const BRACKETED = /^\[([^\]]*)\](:\d{1,5})?$/;
-/** Groups of an IPv6 address that name a network; within it one client has all addresses. */
+/**
+ * Groups of an IPv6 address that identify a network. One client can use all addresses within it.
+ */
 const V6_NETWORK_GROUPS = 4;
 const UNKNOWN = 'unknown';
 
 /**
- * The network that a request comes from: an IPv4 address, or the /64 of an IPv6 address. Each of
- * `proxies` trusted proxies has appended the address that it saw to X-Forwarded-For; what stands
- * before those is the client's own claim. `unknown` when the address cannot be read: all such
- * clients are one.
+ * Returns the network of a client: an IPv4 address, or the /64 of an IPv6 address. Each of the
+ * `proxies` trusted proxies has appended the address of its peer to X-Forwarded-For; earlier
+ * entries come from the client and are ignored. Returns `unknown` for an unreadable address, so all
+ * such clients count as one.
  */
 export function clientNetwork(peer: string | undefined, forwardedFor: string | undefined, proxies: number): string {
   if (proxies === 0) return networkOf(peer ?? '');

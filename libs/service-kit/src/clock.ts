@@ -1,4 +1,4 @@
-/** The only source of time for decisions, so that a test can set it. */
+/** The only source of time for decisions, so that a test can replace it. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   nowMs(): number;

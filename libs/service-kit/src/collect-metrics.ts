@@ -9,12 +9,12 @@ import {
 import type { Histogram } from './metric-cells.js';
 import { registry, type GaugeReading, type RegisteredGauge } from './metrics.js';
 
-/** Series that one gauge may report; the rest are left out. */
+/** Series that one gauge may report. Further ones are left out. */
 const GAUGE_SERIES_MAX = 200;
 
 /**
- * Everything registered so far in OpenTelemetry's form, cumulative since `startTime`. A gauge that
- * throws has no value.
+ * Returns all registered metrics in OpenTelemetry's form, cumulative since `startTime`. A gauge
+ * that throws has no value.
  */
 export function collectMetrics(startTime: HrTime, endTime: HrTime): MetricData[] {
   const point = <T>(attributes: Attributes, value: T): DataPoint<T> => ({ startTime, endTime, attributes, value });

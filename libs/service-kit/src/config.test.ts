@@ -27,7 +27,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-test('reads each kind of field, with defaults for what is not set or empty', () => {
+test('readConfig() reads each kind of field and uses defaults for unset ones', () => {
   const fields = {
     NAME: field.string({ doc: 'a name' }),
     NOTE: field.string({ doc: 'a note', default: null }),
@@ -71,7 +71,7 @@ test('reads each kind of field, with defaults for what is not set or empty', () 
   });
 });
 
-test('names every problem at once, each with what to do', () => {
+test('readConfig() reports all problems at once, each with its remedy', () => {
   const fields = {
     PORT: field.integer({ doc: 'the port', min: 0, max: 65_535 }),
     WAIT_MS: field.durationMs({ doc: 'the wait' }),
@@ -132,21 +132,18 @@ test.each([
   ['too short', 'Zq3vN8xLr2TgW6yKb9Hd4Ms7Pf1Jc0A'],
   ['of few different characters', 'aaaabbbbccccddddeeeeffffaaaabbbbccccdddd'],
   ['one text repeated', 'operator-token-operator-token-operator-token-'],
-])(
-  'a secret that must be random is refused when it is %s, with the remedy; the one before it is not',
-  (_what, text) => {
-    const fields = { TOKEN: field.rotatableSecret({ doc: 'the token', random: true }) };
-    const random = '5e1f0c9b7a3d48e6f2b1a0c4d7e89365';
-    const [refused = ''] = problemsOf(() => readConfig(fields, { TOKEN: text }));
-    expect(refused).toContain('TOKEN does not look random: it needs at least 32 characters');
-    expect(refused).toContain('openssl rand -hex 32');
-    expect(refused).not.toContain(text);
-    const { current, previous } = readConfig(fields, { TOKEN: random, TOKEN_PREVIOUS: text }).TOKEN;
-    expect([current.reveal(), previous?.reveal()]).toEqual([random, text]);
-  },
-);
+])('a random secret is refused when it is %s, its previous one is not', (_what, text) => {
+  const fields = { TOKEN: field.rotatableSecret({ doc: 'the token', random: true }) };
+  const random = '5e1f0c9b7a3d48e6f2b1a0c4d7e89365';
+  const [refused = ''] = problemsOf(() => readConfig(fields, { TOKEN: text }));
+  expect(refused).toContain('TOKEN does not look random: it needs at least 32 characters');
+  expect(refused).toContain('openssl rand -hex 32');
+  expect(refused).not.toContain(text);
+  const { current, previous } = readConfig(fields, { TOKEN: random, TOKEN_PREVIOUS: text }).TOKEN;
+  expect([current.reveal(), previous?.reveal()]).toEqual([random, text]);
+});
 
-test('a key is the same bytes as hex, base64 and base64url', () => {
+test('a key may be written as hex, base64 or base64url', () => {
   const fields = { KEY: field.rotatableKey({ doc: 'the key', bytes: 32 }) };
   const key = Buffer.from(Array.from({ length: 32 }, (_value, index) => 255 - index));
   for (const text of [key.toString('hex'), key.toString('base64'), key.toString('base64url')]) {
@@ -156,7 +153,7 @@ test('a key is the same bytes as hex, base64 and base64url', () => {
   expect(short).toEqual(['KEY holds a key of 31 bytes, exactly 32 are needed. It is: the key']);
 });
 
-test('an optional secret may be absent; a URL with a password is a secret', () => {
+test('an optional secret may be absent, and a URL with a password is a secret', () => {
   const fields = { SMTP: COMMON_FIELDS.GATEWAY_SMTP_URL, NATS: COMMON_FIELDS.GATEWAY_NATS_URL };
   const config = readConfig(fields, { NATS: `nats://u:${PASSWORD}@a:4222,b:4222` });
   const smtp: Secret | null = config.SMTP;
@@ -167,7 +164,7 @@ test('an optional secret may be absent; a URL with a password is a secret', () =
   expect(wrong.join()).not.toContain(PASSWORD);
 });
 
-test('no way of printing shows a secret', () => {
+test('no form of printing shows a secret', () => {
   const key = Buffer.alloc(32, 7);
   const fields = {
     TOKEN: field.secret({ doc: 'the token' }),
@@ -203,7 +200,7 @@ test('no way of printing shows a secret', () => {
   expect(shown[3]).toBe('[secret] [secret] [secret] [secret]');
 });
 
-test('problems never show the value of a secret, nor what looks like a URL with a password', () => {
+test('problems never show a secret or a URL with a password', () => {
   const fields = {
     TOKEN: field.secret({ doc: 'the token', minBytes: 64 }),
     KEY: field.rotatableKey({ doc: 'the key', bytes: 32 }),
@@ -223,7 +220,7 @@ test('problems never show the value of a secret, nor what looks like a URL with 
   expect(problems.join('\n')).not.toContain(PASSWORD);
 });
 
-test('the description has one row for each variable', () => {
+test('describeConfig() returns one row for each variable', () => {
   const fields = {
     GATEWAY_LEASE_MS: COMMON_FIELDS.GATEWAY_LEASE_MS,
     GATEWAY_KEY_PEPPER: COMMON_FIELDS.GATEWAY_KEY_PEPPER,
@@ -233,7 +230,7 @@ test('the description has one row for each variable', () => {
       name: 'GATEWAY_LEASE_MS',
       required: false,
       default: '30000',
-      doc: 'a slot falls free when no beat confirmed its call for so long',
+      doc: 'time without a heartbeat after which the slot of a request is freed',
       secret: false,
       rotatable: false,
     },
@@ -241,7 +238,7 @@ test('the description has one row for each variable', () => {
       name: 'GATEWAY_KEY_PEPPER',
       required: true,
       default: null,
-      doc: 'key of the digests under which API keys are stored',
+      doc: 'key of the HMAC digests of API keys',
       secret: true,
       rotatable: true,
     },
@@ -249,7 +246,7 @@ test('the description has one row for each variable', () => {
 });
 
 // Covers limits: rule 6 upstream response timeout 600
-test('the shared durations have the defaults that the protocol was checked with', () => {
+test('the shared durations have the defaults of the protocol simulation', () => {
   const defaults = Object.fromEntries(describeConfig(COMMON_FIELDS).map(({ name, default: value }) => [name, value]));
   expect(defaults).toMatchObject({
     GATEWAY_LEASE_MS: '30000',

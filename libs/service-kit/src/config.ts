@@ -1,44 +1,41 @@
-/**
- * What a field says of itself: for the generated table of variables and the line written at the
- * start.
- */
+/** The description of a field, for the generated table of variables and the log line at startup. */
 export interface FieldFacts {
   readonly doc: string;
   readonly secret: boolean;
-  /** NAME_PREVIOUS is read too. */
+  /** True: NAME_PREVIOUS is read too. */
   readonly rotatable: boolean;
   readonly required: boolean;
-  /** As one would write it in the environment; null when there is none. */
+  /** The default as written in the environment; null if there is none. */
   readonly default: string | null;
 }
 
 /**
- * A value, or what is wrong. `name` tells which variable is meant when it is not the field's own
- * (e.g. NAME_FILE).
+ * A value, or a problem. `name` is set if the problem concerns another variable than the field's
+ * own (such as NAME_FILE).
  */
 export type Outcome<T> = { readonly value: T } | { readonly problem: string; readonly name?: string };
 
-/** How one environment variable is read. Made by `field`. */
+/** Describes how one environment variable is read. Created by `field`. */
 export interface ConfigField<T = unknown> extends FieldFacts {
   read(name: string, env: NodeJS.ProcessEnv): Outcome<T>;
-  /** The value for a log line: a secret gives `[secret]`, an absent value null. */
+  /** Formats the value for a log line: `[secret]` for a secret, null for an absent value. */
   print(value: T): string | null;
 }
 
 export type ConfigFields = Readonly<Record<string, AnyField>>;
 
 /**
- * `print` takes the field's own type, so a plain `ConfigField<unknown>` would refuse every concrete
- * field.
+ * `print` takes the field's own type, so a plain `ConfigField<unknown>` would not accept any
+ * concrete field.
  */
 type AnyField = Omit<ConfigField, 'print'> & { print(value: never): string | null };
 
-/** The typed values, under the names of their variables. */
+/** The typed values, keyed by the names of their variables. */
 export type ConfigOf<S extends ConfigFields> = {
   readonly [K in keyof S]: S[K] extends { read(name: string, env: NodeJS.ProcessEnv): Outcome<infer T> } ? T : never;
 };
 
-/** Lists every problem of a configuration at once. Its message holds no secret's value. */
+/** Lists all problems of a configuration. The message contains no secret value. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 
@@ -48,8 +45,8 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Reads all fields from `env`; an empty variable counts as not set. Throws ConfigurationError
- * naming every problem.
+ * Reads all fields from `env`. An empty variable counts as not set. Throws ConfigurationError with
+ * all problems.
  */
 export function readConfig<S extends ConfigFields>(fields: S, env: NodeJS.ProcessEnv): ConfigOf<S> {
   const problems: string[] = [];
@@ -67,7 +64,7 @@ export interface ConfigDescription extends FieldFacts {
   readonly name: string;
 }
 
-/** One row for each variable, in the order of `fields`. */
+/** Returns one row for each variable, in the order of `fields`. */
 export function describeConfig(fields: ConfigFields): ConfigDescription[] {
   return Object.entries(fields).map(([name, field]) => ({
     name,
@@ -79,7 +76,7 @@ export function describeConfig(fields: ConfigFields): ConfigDescription[] {
   }));
 }
 
-/** The values as text for a log line, secrets as `[secret]`. */
+/** Returns the values as text for a log line, secrets as `[secret]`. */
 export function printConfig<S extends ConfigFields>(fields: S, config: ConfigOf<S>): Record<string, string | null> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, field.print(config[name as keyof S] as never)]),

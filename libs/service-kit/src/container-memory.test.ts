@@ -8,16 +8,16 @@ test.each([
   [0, undefined],
   [2 ** 64, undefined],
   [16 * GIB, undefined],
-])('a limit that reads as %p on a machine with 8 GiB is %p', (constrained, bytes) => {
+])('the limit %p on a machine with 8 GiB gives %p', (constrained, bytes) => {
   expect(containerMemoryBytes(constrained, 8 * GIB)).toBe(bytes);
 });
 
-test('this process reads its own', () => {
+test('containerMemoryBytes() reads the limit of this process', () => {
   const bytes = containerMemoryBytes();
   if (bytes !== undefined) expect(bytes).toBeGreaterThan(16 * 1024 * 1024);
 });
 
-test('a bound is a part of a small container, and no more than it needs in a large one', () => {
+test('memoryBound() is a share of a small container, capped in a large one', () => {
   expect(memoryBound(512, 0.25, 1_000)).toBe(250);
   expect(memoryBound(512, 0.25, 1_000_000)).toBe(512);
   expect(memoryBound(512, 0.25, undefined)).toBeLessThanOrEqual(512);

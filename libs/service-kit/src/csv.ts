@@ -1,4 +1,7 @@
-/** `text`: a client or an operator may have chosen the content; `plain`: its form is ours. */
+/**
+ * `text`: content that a client or an operator may have chosen. `plain`: content in a form of the
+ * gateway.
+ */
 export type CsvKind = 'text' | 'plain';
 export type CsvValue = string | number | boolean | null;
 

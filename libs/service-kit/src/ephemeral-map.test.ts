@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { EphemeralMap } from './ephemeral-map.js';
 
-test('it is a map: what was set is there until it is deleted, in its order', () => {
+test('EphemeralMap keeps entries in their order until they are deleted', () => {
   const map = new EphemeralMap<string, { n: number }>();
   for (const n of [1, 2, 3]) map.set(`k${n}`, { n });
   map.set('k2', { n: 22 });
@@ -11,7 +11,7 @@ test('it is a map: what was set is there until it is deleted, in its order', () 
   expect(map.size).toBe(2);
 });
 
-test('entries may go and come while it is walked through', () => {
+test('entries may be added and deleted during an iteration', () => {
   const map = new EphemeralMap<number, { n: number }>();
   for (const n of [1, 2, 3]) map.set(n, { n });
   const seen: number[] = [];

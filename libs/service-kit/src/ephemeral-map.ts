@@ -1,17 +1,17 @@
 /**
- * What a table of the engine that is no longer in use still points to; without the value there is
- * nothing left to keep.
+ * A holder of a value that old tables of the engine may still reference. After the value is cleared
+ * nothing large is retained.
  */
 interface Box<V> {
   value: V | undefined;
 }
 
 /**
- * A map whose entries come and go, each of them soon. A plain `Map` that many entries pass through
- * makes itself a new table again and again; the tables it leaves behind point to one another and to
- * their entries, and once one of them is in the old generation all that follow survive until the
- * next full collection, with everything that their entries held: half of all work of collecting
- * garbage in a process that does little else. Here a table that was left behind holds empty boxes.
+ * A map for many short-lived entries. A plain `Map` with many passing entries repeatedly allocates
+ * new tables. Its old tables reference each other and their entries. Once one of them is in the old
+ * generation, all later ones survive until the next full garbage collection, with everything that
+ * their entries reference. In a process that does little else this is half of all garbage
+ * collection. In this class an old table references only empty boxes.
  */
 export class EphemeralMap<K, V extends object> {
   readonly #boxes = new Map<K, Box<V>>();
@@ -30,7 +30,7 @@ export class EphemeralMap<K, V extends object> {
     else box.value = value;
   }
 
-  /** False when there was none. */
+  /** Returns false if the entry did not exist. */
   delete(key: K): boolean {
     const box = this.#boxes.get(key);
     if (box === undefined) return false;
@@ -38,7 +38,7 @@ export class EphemeralMap<K, V extends object> {
     return this.#boxes.delete(key);
   }
 
-  /** In the order in which the keys came; entries may be added and deleted meanwhile. */
+  /** Iterates in insertion order. Entries may be added and deleted meanwhile. */
   *values(): Generator<V, void, undefined> {
     for (const { value } of this.#boxes.values()) if (value !== undefined) yield value;
   }

@@ -6,7 +6,7 @@ import type { Rotatable, Secret } from './secret.js';
 
 interface StringOptions extends Defaulted<string> {
   readonly pattern?: RegExp;
-  /** Says in words what `pattern` asks for. */
+  /** Describes `pattern` in words. */
   readonly patternText?: string;
 }
 
@@ -30,11 +30,11 @@ interface ChoiceOptions<T extends string> extends Defaulted<T> {
 }
 
 const LIST_ITEMS_MAX = 1_000;
-/** The longest delay that a Node timer can hold (2^31 - 1); a longer one would fire at once. */
+/** The longest delay of a Node timer (2^31 - 1); a longer one would fire at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
 /**
- * Makers of configuration fields. The key under which a field stands is the name of its environment
+ * Functions that create configuration fields. The key of a field is the name of its environment
  * variable.
  */
 export const field = {
@@ -47,7 +47,9 @@ export const field = {
     });
   },
 
-  /** An absolute URL without credentials, kept as text. For one with a password use `secretUrl`. */
+  /**
+   * An absolute URL without credentials, kept as text. For a URL with a password use `secretUrl`.
+   */
   url<const O extends UrlOptions>(options: O): ConfigField<string | Absent<O>> {
     return plain(options, (text) => {
       const url = URL.canParse(text) ? new URL(text) : null;
@@ -68,7 +70,7 @@ export const field = {
     return plain(options, (text) => readNumber(text, /^-?\d+(\.\d+)?$/, 'a number', options));
   },
 
-  /** Whole milliseconds, 1 to 2^31 - 1 unless `min` or `max` say otherwise. */
+  /** Whole milliseconds, 1 to 2^31 - 1 unless `min` or `max` is set. */
   durationMs<const O extends Defaulted<number> & { readonly min?: number; readonly max?: number }>(
     options: O,
   ): ConfigField<number | Absent<O>> {
@@ -99,7 +101,7 @@ export const field = {
     });
   },
 
-  /** Items separated by commas; spaces around them and empty items are dropped. */
+  /** Items separated by commas. Spaces around them and empty items are removed. */
   list<const O extends ListOptions>(options: O): ConfigField<readonly string[] | Absent<O>> {
     return plain<readonly string[], O>(
       options,
@@ -130,7 +132,7 @@ export const field = {
     return secretField(options, (name, env) => readSecret(name, env, options));
   },
 
-  /** As `secret`; the text must be a URL. For addresses that carry a password. */
+  /** Like `secret`, for a URL that contains a password. */
   secretUrl<const O extends Doc & SecretOptions & { readonly schemes: readonly string[] }>(
     options: O,
   ): ConfigField<Secret | (O extends { readonly optional: true } ? null : never)> {
@@ -138,8 +140,8 @@ export const field = {
   },
 
   /**
-   * NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old one must still be accepted. `random` is
-   * asked of the current one only, so that one that does not look so can be rotated away.
+   * NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old secret must still be accepted. `random`
+   * applies to the current one only, so that a weak secret can be replaced.
    */
   rotatableSecret(options: Doc & Omit<SecretOptions, 'optional'>): ConfigField<Rotatable> {
     const { random = false } = options;
@@ -155,7 +157,7 @@ export const field = {
     return secretField(options, (name, env) => readKey(name, env, { ...options, optional: options.optional === true }));
   },
 
-  /** As `key`, with its previous one. */
+  /** Like `key`, with a previous one. */
   rotatableKey(options: Doc & KeyOptions): ConfigField<Rotatable<Buffer>> {
     return rotatable(options, (name, env, optional) => readKey(name, env, { ...options, optional }));
   },

@@ -1,20 +1,19 @@
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that systems give to outgoing connections (Linux: from 32768): one that is handed
- * out here is not taken by somebody's client before its server listens, or while that server
- * restarts.
+ * Below the ports of outgoing connections (Linux: from 32768), so that no client takes a returned
+ * port before its server listens or while it restarts.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_700;
-/** Each process begins elsewhere and goes on from there, so that two of them rarely meet. */
+/** Each process starts at another port, so that two processes rarely collide. */
 const STRIDE = 97;
 
 let next = (process.pid * STRIDE) % PORTS;
 
 /**
- * A TCP port that was free on 127.0.0.1 a moment ago; the caller must cope with losing it to
- * another process.
+ * Returns a TCP port that was free on 127.0.0.1 a moment ago. The caller must handle the case that
+ * another process takes it.
  */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < PORTS; tried += 1) {
@@ -25,7 +24,7 @@ export async function freePort(): Promise<number> {
   throw new Error(`no port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} is free on 127.0.0.1`);
 }
 
-/** Whether a server could listen on `port` of 127.0.0.1 now. */
+/** Reports whether a server could listen on `port` of 127.0.0.1 now. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

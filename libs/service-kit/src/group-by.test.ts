@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { groupBy } from './group-by.js';
 
-test('groups and their items keep the order in which they come', () => {
+test('groupBy() keeps the order of groups and items', () => {
   const groups = groupBy([3, 1, 4, 1, 5, 9, 2, 6], (item) => item % 2);
   expect([...groups]).toEqual([
     [1, [3, 1, 1, 5, 9]],
@@ -9,6 +9,6 @@ test('groups and their items keep the order in which they come', () => {
   ]);
 });
 
-test('of nothing there is no group', () => {
+test('groupBy() of no items returns no groups', () => {
   expect(groupBy([], String).size).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** Items under what `keyOf` says of each, groups and items in the order in which they come. */
+/** Groups items by the result of `keyOf`. Groups and items keep their order. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

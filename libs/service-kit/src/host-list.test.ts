@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { changeUrl, urlsOf } from './host-list.js';
 
-test('a URL of several servers gives one for each, with what they share', () => {
+test('urlsOf() returns one URL per server with the shared parts', () => {
   expect(urlsOf('postgres://u:p,w@a:1,b:2,c/db?x=1,2')).toEqual([
     'postgres://u:p,w@a:1/db?x=1,2',
     'postgres://u:p,w@b:2/db?x=1,2',
@@ -10,11 +10,14 @@ test('a URL of several servers gives one for each, with what they share', () => 
   expect(urlsOf('nats://a:1, b:2')).toEqual(['nats://a:1', 'nats://b:2']);
 });
 
-test.each(['redis://:a,b@host:1', 'postgres://u@[::1]:2/db', 'nothing', ''])('one server stays as it is: %s', (url) => {
-  expect(urlsOf(url)).toEqual([url]);
-});
+test.each(['redis://:a,b@host:1', 'postgres://u@[::1]:2/db', 'nothing', ''])(
+  'urlsOf() keeps the URL of one server: %s',
+  (url) => {
+    expect(urlsOf(url)).toEqual([url]);
+  },
+);
 
-test('what servers share is changed once for all', () => {
+test('changeUrl() changes the shared parts of all servers', () => {
   const change = (url: URL): void => {
     url.username = 'other';
     url.pathname = '/own';

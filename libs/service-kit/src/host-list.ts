@@ -1,9 +1,10 @@
-/** Scheme, user and password, the servers, and the rest. */
+/** Scheme, user and password, servers, and the remaining part. */
 const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)((?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
 
 /**
- * A URL for each server of one that may name several: `nats://user:password@a:1,b:2/x` gives
- * `nats://user:password@a:1/x` and that of `b:2`. A text that is no such URL comes back as it is.
+ * Returns one URL for each server of a URL: `nats://user:password@a:1,b:2/x` gives
+ * `nats://user:password@a:1/x` and the same with `b:2`. A text of another form is returned
+ * unchanged.
  */
 export function urlsOf(text: string): string[] {
   const [, scheme = '', user = '', hosts = '', rest = ''] = PARTS.exec(text.trim()) ?? [];
@@ -12,9 +13,9 @@ export function urlsOf(text: string): string[] {
 }
 
 /**
- * The same servers with other parts that they share: user, password, path, parameters. `change` is
- * given the URL of the first server and must leave its host and port alone. @throws TypeError for a
- * text that is no URL
+ * Changes the parts that all servers of a URL share: user, password, path, parameters. `change`
+ * receives the URL of the first server and must not change its host and port. @throws TypeError for
+ * an invalid URL
  */
 export function changeUrl(text: string, change: (url: URL) => void): string {
   const hosts = PARTS.exec(text.trim())?.[3] ?? '';

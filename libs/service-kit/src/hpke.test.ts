@@ -8,37 +8,40 @@ const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfS
 const bytes = (buffer: Buffer) => new Uint8Array(buffer);
 const binding = { info: Buffer.from('info'), aad: Buffer.from('aad') };
 
-test.each([0, 1, 15, 16, 17, 4_096])('%i bytes that are sealed here open there, and the other way', async (length) => {
-  const privateKey = makePrivateKey();
-  const publicKey = publicKeyOf(privateKey);
-  const plaintext = randomBytes(length);
-  const { enc, body } = hpkeSeal(publicKey, plaintext, binding);
-  const recipientKey = await suite.kem.importKey('raw', bytes(privateKey), false);
-  const opened = await suite.open(
-    { recipientKey, enc: bytes(enc), info: bytes(binding.info) },
-    bytes(body),
-    bytes(binding.aad),
-  );
-  expect(Buffer.from(opened)).toEqual(plaintext);
+test.each([0, 1, 15, 16, 17, 4_096])(
+  '%i bytes can be sealed here and opened by the other library, and vice versa',
+  async (length) => {
+    const privateKey = makePrivateKey();
+    const publicKey = publicKeyOf(privateKey);
+    const plaintext = randomBytes(length);
+    const { enc, body } = hpkeSeal(publicKey, plaintext, binding);
+    const recipientKey = await suite.kem.importKey('raw', bytes(privateKey), false);
+    const opened = await suite.open(
+      { recipientKey, enc: bytes(enc), info: bytes(binding.info) },
+      bytes(body),
+      bytes(binding.aad),
+    );
+    expect(Buffer.from(opened)).toEqual(plaintext);
 
-  const recipientPublicKey = await suite.kem.importKey('raw', bytes(publicKey), true);
-  const sent = await suite.seal(
-    { recipientPublicKey, info: bytes(binding.info) },
-    bytes(plaintext),
-    bytes(binding.aad),
-  );
-  const message = { enc: Buffer.from(sent.enc), body: Buffer.from(sent.ct) };
-  expect(hpkeOpen(privateKey, message, binding)).toEqual(plaintext);
-});
+    const recipientPublicKey = await suite.kem.importKey('raw', bytes(publicKey), true);
+    const sent = await suite.seal(
+      { recipientPublicKey, info: bytes(binding.info) },
+      bytes(plaintext),
+      bytes(binding.aad),
+    );
+    const message = { enc: Buffer.from(sent.enc), body: Buffer.from(sent.ct) };
+    expect(hpkeOpen(privateKey, message, binding)).toEqual(plaintext);
+  },
+);
 
-test('a key that is derived is the one that the other implementation derives', async () => {
+test('derivePrivateKey() derives the same key as the other library', async () => {
   const ikm = randomBytes(32);
   const { publicKey } = await suite.kem.deriveKeyPair(bytes(ikm));
   const expected = Buffer.from(await suite.kem.serializePublicKey(publicKey));
   expect(publicKeyOf(derivePrivateKey(ikm))).toEqual(expected);
 });
 
-test('what was changed, or is of another key or binding, does not open', () => {
+test('hpkeOpen() refuses changed messages, other keys and other bindings', () => {
   const privateKey = makePrivateKey();
   const { enc, body } = hpkeSeal(publicKeyOf(privateKey), Buffer.from('text'), binding);
   expect(hpkeOpen(privateKey, { enc, body }, binding).toString()).toBe('text');
@@ -52,7 +55,7 @@ test('what was changed, or is of another key or binding, does not open', () => {
     () => hpkeOpen(privateKey, { enc, body: body.subarray(1) }, binding),
     () => hpkeOpen(privateKey, { enc, body }, { ...binding, aad: other }),
     () => hpkeOpen(privateKey, { enc, body }, { ...binding, info: other }),
-    // A point of small order leads to zero, which everybody knows.
+    // A point of small order leads to a shared secret of zero, which is public.
     () => hpkeOpen(privateKey, { enc: Buffer.alloc(32), body }, binding),
     () => hpkeSeal(Buffer.alloc(32), Buffer.from('text'), binding),
     () => hpkeSeal(Buffer.alloc(31), Buffer.from('text'), binding),

@@ -10,9 +10,9 @@ import {
 } from 'node:crypto';
 
 /**
- * HPKE (RFC 9180), base mode, one message for each key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
- * AES-256-GCM. Keys are 32 raw bytes. Written here on node's own primitives because libraries do it
- * on WebCrypto, which only answers later; a test compares it with one.
+ * HPKE (RFC 9180), base mode, one message per key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
+ * AES-256-GCM. Keys are 32 raw bytes. Built on Node's own primitives, because libraries use
+ * WebCrypto, which is asynchronous. A test compares it with a library.
  */
 export const HPKE_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -21,19 +21,19 @@ const CIPHER = 'aes-256-gcm';
 const VERSION = Buffer.from('HPKE-v1');
 const KEM_SUITE = Buffer.concat([Buffer.from('KEM'), Buffer.from([0x00, 0x20])]);
 const SUITE = Buffer.concat([Buffer.from('HPKE'), Buffer.from([0x00, 0x20, 0x00, 0x01, 0x00, 0x02])]);
-/** PKCS #8 and SPKI of an X25519 key: these bytes, then the raw key. */
+/** PKCS #8 and SPKI of an X25519 key: these bytes, followed by the raw key. */
 const PRIVATE_HEAD = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const PUBLIC_HEAD = Buffer.from('302a300506032b656e032100', 'hex');
 const NONE = Buffer.alloc(0);
 
-/** What both sides name beside the message; it is authenticated and not sent. */
+/** Context of a message that both sides must know. It is authenticated but not sent. */
 export interface HpkeBinding {
   readonly info: Buffer;
   readonly aad: Buffer;
 }
 
 export interface HpkeMessage {
-  /** The public half of the key that was made for this message. */
+  /** The public half of the ephemeral key. */
   readonly enc: Buffer;
   /** Ciphertext and tag. */
   readonly body: Buffer;
@@ -43,7 +43,7 @@ export function makePrivateKey(): Buffer {
   return rawOf(generateKeyPairSync('x25519').privateKey.export({ format: 'der', type: 'pkcs8' }));
 }
 
-/** The public key of a private one. */
+/** Returns the public key of a private key. */
 export function publicKeyOf(privateKey: Buffer): Buffer {
   const known = publicKeys.get(privateKey);
   if (known !== undefined) return known;
@@ -54,8 +54,7 @@ export function publicKeyOf(privateKey: Buffer): Buffer {
 const publicKeys = new WeakMap<Buffer, Buffer>();
 
 /**
- * @param ephemeral private key of this message alone: used twice, it may seal the same message
- * under the same binding only
+ * @param ephemeral private key of this message. It must not be used for another message or binding.
  */
 export function hpkeSeal(
   publicKey: Buffer,
@@ -70,9 +69,7 @@ export function hpkeSeal(
   return { enc, body: Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]) };
 }
 
-/**
- * @throws Error when anything was changed, or was sealed to another key or under another binding
- */
+/** @throws Error if the message was changed, or sealed to another key or with another binding */
 export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info, aad }: HpkeBinding): Buffer {
   const { key, nonce } = schedule(sharedSecret(privateKey, enc, enc, publicKeyOf(privateKey)), info);
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
@@ -82,14 +79,13 @@ export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info,
 }
 
 /**
- * DeriveKeyPair of RFC 9180, 7.1.3: the private key that follows from `ikm`, at least 32 secret
- * bytes.
+ * DeriveKeyPair of RFC 9180, 7.1.3: derives the private key from `ikm`, at least 32 secret bytes.
  */
 export function derivePrivateKey(ikm: Buffer): Buffer {
   return expand(KEM_SUITE, extract(KEM_SUITE, NONE, 'dkp_prk', ikm), 'sk', NONE, HPKE_KEY_BYTES);
 }
 
-/** Encap and Decap; node refuses a key that leads to zero. */
+/** Encap and Decap. Node refuses a key that leads to zero. */
 function sharedSecret(own: Buffer, other: Buffer, enc: Buffer, recipient: Buffer): Buffer {
   const dh = diffieHellman({ privateKey: privateObject(own), publicKey: publicObject(other) });
   const prk = extract(KEM_SUITE, NONE, 'eae_prk', dh);
@@ -113,7 +109,7 @@ function extract(suite: Buffer, salt: Buffer, label: string, ikm: Buffer): Buffe
   return hmac(salt, VERSION, suite, Buffer.from(label), ikm);
 }
 
-/** One block of HKDF-Expand: `bytes` is at most 32 everywhere here. */
+/** Computes one block of HKDF-Expand: `bytes` is at most 32 for all callers. */
 function expand(suite: Buffer, prk: Buffer, label: string, info: Buffer, bytes: number): Buffer {
   const length = Buffer.from([0, bytes]);
   return hmac(prk, length, VERSION, suite, Buffer.from(label), info, Buffer.from([1])).subarray(0, bytes);
@@ -123,7 +119,7 @@ function hmac(key: Buffer, ...parts: readonly Buffer[]): Buffer {
   return createHmac('sha256', key).update(Buffer.concat(parts)).digest();
 }
 
-/** Reading a key costs more than using it: what was made of a buffer goes with that buffer. */
+/** Parsing a key costs more than using it, so the parsed key is cached per buffer. */
 const privateObjects = new WeakMap<Buffer, KeyObject>();
 
 function privateObject(raw: Buffer): KeyObject {

@@ -5,7 +5,7 @@ import { closeServer, createHttpServer, listen } from './http-server.js';
 
 const LONG_MS = 60_000;
 
-test('a close waits for an ended answer that its client has not read', async () => {
+test('closeServer() waits until an ended response is sent to a slow client', async () => {
   const body = Buffer.alloc(8_000_000, 'x');
   const bounds = {
     keepAliveMs: LONG_MS,

@@ -5,26 +5,26 @@ import { Server as NetServer, type AddressInfo } from 'node:net';
 /** Times in milliseconds. */
 export interface HttpBounds {
   readonly keepAliveMs: number;
-  /** From the beginning of a connection or request to the end of its head. */
+  /** From the start of a connection or request to the end of its head. */
   readonly headMsMax: number;
   /** A whole request with its body. */
   readonly requestMsMax: number;
   /** Request line and headers together. */
   readonly headBytesMax: number;
-  /** node drops headers above it silently, some at a time. */
+  /** Node silently drops headers above this number. */
   readonly headersMax: number;
   readonly connectionsMax: number;
 }
 
 /**
- * How often node looks for requests that are overdue, and the part of their time that it may be
- * late by.
+ * Longest interval between Node's checks for overdue requests, and the interval as a share of their
+ * timeout.
  */
 const OVERDUE_CHECK_MS_MAX = 5_000;
 const OVERDUE_CHECK_PART = 4;
 
 /**
- * A server of node:http with every bound stated, which answers nothing but broken requests by
+ * Creates a node:http server with every bound set. It responds only to malformed requests by
  * itself.
  */
 export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): Server {
@@ -36,7 +36,7 @@ export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): S
     maxHeaderSize: bounds.headBytesMax,
     insecureHTTPParser: false,
     joinDuplicateHeaders: false,
-    // Node would answer a missing Host itself, in a form of its own: see hasValidHost.
+    // Node would respond to a missing Host header in its own format: see hasValidHost.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,
@@ -44,33 +44,35 @@ export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): S
   if (serve !== undefined) server.on('request', serve);
   server.maxHeadersCount = bounds.headersMax;
   server.maxConnections = bounds.connectionsMax;
-  // Node would answer the request above it itself.
+  // Node would itself respond to the first request above the limit.
   server.maxRequestsPerSocket = 0;
   server.timeout = 0;
   return server;
 }
 
-/** Whether a request has one Host header, as HTTP/1.1 requires, or at most one in HTTP/1.0. */
+/**
+ * Reports whether a request has one Host header, as HTTP/1.1 requires, or at most one in HTTP/1.0.
+ */
 export function hasValidHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 /**
- * Connections that wait to be accepted: a burst of thousands is opened at once, and one above it
- * is tried again by its client after a second, three and seven. The kernel may have a lower bound.
+ * Connections that wait to be accepted. Bursts of thousands arrive at once; a client retries a
+ * refused connection after one, three and seven seconds. The kernel may have a lower bound.
  */
 const LISTEN_BACKLOG = 4_096;
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
 /**
- * Resolves when the server takes connections; rejects when the port is taken. `url` is for this
- * machine, without a slash at the end.
+ * Resolves when the server accepts connections; rejects if the port is taken. `url` is for this
+ * machine, without a trailing slash.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<{ url: string; port: number }> {
   server.listen({ ...options, backlog: LISTEN_BACKLOG });
@@ -81,14 +83,14 @@ export async function listen(server: Server, options: ListenOptions): Promise<{ 
 }
 
 /**
- * Takes no new connections; resolves when every one is closed. Destroys those that are left after
- * `timeoutMs`. Closing those that are idle is its owner's.
+ * Accepts no new connections and resolves when all are closed. Destroys the remaining ones after
+ * `timeoutMs`. The owner closes idle connections.
  */
 export async function closeServer(server: Server, timeoutMs: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
   const closed = once(server, 'close');
-  // Not node:http's own close: it takes a connection for idle that has bytes of an ended answer to
-  // send, and destroys it.
+  // Avoids the close() of node:http, which treats a connection with unsent bytes of an ended
+  // response as idle and destroys it.
   NetServer.prototype.close.call(server);
   await closed;
   clearTimeout(timer);

@@ -7,7 +7,7 @@ function collect(level: LogLevel) {
   return { lines, log: createLogger({ service: 'edge-proxy', replica: 'one', level, destination }) };
 }
 
-test('writes one JSON line with time, level, service, replica, facts and text', () => {
+test('the logger writes one JSON line with time, level, service, replica and fields', () => {
   const { lines, log } = collect('info');
   log.child({ account: 'acc_1' }).warn({ slots: 3 }, 'nearly full');
   expect(lines).toHaveLength(1);
@@ -22,7 +22,7 @@ test('writes one JSON line with time, level, service, replica, facts and text', 
   });
 });
 
-test('writes nothing below its level', () => {
+test('the logger writes nothing below its level', () => {
   const { lines, log } = collect('warn');
   log.debug({}, 'a');
   log.info({}, 'b');
@@ -30,7 +30,7 @@ test('writes nothing below its level', () => {
   expect(lines.map((line) => (JSON.parse(line) as { text: string }).text)).toEqual(['c']);
 });
 
-test('shows no secret, however deep, and no password of a URL in an error', () => {
+test('the logger shows no secret and no password of a URL in an error', () => {
   const { lines, log } = collect('info');
   const token = new Secret('hunter2-hunter2');
   log.info({ token, nested: { list: [token] }, key: new Secret(Buffer.from('hunter2-hunter2')) }, `token ${token}`);
@@ -43,7 +43,7 @@ test('shows no secret, however deep, and no password of a URL in an error', () =
   for (const line of lines) expect(() => void JSON.parse(line)).not.toThrow();
 });
 
-test('an error keeps its type, message and stack', () => {
+test('the logger keeps type, message and stack of an error', () => {
   const { lines, log } = collect('info');
   log.error({ err: new TypeError('no number') }, 'failed');
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({

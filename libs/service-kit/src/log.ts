@@ -2,13 +2,15 @@ import { pino, stdTimeFunctions, stdSerializers, destination as pinoDestination,
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** One line of JSON per call. Facts first, then the text; an error goes under the key `err`. */
+/**
+ * Writes one line of JSON per call: first the fields, then the text. An error has the key `err`.
+ */
 export interface Logger {
   debug(facts: object, text: string): void;
   info(facts: object, text: string): void;
   warn(facts: object, text: string): void;
   error(facts: object, text: string): void;
-  /** A logger that adds `facts` to each of its lines. */
+  /** Returns a logger that adds `facts` to each of its lines. */
   child(facts: Record<string, unknown>): Logger;
 }
 
@@ -16,18 +18,18 @@ export interface LoggerOptions {
   readonly service: string;
   readonly replica: string;
   readonly level: LogLevel;
-  /** Where lines go; standard output when absent. */
+  /** Destination of the lines. Default: standard output. */
   readonly destination?: DestinationStream;
 }
 
-/** Objects nested deeper are cut, so that one line stays bounded. */
+/** Objects nested deeper are cut, so that the length of a line is bounded. */
 const DEPTH_MAX = 6;
 const KEYS_MAX = 100;
 
 /**
- * JSON lines with `time` (RFC 3339), `level` as a word, `service` and `replica`. Written
- * synchronously, so that the last line before an exit is not lost. A `Secret` prints as `[secret]`,
- * and the user part of any URL is taken out.
+ * Creates a logger for JSON lines with `time` (RFC 3339), `level` as a word, `service` and
+ * `replica`. Writes synchronously, so that the last line before an exit is not lost. Prints a
+ * `Secret` as `[secret]` and removes the user part of all URLs.
  */
 export function createLogger({ service, replica, level, destination }: LoggerOptions): Logger {
   return pino(
@@ -49,15 +51,12 @@ export function createLogger({ service, replica, level, destination }: LoggerOpt
 
 function standardOutput(): DestinationStream {
   const output = pinoDestination({ dest: 1, sync: true });
-  // A reader of the log that went away must not end running calls.
+  // Ignores a closed log reader, which must not end running requests.
   output.on('error', () => undefined);
   return output;
 }
 
-/**
- * Errors of libraries may quote the address they were given, password included. Linear in the
- * length of the text.
- */
+/** Removes credentials of URLs that errors of libraries quote. Linear in the length of the text. */
 function withoutUrlCredentials(text: string): string {
   return text.includes('://') ? text.replace(/:\/\/[^\s/?#"']*@/g, '://[secret]@') : text;
 }

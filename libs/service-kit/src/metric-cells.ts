@@ -1,12 +1,12 @@
 /**
- * Values that are not known beforehand: the first `max` that come, the rest are `other`. Never for
- * what clients send.
+ * Label values that are not known in advance: the first `max` values are kept, further ones count
+ * as `other`. Never use it for values that clients send.
  */
 export interface OpenValues {
   readonly max: number;
 }
 /**
- * Label names with every value that each may have, or their number: series are bounded when the
+ * Label names with all their values, or with the number of values. This bounds the series when the
  * metric is declared.
  */
 export type LabelSet = Readonly<Record<string, readonly string[] | OpenValues>>;
@@ -16,8 +16,8 @@ export type LabelsOf<L extends LabelSet> = {
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Stands in for a label value that was not declared, so that a surprise makes one series and no
- * fault.
+ * Replaces an undeclared label value, so that an unexpected value adds one series and does not
+ * fail.
  */
 const OTHER_VALUE = 'other';
 
@@ -37,8 +37,8 @@ export class Histogram {
   sum = 0;
 
   /**
-   * `bounds` are upper bounds, inclusive, ascending; what lies above the last goes to one more
-   * bucket.
+   * `bounds` are inclusive upper bounds in ascending order. Values above the last one go into an
+   * additional bucket.
    */
   constructor(readonly bounds: readonly number[]) {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
@@ -53,15 +53,15 @@ export class Histogram {
   }
 }
 
-/** What is known of the labels up to one of them; the cell stands behind the last. */
+/** A node of the label tree. The cell is stored at the last label. */
 interface Branch<C> {
   cell: C | null;
   readonly byValue: Map<string, Branch<C>>;
 }
 
 /**
- * One cell per combination of declared label values, made at first use. Keep the cell where it is
- * used often.
+ * Holds one cell per combination of declared label values, created at first use. Keep a frequently
+ * used cell in a variable.
  */
 export class Family<C, L extends LabelSet> {
   readonly #root: Branch<C> = { cell: null, byValue: new Map() };
@@ -77,9 +77,7 @@ export class Family<C, L extends LabelSet> {
     this.#names = Object.keys(declared);
   }
 
-  /**
-   * Looks values up one after the other: a text made of all of them would be garbage of each call.
-   */
+  /** Searches one label at a time: a combined text key would be garbage of each call. */
   of(labels: LabelsOf<L>): C {
     let branch = this.#root;
     for (const name of this.#names) {

@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import { collectMetrics } from './collect-metrics.js';
 import { counter, gauge, histogram } from './index.js';
 
-/** The data points of one metric as [labels, value]. */
+/** Returns the data points of one metric as [labels, value]. */
 function points(name: string): [unknown, unknown][] {
   const metric = collectMetrics([0, 0], [1, 0]).find(({ descriptor }) => descriptor.name === name);
   return (metric?.dataPoints ?? []).map(({ attributes, value }) => [attributes, value]);
 }
 
-test('a counter starts at zero and is the same for everyone who asks for it', () => {
+test('a counter starts at zero and is shared by name', () => {
   counter('gateway_test_calls_total', 'Calls');
   expect(points('gateway_test_calls_total')).toEqual([[{}, 0]]);
   counter('gateway_test_calls_total', 'Calls').add();
@@ -16,7 +16,7 @@ test('a counter starts at zero and is the same for everyone who asks for it', ()
   expect(points('gateway_test_calls_total')).toEqual([[{}, 3]]);
 });
 
-test('a label value that was not declared is counted as other', () => {
+test('an undeclared label value is counted as other', () => {
   const family = counter('gateway_test_ends_total', 'Ends', { outcome: ['settled', 'voided'], kind: ['a'] });
   family.of({ outcome: 'settled', kind: 'a' }).add();
   const surprise = { outcome: 'key-1234', kind: 'a' } as unknown as { outcome: 'settled'; kind: 'a' };
@@ -28,7 +28,7 @@ test('a label value that was not declared is counted as other', () => {
   ]);
 });
 
-test('an open label has the first values that come, and counts the rest as other', () => {
+test('an open label keeps the first values and counts further ones as other', () => {
   const family = counter('gateway_test_tries_total', 'Tries', { outcome: ['good', 'bad'], source: { max: 2 } });
   for (const source of ['a', 'b', 'c', 'd', 'a']) family.of({ outcome: 'good', source }).add();
   family.of({ outcome: 'bad', source: 'b' }).add();
@@ -51,7 +51,7 @@ test('a histogram counts a value at a bound into that bucket', () => {
   ]);
 });
 
-test('a gauge is read at collection; one that throws has no value and spoils no other', () => {
+test('a gauge is read at collection, and one that throws has no value', () => {
   let depth = 1;
   gauge('gateway_test_depth', 'Depth', () => depth);
   gauge('gateway_test_broken', 'Broken', () => {
@@ -71,7 +71,7 @@ test('a gauge reports a bounded number of series', () => {
   expect(points('gateway_test_many')).toHaveLength(200);
 });
 
-test('names, kinds, labels and bounds that do not fit are refused', () => {
+test('invalid names, kinds, labels and bounds are refused', () => {
   expect(() => counter('calls_total', 'x')).toThrow('names are gateway_ or gen_ai_');
   expect(() => counter('gateway_test_calls', 'x')).toThrow('ends with _total');
   expect(() => gauge('gateway_test_calls_total', 'x', () => 1)).toThrow('another kind');

@@ -4,7 +4,7 @@ import { Counter, Family, Histogram, type LabelSet } from './metric-cells.js';
 export type GaugeReading = number | Iterable<readonly [labelValue: string, value: number]>;
 
 export interface GaugeOptions {
-  /** Name of the label that tells the values of one reading apart. */
+  /** Name of the label that distinguishes the values of one reading. */
   readonly label?: string;
 }
 
@@ -19,12 +19,12 @@ export interface RegisteredGauge {
   readonly read: () => GaugeReading;
 }
 
-/** Series that the declared labels of one metric may make. */
+/** Maximum number of series of one metric's declared labels. */
 const SERIES_MAX = 500;
 /** `gen_ai_` only for metrics that the semantic conventions for generative AI define. */
 const NAME_FORM = /^(gateway|gen_ai)_[a-z0-9]+(_[a-z0-9]+)*$/;
 
-/** Everything that this process counts; read by `collectMetrics`. */
+/** All metrics of this process, read by `collectMetrics`. */
 export const registry = {
   counters: new Map<string, Registered<Counter>>(),
   histograms: new Map<string, Registered<Histogram>>(),
@@ -32,9 +32,9 @@ export const registry = {
 };
 
 /**
- * A counter of this process. The name begins with `gateway_` and ends with `_total`; asking again
- * for a name gives the same counter. With `labels` the answer is a family:
- * `.of({outcome: 'settled'})` gives the counter of one combination.
+ * Returns a counter of this process. The name begins with `gateway_` and ends with `_total`; the
+ * same name returns the same counter. With `labels` it returns a family: `.of({outcome:
+ * 'settled'})` is the counter of one combination.
  */
 export function counter(name: string, help: string): Counter;
 export function counter<const L extends LabelSet>(name: string, help: string, labels: L): Family<Counter, L>;
@@ -45,8 +45,8 @@ export function counter(name: string, help: string, labels: LabelSet = {}): Coun
 }
 
 /**
- * A histogram over `buckets` (ascending upper bounds, in the unit that ends the name, e.g.
- * `_seconds`).
+ * Returns a histogram over `buckets`: ascending upper bounds in the unit at the end of the name,
+ * such as `_seconds`.
  */
 export function histogram(name: string, help: string, buckets: readonly number[]): Histogram;
 export function histogram<const L extends LabelSet>(
@@ -68,7 +68,10 @@ export function histogram(
   return isUnlabelled(labels) ? family.of({}) : family;
 }
 
-/** A value read when the metrics are collected. A later gauge of the same name takes its place. */
+/**
+ * Registers a value that is read when the metrics are collected. A later gauge of the same name
+ * replaces it.
+ */
 export function gauge(name: string, help: string, read: () => GaugeReading, options: GaugeOptions = {}): void {
   checkName(name, registry.gauges);
   registry.gauges.set(name, { help, label: options.label ?? 'name', read });

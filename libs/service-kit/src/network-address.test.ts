@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { isPrivateAddress, isPrivateHost } from './network-address.js';
 
-/** As the URL parser hands it on. */
+/** Returns the host as the URL parser writes it. */
 const hostOf = (host: string) => new URL(`https://${host}/`).hostname;
 
 test.each([
@@ -51,7 +51,7 @@ test.each([
   'redis',
   'printer.local',
   'metadata.google.internal',
-])('%s is private', (host) => {
+])('host %s is private', (host) => {
   expect(isPrivateHost(hostOf(host))).toBe(true);
 });
 
@@ -73,7 +73,7 @@ test.each([
   'api.openai.com',
   'api.openai.com.',
   'localhost.example.com',
-])('%s is public', (host) => {
+])('host %s is public', (host) => {
   expect(isPrivateHost(hostOf(host))).toBe(false);
 });
 

@@ -4,10 +4,10 @@ import { isIP } from 'node:net';
 const { IPv4, IPv6 } = ipaddr;
 
 /**
- * Whether a host, as the URL parser normalised it (dotted decimal IPv4, bracketed IPv6, lower
- * case), is one that only this machine or a private network reaches: loopback, private, link-local
- * (cloud metadata among them), shared, reserved and multicast addresses, also inside IPv6 forms of
- * IPv4; and names without a public suffix.
+ * Reports whether a host, as normalised by the URL parser (dotted decimal IPv4, bracketed IPv6,
+ * lower case), is reachable only from this machine or a private network. This includes loopback,
+ * private, link-local (also cloud metadata), shared, reserved and multicast addresses, also inside
+ * IPv6 forms of IPv4, and names without a public suffix.
  */
 export function isPrivateHost(host: string): boolean {
   const ip = host.replace(/^\[|\]$/g, '');
@@ -15,13 +15,13 @@ export function isPrivateHost(host: string): boolean {
 }
 
 /**
- * The same for one address that a name resolved to, as the resolver or `socket.remoteAddress`
- * writes it. An address with a zone is link-local; what is no address is taken for private, so that
- * it is refused.
+ * Reports the same for one resolved address, as written by the resolver or `socket.remoteAddress`.
+ * An address with a zone is link-local. An invalid address counts as private, so that it is
+ * refused.
  */
 export function isPrivateAddress(ip: string): boolean {
   if (isIP(ip) === 0 || ip.includes('%')) return true;
-  // The library would read "::8.8.8.8" as a mapped address; the URL parser writes groups alone.
+  // The library would read "::8.8.8.8" as a mapped address; the URL parser writes only groups.
   return isPrivateHost(isIP(ip) === 6 ? new URL(`http://[${ip}]`).hostname : ip);
 }
 
@@ -33,12 +33,12 @@ function isPrivateName(name: string): boolean {
 }
 
 /**
- * Ranges of the library that anybody reaches; all others of it are this machine's, a private
- * network's, or nobody's.
+ * Public ranges of the library. All its other ranges belong to this machine, a private network, or
+ * no network.
  */
 const PUBLIC_V4 = ['unicast', 'as112', 'amt'];
 
-/** Of those that match, the first counts. What none of them matches is private. */
+/** The first matching range counts. An address without a match is private. */
 const V6_RANGES = {
   mapped: [IPv6.parseCIDR('::ffff:0:0/96')],
   nat64: [IPv6.parseCIDR('64:ff9b::/96')],
@@ -48,7 +48,7 @@ const V6_RANGES = {
   public: [IPv6.parseCIDR('2000::/3')],
 };
 
-/** Forms of IPv6 that carry an IPv4 address are judged by it. */
+/** Checks IPv6 forms that contain an IPv4 address by that address. */
 function isPrivate(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (ip instanceof IPv4) return !PUBLIC_V4.includes(ip.range());
   const carried = (byte: number) => new IPv4(ip.toByteArray().slice(byte, byte + 4));

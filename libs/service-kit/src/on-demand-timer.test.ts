@@ -4,7 +4,7 @@ import { OnDemandTimer } from './on-demand-timer.js';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-test('it looks while something waits, then rests without a timer, and begins again', () => {
+test('OnDemandTimer ticks while something waits and starts again on demand', () => {
   let waiting = 0;
   let sweeps = 0;
   const sweep = new OnDemandTimer(

@@ -1,11 +1,11 @@
 export interface PlacesByClientOptions {
-  /** Most places that one client has at a time. */
+  /** Maximum number of places per client. */
   readonly max: number;
-  /** Most clients that have a place at a time; the next one gets none. */
+  /** Maximum number of clients with a place. Further clients get none. */
   readonly keysMax: number;
 }
 
-/** Places that clients take and give back, under a bound for each of them. */
+/** Places that clients take and release, with a bound per client. */
 export class PlacesByClient {
   readonly #options: PlacesByClientOptions;
   readonly #taken = new Map<string, number>();
@@ -14,12 +14,12 @@ export class PlacesByClient {
     this.#options = options;
   }
 
-  /** Clients that have a place. */
+  /** Number of clients that have a place. */
   get size(): number {
     return this.#taken.size;
   }
 
-  /** False, with nothing taken, when this client has all of its places. */
+  /** Takes a place. Returns false if the client or the number of clients is at its limit. */
   take(client: string): boolean {
     const taken = this.#taken.get(client) ?? 0;
     if (taken >= this.#options.max) return false;
@@ -28,7 +28,7 @@ export class PlacesByClient {
     return true;
   }
 
-  /** Once for each place that was taken. */
+  /** Call it once for each taken place. */
   release(client: string): void {
     const taken = this.#taken.get(client) ?? 0;
     if (taken > 1) this.#taken.set(client, taken - 1);

@@ -1,12 +1,12 @@
 import type { ConfigField, FieldFacts, Outcome } from './config.js';
 
 export interface Doc {
-  /** What the variable is for: shown in the table of variables and beside a problem. */
+  /** Purpose of the variable, shown in the table of variables and after a problem. */
   readonly doc: string;
 }
 
 /**
- * Without a default a variable must be set; with `default: null` it may be absent and reads as
+ * Without a default the variable must be set. With `default: null` it may be absent and is read as
  * null.
  */
 export interface Defaulted<T> extends Doc {
@@ -16,7 +16,7 @@ export interface Defaulted<T> extends Doc {
 export type Absent<O> = O extends { readonly default: infer D } ? (null extends D ? null : never) : never;
 
 /**
- * A field whose value may be shown. `print` gives a value as one would write it in the environment.
+ * Creates a field whose value may be shown. `print` formats a value as written in the environment.
  */
 export function plain<T, O extends Defaulted<T>>(
   options: O,
@@ -62,8 +62,8 @@ export function problem(text: string): { problem: string } {
 const SHOWN_CHARACTERS_MAX = 64;
 
 /**
- * What stands in a variable that is no secret, short and on one line. Text that looks like a URL
- * with a password is left out.
+ * Formats the value of a variable for an error, short and on one line. Leaves out text that looks
+ * like a URL with a password.
  */
 export function shown(text: string): string {
   if (text.includes('@')) return 'what it holds';

@@ -7,8 +7,8 @@ export interface PolledGaugeOptions extends GaugeOptions {
 }
 
 /**
- * A gauge polled from an async source. It shows the last reading, and no value after a poll that
- * failed.
+ * Registers a gauge that is polled from an async source. It shows the last reading, and no value
+ * after a failed poll.
  */
 export function polledGauge(
   name: string,

@@ -2,16 +2,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { gauge } from './metrics.js';
 
 /**
- * Each reading wakes the process: more often, and an idle one would do little else. A loop that is
- * held up longer is always seen.
+ * Each reading wakes the process; a shorter interval would be most of the work of an idle process.
+ * Longer delays are always measured.
  */
 const RESOLUTION_MS = 500;
 const NANOSECONDS_PER_SECOND = 1e9;
 const RESOLUTION_NANOSECONDS = RESOLUTION_MS * 1e6;
 
 /**
- * Gauges of the process itself: how late the event loop is (since the last reading), memory and
- * processor time. Gives the function that stops the measuring.
+ * Starts gauges of the process: event-loop delay (since the last reading), memory and CPU time.
+ * Returns a function that stops them.
  */
 export function startProcessMetrics(): () => void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -20,8 +20,8 @@ export function startProcessMetrics(): () => void {
     'gateway_event_loop_delay_seconds',
     'How late the event loop was since the last reading, by quantile',
     () => {
-      // What is measured is the time between two ticks of a timer, so an idle loop measures the
-      // timer's own period.
+      // The measured value is the time between two ticks, so an idle loop measures the timer's own
+      // period.
       const seconds = (nanoseconds: number) =>
         Math.max(0, nanoseconds - RESOLUTION_NANOSECONDS) / NANOSECONDS_PER_SECOND;
       const reading = [

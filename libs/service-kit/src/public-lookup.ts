@@ -2,24 +2,23 @@ import type { LookupFunction } from 'node:net';
 import { isPrivateAddress } from './network-address.js';
 
 /**
- * An address that somebody else names (a source's, a webhook's) is a private one, and this
- * deployment allows none.
+ * A configured address (of a source or a webhook) is private, and this deployment does not allow
+ * that.
  */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 
-  /** @param address as the URL or the resolver writes it */
+  /** @param address as written by the URL or the resolver */
   constructor(address: string) {
     super(`private address ${address}`);
   }
 }
 
 /**
- * A lookup for connections that fails with {@link PrivateAddressError} where a name has a private
- * address. It judges the very addresses that the socket then connects to, at every connection: a
- * name that changes its address after it was checked gains nothing. One private address refuses the
- * name, whatever else it has: nobody publishes such by accident, and leaving it out would hide that
- * somebody tries.
+ * Wraps a lookup so that it fails with {@link PrivateAddressError} if a name has a private address.
+ * It checks the addresses that the socket connects to, at every connection, so that a later change
+ * of the name's address has no effect. One private address refuses the name: it is not published by
+ * accident, and skipping it would hide an attack.
  */
 export function publicLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {

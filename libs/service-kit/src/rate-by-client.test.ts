@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { RateByClient } from './rate-by-client.js';
 
-test('a client has a burst and then its rate; others have their own', () => {
+test('each client has its own burst and rate', () => {
   const rate = new RateByClient({ burst: 3, perSecond: 2, keysMax: 10 });
   expect(Array.from({ length: 4 }, () => rate.take('a', 1_000))).toEqual([true, true, true, false]);
   expect(rate.take('b', 1_000)).toBe(true);
@@ -9,19 +9,19 @@ test('a client has a burst and then its rate; others have their own', () => {
   expect(Array.from({ length: 4 }, () => rate.take('a', 60_000))).toEqual([true, true, true, false]);
 });
 
-test('a clock that goes back gives nothing', () => {
+test('a clock that goes back adds no tokens', () => {
   const rate = new RateByClient({ burst: 1, perSecond: 1, keysMax: 10 });
   expect([rate.take('a', 5_000), rate.take('a', 1_000), rate.take('a', 1_999)]).toEqual([true, false, false]);
 });
 
-test('only so many clients are remembered: the one that asked longest ago begins anew', () => {
+test('the number of clients is bounded, and the least recent one is dropped', () => {
   const rate = new RateByClient({ burst: 1, perSecond: 0.001, keysMax: 2 });
   expect(['a', 'b', 'a', 'c'].map((client) => rate.take(client, 0))).toEqual([true, true, false, true]);
   expect(rate.size).toBe(2);
   expect([rate.take('a', 0), rate.take('b', 0)]).toEqual([false, true]);
 });
 
-test('a token that was not needed comes back, and never more than the burst', () => {
+test('giveBack() returns a token up to the burst', () => {
   const rate = new RateByClient({ burst: 2, perSecond: 0.5, keysMax: 10 });
   expect([rate.take('a', 0), rate.take('a', 0), rate.take('a', 0), rate.waitMs('a')]).toEqual([
     true,

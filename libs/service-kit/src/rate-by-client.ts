@@ -1,11 +1,11 @@
 export interface RateByClientOptions {
-  /** Tokens of a client that has taken none for long. */
+  /** Tokens of a client after a long pause. */
   readonly burst: number;
-  /** Tokens that come back, up to `burst`. */
+  /** Tokens added per second, up to `burst`. */
   readonly perSecond: number;
   /**
-   * Most clients that are remembered; above, the one that asked longest ago is forgotten and begins
-   * anew.
+   * Maximum number of clients. Above it the least recent one is dropped and starts again with a
+   * full burst.
    */
   readonly keysMax: number;
 }
@@ -18,22 +18,19 @@ interface Bucket {
 /** A token bucket for each client. */
 export class RateByClient {
   readonly #options: RateByClientOptions;
-  /** In the order in which they asked last. */
+  /** Ordered by the time of the last `take`. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(options: RateByClientOptions) {
     this.#options = options;
   }
 
-  /** Clients that are remembered. */
+  /** Number of stored clients. */
   get size(): number {
     return this.#buckets.size;
   }
 
-  /**
-   * Takes a token; false when the client has none left.
-   * @param nowMs of a clock that does not go back
-   */
+  /** Takes a token; false if the client has none. @param nowMs of a monotonic clock */
   take(client: string, nowMs: number): boolean {
     const { burst, perSecond, keysMax } = this.#options;
     const bucket = this.#buckets.get(client) ?? { tokens: burst, atMs: nowMs };
@@ -47,13 +44,13 @@ export class RateByClient {
     return true;
   }
 
-  /** Gives a token back that the client took and did not need. */
+  /** Returns an unused token. */
   giveBack(client: string): void {
     const bucket = this.#buckets.get(client);
     if (bucket !== undefined) bucket.tokens = Math.min(this.#options.burst, bucket.tokens + 1);
   }
 
-  /** Milliseconds from its last {@link take} until the client has a token; 0: it has one. */
+  /** Milliseconds from the last {@link take} until the client has a token; 0 if it has one. */
   waitMs(client: string): number {
     const tokens = this.#buckets.get(client)?.tokens ?? this.#options.burst;
     return (Math.max(0, 1 - tokens) / this.#options.perSecond) * 1_000;

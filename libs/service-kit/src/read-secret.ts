@@ -4,9 +4,9 @@ import { urlsOf } from './host-list.js';
 import { Secret } from './secret.js';
 
 export interface SecretOptions {
-  /** Fewest bytes of UTF-8; 1 when absent. */
+  /** Minimum length in bytes of UTF-8. Default: 1. */
   readonly minBytes?: number;
-  /** It must look as if drawn at random: {@link looksRandom}. */
+  /** The secret must look random: {@link looksRandom}. */
   readonly random?: boolean;
   readonly optional?: boolean;
 }
@@ -20,7 +20,7 @@ type Optional = { readonly optional: boolean };
 
 const SECRET_FILE_BYTES_MAX = 65_536;
 
-/** Texts of problems name sizes and forms, never a value. */
+/** Reads a secret. Problems name sizes and forms, never a value. */
 export function readSecret(name: string, env: NodeJS.ProcessEnv, options: SecretOptions): Outcome<Secret | null> {
   const found = secretText(name, env);
   if ('problem' in found) return found;
@@ -38,7 +38,7 @@ const RANDOM_RULE =
   `it needs at least ${RANDOM_CHARS_MIN} characters, ${RANDOM_DISTINCT_MIN} different ones, and must not be one text repeated; ` +
   'make one with: openssl rand -hex 32';
 
-/** Of 32 random hexadecimal digits fewer than 8 different ones come once in 20 million times. */
+/** 32 random hexadecimal digits have fewer than 8 different ones once in 20 million cases. */
 function looksRandom(text: string): boolean {
   const chars = [...text];
   return chars.length >= RANDOM_CHARS_MIN && new Set(chars).size >= RANDOM_DISTINCT_MIN && !/^(.+?)\1+$/s.test(text);
@@ -74,7 +74,7 @@ export function readKey(
 }
 
 /**
- * The text of NAME, or of the file that NAME_FILE names without its last line end. Null when
+ * Returns the text of NAME, or of the file that NAME_FILE names without its last line end. Null if
  * neither is set.
  */
 function secretText(name: string, env: NodeJS.ProcessEnv): Outcome<string | null> {
@@ -95,7 +95,7 @@ function secretText(name: string, env: NodeJS.ProcessEnv): Outcome<string | null
   }
 }
 
-/** Hex is tried first: a text of hex digits only is also base64, but of another length. */
+/** Tries hex first: a text of hex digits is also valid base64, but of another length. */
 function decodeKey(text: string): Buffer | null {
   if (/^([0-9a-fA-F]{2})+$/.test(text)) return Buffer.from(text, 'hex');
   if (/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return Buffer.from(text, 'base64');

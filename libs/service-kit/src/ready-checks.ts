@@ -1,24 +1,24 @@
 /**
- * True, or a short text that says what is missing. Asked at each request of /readyz: it must be
- * quick and synchronous.
+ * Returns true, or a short text that names the missing condition. Called for each request of
+ * /readyz, so it must be fast and synchronous.
  */
 export type ReadyCheck = () => true | string;
 
 export interface ReadyReport {
   readonly ready: boolean;
-  /** `ok`, or what is missing, by name. */
+  /** `ok` or the missing condition, by name. */
   readonly checks: Readonly<Record<string, string>>;
 }
 
 /**
- * The named conditions under which this replica takes work. A check tells of this process only (its
- * mirror is loaded, its handlers are subscribed): one that asks a shared dependency would take
- * every replica out at once.
+ * The named conditions for accepting work. A check reports on this replica only (its mirror is
+ * loaded, its handlers are subscribed). A check of a shared dependency would take out all replicas
+ * at once.
  */
 export class ReadyChecks {
   readonly #checks = new Map<string, ReadyCheck>();
 
-  /** Throws when the name is taken. */
+  /** Throws if the name is taken. */
   add(name: string, check: ReadyCheck): void {
     if (this.#checks.has(name)) throw new Error(`a ready check named ${name} exists`);
     this.#checks.set(name, check);

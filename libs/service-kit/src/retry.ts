@@ -1,22 +1,19 @@
 export interface BackoffOptions {
-  /** Upper bound of the delay before the first retry, in milliseconds. */
+  /** Maximum delay before the first retry, in milliseconds. */
   readonly baseMs: number;
-  /** No delay is longer, in milliseconds. */
+  /** Maximum delay, in milliseconds. */
   readonly maxMs: number;
   /** Uniform in [0, 1). An argument, so that a test can repeat a run. */
   readonly random: () => number;
 }
 
-/**
- * Beyond this exponent every delay is `maxMs`; it keeps the power finite for callers that never
- * stop counting.
- */
+/** Above this exponent every delay is `maxMs`. Keeps the power finite for unlimited attempts. */
 const EXPONENT_MAX = 30;
 
 /**
- * Delay before retry number `attempt` (the first is 0), in whole milliseconds. Doubles from
- * `baseMs` to `maxMs`; the upper half is random, so that replicas that failed together do not
- * return together.
+ * Returns the delay before retry number `attempt` (the first is 0), in whole milliseconds. Doubles
+ * from `baseMs` to `maxMs`. The upper half is random, so that replicas that failed together do not
+ * retry together.
  */
 export function nextDelayMs(attempt: number, { baseMs, maxMs, random }: BackoffOptions): number {
   const ceilingMs = Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(attempt, 0), EXPONENT_MAX));
@@ -24,7 +21,7 @@ export function nextDelayMs(attempt: number, { baseMs, maxMs, random }: BackoffO
 }
 
 /**
- * Resolves after the time with true, or with false as soon as the signal is aborted. Never rejects.
+ * Resolves with true after the time, or with false as soon as the signal is aborted. Never rejects.
  */
 export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
   if (signal?.aborted) return Promise.resolve(false);
@@ -40,19 +37,19 @@ export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
 }
 
 export interface RetryOptions extends BackoffOptions {
-  /** Most attempts; no bound when absent. */
+  /** Maximum number of attempts. Default: unlimited. */
   readonly attemptsMax?: number;
-  /** Aborted: there is no further attempt. */
+  /** Aborting it prevents further attempts. */
   readonly signal?: AbortSignal;
-  /** Whether this error may pass; when absent, each may. */
+  /** Reports whether a retry may succeed after this error. Default: always true. */
   readonly mayPass?: (err: unknown) => boolean;
-  /** Called before each pause with the error of the attempt before it. */
+  /** Called before each pause with the error of the previous attempt. */
   readonly failed?: (err: unknown) => void;
 }
 
 /**
- * Repeats `work` until it resolves, with a growing pause between attempts. Rejects with the error
- * of the last attempt.
+ * Repeats `work` until it resolves, with growing pauses. Rejects with the error of the last
+ * attempt.
  */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { attemptsMax = Infinity, signal, mayPass = () => true, failed } = options;
@@ -68,9 +65,9 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
 }
 
 /**
- * The result of `work`, or an error after `ms` milliseconds; what the work does later is not waited
- * for. The time is over after a poll phase: what arrived while the event loop was held up counts as
- * in time.
+ * Returns the result of `work`, or throws after `ms` milliseconds and ignores later results. The
+ * timeout fires after a poll phase: data that arrived while the event loop was blocked counts as in
+ * time.
  */
 export async function within<T>(
   work: Promise<T>,

@@ -1,13 +1,15 @@
 import { ConfigurationError } from './config.js';
 
-/** EX_CONFIG of sysexits.h: a supervisor can tell it from a crash, as a restart would not help. */
+/**
+ * EX_CONFIG of sysexits.h. A supervisor can distinguish it from a crash, because a restart would
+ * not help.
+ */
 export const EXIT_CONFIGURATION = 78;
 const EXIT_FAULT = 2;
 
 /**
- * Runs a command that a person or a job started. The number that `work` resolves with is the exit
- * code. An error is one text on standard error, without its stack, and the exit code 78 for a wrong
- * configuration, else 2.
+ * Runs a command of a person or a job. `work` resolves with the exit code. An error is printed to
+ * standard error without its stack; the exit code is then 78 for a wrong configuration, else 2.
  */
 export async function runAsCommand(work: () => Promise<number>): Promise<void> {
   try {

@@ -9,7 +9,7 @@ afterAll(() => compiled.remove());
 const PASSWORD = 'correct-horse-battery-staple-0123456789';
 const ENV = { GATEWAY_KEY_PEPPER: PASSWORD, GATEWAY_NATS_URL: `nats://u:${PASSWORD}@127.0.0.1:4222` };
 
-/** A service whose life is told by its log. `start` and `stop` are the bodies of its functions. */
+/** Builds a service that logs its steps. `start` and `stop` are the bodies of its functions. */
 function script({ start = '', stop = '', more = '' }: { start?: string; stop?: string; more?: string }): string {
   return `
     import { COMMON_FIELDS, counter, histogram, runService } from './index.js';
@@ -41,7 +41,7 @@ async function get(url: unknown, path: string): Promise<{ status: number; text: 
   return { status: response.status, text: await response.text() };
 }
 
-test('starts, answers on its admin address, and stops in order with exit 0', async () => {
+test('a service starts, serves its admin address and stops with exit 0', async () => {
   const service = run({
     start: `
       counter('gateway_small_calls_total', 'Calls', { outcome: ['ok', 'bad'] }).of({ outcome: 'ok' }).add(3);
@@ -88,7 +88,7 @@ test('starts, answers on its admin address, and stops in order with exit 0', asy
 }, 30_000);
 
 // Covers an edge is told to stop
-test('is not ready while it starts, though it answers; and not ready from the signal on, while stop still runs', async () => {
+test('a service is not ready during its start and after a stop signal', async () => {
   const port = await freePort();
   const service = run(
     {
@@ -117,7 +117,7 @@ test('is not ready while it starts, though it answers; and not ready from the si
   expect(await service.exit).toEqual({ code: 0, signal: null });
 }, 30_000);
 
-test('a wrong configuration is one readable text, exit 78, and nothing is started', async () => {
+test('a wrong configuration prints one text and exits with 78 before the start', async () => {
   const { GATEWAY_NATS_URL } = ENV;
   const service = run({}, { GATEWAY_NATS_URL: GATEWAY_NATS_URL.replace('nats:', 'http:'), GATEWAY_ADMIN_PORT: 'x' });
   expect(await service.exit).toEqual({ code: 78, signal: null });
@@ -134,7 +134,7 @@ test('a wrong configuration is one readable text, exit 78, and nothing is starte
   expect(service.stderr()).not.toContain(PASSWORD);
 }, 30_000);
 
-test('problems between fields count too, and test controls need a loopback address', async () => {
+test('problems between fields are reported, and test controls need loopback', async () => {
   const more = `check: (config) => [\`GATEWAY_X clashes with \${config.GATEWAY_REPLICA}\`],`;
   const service = run({ more }, { ...ENV, GATEWAY_TEST_CONTROLS: 'on', GATEWAY_ADMIN_HOST: '0.0.0.0' });
   expect((await service.exit).code).toBe(78);
@@ -142,7 +142,7 @@ test('problems between fields count too, and test controls need a loopback addre
   expect(service.stderr()).toContain('  - GATEWAY_X clashes with one');
 }, 30_000);
 
-test('a start that fails is logged without the password that its error quotes, exit 1', async () => {
+test('a failed start is logged without passwords and exits with 1', async () => {
   const service = run({ start: `throw new Error('cannot reach ' + config.GATEWAY_NATS_URL.reveal());` });
   expect(await service.exit).toEqual({ code: 1, signal: null });
   expect(service.lines.at(-1)).toMatchObject({ level: 'error', text: 'start failed' });
@@ -154,7 +154,7 @@ test.each([
   ['unhandled rejection', `setImmediate(() => Promise.reject(new Error('lost')));`],
   ['uncaught exception', `setImmediate(() => { throw new Error('lost'); });`],
 ])(
-  'an %s is logged, exit 1',
+  'an %s is logged and exits with 1',
   async (text, start) => {
     const service = run({ start });
     expect(await service.exit).toEqual({ code: 1, signal: null });
@@ -163,7 +163,7 @@ test.each([
   30_000,
 );
 
-test('a stop that exceeds its bound, or fails, ends with exit 1', async () => {
+test('a stop that fails or exceeds its timeout exits with 1', async () => {
   const overdue = run({ more: 'stopMs: () => 50,', stop: 'await delay(60_000);' });
   const failing = run({ stop: `throw new Error('cannot close');` });
   await Promise.all([overdue.line('started'), failing.line('started')]);
@@ -174,17 +174,17 @@ test('a stop that exceeds its bound, or fails, ends with exit 1', async () => {
   expect(failing.lines.at(-1)).toMatchObject({ text: 'stop failed', err: { message: 'cannot close' } });
 }, 30_000);
 
-test('a signal during a start that listens for it ends the process with exit 0 without a stop', async () => {
+test('a signal during an abortable start exits with 0 without a stop', async () => {
   const service = run({
     start: `await new Promise((_, reject) => stopping.addEventListener('abort', () => reject(stopping.reason)));`,
   });
   await service.line('start called');
   service.signal('SIGTERM');
   expect(await service.exit).toEqual({ code: 0, signal: null });
-  expect(service.lines.map(({ text }) => text)).toEqual(['start called', 'start was given up']);
+  expect(service.lines.map(({ text }) => text)).toEqual(['start called', 'start aborted']);
 }, 30_000);
 
-test('a second SIGINT ends a stop that hangs', async () => {
+test('a second SIGINT ends a hanging stop', async () => {
   const service = run({ stop: 'await delay(60_000);' });
   await service.line('started');
   service.signal('SIGINT');
@@ -193,7 +193,7 @@ test('a second SIGINT ends a stop that hangs', async () => {
   expect(await service.exit).toEqual({ code: 130, signal: null });
 }, 30_000);
 
-test('a taken admin port is said, exit 1', async () => {
+test('a taken admin port is logged and exits with 1', async () => {
   const first = run({});
   const { adminUrl } = await first.line('started');
   const second = run({}, { ...ENV, GATEWAY_ADMIN_PORT: new URL(String(adminUrl)).port });

@@ -18,28 +18,28 @@ export interface ServiceContext<S extends ConfigFields> {
   readonly clock: Clock;
   readonly replica: string;
   readonly ready: ReadyChecks;
-  /** Aborted by the first SIGTERM or SIGINT: a start that waits for something gives up. */
+  /** Aborted by the first SIGTERM or SIGINT, so that a waiting start can end. */
   readonly stopping: AbortSignal;
 }
 
 export interface RunningService {
-  /** Ends accepted work, then closes what `start` opened. Called once. */
+  /** Finishes accepted work, then closes everything that `start` opened. Called once. */
   stop(): Promise<void>;
 }
 
 export interface ServiceDefinition<S extends ConfigFields> {
   readonly name: string;
-  /** The release's when absent: all rooms are released together, under one version. */
+  /** Default: the version of the release, which all packages share. */
   readonly version?: string;
   readonly fields: S;
   /**
-   * Problems between fields, as texts that begin with the name of a variable; reported like those
-   * of one field.
+   * Returns problems between fields as texts that begin with the name of a variable. They are
+   * reported like problems of one field.
    */
   check?(config: ServiceConfig<S>): readonly string[];
-  /** Longest time that `stop()` may take, in milliseconds; STOP_MS when absent. */
+  /** Timeout of `stop()` in milliseconds. Default: STOP_MS. */
   stopMs?(config: ServiceConfig<S>): number;
-  /** Opens everything and resolves when the service takes work. A rejection ends the process. */
+  /** Opens everything and resolves when the service accepts work. A rejection ends the process. */
   start(context: ServiceContext<S>): Promise<RunningService>;
 }
 
@@ -49,11 +49,11 @@ const STOP_MS = 10_000;
 const REPLICA_BYTES = 4;
 
 /**
- * The whole life of a service process. Configuration, log, telemetry and the admin address come
- * first, so that probes are answered while `start` still waits; then `start`, then ready. SIGTERM
- * or SIGINT: not ready at once, `stop()` within its bound, telemetry sent, exit 0. A wrong
- * configuration: one text on standard error, exit 78. A rejected start, an overdue stop, an
- * uncaught exception or an unhandled rejection: one log line, exit 1.
+ * Runs a service process. Configuration, log, telemetry and the admin address come first, so that
+ * probes get a response during `start`. Then follow `start` and ready. SIGTERM or SIGINT: not ready
+ * at once, `stop()` within its timeout, telemetry sent, exit 0. A wrong configuration: one text on
+ * standard error, exit 78. A rejected start, an overdue stop, an uncaught exception or an unhandled
+ * rejection: one log line, exit 1.
  */
 export async function runService<S extends ConfigFields>(definition: ServiceDefinition<S>): Promise<void> {
   const config = readOrExit(definition);
@@ -118,8 +118,8 @@ function exitOnFaults(log: Logger): void {
 }
 
 /**
- * A start that a signal interrupts and that does not give up within STOP_MS is left behind: it has
- * taken no work.
+ * If a signal interrupts a start that does not end within STOP_MS, the process exits without it: it
+ * has accepted no work.
  */
 async function startOrExit<S extends ConfigFields>(
   definition: ServiceDefinition<S>,
@@ -138,7 +138,7 @@ async function startOrExit<S extends ConfigFields>(
     return process.exit(EXIT_OK);
   } catch (err) {
     if (!signal.received) return exitWith(log, { err }, 'start failed');
-    log.info({ err }, 'start was given up');
+    log.info({ err }, 'start aborted');
     return process.exit(EXIT_OK);
   }
 }

@@ -20,20 +20,20 @@ const keysOf = (current: Secret<Buffer>, previous: Secret<Buffer> | null = null)
 const own = newKey();
 const sealed = sealTo(TEXT, 'source_1', publicHalfOf(own));
 
-test('opens to the same text, and seals the same text differently each time', () => {
+test('a sealed text opens to the same text, and each sealing differs', () => {
   expect(sealed).toMatch(/^v2\.[0-9a-f]{12}\.[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]+$/);
   expect(openSealed(sealed, 'source_1', keysOf(own))).toBe(TEXT);
   expect(sealTo(TEXT, 'source_1', publicHalfOf(own))).not.toBe(sealed);
   expect(openSealed(sealTo('', 'source_1', publicHalfOf(own)), 'source_1', keysOf(own))).toBe('');
 });
 
-test('who seals cannot open: the public key, used as any key that there is, opens nothing', () => {
+test('a public key cannot open a sealed text', () => {
   const known = publicHalfOf(own);
   for (const keys of [keysOf(known), keysOf(newKey(), known)])
     expect(() => openSealed(sealed, 'source_1', keys)).toThrow(SealError);
 });
 
-test('under a secret the same text for the same place and key is the same sealed text, and opens as any other', () => {
+test('with a secret the same text, place and key give the same sealed text', () => {
   const [under, other] = [new Secret('one'), new Secret('two')];
   const repeated = (text: string, context: string, key = own, secret = under) =>
     sealTo(text, context, publicHalfOf(key), secret);
@@ -50,7 +50,7 @@ test('under a secret the same text for the same place and key is the same sealed
   expect(new Set(encapsulated).size).toBe(5);
 });
 
-test('any altered character is found', () => {
+test('openSealed() refuses any changed character', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=';
   for (const text of ['', 'x', 'xy'].map((more) => sealTo(TEXT + more, 'source_1', publicHalfOf(own)))) {
     for (let index = 0; index < text.length; index += 1) {
@@ -64,7 +64,7 @@ test('any altered character is found', () => {
   }
 });
 
-test('a shortened, lengthened, foreign or moved text is found, and no error shows the text', () => {
+test('openSealed() refuses cut, longer, foreign or moved texts without showing them', () => {
   const strangers = [
     '',
     'v2',
@@ -81,7 +81,7 @@ test('a shortened, lengthened, foreign or moved text is found, and no error show
   expect(moved).not.toThrow('provider');
 });
 
-test('during a rotation both keys open; sealed again it needs the current one only, and then nothing is to do', () => {
+test('during a rotation both keys open, and resealTo() moves to the current one', () => {
   const next = newKey();
   const rotated = keysOf(next, own);
   expect([openSealed(sealed, 'source_1', rotated), isSealedToCurrent(sealed, rotated)]).toEqual([TEXT, false]);

@@ -3,8 +3,8 @@ import { derivePrivateKey, HPKE_KEY_BYTES, hpkeOpen, hpkeSeal, publicKeyOf, type
 import { Secret, type Rotatable } from './secret.js';
 
 /**
- * A sealed text that cannot be opened: altered, moved to another context, or sealed to a key that
- * is not given.
+ * A sealed text that cannot be opened: changed, moved to another context, or sealed to an unknown
+ * key.
  */
 export class SealError extends Error {
   override readonly name = 'SealError';
@@ -15,19 +15,18 @@ const INFO = Buffer.from('gateway sealed text v2');
 const KEY_ID_BYTES = 6;
 const TAG_BYTES = 16;
 
-/** What opens texts of one purpose. */
+/** The keys that open texts of one purpose. */
 export interface OpeningKeys {
   readonly privateKey: Rotatable<Buffer>;
 }
 
 /**
  * Seals `plaintext` to a public key as `v2.<key id>.<encapsulated key>.<ciphertext and tag>`
- * (base64url): only the private key opens it. `context` names what the text belongs to, e.g. the id
- * of an upstream source: it is authenticated, so a sealed text moved to another place does not
- * open.
- * @param repeatUnder a secret under which the same text for the same place seals to the same sealed
- * text, so that one who cannot open them sees that nothing changed; whoever has it can test
- * guesses. Without it each sealing is another one.
+ * (base64url). Only the private key opens it. `context` names the owner of the text, such as the ID
+ * of an upstream source. It is authenticated, so a sealed text does not open in another place.
+ * @param repeatUnder a secret that makes sealing deterministic: the same text in the same place
+ * gives the same sealed text, so that a reader without the private key recognizes an unchanged
+ * text. A holder of this secret can test guesses. Without it each sealing differs.
  */
 export function sealTo(plaintext: string, context: string, publicKey: Secret<Buffer>, repeatUnder?: Secret): string {
   const id = sealingKeyIdOf(publicKey);
@@ -37,8 +36,8 @@ export function sealTo(plaintext: string, context: string, publicKey: Secret<Buf
 }
 
 /**
- * The plaintext. Throws SealError, whose message holds nothing of the text, when anything was
- * changed.
+ * Returns the plaintext. Throws SealError if anything was changed; its message contains nothing of
+ * the text.
  */
 export function openSealed(sealed: string, context: string, { privateKey }: OpeningKeys): string {
   const { id, enc, body } = parse(sealed);
@@ -52,38 +51,45 @@ export function openSealed(sealed: string, context: string, { privateKey }: Open
 }
 
 /**
- * The same text sealed to the current key, or null when it already is. Throws SealError as
- * `openSealed` does.
+ * Returns the text sealed to the current key, or null if it is already. Throws SealError like
+ * `openSealed`.
  */
 export function resealTo(sealed: string, context: string, keys: OpeningKeys): string | null {
   const plaintext = openSealed(sealed, context, keys);
   return isSealedToCurrent(sealed, keys) ? null : sealTo(plaintext, context, publicHalfOf(keys.privateKey.current));
 }
 
-/** Whether a sealed text is sealed to the current key. */
+/** Reports whether a sealed text is sealed to the current key. */
 export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): boolean {
   return sealed.startsWith(`${VERSION}.${keyIdOfPrivate(privateKey.current)}.`);
 }
 
 /**
- * Whether a key for this text is at hand. Opens nothing: an altered text has its key all the same.
+ * Reports whether a key for this text is available. Does not open the text, so a changed text also
+ * has its key.
  */
 export function hasKeyOf(sealed: string, keys: OpeningKeys): boolean {
   const { current, previous } = keys.privateKey;
   return [current, previous].some((key) => key !== null && sealed.startsWith(`${VERSION}.${keyIdOfPrivate(key)}.`));
 }
 
-/** Whether a text has a sealed one's form; whether it opens, only the holder of the key knows. */
+/**
+ * Reports whether a text has the form of a sealed text. Only the holder of the key can check
+ * whether it opens.
+ */
 export function hasSealedForm(text: string): boolean {
   return FORM.test(text);
 }
 
-/** The public key that belongs to a private one. */
+/** Returns the public key of a private key. */
 export function publicHalfOf(privateKey: Secret<Buffer>): Secret<Buffer> {
   return new Secret(publicKeyOf(privateKey.reveal()));
 }
 
-/** A short name of a public key; stands in each sealed text so that a rotation finds its key. */
+/**
+ * Returns a short ID of a public key. It is part of each sealed text, so that a rotation finds the
+ * key.
+ */
 function sealingKeyIdOf(publicKey: Secret<Buffer>): string {
   return createHash('sha256')
     .update('gateway sealing key id')
@@ -93,7 +99,7 @@ function sealingKeyIdOf(publicKey: Secret<Buffer>): string {
     .toString('hex');
 }
 
-/** Making the public half takes as long as opening a text. */
+/** Cached, because computing the public half takes as long as opening a text. */
 const KEY_IDS = new WeakMap<Secret<Buffer>, string>();
 
 function keyIdOfPrivate(privateKey: Secret<Buffer>): string {
@@ -109,7 +115,7 @@ function repeatedIkm(secret: Secret, parts: readonly string[]): Buffer {
   return createHmac('sha256', secret.reveal()).update(text).digest();
 }
 
-/** As JSON, so that no other pair of id and context gives the same bytes. */
+/** Encoded as JSON, so that no other pair of ID and context has the same bytes. */
 function bindingOf(id: string, context: string): HpkeBinding {
   return { info: INFO, aad: Buffer.from(JSON.stringify([VERSION, id, context]), 'utf8') };
 }
@@ -126,8 +132,8 @@ function parse(sealed: string): { id: string; enc: Buffer; body: Buffer } {
 }
 
 /**
- * Null when the text is not the one way to write its bytes: lenient decoding would accept altered
- * last characters.
+ * Returns null unless the text is the canonical encoding of its bytes. Lenient decoding would
+ * accept changed last characters.
  */
 function decodeExactly(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url');

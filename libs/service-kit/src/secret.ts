@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 const HIDDEN = '[secret]';
 
 /**
- * A value that must not reach a log, an error text or an answer. Every way of printing it gives
- * `[secret]`; only `reveal()` hands it out, so that a search for `reveal(` finds every use.
+ * A value that must not appear in logs, error texts or responses. All forms of printing return
+ * `[secret]`. Only `reveal()` returns the value, so that a search for `reveal(` finds every use.
  */
 export class Secret<T = string> {
   readonly #value: T;
@@ -25,7 +25,7 @@ export class Secret<T = string> {
     return HIDDEN;
   }
 
-  /** Templates, concatenation and arithmetic ask here before `toString`. */
+  /** Templates, concatenation and arithmetic call this before `toString`. */
   [Symbol.toPrimitive](): string {
     return HIDDEN;
   }
@@ -36,8 +36,7 @@ export class Secret<T = string> {
 }
 
 /**
- * A secret that is being replaced: `current` makes new values, `previous` is still accepted while
- * it is set.
+ * A secret in rotation: `current` creates new values, `previous` is still accepted while it is set.
  */
 export interface Rotatable<T = string> {
   readonly current: Secret<T>;

@@ -20,7 +20,7 @@ function heldWork(): { runs: Run[]; call: () => Promise<number>; join: (key: str
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('callers during a run share the next one, which begins after they asked', async () => {
+test('follow() shares one later run among all callers during a run', async () => {
   const { runs, call } = heldWork();
   const answers = [call(), call(), call()];
   expect(runs).toHaveLength(1);
@@ -34,7 +34,7 @@ test('callers during a run share the next one, which begins after they asked', a
   expect(await Promise.all([...answers, late])).toEqual([1, 2, 2, 3]);
 });
 
-test('a run that fails does so for its callers only', async () => {
+test('a failed run rejects only its own callers', async () => {
   const { runs, call } = heldWork();
   const [first, second] = [call(), call()];
   runs[0]?.reject(new Error('no'));
@@ -47,7 +47,7 @@ test('a run that fails does so for its callers only', async () => {
   expect(await third).toBe(3);
 });
 
-test('who joins shares the run of the key that is under way', async () => {
+test('join() shares the current run of its key', async () => {
   const { runs, join } = heldWork();
   const answers = [join('a'), join('a'), join('b')];
   expect(runs).toHaveLength(2);

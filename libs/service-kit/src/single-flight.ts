@@ -1,25 +1,23 @@
 interface Flight<T> {
   readonly running: Promise<T>;
-  /** Begins when `running` has ended. */
+  /** Starts when `running` has ended. */
   next: Promise<T> | null;
 }
 
 /**
- * Callers who ask for the same at about the same time share one run. A run that fails does so for
- * its callers only.
+ * Lets concurrent callers of the same key share one run. A failed run rejects only its own callers.
  */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
-  /** Joins the run of this key that is under way, or begins one. */
+  /** Joins the current run of this key, or starts one. */
   join(key: string, work: () => Promise<T>): Promise<T> {
     return this.#flights.get(key)?.running ?? this.#begin(key, work);
   }
 
   /**
-   * Shares a run that begins after this call, so that the answer is never older than the question.
-   * While a run is under way, all callers wait for the one that follows it, with the `work` of the
-   * first of them.
+   * Shares a run that starts after this call, so that its result is never older than the call.
+   * During a run all callers wait for the next one, which uses the `work` of the first of them.
    */
   follow(key: string, work: () => Promise<T>): Promise<T> {
     const flight = this.#flights.get(key);

@@ -1,16 +1,16 @@
 export interface StopSignal {
-  /** Whether a signal has come. */
+  /** Reports whether a signal was received. */
   readonly received: boolean;
   readonly first: Promise<NodeJS.Signals>;
   readonly aborted: AbortSignal;
 }
 
-/** As a shell reports a process that SIGINT ended. */
+/** Exit code that a shell reports for a process ended by SIGINT. */
 const EXIT_INTERRUPTED = 130;
 
 /**
- * Waits for SIGTERM or SIGINT. A second SIGINT (a person's Ctrl-C) ends the process at once; a
- * second SIGTERM does nothing, as supervisors may send it to the group and to the process.
+ * Waits for SIGTERM or SIGINT. A second SIGINT (Ctrl-C) ends the process at once. A second SIGTERM
+ * has no effect, because supervisors may send it to the group and to the process.
  */
 export function awaitStopSignal(): StopSignal {
   const controller = new AbortController();

@@ -9,7 +9,7 @@ afterEach(() => {
   delete process.env['OTEL_SDK_DISABLED'];
 });
 
-test('OTEL_SDK_DISABLED ends the tracing, and the metrics go on', async () => {
+test('OTEL_SDK_DISABLED disables tracing but not metrics', async () => {
   process.env['OTEL_SDK_DISABLED'] = 'true';
   counter('gateway_test_total', 'Counts for a test.').add();
   const telemetry = startTelemetry({ service: 's', replica: 'r', version: '1', otlpEndpoint: 'http://127.0.0.1:1' });

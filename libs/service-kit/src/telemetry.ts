@@ -14,16 +14,16 @@ export interface TelemetryOptions {
   readonly replica: string;
   readonly version: string;
   /**
-   * Base address of an OTLP/HTTP collector; traces go to its `/v1/traces`. Without one nothing is
-   * traced.
+   * Base address of an OTLP/HTTP collector. Traces are sent to its `/v1/traces`. Null disables
+   * tracing.
    */
   readonly otlpEndpoint: string | null;
 }
 
 export interface Telemetry {
-  /** Answers a request with all metrics as Prometheus text. */
+  /** Responds to a request with all metrics as Prometheus text. */
   readonly metrics: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Sends what is buffered, within EXPORT_MS; a collector that is away is no fault. */
+  /** Sends buffered data within EXPORT_MS. An unreachable collector is not an error. */
   shutdown(): Promise<void>;
 }
 
@@ -32,15 +32,16 @@ const QUEUED_SPANS_MAX = 4_096;
 const BATCHED_SPANS_MAX = 512;
 const BATCH_DELAY_MS = 2_000;
 /**
- * Every full batch of the queue at once, as a shutdown sends them, beside one under way; more would
- * be dropped.
+ * All full batches of the queue, which a shutdown sends at once, and one batch in progress. More
+ * batches would be dropped.
  */
 const EXPORTS_MAX = QUEUED_SPANS_MAX / BATCHED_SPANS_MAX + 1;
 
 /**
- * OpenTelemetry for this process: metrics for a Prometheus reader always, traces over OTLP/HTTP
- * when an endpoint is given. No automatic instrumentation and no ambient context: both cost more
- * per call than the call itself; spans get their parent as an argument. Call once per process.
+ * Starts OpenTelemetry for this process: metrics for a Prometheus reader always, traces over
+ * OTLP/HTTP if an endpoint is set. There is no automatic instrumentation and no ambient context,
+ * because both cost more per call than the call itself; spans get their parent as an argument. Call
+ * it once per process.
  */
 export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { service, replica, version } = options;
@@ -80,8 +81,8 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
 }
 
 /**
- * OTEL_SDK_DISABLED, as clusters set it for all, ends tracing. The SDK would end the metrics with
- * it, and with these every alert, in silence.
+ * Reads OTEL_SDK_DISABLED, which some clusters set for all programs, and disables tracing only. The
+ * SDK would also disable the metrics, and thereby every alert, silently.
  */
 function isTracingDisabled(): boolean {
   const isDisabled = process.env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true';
@@ -102,7 +103,7 @@ function spanBatches(otlpEndpoint: string): BatchSpanProcessor {
   );
 }
 
-/** Hands the registered metrics to the reader at each collection. */
+/** Passes the registered metrics to the reader at each collection. */
 function registeredMetrics(): MetricProducer {
   const startTime = hrTime(Date.now());
   return {
@@ -122,8 +123,8 @@ function hrTime(ms: number): HrTime {
 }
 
 /**
- * The SDK's own manager would switch on async hooks for the whole process with the first exported
- * batch.
+ * Replaces the SDK's own manager, which enables async hooks for the whole process with the first
+ * exported batch.
  */
 const noAmbientContext: ContextManager = {
   active: () => ROOT_CONTEXT,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ThrottledLog } from './throttled-log.js';
 
-test('the first warning is logged at once, then one every ten seconds with how often it happened', () => {
+test('ThrottledLog logs the first warning, then one per ten seconds with a count', () => {
   const lines: [object, string][] = [];
   let now = 5;
   const throttled = new ThrottledLog({ warn: (facts, text) => lines.push([facts, text]) }, 'billing does not answer', {
@@ -20,7 +20,7 @@ test('the first warning is logged at once, then one every ten seconds with how o
   expect(lines.slice(2)).toEqual([[{ err, times: 1 }, 'billing does not answer']]);
 });
 
-test('each key is throttled by itself', () => {
+test('ThrottledLog throttles each key separately', () => {
   const lines: object[] = [];
   let now = 0;
   const throttled = new ThrottledLog({ warn: (fields) => lines.push(fields) }, 'refused', {

@@ -1,18 +1,15 @@
 export interface ThrottleOptions {
-  /** Least time between two lines of one key, in milliseconds; {@link EVERY_MS} when absent. */
+  /** Minimum time between two lines of one key, in milliseconds. Default: {@link EVERY_MS}. */
   readonly everyMs?: number;
-  /** Monotonic milliseconds; `performance.now` when absent. */
+  /** Monotonic milliseconds. Default: `performance.now`. */
   readonly nowMs?: () => number;
 }
 
 const EVERY_MS = 10_000;
 
-/**
- * Decides which of many alike log lines are written: for each key the first one, then at most one
- * in `everyMs`.
- */
+/** Limits repeated log lines: for each key the first one, then at most one per `everyMs`. */
 export class Throttle {
-  /** By key: when the next line may come, and how often there was none. */
+  /** For each key the time of the next line and the number of suppressed lines. */
   readonly #keys = new Map<string, { readonly nextAt: number; unlogged: number }>();
   readonly #everyMs: number;
   readonly #nowMs: () => number;
@@ -23,8 +20,8 @@ export class Throttle {
   }
 
   /**
-   * How many lines of this key were left out since the one before, when this one may be written;
-   * null when it may not. Keys that were quiet for `everyMs` are dropped with the next line.
+   * Returns the number of suppressed lines of this key if a line may be written now, else null.
+   * Keys without an event for `everyMs` are dropped with the next line.
    */
   pass(key: string): number | null {
     const now = this.#nowMs();
@@ -40,8 +37,8 @@ export class Throttle {
 }
 
 /**
- * A warning for what may happen with each call: a {@link Throttle} with its line, which says how
- * often it happened.
+ * A throttled warning about an event that may occur with each call. Each line has the number of
+ * events.
  */
 export class ThrottledLog {
   readonly #throttle: Throttle;
@@ -54,7 +51,7 @@ export class ThrottledLog {
     this.#throttle = new Throttle(options);
   }
 
-  /** @param key what is throttled by itself; one for all when absent */
+  /** @param key throttled separately from others. Default: one key for all. */
   warn(fields: object, key = ''): void {
     const unlogged = this.#throttle.pass(key);
     if (unlogged !== null) this.log.warn({ ...fields, times: unlogged + 1 }, this.text);

@@ -7,7 +7,7 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SAMPLED = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 const UNSAMPLED = `00-${TRACE_ID}-b7ad6b7169203331-00`;
 
-/** Several batches, still waiting when the process stops. */
+/** Several batches, which still wait when the process stops. */
 const FILLING_SPANS = 3_000;
 
 interface SentSpan {
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(() => new Promise((resolve) => collector.close(resolve)));
 
-test('a sampled caller decides; otherwise chance does, and the trace id is kept', () => {
+test('decideTrace() follows a sampled caller, else chance, and keeps the trace ID', () => {
   const never = () => 0.999;
   const always = () => 0;
   expect(decideTrace(SAMPLED, 0, never)).toEqual({ sampled: true, parent: SAMPLED });
@@ -50,11 +50,11 @@ test('a sampled caller decides; otherwise chance does, and the trace id is kept'
   expect(decideTrace(undefined, 0.5, always)).toEqual({ sampled: true, parent: undefined });
   expect(decideTrace(undefined, 0, always)).toEqual({ sampled: false, parent: undefined });
   expect(decideTrace(undefined, 1, never)).toEqual({ sampled: true, parent: undefined });
-  // Nothing is made for a call that is not traced.
+  // No object is created for an untraced call.
   expect(decideTrace(undefined, 0.5, never)).toBe(decideTrace(undefined, 0, never));
 });
 
-test('a traceparent that is not one is dropped', () => {
+test('decideTrace() drops an invalid traceparent', () => {
   const zeroTrace = `00-${'0'.repeat(32)}-b7ad6b7169203331-01`;
   const zeroSpan = `00-${TRACE_ID}-${'0'.repeat(16)}-01`;
   for (const text of ['', 'x', zeroTrace, zeroSpan, SAMPLED.toUpperCase(), `${SAMPLED}\r\nx: y`, `${SAMPLED}-00`]) {
@@ -62,12 +62,12 @@ test('a traceparent that is not one is dropped', () => {
   }
 });
 
-test('without a collector there are no spans at all', () => {
+test('startSpan() creates no spans without a collector', () => {
   expect(startSpan('call', { parent: SAMPLED, sampled: true })).toBe(NO_SPAN);
   expect(NO_SPAN.traceparent).toBeUndefined();
 });
 
-test('sends the spans of traced calls, joined into one trace, and none of the others', async () => {
+test('spans of traced calls are sent as one trace, and no others', async () => {
   const { port } = collector.address() as AddressInfo;
   const otlpEndpoint = `http://127.0.0.1:${port}/`;
   const telemetry = startTelemetry({ service: 'edge-proxy', replica: 'one', version: '1', otlpEndpoint });

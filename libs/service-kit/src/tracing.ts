@@ -13,7 +13,7 @@ import {
 
 export interface TraceDecision {
   readonly sampled: boolean;
-  /** The caller's traceparent, when it sent a valid one. */
+  /** The caller's traceparent if it is valid. */
   readonly parent: string | undefined;
 }
 
@@ -21,18 +21,18 @@ export interface SpanOptions {
   /** A W3C traceparent. */
   readonly parent: string | undefined;
   /**
-   * Whether a span is made. When absent: if the parent is sampled, which is right everywhere but at
+   * Whether to create a span. Default: if the parent is sampled, which is right everywhere but at
    * the edge.
    */
   readonly sampled?: boolean;
-  /** How the span stands to what is outside the process; `internal` when absent. */
+  /** Kind of the span in OpenTelemetry. Default: `internal`. */
   readonly kind?: keyof typeof KINDS;
-  /** Traceparents of other spans that this one has to do with; LINKS_MAX of them are kept. */
+  /** Traceparents of related spans. At most LINKS_MAX are kept. */
   readonly links?: readonly string[];
   readonly attributes?: Attributes;
 }
 
-/** A span, or nothing at all when the call is not traced. */
+/** A span, or a no-op if the call is not traced. */
 export interface Span {
   set(attributes: Attributes): void;
   /**
@@ -41,18 +41,18 @@ export interface Span {
    */
   fault(error: unknown): void;
   /**
-   * Marks the span as failed, with a word of a closed list instead of an error: a status, an
+   * Marks the span as failed with a word of a closed list instead of an error: a status, an
    * outcome.
    */
   fail(errorType: string): void;
-  /** Says that another span has to do with this one. */
+  /** Links a related span. */
   link(traceparent: string): void;
   end(): void;
-  /** For the next hop; undefined when the call is not traced, so that nothing is sent. */
+  /** For the next hop; undefined if the call is not traced, so that nothing is sent. */
   readonly traceparent: string | undefined;
 }
 
-/** Links of one span: a span stays small whatever a batch holds. */
+/** Maximum number of links per span, so that a span of a large batch stays small. */
 export const LINKS_MAX = 32;
 
 const KINDS = {
@@ -73,8 +73,9 @@ export function setTracing(on: boolean): void {
 }
 
 /**
- * Whether this call is traced, before any span is made: a sampled traceparent from the caller says
- * yes, otherwise chance does with probability `ratio`. The caller's trace id is kept in both cases.
+ * Decides whether this call is traced, before any span is created. A sampled traceparent of the
+ * caller enables tracing; otherwise it is random with probability `ratio`. The caller's trace ID is
+ * kept in both cases.
  */
 export function decideTrace(
   incomingTraceparent: string | undefined,
@@ -88,7 +89,7 @@ export function decideTrace(
   return { sampled: ratio > 0 && random() < ratio, parent };
 }
 
-/** Begins a span; costs one comparison when nothing is traced. The caller must end it. */
+/** Starts a span. Costs one comparison if nothing is traced. The caller must end the span. */
 export function startSpan(name: string, options: SpanOptions): Span {
   if (!tracing || options.sampled === false) return NO_SPAN;
   if (options.parent === undefined && options.sampled !== true) return NO_SPAN;
@@ -99,10 +100,7 @@ export function startSpan(name: string, options: SpanOptions): Span {
   return recording(trace.getTracer('gateway').startSpan(name, sdkOptions(options), context));
 }
 
-/**
- * Stands for the span of a call that is not traced. Whoever makes attributes for a span compares
- * with it first.
- */
+/** The span of an untraced call. Compare a span with it before you compute attributes. */
 export const NO_SPAN: Span = {
   set: () => undefined,
   fault: () => undefined,
@@ -112,7 +110,7 @@ export const NO_SPAN: Span = {
   traceparent: undefined,
 };
 
-/** The decisions of a call whose client sends no traceparent: nothing is made for them. */
+/** Shared decisions for calls without a traceparent, so that none are allocated. */
 const NOT_TRACED: TraceDecision = { sampled: false, parent: undefined };
 const BY_CHANCE: TraceDecision = { sampled: true, parent: undefined };
 

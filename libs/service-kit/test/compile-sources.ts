@@ -6,15 +6,15 @@ import { transformSync } from '@swc/core';
 const ROOM = fileURLToPath(new URL('..', import.meta.url));
 
 export interface CompiledSources {
-  /** Holds the compiled package; a script written here imports it as `./index.js`. */
+  /** Contains the compiled package. A script in this directory imports it as `./index.js`. */
   readonly directory: string;
   remove(): void;
 }
 
 /**
- * Compiles this room's sources for a plain Node process, so that a test of a whole process does not
- * depend on an earlier build. Lies inside the room, where the packages that the sources import are
- * found.
+ * Compiles the sources of this package for a plain Node process, so that a test of a whole process
+ * does not depend on an earlier build. The directory is inside the package, where its dependencies
+ * can be resolved.
  */
 export function compileSources(): CompiledSources {
   const cache = join(ROOM, '.cache');

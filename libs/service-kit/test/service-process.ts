@@ -12,7 +12,7 @@ export interface ServiceProcess {
   readonly lines: readonly LogLine[];
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves with the first line of that text; rejects when the process ends before. */
+  /** Resolves with the first line of that text; rejects if the process ends first. */
   line(text: string): Promise<LogLine>;
   readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   signal(name: NodeJS.Signals): void;
@@ -21,8 +21,8 @@ export interface ServiceProcess {
 const LIFETIME_MS = 20_000;
 
 /**
- * Runs `script` as a process of its own beside compiled sources. It is killed after twenty seconds
- * at the latest.
+ * Runs `script` as a process next to the compiled sources. It is killed after twenty seconds at the
+ * latest.
  */
 export function startService(directory: string, script: string, env: Record<string, string>): ServiceProcess {
   const file = join(directory, `service-${process.hrtime.bigint()}.js`);
