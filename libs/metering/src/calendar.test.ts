@@ -22,7 +22,7 @@ test.each([
   ['2026-12-31T23:59:59.999Z', '2026-12'],
   ['2027-01-01T00:00:00.000Z', '2027-01'],
   ['2028-02-29T12:00:00.000Z', '2028-02'],
-])('%s belongs to %s', (text, month) => {
+])('monthOf() of %s is %s', (text, month) => {
   expect(monthOf(Date.parse(text))).toBe(month);
 });
 
@@ -33,25 +33,25 @@ test.each([
   ['2028-02', '2028-02-01', '2028-03-01', 29],
   ['2100-02', '2100-02-01', '2100-03-01', 28],
   ['2000-02', '2000-02-01', '2000-03-01', 29],
-])('%s begins on %s and ends on %s after %i days', (month, start, end, days) => {
+])('month %s begins on %s and ends on %s after %i days', (month, start, end, days) => {
   expect(monthStart(month)).toBe(Date.parse(start));
   expect(monthEnd(month)).toBe(Date.parse(end));
   expect((monthEnd(month) - monthStart(month)) / 86_400_000).toBe(days);
 });
 
 test.each(['', '2026', '2026-00', '2026-13', '2026-1', '26-01', '1969-12', '2026-01-01', ' 2026-01', '2026-01\n'])(
-  '%j is no month',
+  '%j is not a month',
   (text) => {
     expect(() => monthStart(text)).toThrow(RangeError);
     expect(() => monthEnd(text)).toThrow(RangeError);
   },
 );
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, Date.UTC(10000, 0, 1)])('%p has no month', (ms) => {
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, Date.UTC(10000, 0, 1)])('monthOf() refuses %p', (ms) => {
   expect(() => monthOf(ms)).toThrow(RangeError);
 });
 
-test('months follow each other without gap or overlap, counted day by day over the leap rules', () => {
+test('months follow each other without gap or overlap, also over leap years', () => {
   let start = 0;
   for (let year = 1970; year <= 2405; year += 1) {
     const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -65,7 +65,7 @@ test('months follow each other without gap or overlap, counted day by day over t
   }
 });
 
-test('every time lies in its month, as Date has it', () => {
+test('every time is in its month, as in Date', () => {
   fc.assert(
     fc.property(time, (ms) => {
       const month = monthOf(ms);
@@ -88,7 +88,7 @@ test.each([
   expect(weekStart(Date.parse(text))).toBe(Date.parse(monday));
 });
 
-test('every week begins on the Monday 00:00 at or before its times, as Date has it', () => {
+test('every week begins on the Monday 00:00 at or before its times, as in Date', () => {
   fc.assert(
     fc.property(time, (ms) => {
       const date = new Date(ms);
@@ -112,7 +112,7 @@ test.each([
   expect(secondsLeftInMinute(ms)).toBe(seconds);
 });
 
-test('the seconds left in a minute lead to the next minute and never past its first second', () => {
+test('secondsLeftInMinute() leads into the first second of the next minute', () => {
   fc.assert(
     fc.property(time, (ms) => {
       const seconds = secondsLeftInMinute(ms);
@@ -131,6 +131,6 @@ test.each([
   [0, 1000, 1],
   [0, 1001, 2],
   [0, SESSION_5H_MS, 18_000],
-])('from %i to %i are %i whole seconds', (now, then, seconds) => {
+])('secondsUntil() from %i to %i is %i', (now, then, seconds) => {
   expect(secondsUntil(now, then)).toBe(seconds);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { convertFigures } from './convert-figures.js';
 
-test('each price is converted, tiers keep their order, and what is left out is null', () => {
+test('each price is converted, tiers keep their order, and absent prices are null', () => {
   const tier = { inputPerMillion: 6, cachedInputPerMillion: null, cacheWritePerMillion: 7, outputPerMillion: 8 };
   const figures = {
     inputPerMillion: 1,
@@ -35,7 +35,7 @@ test('each price is converted, tiers keep their order, and what is left out is n
   });
 });
 
-test('so is each price of a class, a unit and a kind', () => {
+test('the prices of classes, units and kinds are converted', () => {
   const kinds = { audioInput: 1, audioOutput: null, imageInput: 0, imageOutput: null };
   const prices = { inputPerMillion: 1, outputPerMillion: 2 };
   const flex = { ...prices, tiers: [{ aboveInputTokens: 3, ...prices }] };

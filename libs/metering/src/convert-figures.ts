@@ -2,8 +2,8 @@ import { EXTRA_CLASSES } from './price-extras.js';
 import type { ExtraClass } from './price-extras.js';
 
 /**
- * What each price of a version is quoted in: bigints to count with, integers of the wire, texts of
- * a document.
+ * The prices of a version in one form: bigints for computing, integers for messages, texts for
+ * documents.
  */
 export interface PricesIn<A> {
   inputPerMillion: A;
@@ -35,7 +35,7 @@ export interface FiguresIn<A> extends ClassIn<A> {
   extras: ExtrasIn<A> | null;
 }
 
-/** Prices that may leave out what `null` stands for. */
+/** Prices that may be absent instead of null. */
 interface GivenPrices<A> {
   readonly inputPerMillion: A;
   readonly cachedInputPerMillion?: A | null | undefined;
@@ -62,8 +62,8 @@ export interface GivenFigures<A> extends GivenClass<A> {
 }
 
 /**
- * The same figures with each price in another form; the order of tiers stays, and `null` stays
- * `null`. Extras that are left out are `null`.
+ * Converts each price to another form. The order of tiers and `null` are kept. Absent extras become
+ * `null`.
  */
 export function convertFigures<A, B>(figures: GivenFigures<A>, convert: (price: A) => B): FiguresIn<B> {
   return {
@@ -83,7 +83,7 @@ function convertClass<A, B>(prices: GivenClass<A>, convert: (price: A) => B): Cl
   };
 }
 
-/** The same of what a version has beside standard tokens. */
+/** Converts the prices that a version has in addition to standard tokens. */
 export function convertExtras<A, B>({ classes, units, kinds }: GivenExtras<A>, convert: (price: A) => B): ExtrasIn<B> {
   const converted: ExtrasIn<B>['classes'] = {};
   for (const name of EXTRA_CLASSES) {

@@ -1,6 +1,6 @@
 /**
- * Asserts a count (tokens, bytes, elements): a safe integer of at least 0.
- * @throws RangeError so that a broken count never becomes an amount
+ * Requires a count (tokens, bytes, elements): a safe integer of at least 0. @throws RangeError, so
+ * that an invalid count never becomes an amount
  */
 export function requireCount(value: number, name: string): number {
   if (!Number.isSafeInteger(value) || value < 0) {
@@ -9,9 +9,7 @@ export function requireCount(value: number, name: string): number {
   return value;
 }
 
-/**
- * A count that is never above `Number.MAX_SAFE_INTEGER`; sums and products beyond it stay at it.
- */
+/** Limits a count to `Number.MAX_SAFE_INTEGER`, for sums and products. */
 export function saturate(count: number): number {
   return Math.min(count, Number.MAX_SAFE_INTEGER);
 }

@@ -25,7 +25,7 @@ test.each([
   });
 });
 
-test('a document is estimated with a usual size, not with the largest one', () => {
+test('a document is estimated with a typical size, not with the maximum', () => {
   const files = { documents: 1, documentBytes: 5_000_000, audios: 0, audioBytes: 0, videos: 0, videoBytes: 0 };
   expect(estimateUsage({ ...BOUNDS, files }, FIGURES, 0).input).toBe(4 + 1 + 2_000);
   expect(estimateUsage({ ...BOUNDS, files }, { ...FIGURES, contextLength: 500 }, 0).input).toBe(500);
@@ -35,11 +35,11 @@ test('embeddings are estimated without output', () => {
   expect(estimateUsage({ ...BOUNDS, outputTokensMax: 0 }, FIGURES, 5000).output).toBe(0);
 });
 
-test.each([-1, 1.5, Number.NaN])('%p delivered bytes are a fault', (bytes) => {
+test.each([-1, 1.5, Number.NaN])('estimateUsage() refuses %p delivered bytes', (bytes) => {
   expect(() => estimateUsage(BOUNDS, FIGURES, bytes)).toThrow(RangeError);
 });
 
-test('an estimate is never rated above the worst case', () => {
+test('an estimate never costs more than the worst case', () => {
   fc.assert(
     fc.property(callBounds, boundFigures, priceFigures, fc.nat(100_000_000), (bounds, figures, price, delivered) => {
       const amount = rate(estimateUsage(bounds, figures, delivered), price);

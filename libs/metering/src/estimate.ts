@@ -4,11 +4,11 @@ import { tokensOfBytes, usualInputTokens } from './worst-case.js';
 import type { BoundFigures, CallBounds } from './worst-case.js';
 
 /**
- * Usage of a complete answer whose provider reported none (docs/behaviour.md#actual-cost): the
- * text of the prompt, with a usual size of each attachment, and the delivered bytes of text at the
- * model's bytes per token, at most the output bound. Nothing counts as cached. Rated, it is never
- * above the worst case of the same bounds.
- * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
+ * Estimates the usage of a complete response without reported usage
+ * (docs/behaviour.md#actual-cost): the text of the prompt, a typical size for each attachment, and
+ * the delivered bytes of text divided by the model's bytes per token, at most the output bound. No
+ * tokens count as cached. The estimate never costs more than the worst case of the same bounds.
+ * @throws RangeError for an invalid count or a `bytesPerToken` below 0.001
  */
 export function estimateUsage(bounds: CallBounds, figures: BoundFigures, deliveredOutputBytes: number): TokenUsage {
   const deliveredTokens = tokensOfBytes(

@@ -21,7 +21,7 @@ test.each([
   ['0012.5', 12_500_000_000n],
   ['9000000', AMOUNT_NANO_USD_MAX],
   ['-9000000.000000000', -AMOUNT_NANO_USD_MAX],
-])('%s is read exactly', (text, amount) => {
+])('parseUsd() reads %s exactly', (text, amount) => {
   expect(parseUsd(text)).toBe(amount);
 });
 
@@ -45,11 +45,11 @@ test.each([
   'NaN',
   '١',
   '0'.repeat(33),
-])('%j is no amount', (text) => {
+])('%j is not an amount', (text) => {
   expect(refusalOf(text)).toBe('syntax');
 });
 
-test.each(['9000000.000000001', '-9000000.000000001', '99999999999999999999'])('%s is beyond the bounds', (text) => {
+test.each(['9000000.000000001', '-9000000.000000001', '99999999999999999999'])('%s is out of bounds', (text) => {
   expect(refusalOf(text)).toBe('bounds');
 });
 
@@ -62,11 +62,11 @@ test.each([
   [1_230_000_000n, '1.23'],
   [1_234_000_000n, '1.234'],
   [AMOUNT_NANO_USD_MAX * 1000n, '9000000000.00'],
-])('%s nano-USD is written as %s', (amount, text) => {
+])('formatUsd() writes %s nano-USD as %s', (amount, text) => {
   expect(formatUsd(amount)).toBe(text);
 });
 
-test('every amount survives being written and read', () => {
+test('every amount is unchanged after writing and reading', () => {
   fc.assert(
     fc.property(fc.bigInt(-AMOUNT_NANO_USD_MAX, AMOUNT_NANO_USD_MAX), (amount) => {
       const text = formatUsd(amount);
@@ -77,7 +77,7 @@ test('every amount survives being written and read', () => {
   );
 });
 
-test('an arbitrary text is read or refused with MoneyFormatError, nothing else', () => {
+test('parseUsd() throws only MoneyFormatError for an arbitrary text', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[-+0-9.eE]{0,14}$/));
   fc.assert(
     fc.property(text, (candidate) => {
@@ -90,14 +90,14 @@ test('an arbitrary text is read or refused with MoneyFormatError, nothing else',
   );
 });
 
-test('the largest amount is exact as a double, and so are its neighbours', () => {
+test('the largest amount and its neighbours are exact as doubles', () => {
   for (const amount of [AMOUNT_NANO_USD_MAX - 1n, AMOUNT_NANO_USD_MAX, AMOUNT_NANO_USD_MAX + 1n]) {
     expect(BigInt(Number(amount))).toBe(amount);
   }
   expect(Number.isSafeInteger(Number(AMOUNT_NANO_USD_MAX))).toBe(true);
 });
 
-test('least, most and clamped amounts', () => {
+test('minAmount(), maxAmount() and clampAmount() return exact amounts', () => {
   expect(minAmount(3n, 1n, 2n)).toBe(1n);
   expect(maxAmount(1n, 3n, 2n)).toBe(3n);
   expect(minAmount(5n)).toBe(5n);

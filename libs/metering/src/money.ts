@@ -1,24 +1,22 @@
-/** An amount in 1e-9 USD. Stored and sent amounts lie within ±{@link AMOUNT_NANO_USD_MAX}. */
+/** An amount in 1e-9 USD. Stored and sent amounts are within ±{@link AMOUNT_NANO_USD_MAX}. */
 export type NanoUsd = bigint;
 
 /**
- * Largest amount or balance: 9,000,000 USD. Below 2^53, so that it is exact as a JSON number and as
- * the double that a Redis script computes with.
+ * Largest amount or balance: 9,000,000 USD. It is below 2^53 and therefore exact as a JSON number
+ * and as a double in a Redis script.
  */
 export const AMOUNT_NANO_USD_MAX: NanoUsd = 9_000_000_000_000_000n;
 
 const NANO_PER_USD = 1_000_000_000n;
 const PLACES_MAX = 9;
 const PLACES_MIN = 2;
-/**
- * More than any amount within the bounds needs; longer texts are refused before they are converted.
- */
+/** Longer than any valid amount. Longer texts are refused before they are converted. */
 const TEXT_CHARACTERS_MAX = 32;
 const USD_TEXT = /^(-?)([0-9]+)(?:\.([0-9]{1,9}))?$/;
 
 /**
- * A text that is not an amount of USD: its form is wrong (`syntax`) or it lies beyond the largest
- * amount (`bounds`).
+ * An invalid amount of USD: its form is wrong (`syntax`) or it exceeds the largest amount
+ * (`bounds`).
  */
 export class MoneyFormatError extends Error {
   override readonly name = 'MoneyFormatError';
@@ -33,9 +31,8 @@ export class MoneyFormatError extends Error {
 }
 
 /**
- * Reads a decimal string of USD: digits, at most nine places, an optional leading `-`; no `+`, no
- * exponent, no spaces, a digit on both sides of the point.
- * @throws MoneyFormatError
+ * Parses a decimal string of USD: digits, at most nine places, an optional leading `-`; no `+`, no
+ * exponent, no spaces, a digit on both sides of the point. @throws MoneyFormatError
  */
 export function parseUsd(text: string): NanoUsd {
   const parts = text.length <= TEXT_CHARACTERS_MAX ? USD_TEXT.exec(text) : null;
@@ -47,8 +44,8 @@ export function parseUsd(text: string): NanoUsd {
 }
 
 /**
- * The shortest exact decimal with at least two places. Unbounded: sums over many accounts are
- * written with it too.
+ * Formats the shortest exact decimal with at least two places. Unbounded, because it also formats
+ * sums over many accounts.
  */
 export function formatUsd(amount: NanoUsd): string {
   const magnitude = amount < 0n ? -amount : amount;
@@ -57,17 +54,17 @@ export function formatUsd(amount: NanoUsd): string {
   return `${amount < 0n ? '-' : ''}${magnitude / NANO_PER_USD}.${places}`;
 }
 
-/** The smallest of the amounts. */
+/** Returns the smallest of the amounts. */
 export function minAmount(first: NanoUsd, ...others: readonly NanoUsd[]): NanoUsd {
   return others.reduce((least, amount) => (amount < least ? amount : least), first);
 }
 
-/** The largest of the amounts. */
+/** Returns the largest of the amounts. */
 export function maxAmount(first: NanoUsd, ...others: readonly NanoUsd[]): NanoUsd {
   return others.reduce((most, amount) => (amount > most ? amount : most), first);
 }
 
-/** The amount, moved to the nearer bound when it lies outside them. Needs `lowest <= highest`. */
+/** Limits the amount to the bounds. Needs `lowest <= highest`. */
 export function clampAmount(
   amount: NanoUsd,
   lowest: NanoUsd = -AMOUNT_NANO_USD_MAX,

@@ -1,11 +1,14 @@
-/** The price classes that a version prices apart; the class `standard` is the version itself. */
+/**
+ * The price classes with separate prices. The version's own prices are those of the class
+ * `standard`.
+ */
 export const EXTRA_CLASSES = ['priority', 'flex', 'fast'] as const;
 export type ExtraClass = (typeof EXTRA_CLASSES)[number];
 export type PriceClass = 'standard' | ExtraClass;
 
 /**
- * Prices in nano-USD per 1,000,000 tokens, at least 0; `null` means a price that follows from the
- * others (`resolvePrices`).
+ * Prices in nano-USD per 1,000,000 tokens, at least 0. `null` is a price derived from the others
+ * (`resolvePrices`).
  */
 export interface TokenPrices {
   inputPerMillion: bigint;
@@ -16,7 +19,7 @@ export interface TokenPrices {
 }
 
 /**
- * Long-context prices: they apply to the whole call when its input tokens exceed
+ * Long-context prices. They apply to the whole call when its input tokens exceed
  * `aboveInputTokens`.
  */
 export interface PriceTier extends TokenPrices {
@@ -29,8 +32,8 @@ export interface ClassPrices extends TokenPrices {
 }
 
 /**
- * Prices in nano-USD per 1,000,000 tokens of a kind. `null` means the price of text in the standard
- * class, and in another class the standard price of the kind times the ratio of the text prices.
+ * Prices in nano-USD per 1,000,000 tokens of a kind. In the standard class `null` is the price of
+ * text. In another class it is the standard price of the kind times the ratio of the text prices.
  */
 export interface KindPrices {
   audioInput: bigint | null;
@@ -41,16 +44,16 @@ export interface KindPrices {
 
 /** The token prices of a class other than the standard one. */
 export interface ExtraClassPrices extends ClassPrices {
-  /** Absent: all of them are null. */
+  /** Absent: all are null. */
   kinds?: KindPrices | undefined;
 }
 
-/** What a price version has beside the tokens of the standard class. */
+/** The prices of a version in addition to the tokens of the standard class. */
 export interface PriceExtras {
   classes: { readonly [Name in ExtraClass]?: ExtraClassPrices | undefined };
-  /** Nano-USD for one use, by the name of the unit. */
+  /** Nano-USD per use, by the name of the unit. */
   units: Readonly<Record<string, bigint>>;
-  /** Of the standard class. */
+  /** Prices of the standard class. */
   kinds: KindPrices;
 }
 
@@ -59,38 +62,42 @@ export interface PriceExtras {
  */
 export interface PriceFigures extends ClassPrices {
   perCall: bigint;
-  /** Null: one class, nothing by the piece, and tokens of all kinds cost the same. */
+  /** Null: one class, no units, and tokens of all kinds have the same price. */
   extras: PriceExtras | null;
 }
 
-/**
- * In which class a call is served, and what it uses by the piece: uses by the name of their unit.
- */
+/** The class that serves a call, and the number of uses of each unit. */
 export interface Served {
   readonly class: PriceClass;
   readonly units: Readonly<Record<string, number>>;
 }
 
-/** What every call is served in that asks for nothing else. */
+/** The default of a call that requests nothing else. */
 export const STANDARD: Served = { class: 'standard', units: {} };
 
-/** Whether a version has a price for the class and for each unit. */
+/** Reports whether a version has a price for the class and for each unit. */
 export function isPriced(served: Served, extras: PriceExtras | null): boolean {
   return unpricedName(served, extras) === null;
 }
 
-/** The first class or unit that a version has no price for; null: it has all. */
+/** Returns the first class or unit without a price; null if all have one. */
 export function unpricedName(served: Served, extras: PriceExtras | null): string | null {
   if (classPrices(served.class, extras) === undefined) return served.class;
   return Object.keys(served.units).find((unit) => unitPrice(unit, extras) === null) ?? null;
 }
 
-/** The prices of a class: null, those of the version itself; undefined, it has none. */
+/**
+ * Returns the prices of a class: null for those of the version itself, undefined if the version
+ * does not sell the class.
+ */
 export function classPrices(name: PriceClass, extras: PriceExtras | null): ClassPrices | null | undefined {
   return name === 'standard' ? null : extras?.classes[name];
 }
 
-/** Nano-USD for one use; null: the version has no price for it. Names come from outside. */
+/**
+ * Returns nano-USD per use; null if the version has no price for the unit. Unit names are outside
+ * input.
+ */
 export function unitPrice(unit: string, extras: PriceExtras | null): bigint | null {
   if (extras === null || !Object.hasOwn(extras.units, unit)) return null;
   return extras.units[unit] ?? null;

@@ -75,7 +75,7 @@ test.each<[string, Partial<TokenUsage>, Partial<Served>, bigint]>([
   expect(rate(usageOf(usage), price, { class: 'standard', units: {}, ...served })).toBe(amount);
 });
 
-test('a version has a price for what it names, and for nothing else', () => {
+test('isPriced() is true only for classes and units of the version', () => {
   expect(isPriced(STANDARD, null)).toBe(true);
   expect(isPriced({ class: 'flex', units: { web_search: 1 } }, EXTRAS)).toBe(true);
   expect(isPriced({ class: 'fast', units: {} }, EXTRAS)).toBe(false);
@@ -144,14 +144,11 @@ test('no charge is above the largest amount', () => {
   expect(rate(usage, FLAT)).toBe(AMOUNT_NANO_USD_MAX);
 });
 
-test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
-  'a count of %p is a fault, never an amount',
-  (count) => {
-    for (const name of ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output']) {
-      expect(() => rate(usageOf({ input: 10, [name]: count }), FLAT)).toThrow(RangeError);
-    }
-  },
-);
+test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('rate() refuses a count of %p', (count) => {
+  for (const name of ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output']) {
+    expect(() => rate(usageOf({ input: 10, [name]: count }), FLAT)).toThrow(RangeError);
+  }
+});
 
 test('more output never costs less', () => {
   fc.assert(
@@ -161,7 +158,7 @@ test('more output never costs less', () => {
   );
 });
 
-test('more input never costs less while no tier is crossed', () => {
+test('more input never costs less within a tier', () => {
   fc.assert(
     fc.property(flatPriceFigures, tokenUsage, fc.nat(1_000_000), (price, usage, more) => {
       expect(rate({ ...usage, input: usage.input + more }, price)).toBeGreaterThanOrEqual(rate(usage, price));
@@ -169,7 +166,7 @@ test('more input never costs less while no tier is crossed', () => {
   );
 });
 
-test('a dearer price never costs less', () => {
+test('a higher price never costs less', () => {
   const raise = fc.bigInt(0n, 1_000_000_000n);
   fc.assert(
     fc.property(flatPriceFigures, tokenUsage, raise, raise, raise, (price, usage, input, output, perCall) => {

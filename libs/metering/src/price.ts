@@ -6,13 +6,13 @@ import type { PriceExtras, PriceFigures, Served } from './price-extras.js';
 import { resolveClass } from './resolve-prices.js';
 import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
 
-/** Tokens that a price per token is quoted for. */
+/** Number of tokens that a token price refers to. */
 export const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * Tokens that are no text, in safe non-negative integers. `audioInput` and `imageInput` are parts
- * of the input that neither came from a cache nor went into it, the others are parts of the output.
- * What does not fit there is cut, images first.
+ * Tokens other than text, as safe non-negative integers. `audioInput` and `imageInput` are parts of
+ * the uncached input, the others are parts of the output. If they exceed these, they are reduced,
+ * images first.
  */
 export interface TokenKinds {
   audioInput: number;
@@ -22,8 +22,8 @@ export interface TokenKinds {
 }
 
 /**
- * Tokens of one sampling, in safe non-negative integers. `input` is all input, cached and cache
- * writes included. Parts that add up to more than `input` are cut: `cachedInput` first, then
+ * Tokens of one sampling, as safe non-negative integers. `input` is all input, including cached
+ * input and cache writes. If the parts exceed `input`, they are reduced: `cachedInput` first, then
  * `cacheWrite`, then `cacheWrite1h`.
  */
 export interface TokenCounts {
@@ -31,27 +31,27 @@ export interface TokenCounts {
   cachedInput: number;
   cacheWrite: number;
   cacheWrite1h: number;
-  /** With reasoning tokens. */
+  /** Includes reasoning tokens. */
   output: number;
-  /** Absent: all of them are text. */
+  /** Absent: all tokens are text. */
   kinds?: TokenKinds | undefined;
 }
 
-/** Samplings of one answer that are kept apart. */
+/** Maximum number of samplings per response that are priced separately. */
 export const SAMPLINGS_MAX = 64;
 
-/** What a call used. */
+/** The usage of a call. */
 export interface TokenUsage extends TokenCounts {
   /**
-   * The samplings of an answer that has several, at most {@link SAMPLINGS_MAX}: the input of each
-   * decides its tier. The counts of the whole are their sums. Absent: one sampling.
+   * The samplings of a response with several, at most {@link SAMPLINGS_MAX}. The input of each
+   * determines its tier. The counts of the usage are their sums. Absent: one sampling.
    */
   samplings?: TokenCounts[] | undefined;
 }
 
 /**
- * The usage of an answer that consists of several samplings. Samplings after the first
- * {@link SAMPLINGS_MAX} - 1 count as one. One sampling is returned as it is. Sums are at most
+ * Combines the samplings of one response into its usage. Samplings after the first {@link
+ * SAMPLINGS_MAX} - 1 count as one. A single sampling is returned unchanged. Sums are at most
  * `Number.MAX_SAFE_INTEGER`.
  */
 export function combineSamplings(samplings: readonly [TokenCounts, ...TokenCounts[]]): TokenUsage {
@@ -82,12 +82,11 @@ function addCounts(one: TokenCounts, other: TokenCounts): TokenCounts {
 }
 
 /**
- * The charge for a usage at a price version (docs/behaviour.md#actual-cost): rounded once, half up,
- * and at most `AMOUNT_NANO_USD_MAX`. It never falls when output tokens rise. The input of
- * each sampling decides the tier of its tokens. A class without a price is charged as standard, a
- * unit without one costs nothing.
- * @param served absent: the standard class, nothing by the piece
- * @throws RangeError for a count that is not a safe non-negative integer
+ * Computes the charge for a usage at a price version (docs/behaviour.md#actual-cost): rounded once,
+ * half up, at most `AMOUNT_NANO_USD_MAX`. More output tokens never reduce it. The input of each
+ * sampling determines its tier. A class without a price is charged as standard; a unit without a
+ * price costs nothing. @param served absent: the standard class without units @throws RangeError
+ * for a count that is not a safe non-negative integer
  */
 export function rate(usage: TokenUsage, price: PriceFigures, served: Served = STANDARD): NanoUsd {
   const ofClass = resolveClass(price, served.class);
@@ -98,7 +97,7 @@ export function rate(usage: TokenUsage, price: PriceFigures, served: Served = ST
   return clampAmount(rounded + price.perCall + ofUnits(served, price.extras), 0n, AMOUNT_NANO_USD_MAX);
 }
 
-/** What the tokens of one sampling cost, in millionths of a nano-USD. */
+/** Computes the cost of one sampling's tokens in millionths of a nano-USD. */
 function rateCounts(usage: TokenCounts, ofClass: ResolvedClass): bigint {
   const input = requireCount(usage.input, 'input');
   const output = requireCount(usage.output, 'output');
@@ -116,7 +115,7 @@ function rateCounts(usage: TokenCounts, ofClass: ResolvedClass): bigint {
   return usage.kinds === undefined ? millionths : millionths + ofKinds(usage.kinds, plainInput, output, prices);
 }
 
-/** What tokens of other kinds cost more, or less, than as text, in millionths. */
+/** Computes the difference between the prices of other token kinds and text, in millionths. */
 function ofKinds(kinds: TokenKinds, plainInput: number, output: number, prices: ResolvedPrices): bigint {
   const audioInput = Math.min(requireCount(kinds.audioInput, 'audioInput'), plainInput);
   const imageInput = Math.min(requireCount(kinds.imageInput, 'imageInput'), plainInput - audioInput);
@@ -130,7 +129,7 @@ function ofKinds(kinds: TokenKinds, plainInput: number, output: number, prices: 
   );
 }
 
-/** What is used by the piece, in nano-USD. */
+/** Computes the cost of units in nano-USD. */
 export function ofUnits({ units }: Served, extras: PriceExtras | null): bigint {
   let sum = 0n;
   for (const [unit, uses] of Object.entries(units)) {
@@ -139,19 +138,19 @@ export function ofUnits({ units }: Served, extras: PriceExtras | null): bigint {
   return sum;
 }
 
-/** The prices of the highest tier that the input exceeds, else the base prices. */
+/** Returns the prices of the highest tier that the input exceeds, else the base prices. */
 function pricesAt(inputTokens: number, ofClass: ResolvedClass): ResolvedPrices {
   return ofClass.tiers.findLast((tier) => inputTokens > tier.aboveInputTokens) ?? ofClass;
 }
 
-/** A reported cost above this multiple of the computed one is a fault of the report. */
+/** A reported cost above this multiple of the computed cost counts as an error of the report. */
 const REPORTED_COST_FACTOR_MAX = 100n;
 
 /**
- * Returns what an attempt cost: the provider's own figure if it is above 0 and at most
- * {@link REPORTED_COST_FACTOR_MAX} times the computed cost, else the computed cost.
- * @param computed from usage and cost version; null: one of them is not known
- * @param reported absent: the response reports none
+ * Returns the cost of an attempt: the provider's own figure if it is above 0 and at most {@link
+ * REPORTED_COST_FACTOR_MAX} times the computed cost, else the computed cost. @param computed from
+ * usage and cost version; null if one of them is unknown @param reported absent: the response
+ * reports no cost
  */
 export function recordedCost(computed: NanoUsd | null, reported: NanoUsd | undefined): NanoUsd | null {
   if (computed === null || reported === undefined || reported <= 0n) return computed;

@@ -11,7 +11,7 @@ import { mapTokenPrices, resolvePrices, withHourWrites } from './resolve-prices.
 const NONE = { cachedInputPerMillion: null, cacheWritePerMillion: null, cacheWrite1hPerMillion: null };
 const NO_KINDS: KindPrices = { audioInput: null, audioOutput: null, imageInput: null, imageOutput: null };
 const KINDS: KindPrices = { audioInput: 32_000n, audioOutput: 64_000n, imageInput: null, imageOutput: 40_000n };
-/** In thousandths of a USD per million: 1.25 times for a cache write, a tenth for a read. */
+/** Prices in thousandths of a USD per million: 1.25 times for a cache write, a tenth for a read. */
 const STANDARD: PriceFigures = {
   inputPerMillion: 4_000n,
   cachedInputPerMillion: 400n,
@@ -101,7 +101,7 @@ test.each([
   expect(resolvePrices(price).flex?.cachedInputPerMillion).toBe(expected);
 });
 
-/** Versions whose stated cache writes cost at least their input, as those of all providers do. */
+/** Versions whose stated cache writes cost at least their input, as with all providers. */
 const versions = priceFigures.map((price) =>
   mapTokenPrices(price, ({ inputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion }) => ({
     cacheWritePerMillion: cacheWritePerMillion === null ? null : cacheWritePerMillion + inputPerMillion,
@@ -109,7 +109,7 @@ const versions = priceFigures.map((price) =>
   })),
 );
 
-/** Every cache write costs its own price, else the input beside it. */
+/** Sets the price of each cache write without a price to the input price of its class or tier. */
 function withInputForWrites(price: PriceFigures): PriceFigures {
   return mapTokenPrices(price, ({ inputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion }) => ({
     cacheWritePerMillion: cacheWritePerMillion ?? inputPerMillion,
@@ -117,7 +117,7 @@ function withInputForWrites(price: PriceFigures): PriceFigures {
   }));
 }
 
-test('cache writes never cost less than input where no price is stated for them', () => {
+test('cache writes never cost less than input if they have no price', () => {
   const writes = tokenUsage.map((usage): TokenUsage => ({ ...usage, cachedInput: 0, kinds: undefined }));
   fc.assert(
     fc.property(versions, writes, fc.constantFrom('standard' as const, ...EXTRA_CLASSES), (price, usage, name) => {

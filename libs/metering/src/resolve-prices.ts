@@ -38,8 +38,8 @@ const NO_KINDS: KindPrices = { audioInput: null, audioOutput: null, imageInput: 
 const resolved = new WeakMap<PriceFigures, ResolvedFigures>();
 
 /**
- * The prices of a version with every missing price filled in (docs/behaviour.md#classes-and-units).
- * Computed once for each object.
+ * Returns the prices of a version with every missing price filled in
+ * (docs/behaviour.md#classes-and-units). Computed once for each object.
  */
 export function resolvePrices(price: PriceFigures): ResolvedFigures {
   let figures = resolved.get(price);
@@ -47,7 +47,7 @@ export function resolvePrices(price: PriceFigures): ResolvedFigures {
   return figures;
 }
 
-/** The prices of a class; the standard ones, if the version does not sell the class. */
+/** Returns the prices of a class, or the standard ones if the version does not sell the class. */
 export function resolveClass(price: PriceFigures, name: PriceClass): ResolvedClass {
   const figures = resolvePrices(price);
   return figures[name] ?? figures.standard;
@@ -83,7 +83,7 @@ function resolveTiers(
 
 interface Version {
   readonly standard: ResolvedPrices;
-  /** It prices one-hour cache writes apart from other cache writes. */
+  /** True if the version has a separate price for one-hour cache writes. */
   readonly hasHourPrice: boolean;
 }
 
@@ -104,10 +104,9 @@ function standardPrices(price: TokenPrices, kinds: KindPrices): ResolvedPrices {
 }
 
 /**
- * The prices of a class or of a tier. A missing price is the standard price of that kind times the
- * ratio of the input (or output) prices.
- * @param ofClass of a tier: the class that it belongs to, whose own prices come before the standard
- * ones; null: the standard class
+ * Computes the prices of a class or of a tier. A missing price is the standard price of that kind
+ * times the ratio of the input (or output) prices. @param ofClass the class of a tier, whose own
+ * prices have precedence over the standard ones; null: the standard class
  */
 function scalePrices(
   given: TokenPrices,
@@ -146,8 +145,8 @@ function scalePrices(
 }
 
 /**
- * `price` × `text` ÷ `baseText`, rounded half up, at most `AMOUNT_NANO_USD_MAX`. Without a ratio
- * (`baseText` is 0): `price`, or `text` where that is higher.
+ * Computes `price` × `text` ÷ `baseText`, rounded half up, at most `AMOUNT_NANO_USD_MAX`. If
+ * `baseText` is 0, returns the higher one of `price` and `text`.
  */
 function scale(price: bigint, text: bigint, baseText: bigint): bigint {
   if (baseText === 0n) return maxAmount(price, text);
@@ -155,10 +154,9 @@ function scale(price: bigint, text: bigint, baseText: bigint): bigint {
 }
 
 /**
- * The prices of a version of a model that is served on the messages format, or the costs of such a
- * source: one-hour cache writes cost twice the input where the version has no price for them.
- * Catalog publishes versions in this form, so that edge, admission and billing decide by the same
- * figures.
+ * Fills in prices of a model on the messages format, or costs of such a source: a missing price of
+ * one-hour cache writes becomes twice the input price. The catalog publishes versions in this form,
+ * so that edge, admission and billing use the same figures.
  */
 export function withHourWrites(price: PriceFigures): PriceFigures {
   if (price.cacheWrite1hPerMillion !== null) return price;
@@ -167,7 +165,7 @@ export function withHourWrites(price: PriceFigures): PriceFigures {
   }));
 }
 
-/** The version with changes to the token prices of each class and tier. */
+/** Returns the version with changed token prices of each class and tier. */
 export function mapTokenPrices(
   price: PriceFigures,
   change: (prices: TokenPrices) => Partial<TokenPrices>,

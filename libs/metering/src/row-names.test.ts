@@ -25,7 +25,7 @@ test.each<[string, RowName]>([
     `al:requests:${MODEL}:period-1`,
     { kind: 'allotment', unit: 'requests', modelId: MODEL, subscriptionPeriodId: 'period-1' },
   ],
-])('%s is written and read back', (name, parsed) => {
+])('%s is written and parsed', (name, parsed) => {
   expect(parseRowName(name)).toEqual(parsed);
   expect(write(parsed)).toBe(name);
 });
@@ -59,11 +59,11 @@ test.each([
   'al:model:period-1',
   'al:eur:model:period-1',
   'al:usd::period-1',
-])('%j is no row name', (name) => {
+])('%j is not a row name', (name) => {
   expect(parseRowName(name)).toBeNull();
 });
 
-test('every name that is written is read back, whatever its ids contain', () => {
+test('every written name is parsed to its parts for any IDs', () => {
   const id = fc.stringMatching(/^[a-z0-9:./-]{1,20}$/);
   const periodId = fc.stringMatching(/^[a-z0-9./-]{1,20}$/);
   const start = fc.nat(Number.MAX_SAFE_INTEGER);
@@ -97,7 +97,7 @@ test.each<[string, () => string]>([
   ['an empty period', () => monthlyWindowRow('usd', '')],
   ['a period with a colon', () => allotmentRow('usd', MODEL, 'a:b')],
   ['an empty model', () => allotmentRow('usd', '', 'period-1')],
-])('%s is a fault', (_name, name) => {
+])('%s throws RangeError', (_name, name) => {
   expect(name).toThrow(RangeError);
 });
 

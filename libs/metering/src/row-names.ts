@@ -4,8 +4,8 @@ import type { WindowUnit } from './windows.js';
 /** Row of the settled wallet balance. */
 export const WALLET_ROW = 'wallet';
 /**
- * A row name taken apart. Key, member and model ids may contain `:`; months, starts and period ids
- * do not.
+ * A parsed row name. Key, member and model IDs may contain `:`; months, starts and period IDs do
+ * not.
  */
 export type RowName =
   | { kind: 'wallet' }
@@ -15,45 +15,49 @@ export type RowName =
   | { kind: 'window'; type: 'monthly'; unit: WindowUnit; subscriptionPeriodId: string }
   | { kind: 'allotment'; unit: WindowUnit; modelId: string; subscriptionPeriodId: string };
 
-/** Month's spend of a key. @throws RangeError for an empty id or a wrong month */
+/** Row of a key's spend in a month. @throws RangeError for an empty ID or an invalid month */
 export function keyMonthRow(keyId: string, month: string): string {
   return `km:${requireId(keyId)}:${requireMonth(month)}`;
 }
 
-/** Month's spend of a member. @throws RangeError for an empty id or a wrong month */
+/** Row of a member's spend in a month. @throws RangeError for an empty ID or an invalid month */
 export function memberMonthRow(memberId: string, month: string): string {
   return `mm:${requireId(memberId)}:${requireMonth(month)}`;
 }
 
 /**
- * Use of the session that opened at that time (ms). @throws RangeError for a time that is not a
- * count
+ * Row of the use of the session that opened at this time (ms). @throws RangeError for a time that
+ * is not a count
  */
 export function sessionWindowRow(unit: WindowUnit, start: number): string {
   return `w:session_5h:${unit}:${requireStart(start)}`;
 }
 
 /**
- * Use of the week that began at that Monday (ms). @throws RangeError for a time that is not a count
+ * Row of the use of the week that began at this Monday (ms). @throws RangeError for a time that is
+ * not a count
  */
 export function weeklyWindowRow(unit: WindowUnit, start: number): string {
   return `w:weekly:${unit}:${requireStart(start)}`;
 }
 
-/** Use of a subscription period. @throws RangeError for an id that is empty or contains `:` */
+/**
+ * Row of the use of a subscription period. @throws RangeError for an ID that is empty or contains
+ * `:`
+ */
 export function monthlyWindowRow(unit: WindowUnit, subscriptionPeriodId: string): string {
   return `w:monthly:${unit}:${requirePeriodId(subscriptionPeriodId)}`;
 }
 
 /**
- * Use of a model's allotment in a subscription period. @throws RangeError for an empty model id or
- * a wrong period id
+ * Row of the use of a model's allotment in a subscription period. @throws RangeError for an empty
+ * model ID or an invalid period ID
  */
 export function allotmentRow(unit: WindowUnit, modelId: string, subscriptionPeriodId: string): string {
   return `al:${unit}:${requireId(modelId)}:${requirePeriodId(subscriptionPeriodId)}`;
 }
 
-/** Takes a row name apart; `null` for a text that none of the functions here writes. */
+/** Parses a row name; `null` for a text that none of these functions writes. */
 export function parseRowName(name: string): RowName | null {
   if (name === WALLET_ROW) return { kind: 'wallet' };
   const first = name.indexOf(':');

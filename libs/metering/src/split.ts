@@ -1,7 +1,7 @@
 import { maxAmount, minAmount } from './money.js';
 import type { NanoUsd } from './money.js';
 
-/** Who pays how much of a charge; both at least 0, together the charge. */
+/** The parts of a charge that plan and wallet pay. Both are at least 0 and add up to the charge. */
 export interface FundingSplit {
   plan: NanoUsd;
   wallet: NanoUsd;
@@ -9,9 +9,8 @@ export interface FundingSplit {
 
 /**
  * Splits a charge (docs/protocol.md#r7): the plan pays up to `planMax`, then the wallet up to
- * `walletMax` (`null`: no bound), then the plan again. Wallet-funded calls have `planMax` 0 and
- * `walletMax` `null`. A bound below 0 counts as 0.
- * @throws RangeError for a charge below 0
+ * `walletMax` (`null`: no bound), then the plan the remainder. Wallet-funded calls have `planMax` 0
+ * and `walletMax` `null`. A bound below 0 counts as 0. @throws RangeError for a charge below 0
  */
 export function splitFunding(actual: NanoUsd, planMax: NanoUsd, walletMax: NanoUsd | null): FundingSplit {
   if (actual < 0n) throw new RangeError(`a charge is never below 0: ${actual}`);

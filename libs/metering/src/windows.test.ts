@@ -33,7 +33,7 @@ test.each<[string, Parameters<typeof windowResetsAt>[0], Partial<Periods>, strin
   expect(new Date(windowResetsAt(type, { ...PERIODS, ...periods }, NOW))).toEqual(new Date(resetsAt));
 });
 
-test('a monthly window without a subscription period is a fault', () => {
+test('a monthly window without a subscription period throws RangeError', () => {
   expect(() => windowResetsAt('monthly', PERIODS, NOW)).toThrow(RangeError);
 });
 
@@ -45,15 +45,15 @@ test.each([
   [100n, 100n, 0n, 100],
   [100n, 250n, 0n, 100],
   [0n, 0n, 0n, 100],
-])('of %s used %s: %s remain, %i percent', (limit, used, remaining, percentUsed) => {
+])('of the limit %s with use %s remain %s, %i percent used', (limit, used, remaining, percentUsed) => {
   expect(windowView(limit, used)).toEqual({ limit, used, remaining, percentUsed });
 });
 
-test('a use below 0 shows as 0', () => {
+test('a use below 0 is shown as 0', () => {
   expect(windowView(10n, -5n)).toEqual({ limit: 10n, used: 0n, remaining: 10n, percentUsed: 0 });
 });
 
-test('100 percent are shown exactly when nothing remains', () => {
+test('100 percent is shown exactly when nothing remains', () => {
   const amount = fc.oneof(fc.bigInt(0n, 10n), fc.bigInt(0n, 9_000_000_000_000_000n));
   fc.assert(
     fc.property(amount, amount, (limit, used) => {

@@ -1,13 +1,13 @@
 import { SESSION_5H_MS, WEEK_MS, weekStart } from './calendar.js';
 import { maxAmount, minAmount } from './money.js';
 
-/** The usage windows a plan can have. */
+/** The usage windows of a plan. */
 export type WindowType = 'session_5h' | 'weekly' | 'monthly';
-/** What a window counts: nano-USD or calls. */
+/** The unit of a window: nano-USD or calls. */
 export type WindowUnit = 'usd' | 'requests';
 
 /**
- * One paid period of a subscription, [start, end) in ms since the epoch. Its id contains no `:`.
+ * One paid period of a subscription, [start, end) in ms since the epoch. Its ID contains no `:`.
  */
 export interface SubscriptionPeriod {
   id: string;
@@ -16,13 +16,12 @@ export interface SubscriptionPeriod {
 }
 
 /**
- * The periods that a call belongs to: fixed at admission, they travel with the call
- * (docs/behaviour.md#windows).
+ * The periods of a call, fixed at admission and stored with the call (docs/behaviour.md#windows).
  */
 export interface Periods {
   /** Calendar month, `YYYY-MM`. */
   month: string;
-  /** Start of the open session in ms; `null` while none is open, and for wallet-funded calls. */
+  /** Start of the open session in ms; `null` if none is open, and for wallet-funded calls. */
   session5h: number | null;
   /** Monday 00:00 UTC in ms; `null` for wallet-funded calls. */
   weekly: number | null;
@@ -30,21 +29,21 @@ export interface Periods {
   subscription: SubscriptionPeriod | null;
 }
 
-/** A window as the usage endpoint shows it, in its unit: nano-USD or calls. */
+/** A window as shown by the usage endpoint, in nano-USD or calls. */
 export interface WindowView {
   limit: bigint;
   used: bigint;
   /** At least 0. */
   remaining: bigint;
-  /** 0 to 100, rounded down; 100 only when the window is used up. */
+  /** 0 to 100, rounded down; 100 only if the window is used up. */
   percentUsed: number;
 }
 
 /**
- * When a window resets (specification, usage window reset timing): 5 h after the session opened,
- * the next Monday 00:00 UTC, or the end of the subscription period. A session that is not open, or
- * has ended, shows 5 h from now.
- * @throws RangeError for `monthly` without a subscription period
+ * Returns the time at which a window resets (specification, usage window reset timing): 5 h after
+ * the session opened, the next Monday 00:00 UTC, or the end of the subscription period. A session
+ * that is not open or has ended gives 5 h from now. @throws RangeError for `monthly` without a
+ * subscription period
  */
 export function windowResetsAt(type: WindowType, periods: Omit<Periods, 'month'>, now: number): number {
   switch (type) {
@@ -61,8 +60,8 @@ export function windowResetsAt(type: WindowType, periods: Omit<Periods, 'month'>
 }
 
 /**
- * A window's settled use against its limit. Use above the limit shows as it is, with 0 remaining
- * and 100 percent.
+ * Compares a window's settled use with its limit. A use above the limit is shown unchanged, with 0
+ * remaining and 100 percent.
  */
 export function windowView(limit: bigint, used: bigint): WindowView {
   const counted = maxAmount(0n, used);

@@ -75,18 +75,18 @@ test.each<[string, number, Partial<FileBounds>, number | null, number]>([
   ['two documents, at most the context', 2, { documents: 2, documentBytes: 9_000_000 }, 200_000, 200_000],
   ['images, at most the context', 300, {}, 200_000, 200_000],
   ['an image within the context', 1, {}, 200_000, 1_000],
-])('input bound of %s', (_name, attachments, files, contextLength, tokens) => {
+])('input bound of attachments: %s', (_name, attachments, files, contextLength, tokens) => {
   const bounds = { ...boundsOf({ attachments }), files: { ...NO_FILES, ...files } };
   expect(inputTokensBound(bounds, { ...FIGURES, contextLength })).toBe(tokens);
 });
 
-test('text alone is never cut to the context, which the catalog may know wrongly', () => {
+test('text is never limited to the context, which the catalog may have wrong', () => {
   const figures = { ...FIGURES, contextLength: 1_000 };
   expect(inputTokensBound(boundsOf({ promptBytes: 9_000 }), figures)).toBe(3_000);
   expect(inputTokensBound(boundsOf({ promptBytes: 9_000, attachments: 1 }), figures)).toBe(3_000);
 });
 
-test('the figures of a model are the largest of its sources', () => {
+test("boundFigures() returns the largest figures of the model's sources", () => {
   const model = { bytesPerToken: 2.5, contextLength: 100 };
   const defaults = {
     attachmentTokens: 16_384,
@@ -115,14 +115,14 @@ test.each<[string, Partial<FileBounds>, number]>([
   ['a document of text', { documents: 1, documentBytes: 400_000 }, 25_800 + 100_000],
   ['audio', { audios: 1, audioBytes: 594_000 }, 2_000 + 10_000],
   ['video', { videos: 1, videoBytes: 1_200_000 }, 2_000 + 70_000],
-])("input bound of %s by the sources' figures", (_name, files, tokens) => {
+])("input bound of %s with the sources' figures", (_name, files, tokens) => {
   const sizes = { documentPages: 100, pageTokens: 258, audioTokensPerSecond: 10, videoTokensPerSecond: 70 };
   const figures = boundFigures({ bytesPerToken: 3, contextLength: 1_000_000 }, [sizes]);
   const attachments = (files.documents ?? 0) + (files.audios ?? 0) + (files.videos ?? 0);
   expect(inputTokensBound({ ...boundsOf({ attachments }), files: { ...NO_FILES, ...files } }, figures)).toBe(tokens);
 });
 
-test('images, pages and seconds within their most are never above the input bound', () => {
+test('attachments within their maximum are never above the input bound', () => {
   const call = fc.record({
     sizes: fc.record({
       imageTokens: fc.constantFrom(4_784, 16_384, 48_169),
@@ -146,9 +146,12 @@ test('images, pages and seconds within their most are never above the input boun
   );
 });
 
-test.each([0, -3, 0.0001, Number.NaN, Number.POSITIVE_INFINITY])('%p bytes per token are a fault', (bytesPerToken) => {
-  expect(() => inputTokensBound(boundsOf({ promptBytes: 1 }), { ...FIGURES, bytesPerToken })).toThrow(RangeError);
-});
+test.each([0, -3, 0.0001, Number.NaN, Number.POSITIVE_INFINITY])(
+  '%p bytes per token throw RangeError',
+  (bytesPerToken) => {
+    expect(() => inputTokensBound(boundsOf({ promptBytes: 1 }), { ...FIGURES, bytesPerToken })).toThrow(RangeError);
+  },
+);
 
 test('tokens of a text are its bytes divided exactly, rounded up', () => {
   fc.assert(
@@ -160,7 +163,7 @@ test('tokens of a text are its bytes divided exactly, rounded up', () => {
   );
 });
 
-test('the worst case takes the dearest of the prices that the input reaches, whatever the order of the tiers', () => {
+test('the worst case uses the highest price that the input reaches in any tier', () => {
   fc.assert(
     fc.property(callBounds, anyFigures, priceFigures, (bounds, figures, given) => {
       const price = { ...given, extras: null };
@@ -207,16 +210,16 @@ test.each<[string, OutputRequest, number]>([
   expect(outputTokensMax(request)).toBe(tokens);
 });
 
-test('a request that is not a number is a fault', () => {
+test('a limit that is not a number throws RangeError', () => {
   expect(() => outputTokensMax({ prompts: 1, maxTokens: [Number.NaN] })).toThrow(RangeError);
 });
 
 test.each<[string, Partial<CallBounds>, Partial<PriceFigures>, bigint]>([
   ['input and output', { promptBytes: 30, outputTokensMax: 100 }, {}, 10n + 500n],
   ['per call', { promptBytes: 30 }, { perCall: 9n }, 19n],
-  ['a dearer cache write', { promptBytes: 30 }, { cacheWritePerMillion: 1_250_000n }, 13n],
-  ['a dearer 1 h cache write', { promptBytes: 30 }, { cacheWrite1hPerMillion: 2_000_000n }, 20n],
-  ['a dearer cached price', { promptBytes: 30 }, { cachedInputPerMillion: 3_000_000n }, 30n],
+  ['a more expensive cache write', { promptBytes: 30 }, { cacheWritePerMillion: 1_250_000n }, 13n],
+  ['a more expensive 1 h cache write', { promptBytes: 30 }, { cacheWrite1hPerMillion: 2_000_000n }, 20n],
+  ['a more expensive cached price', { promptBytes: 30 }, { cachedInputPerMillion: 3_000_000n }, 30n],
   ['a tier that the input bound reaches', { promptBytes: 303, outputTokensMax: 10 }, { tiers: [TIER] }, 202n + 70n],
   ['a tier that it does not reach', { promptBytes: 300, outputTokensMax: 10 }, { tiers: [TIER] }, 100n + 50n],
   ['a cheaper tier leaves the base price', { promptBytes: 303 }, { tiers: [{ ...TIER, inputPerMillion: 1n }] }, 101n],
@@ -239,7 +242,7 @@ test.each<[string, number, Partial<PriceFigures>, bigint]>([
   expect(leastCost({ promptBytes }, { ...PRICE, ...price })).toBe(amount);
 });
 
-test('no worst or least cost is above the largest amount', () => {
+test('no worst case or least cost is above the largest amount', () => {
   const bounds = boundsOf({ promptBytes: Number.MAX_SAFE_INTEGER, outputTokensMax: Number.MAX_SAFE_INTEGER });
   const price = { ...PRICE, inputPerMillion: 10n ** 12n, cachedInputPerMillion: null };
   expect(worstCase(bounds, FIGURES, price)).toBe(AMOUNT_NANO_USD_MAX);
@@ -248,8 +251,8 @@ test('no worst or least cost is above the largest amount', () => {
 
 test.each<[string, Served, bigint]>([
   ['nothing else', { class: 'standard', units: {} }, 510n],
-  ['a dearer class', { class: 'priority', units: {} }, 20n + 1_000n],
-  ['a cheaper class, which the answer may deny', { class: 'flex', units: {} }, 510n],
+  ['a more expensive class', { class: 'priority', units: {} }, 20n + 1_000n],
+  ['a cheaper class, which the provider may not serve', { class: 'flex', units: {} }, 510n],
   ['a class without a price', { class: 'fast', units: {} }, 510n],
   ['tools, by use', { class: 'standard', units: { web_search: 3, other: 9 } }, 510n + 30n],
 ])('worst case of a request for %s', (_name, asked, amount) => {
@@ -261,14 +264,14 @@ test.each<[string, Served, bigint]>([
   );
 });
 
-test('the least cost takes the cheapest price of the class that is asked for too', () => {
+test('the least cost uses the cheapest price, also of the requested class', () => {
   const extras = { ...extrasOf({}), classes: { flex: { ...PRICE, inputPerMillion: 50_000n } } };
   const price = { ...PRICE, cachedInputPerMillion: null, extras };
   expect(leastCost({ promptBytes: 8_000 }, price)).toBe(1_000n);
   expect(leastCost({ promptBytes: 8_000 }, price, { class: 'flex', units: {} })).toBe(50n);
 });
 
-test('a usage within the bounds is never rated above the worst case', () => {
+test('a usage within the bounds never costs more than the worst case', () => {
   const call = fc.tuple(callBounds, anyFigures, served).chain(([bounds, figures, asked]) =>
     fc.record({
       bounds: fc.constant(bounds),

@@ -13,25 +13,24 @@ import type { ResolvedClass, ResolvedPrices } from './resolve-prices.js';
  * (libs/contracts/specification/model-gateway-api.md#api-key-managed-in-the-dashboard).
  */
 export const OUTPUT_TOKENS_DEFAULT = 8192;
-/** Bytes of prompt text that make at least one token, where the catalog says nothing else. */
+/** Bytes of prompt text per token, unless the catalog has another value. */
 export const BYTES_PER_TOKEN_DEFAULT = 3;
 /**
- * Most input tokens of an image, where no source of the model has another figure: 12 megapixels in
- * patches of 32 × 32, times 1.2, rounded up to a power of two (platform.openai.com, Images and
- * vision).
+ * Most input tokens of an image, unless a source has another figure: 12 megapixels in patches of 32
+ * × 32, times 1.2, rounded up to a power of two (platform.openai.com, Images and vision).
  */
 export const IMAGE_TOKENS_MAX = 16_384;
 /**
- * Most input tokens of all attachments of a model without a known context, and of a document of it:
+ * Most input tokens of all attachments, or of one document, for a model without a known context:
  * 600 pages of 3,000 tokens of text, each also an image of 4,784 tokens (platform.claude.com, PDF
- * support). It is more than the bytes of a body can be as text.
+ * support). It exceeds the largest body read as text.
  */
 const DOCUMENT_TOKENS_MAX = 600 * (3_000 + 4_784);
-/** Decoded bytes of a document that make at least one token: text without compression. */
+/** Decoded bytes of a document per token: text without compression. */
 const DOCUMENT_BYTES_PER_TOKEN = 4;
 /**
- * Most tokens of a second of audio, where no source of the model has another figure
- * (ai.google.dev, Audio understanding).
+ * Most tokens of a second of audio, unless a source has another figure (ai.google.dev, Audio
+ * understanding).
  */
 const AUDIO_TOKENS_PER_SECOND = 32;
 /**
@@ -40,26 +39,23 @@ const AUDIO_TOKENS_PER_SECOND = 32;
  */
 const AUDIO_BYTES_PER_SECOND = 594;
 /**
- * Most tokens of a second of video with its sound, where no source of the model has another figure
+ * Most tokens of a second of video with its sound, unless a source has another figure
  * (ai.google.dev, Video understanding).
  */
 const VIDEO_TOKENS_PER_SECOND = 300;
 /** Fewest bytes of a second of video: a still picture with speech at 9.6 kbit/s. */
 const VIDEO_BYTES_PER_SECOND = 1_200;
 /**
- * Input tokens of an attachment in an estimate, and the least that one is held for: a usual image
- * or a page of a document.
+ * Input tokens of an attachment in an estimate, and its minimum in a hold: a typical image or a
+ * page of a document.
  */
 const ATTACHMENT_TOKENS_USUAL = 2_000;
-/**
- * Bytes of prompt text that no more than one token is expected to cover: the divisor of the least
- * cost.
- */
+/** Most bytes of prompt text expected per token: the divisor of the least cost. */
 const BYTES_PER_TOKEN_MOST = 8n;
-/** `bytesPerToken` counts in steps of 1/1000, so that the division is exact. */
+/** `bytesPerToken` has steps of 1/1000, so that the division is exact. */
 const BYTES_PER_TOKEN_SCALE = 1000;
 
-/** What a parsed request shows of its size. Each is a safe non-negative integer. */
+/** The size of a parsed request. Each field is a safe non-negative integer. */
 export interface CallBounds {
   /** UTF-8 bytes of prompt text, without the base64 of attachments. */
   promptBytes: number;
@@ -69,13 +65,13 @@ export interface CallBounds {
   attachments: number;
   /** Result of {@link outputTokensMax}; 0 for embeddings. */
   outputTokensMax: number;
-  /** The attachments that are not images. Absent: all of them are. */
+  /** The attachments other than images. Absent: all are images. */
   files?: FileBounds | undefined;
 }
 
 /**
- * Attachments by kind, with their decoded bytes. What is not in the request itself (a URL, a file
- * ID) is the largest document that an endpoint takes. An unknown kind is a document.
+ * Attachments by kind, with their decoded bytes. An attachment outside the request (a URL, a file
+ * ID) counts as the largest document of the endpoint. An unknown kind counts as a document.
  */
 export interface FileBounds {
   documents: number;
@@ -86,19 +82,21 @@ export interface FileBounds {
   videoBytes: number;
 }
 
-/** The most input tokens of attachments at one source. Absent: the default of the gateway. */
+/**
+ * The most input tokens of attachments at one source. Absent fields: the default of the gateway.
+ */
 export interface AttachmentSizes {
-  /** Of an image. */
+  /** Tokens of an image. */
   imageTokens?: number | undefined;
   /** Pages of documents in a request; needs `pageTokens`. */
   documentPages?: number | undefined;
-  /** Of a page of a document. Absent: only the model's context bounds a document. */
+  /** Tokens of a page of a document. Absent: only the model's context limits a document. */
   pageTokens?: number | undefined;
   audioTokensPerSecond?: number | undefined;
   videoTokensPerSecond?: number | undefined;
 }
 
-/** Catalog values of a model that turn sizes into tokens. */
+/** Catalog values of a model for converting sizes into tokens. */
 export interface BoundFigures {
   /** At least 0.001, in steps of 0.001, for example 3 or 2.5. */
   bytesPerToken: number;
@@ -110,15 +108,14 @@ export interface BoundFigures {
   audioTokensPerSecond?: number | undefined;
   /** Absent: {@link VIDEO_TOKENS_PER_SECOND}. */
   videoTokensPerSecond?: number | undefined;
-  /** The model's context in tokens, which attachments fill at most. Null or absent: not known. */
+  /** The model's context in tokens, which limits attachments. Null or absent: unknown. */
   contextLength?: number | null | undefined;
 }
 
 /**
- * The figures of a model for one call: of each kind of attachment the most tokens that one of the
- * sources counts.
- * @param model what the catalog knows of it; undefined: nothing
- * @param sources of all sources that may serve the call; empty: the defaults count
+ * Returns the figures of a model for one call: for each kind of attachment the highest figure of
+ * the sources. @param model its catalog values; undefined: unknown @param sources all sources that
+ * may serve the call; empty: the defaults apply
  */
 export function boundFigures(
   model: { readonly bytesPerToken: number; readonly contextLength: number | null } | undefined,
@@ -144,13 +141,16 @@ function product(one: number | undefined, other: number | undefined): number | u
 /** The fields of a request that bound its output. `null` and absent mean unset. */
 export interface OutputRequest {
   /**
-   * Prompts in the request: 1, or the elements of a list of prompts; 0 for endpoints without output
+   * Prompts in the request: 1, or the number of prompts in a list; 0 for endpoints without output
    * tokens.
    */
   prompts: number;
   n?: number | null;
   bestOf?: number | null;
-  /** The limits that the endpoint has. 0 is unset too: providers disagree on what it means. */
+  /**
+   * The limits of the endpoint itself. 0 also means unset, because providers interpret it
+   * differently.
+   */
   maxTokens: readonly (number | null | undefined)[];
   /** Limits of other endpoints. They raise the bound and never lower it. */
   otherMaxTokens?: readonly (number | null | undefined)[];
@@ -159,11 +159,11 @@ export interface OutputRequest {
 type InputBounds = Omit<CallBounds, 'outputTokensMax'>;
 
 /**
- * Input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus array
- * elements, plus the most that each attachment can be. Attachments fill up the model's context, or
- * {@link DOCUMENT_TOKENS_MAX} tokens where it is not known, and no more. At most
- * `Number.MAX_SAFE_INTEGER`.
- * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
+ * Computes the input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus
+ * array elements, plus the maximum of each attachment. Attachments fill at most the model's
+ * context, or {@link DOCUMENT_TOKENS_MAX} tokens if it is unknown. At most
+ * `Number.MAX_SAFE_INTEGER`. @throws RangeError for an invalid count or a `bytesPerToken` below
+ * 0.001
  */
 export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): number {
   const { files } = bounds;
@@ -178,7 +178,7 @@ export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): nu
 }
 
 /**
- * What is probably the input of a call: as {@link inputTokensBound}, with a usual size of each
+ * Estimates the input of a call like {@link inputTokensBound}, but with a typical size of each
  * attachment. Never above the bound.
  */
 export function usualInputTokens(bounds: InputBounds, figures: BoundFigures): number {
@@ -207,7 +207,7 @@ function fileTokens(files: FileBounds, figures: BoundFigures): number {
   return sizes.reduce((sum, tokens) => saturate(sum + Math.ceil(tokens)), 0);
 }
 
-/** Tokens of a text at that many bytes per token, rounded up; at most `Number.MAX_SAFE_INTEGER`. */
+/** Returns the tokens of a text, rounded up; at most `Number.MAX_SAFE_INTEGER`. */
 export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
   const scaled = Math.round(bytesPerToken * BYTES_PER_TOKEN_SCALE);
   if (!Number.isSafeInteger(scaled) || scaled < 1)
@@ -216,19 +216,18 @@ export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
   if (!Number.isSafeInteger(scaledBytes)) {
     return saturate(Number(divideUp(BigInt(bytes) * BigInt(BYTES_PER_TOKEN_SCALE), BigInt(scaled))));
   }
-  // Both divisions have whole results, which doubles hold exactly.
+  // Both divisions have integer results, which doubles represent exactly.
   const rest = scaledBytes % scaled;
   return (scaledBytes - rest) / scaled + (rest > 0 ? 1 : 0);
 }
 
 /**
- * What the call can cost at most within its bounds (docs/behaviour.md#worst-case): the dearest
- * input price, any kind and any tier that the input bound reaches, the dearest output price of
- * those tiers, the price per call, and what is asked for by the piece. The standard class counts
- * beside the class that is asked for, since the answer says which one it was. Rounded up, at most
- * `AMOUNT_NANO_USD_MAX`. A usage within the bounds is never rated above it.
- * @param asked absent: the standard class, nothing by the piece
- * @throws RangeError as {@link inputTokensBound}
+ * Computes the highest cost of a call within its bounds (docs/behaviour.md#worst-case): the highest
+ * input price of any kind and any tier that the input bound reaches, the highest output price of
+ * those tiers, the price per call, and the requested units. The standard class counts in addition
+ * to the requested class, because the provider may serve either. Rounded up, at most
+ * `AMOUNT_NANO_USD_MAX`. A usage within the bounds never costs more. @param asked absent: the
+ * standard class without units @throws RangeError as {@link inputTokensBound}
  */
 export function worstCase(
   bounds: CallBounds,
@@ -247,7 +246,7 @@ export function worstCase(
   return clampAmount(whole, 0n, AMOUNT_NANO_USD_MAX);
 }
 
-/** The dearest prices of a token while the input stays at or below `inputTokensMax`. */
+/** The highest prices of a token while the input is at most `inputTokensMax`. */
 interface DearestPrices {
   readonly inputTokensMax: number;
   readonly input: bigint;
@@ -256,14 +255,14 @@ interface DearestPrices {
 
 const dearestOf = new WeakMap<ResolvedClass, readonly DearestPrices[]>();
 
-/** A price is asked for each of its calls and looked through once. */
+/** Returns the highest prices at this input. Cached, because each call of a model needs them. */
 function dearestPrices(price: ResolvedClass, inputTokens: number): DearestPrices {
   let spans = dearestOf.get(price);
   if (spans === undefined) dearestOf.set(price, (spans = spansOf(price)));
   return spans.find(({ inputTokensMax }) => inputTokens <= inputTokensMax) as DearestPrices;
 }
 
-/** By rising input, up to one without an end. */
+/** Ordered by input; the last span has no upper limit. */
 function spansOf({ tiers, ...base }: ResolvedClass): DearestPrices[] {
   return [base, ...tiers].map((_last, index) => {
     const reached = [base, ...tiers.slice(0, index)];
@@ -289,7 +288,7 @@ function spansOf({ tiers, ...base }: ResolvedClass): DearestPrices[] {
   });
 }
 
-/** The prices that a token of text in the input can have. */
+/** Returns the possible prices of a text token in the input. */
 function textInputPrices(prices: ResolvedPrices): readonly [bigint, ...bigint[]] {
   return [
     prices.inputPerMillion,
@@ -300,12 +299,11 @@ function textInputPrices(prices: ResolvedPrices): readonly [bigint, ...bigint[]]
 }
 
 /**
- * What a plan-funded call must at least be able to pay (docs/behaviour.md#who-pays): prompt bytes ÷
- * 8 at the cheapest input price of any kind and tier, of the standard class or the one that is
- * asked for, rounded down, plus the price per call. At most `AMOUNT_NANO_USD_MAX`; not above the
- * worst case while `bytesPerToken` is at most 8.
- * @param asked absent: the standard class
- * @throws RangeError for a broken count
+ * Computes the minimum that a plan-funded call must be able to pay (docs/behaviour.md#who-pays):
+ * prompt bytes ÷ 8 at the cheapest input price of any kind and tier of the standard or the
+ * requested class, rounded down, plus the price per call. At most `AMOUNT_NANO_USD_MAX`; not above
+ * the worst case while `bytesPerToken` is at most 8. @param asked absent: the standard class
+ * @throws RangeError for an invalid count
  */
 export function leastCost(
   bounds: Pick<CallBounds, 'promptBytes'>,
@@ -333,12 +331,12 @@ export function outputTokensMax(request: OutputRequest): number {
   return saturate(wholeCount(request.prompts) * saturate(choices * tokens));
 }
 
-/** 0: none is set. */
+/** 0 if none is set. */
 function largestLimit(limits: readonly (number | null | undefined)[]): number {
   return limits.reduce<number>((most, tokens) => Math.max(most, wholeCount(tokens ?? 0)), 0);
 }
 
-/** Fractions count as the next whole number: a bound may be too large, never too small. */
+/** Rounds fractions up: a bound may be too large, never too small. */
 function wholeCount(value: number): number {
   if (Number.isNaN(value)) throw new RangeError('not a number');
   return saturate(Math.ceil(Math.max(0, value)));

@@ -13,7 +13,7 @@ import type {
   TokenUsage,
 } from '../src/index.js';
 
-/** Up to 1 USD per 1,000 tokens, far above any price of the market. */
+/** Up to 1 USD per 1,000 tokens, far above market prices. */
 const PRICE_MAX = 1_000_000_000_000n;
 const TOKENS_MAX = 5_000_000;
 
@@ -60,13 +60,16 @@ export const priceFigures: fc.Arbitrary<PriceFigures> = fc
   .tuple(tokenPrices, fc.bigInt(0n, PRICE_MAX), tiers, fc.option(priceExtras))
   .map(([prices, perCall, some, extras]) => ({ ...prices, perCall, tiers: some, extras }));
 
-/** What a call may ask for. */
+/** The possible requests of a call. */
 export const served: fc.Arbitrary<Served> = fc.record({
   class: fc.constantFrom('standard' as const, ...EXTRA_CLASSES),
   units: fc.dictionary(fc.constantFrom(...UNITS), fc.nat(1_000)),
 });
 
-/** What an answer may tell of a call that asked for this: the standard class, fewer uses. */
+/**
+ * The class and uses that a response may report for a request: also the standard class and fewer
+ * uses.
+ */
 export function servedWithin(asked: Served): fc.Arbitrary<Served> {
   return fc.record({
     class: fc.constantFrom('standard' as const, asked.class),
@@ -74,7 +77,7 @@ export function servedWithin(asked: Served): fc.Arbitrary<Served> {
   });
 }
 
-/** Of all sizes: what is no part of the tokens is cut. */
+/** All sizes: values above the token counts are reduced. */
 export const tokenKinds: fc.Arbitrary<TokenKinds | undefined> = fc.option(
   fc.record({ audioInput: tokens, imageInput: tokens, audioOutput: tokens, imageOutput: tokens }),
   { nil: undefined },
@@ -113,9 +116,7 @@ export const boundFigures: fc.Arbitrary<BoundFigures> = fc.record({
   contextLength: fc.option(fc.oneof(fc.nat(1_000), fc.nat(1_000_000))),
 });
 
-/**
- * A usage that stays within an input and an output bound; its cached parts may exceed its input.
- */
+/** A usage within an input and an output bound. Its cached parts may exceed its input. */
 export function usageWithin(inputBound: number, outputBound: number): fc.Arbitrary<TokenUsage> {
   const input = fc.oneof(fc.constant(inputBound), fc.nat(inputBound));
   const whole = fc.record({
@@ -139,5 +140,5 @@ export function usageWithin(inputBound: number, outputBound: number): fc.Arbitra
   );
 }
 
-/** The same price version without tiers and extras. */
+/** Price versions without tiers and extras. */
 export const flatPriceFigures = priceFigures.map((price): PriceFigures => ({ ...price, tiers: [], extras: null }));
