@@ -10,15 +10,15 @@ import { spawnServer } from './spawn-server.js';
 import type { ServerProcess } from './spawn-server.js';
 import { waitUntil } from './wait-until.js';
 
-/** It covers PostgreSQL's recovery after a crash. */
+/** Long enough for PostgreSQL's recovery after a crash. */
 const READY_MAX_MS = 60_000;
 const PROBE_TIMEOUT_MS = 1_000;
-/** How long a port or shared memory of a killed predecessor may stay taken. */
+/** Longest time that a killed predecessor may hold a port or shared memory. */
 const RETRY_MAX_MS = 15_000;
 const RETRY_STEP_MS = 100;
 const SIGNAL_WAIT_MS = 10_000;
 /**
- * What the servers log when something of a predecessor, or a stranger on the port, is in the way.
+ * Log texts of a server whose port, shared memory or lock file is still in use by another process.
  */
 const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
 
@@ -30,9 +30,9 @@ export interface UpServer {
 }
 
 /**
- * Prepares, spawns and waits until the server itself (not another one on its port) answers. `port`
- * 0 is a free one, another one at each attempt. Throws `ResolverSkipped` with the last 20 log lines
- * when this program does not come up, or when the start is given up.
+ * Prepares and spawns a server and waits until this server, not another one on its port, responds.
+ * Port 0 selects a free port at each attempt. Throws `ResolverSkipped` with the last 20 log lines
+ * if this program does not become ready or the start is aborted.
  */
 export async function bringUp(
   kind: ServerKind,
@@ -67,7 +67,7 @@ export async function bringUp(
       }
       if (error instanceof ProbeRefused) {
         throw new Error(
-          `${kind.title} started on ${options.stateDirectory} but refuses us: ${error.message}. Was its state made with another password?`,
+          `${kind.title} started on ${options.stateDirectory} but refuses the connection: ${error.message}. Was its state created with another password?`,
         );
       }
       throw new ResolverSkipped(`${program.path} ${(error as Error).message}; its last lines:\n${tail}`);
@@ -75,7 +75,10 @@ export async function bringUp(
   }
 }
 
-/** Ends a server in bounded time: its stop signals, then SIGKILL for it and what it has forked. */
+/**
+ * Ends a server in bounded time: sends its stop signals, then SIGKILL to it and its child
+ * processes.
+ */
 export async function endServer(server: ServerProcess, launch: Launch): Promise<void> {
   for (const signal of [...launch.stopSignals, 'SIGKILL' as const]) {
     if (server.hasExited()) break;
@@ -107,13 +110,13 @@ async function waitForAnswer(
     }
   });
   if (seen.version !== undefined) return seen.version;
-  // A stranger on the port may refuse us while our own server is still on its way to fail for the
-  // taken port.
+  // Another server on the port may refuse the probe while the new server is about to fail because
+  // the port is taken.
   if (seen.refusal) {
     await waitUntil(PROBE_TIMEOUT_MS, () => server.hasExited());
     if (!server.hasExited()) throw seen.refusal;
   }
-  if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it answered`);
-  if (isGivenUp()) throw new Error('was stopped before it answered');
-  throw new Error(settled ? 'gave no version' : `did not answer within ${READY_MAX_MS} ms`);
+  if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it was ready`);
+  if (isGivenUp()) throw new Error('was stopped before it was ready');
+  throw new Error(settled ? 'reported no version' : `did not respond within ${READY_MAX_MS} ms`);
 }

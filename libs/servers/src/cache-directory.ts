@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** `.infra` in the checkout that this package belongs to; the same from `src` and `dist`. */
+/** Returns `.infra` in the checkout of this package, for code in `src` and in `dist`. */
 export function defaultCacheDirectory(): string {
   return fileURLToPath(new URL('../../../.infra', import.meta.url));
 }

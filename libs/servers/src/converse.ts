@@ -11,9 +11,9 @@ export interface Address {
 }
 
 /**
- * One short conversation over TCP. `read` gets everything received so far (once with '' after the
- * connect) and returns the result, or undefined to read more; what it throws ends the conversation.
- * Bounded by `timeoutMs` and 1 MiB of answers.
+ * Exchanges text over one TCP connection. `read` receives everything received so far (first ''
+ * after the connect) and returns the result, or undefined to read more. Its exception ends the
+ * exchange. Limits: `timeoutMs` and 1 MiB of responses.
  */
 export function converse<Result>(
   address: Address,
@@ -32,12 +32,12 @@ export function converse<Result>(
       try {
         const result = read(received, (text) => void socket.write(text));
         if (result !== undefined) finish(() => resolve(result));
-        else if (received.length > RECEIVED_MAX_CHARACTERS) throw new Error('the answer has no end');
+        else if (received.length > RECEIVED_MAX_CHARACTERS) throw new Error('the response is too long');
       } catch (error) {
         finish(() => reject(error));
       }
     };
-    const timer = setTimeout(() => finish(() => reject(new Error(`no answer within ${timeoutMs} ms`))), timeoutMs);
+    const timer = setTimeout(() => finish(() => reject(new Error(`no response within ${timeoutMs} ms`))), timeoutMs);
     socket.setEncoding('utf8');
     socket.once(address.tls ? 'secureConnect' : 'connect', listen);
     socket.on('data', (text) => {

@@ -6,11 +6,11 @@ import { UNFINISHED } from './initialize-data.js';
 import { majorOf, ResolverSkipped } from './server-kind.js';
 import type { Program, ServerUser } from './server-kind.js';
 
-/** The checkpoint that begins a copy, and each other statement. */
+/** Timeout of the checkpoint at the start of a copy, and of each other statement. */
 const STATEMENT_MS = 60_000;
-/** From it on the functions have names of one form. */
+/** From this version on the functions are called `pg_backup_…`. */
 const NEW_NAMES_SINCE = 15;
-/** What belongs to the running server; the directories themselves must be there. */
+/** Directories of the running server. They must exist but are copied empty. */
 const EMPTIED = new Set([
   'pg_wal',
   'pg_dynshmem',
@@ -25,9 +25,9 @@ const LEFT_OUT =
   /^(postmaster\.(pid|opts)|(standby|recovery)\.signal|backup_label|tablespace_map|pg_internal\.init|pgsql_tmp.*)$/;
 
 /**
- * Copies the data of the running primary at `url`, which lies on this machine, to `<home>/data`, as
- * PostgreSQL's backup protocol has it, and so without tools that npm's PostgreSQL lacks. What lay
- * there before is deleted. A standby that starts on it fetches what the log has since then.
+ * Copies the data of the running primary at `url`, which is on this machine, to `<home>/data` and
+ * replaces earlier data. Follows PostgreSQL's backup protocol, without tools that npm's PostgreSQL
+ * lacks. A standby that starts on the copy fetches newer changes from the log.
  */
 export async function copyPrimary(
   program: Program,
@@ -63,16 +63,16 @@ export async function copyPrimary(
   }
 }
 
-/** Its presence makes a server a standby; a promotion removes it. */
+/** A server with this file is a standby. A promotion removes the file. */
 export const STANDBY_FILE = 'standby.signal';
 
-/** Readable by the server only: it may hold a password. */
+/** Writes a file that only the server can read, because it may contain a password. */
 export async function writeOwned(file: string, text: string, user: ServerUser | null): Promise<void> {
   await writeFile(file, text, { mode: 0o600 });
   if (user) await chown(file, user.uid, user.gid);
 }
 
-/** Files of one directory that are copied at a time. */
+/** Number of files of one directory that are copied concurrently. */
 const COPIED_AT_ONCE = 32;
 
 async function copyDirectory(from: string, to: string, user: ServerUser | null): Promise<void> {
@@ -94,7 +94,7 @@ async function makeDirectory(path: string, user: ServerUser | null): Promise<voi
   if (user) await chown(path, user.uid, user.gid);
 }
 
-/** A file that is deleted meanwhile is left out: the log has what happened to it. */
+/** Skips a file that is deleted meanwhile; the log contains its changes. */
 async function copyOne(source: string, target: string, user: ServerUser | null): Promise<void> {
   try {
     await copyFile(source, target);

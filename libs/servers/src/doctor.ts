@@ -6,30 +6,30 @@ import type { Inspection } from './inspect-servers.js';
 import { runCommand } from './run-command.js';
 
 const NPM_TIMEOUT_MS = 15_000;
-/** Servers, their first data and the fetched programs need well under this. */
+/** Servers, their first data and the fetched programs need less than this. */
 const FREE_MIN_BYTES = 2 * 1024 ** 3;
 
 /**
- * Prints what the gateway would use from where, and what to do when something is missing; 0 when it
- * can start.
+ * Prints where the gateway would get each server, and what to do about missing ones. Returns 0 if
+ * the gateway can start.
  */
 export async function doctor(): Promise<number> {
   const checkout = dirname(defaultCacheDirectory());
   const [servers, npm, disk] = await Promise.all([inspectServers({}), npmVersion(), statfs(checkout)]);
   const freeBytes = disk.bavail * disk.bsize;
   const rows = [
-    ['', 'version', 'from'],
+    ['', 'version', 'source'],
     ...servers.map((server) => [
       server.name,
       server.version,
-      server.resolver ? `${server.resolver}: ${server.source}` : 'nowhere',
+      server.resolver ? `${server.resolver}: ${server.source}` : 'not found',
     ]),
     ['node', process.version.slice(1), process.execPath],
     ['npm', npm, ''],
     ['disk', `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free`, checkout],
   ];
   const lines = [...table(rows), ...servers.flatMap(advice)];
-  if (freeBytes < FREE_MIN_BYTES) lines.push('', `less than ${FREE_MIN_BYTES / 1024 ** 3} GiB of disk are free`);
+  if (freeBytes < FREE_MIN_BYTES) lines.push('', `less than ${FREE_MIN_BYTES / 1024 ** 3} GiB of disk space is free`);
   process.stdout.write(`${lines.join('\n')}\n`);
   return servers.every((server) => server.resolver !== null) && freeBytes >= FREE_MIN_BYTES ? 0 : 1;
 }

@@ -9,12 +9,12 @@ jest.setTimeout(240_000);
 const state = temporaryState();
 afterAll(() => state.removeAll());
 
-/** They need a Debian archive within reach, so they run only with GATEWAY_TEST_FETCH=on. */
+/** These tests need a reachable Debian archive, so they run only with GATEWAY_TEST_FETCH=on. */
 const isEnabled = process.env['GATEWAY_TEST_FETCH'] === 'on';
 const withArchive = (name: string, run: () => Promise<void>): void =>
   isEnabled ? test(name, run) : test.skip(`${name} (needs a Debian archive: GATEWAY_TEST_FETCH=on npm test)`, run);
 
-withArchive('two fetches at once both find the complete program', async () => {
+withArchive('two concurrent fetches find the complete program', async () => {
   const cache = await state.make();
   const fetches = [1, 2].map(() => SERVER_KINDS.redis.findProject(cache, { fetch: true, log: () => undefined }));
   for (const found of await Promise.all(fetches)) expect(found.programs[0]?.version).toMatch(/^7\./);
@@ -22,7 +22,7 @@ withArchive('two fetches at once both find the complete program', async () => {
   expect(await readdir(join(cache, system ?? ''))).toEqual(['redis']);
 });
 
-withArchive('a program that does not run after the fetch leaves its reason and no directory', async () => {
+withArchive('a fetched program that does not run leaves its reason and no directory', async () => {
   const cache = await state.make();
   const refuse = (): Promise<string> => Promise.resolve('it does not run');
   const fetch = fetchDebianPackages(['nats-server'], join(cache, 'x', 'nats'), () => undefined, refuse);
@@ -30,7 +30,7 @@ withArchive('a program that does not run after the fetch leaves its reason and n
   expect(await readdir(join(cache, 'x'))).toEqual([]);
 });
 
-withArchive('a package that does not exist is said, with private lists too', async () => {
+withArchive('a missing package is reported, with private lists too', async () => {
   const cache = await state.make();
   const name = 'gateway-no-such-package';
   const fetch = fetchDebianPackages(

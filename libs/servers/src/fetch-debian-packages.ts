@@ -10,10 +10,10 @@ const STEP_TIMEOUT_MS = 120_000;
 const NETWORK_TIMEOUT_S = 20;
 
 /**
- * Downloads packages and the libraries they miss here, unpacks them into a draft directory, lets
- * `refuse` try the draft, and renames it to `place`: that name exists only when complete, and two
- * processes may fetch at once. Uses the system's package lists when they are there and current,
- * else private ones; the system's package state is neither locked nor written.
+ * Downloads packages and their missing libraries, unpacks them into a draft directory, checks the
+ * draft with `refuse` and renames it to `place`. `place` therefore exists only when complete, and
+ * two processes may fetch concurrently. Uses the system's package lists if they are current, else
+ * private ones. The system's package state is neither locked nor changed.
  */
 export async function fetchDebianPackages(
   packages: string[],
@@ -58,8 +58,8 @@ async function download(packages: string[], work: string): Promise<void> {
     ...option('Dir::State::lists', join(work, 'lists')),
     ...option('Dir::State::status', '/var/lib/dpkg/status'),
   ];
-  // Its result does not matter: one source of many that cannot be reached fails it although the
-  // rest is there.
+  // The result is ignored: one unreachable source of many fails the update although the other
+  // sources work.
   const update = await runCommand(APT_GET, [...withOwnLists, 'update'], { timeoutMs: UPDATE_TIMEOUT_MS, cwd: work });
   const second = await downloadOnce(packages, work, withOwnLists);
   if (second.ok) return;
@@ -73,9 +73,9 @@ async function downloadOnce(packages: string[], work: string, options: string[])
 }
 
 /**
- * What installing the packages would add, libraries only: the rest (service scripts, users) serves
- * system installation. The C library is left out, because a process cannot run with parts of two of
- * them.
+ * Returns the libraries that an installation would add. Other packages (service scripts, users) are
+ * only for a system installation. The C library is left out, because a process cannot run with
+ * parts of two versions.
  */
 async function missingLibraries(packages: string[], options: string[]): Promise<string[]> {
   const args = [...options, '--print-uris', '-y', '--no-install-recommends', 'install', ...packages];
@@ -91,7 +91,7 @@ function commonOptions(work: string): string[] {
     ...option('Dir::Cache::archives', join(work, 'archives')),
     ...option('Dir::Log', join(work, 'log')),
     ...option('Debug::NoLocking', '1'),
-    // Dropping root for the download would need a directory that the user _apt can write.
+    // Without root, the download would need a directory that the user _apt can write.
     ...option('APT::Sandbox::User', 'root'),
     ...option('Acquire::Retries', '1'),
     ...option('Acquire::http::Timeout', String(NETWORK_TIMEOUT_S)),

@@ -15,8 +15,8 @@ const COMMON_PLACES = [
 ];
 
 /**
- * The usable server programs of this machine, best first: only the one named in the environment
- * when one is named.
+ * Finds the usable server programs of this machine, best first. If the environment names a program,
+ * only that one counts.
  */
 export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Found> {
   const found: Found = { programs: [], reasons: [] };
@@ -33,9 +33,8 @@ export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Pr
 }
 
 /**
- * Runs `path --version`; the answer is a text when the program cannot be used. A link is not
- * followed here: Debian's redis-server is a link to a program that acts by the name it is called
- * with.
+ * Runs `path --version` and returns a text if the program cannot be used. Does not follow a link,
+ * because Debian's redis-server is a link to a program whose behaviour depends on its name.
  */
 export async function examineProgram(
   kind: ServerKind,
@@ -46,14 +45,14 @@ export async function examineProgram(
   const result = await runCommand(path, ['--version'], { timeoutMs: VERSION_TIMEOUT_MS, env });
   if (!result.ok) return `${path} does not run: ${result.problem}`;
   const version = kind.parseVersion(result.stdout);
-  if (version === null) return `${path} does not tell a version`;
+  if (version === null) return `${path} does not report a version`;
   if (!isAtLeast(version, kind.minimumVersion))
     return `${path} is ${version}, at least ${kind.minimumVersion} is needed`;
   const refusal = await kind.refuseProgram(path);
   return refusal ?? { path, version, env };
 }
 
-/** Existing executables, each real file once. */
+/** Returns existing executables, each real file once. */
 async function candidates(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<string[]> {
   const onPath = (env['PATH'] ?? '').split(delimiter).filter((directory) => directory.startsWith('/'));
   const usual = (await Promise.all(kind.usualPlaces.map(expand))).flat();
@@ -74,7 +73,9 @@ function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/** Directories that match a pattern with `*` in at most one part; higher numbers first. */
+/**
+ * Returns the directories that match a pattern with `*` in at most one part, higher numbers first.
+ */
 async function expand(pattern: string): Promise<string[]> {
   const parts = pattern.split('/');
   const index = parts.findIndex((part) => part.includes('*'));

@@ -11,9 +11,9 @@ export interface DebianProgram {
 }
 
 /**
- * A server from the packages of a Debian-like system, unpacked into the cache directory; needs no
- * root and installs nothing. Without `fetch` it only looks whether they were fetched before or
- * could be.
+ * Finds a server in Debian packages, which are unpacked into the cache directory without root and
+ * without an installation. Without `fetch` it only checks whether the packages were fetched before
+ * or could be.
  */
 export async function findDebianProgram(
   kind: ServerKind,
@@ -59,7 +59,7 @@ async function libraryDirectories(root: string): Promise<string[]> {
   return found;
 }
 
-/** For example debian-12: programs of one release are not used on another. */
+/** Returns for example debian-12. Programs of one release are not used on another. */
 async function systemName(): Promise<string> {
   const text = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const value = (name: string): string => new RegExp(`^${name}="?([\\w.-]+)"?$`, 'm').exec(text)?.[1] ?? 'unknown';

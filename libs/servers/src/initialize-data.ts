@@ -6,13 +6,13 @@ import { ResolverSkipped, majorOf } from './server-kind.js';
 import type { Program, ServerUser } from './server-kind.js';
 
 const INITDB_TIMEOUT_MS = 120_000;
-/** Data that is being made, and what a killed start left of it. */
+/** Prefix of unfinished data, also of an earlier start that was killed. */
 export const UNFINISHED = 'new-';
 
 /**
- * Makes `<home>/data` with initdb unless it is there. Data appears under its name only when
- * complete, so a killed initdb leaves nothing that a later start would take for data. Data of
- * another major version cannot be served: `ResolverSkipped`.
+ * Creates `<home>/data` with initdb unless it exists. Data gets its name only when complete, so a
+ * later start never uses the remains of a killed initdb. Throws `ResolverSkipped` for data of
+ * another major version.
  */
 export async function initializeData(
   program: Program,
@@ -40,16 +40,18 @@ export async function initializeData(
   return data;
 }
 
-/** Whether there is data. @throws ResolverSkipped when another major version made it */
+/** Reports whether data exists. @throws ResolverSkipped if another major version created it */
 export async function isMade(program: Program, data: string): Promise<boolean> {
   const made = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
   if (made === null || Number(made) === majorOf(program.version)) return made !== null;
   throw new ResolverSkipped(
-    `${program.path} is version ${program.version}, but the data in ${data} was made by ${made.trim()} (npm run reset deletes it)`,
+    `${program.path} is version ${program.version}, but the data in ${data} was created by version ${made.trim()} (npm run reset deletes it)`,
   );
 }
 
-/** initdb lies beside the server itself, not beside a link to it. */
+/**
+ * Returns the path of initdb, which is next to the server program itself, not next to a link to it.
+ */
 export async function initdbOf(path: string): Promise<string> {
   return join(dirname(await realpath(path)), 'initdb');
 }

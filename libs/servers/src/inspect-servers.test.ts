@@ -9,7 +9,7 @@ jest.setTimeout(60_000);
 const state = temporaryState();
 afterAll(() => state.removeAll());
 
-test('inspection says what would be used, and fetches nothing', async () => {
+test('inspectServers() reports the resolver of each server and fetches nothing', async () => {
   const cacheDirectory = await state.make();
   const env = { GATEWAY_SERVERS_RUNGS: 'project' };
   const [postgres, nats, redis] = await inspectServers({ cacheDirectory, env });
@@ -23,7 +23,7 @@ test('inspection says what would be used, and fetches nothing', async () => {
   expect(await readdir(cacheDirectory)).toEqual([]);
 });
 
-test('what is missing comes with its reason and three remedies', async () => {
+test('a missing server is reported with its reason and three remedies', async () => {
   const env = {
     GATEWAY_SERVERS_RUNGS: 'url,binary',
     GATEWAY_NATS_URL: 'nats://127.0.0.1:1',
@@ -35,7 +35,7 @@ test('what is missing comes with its reason and three remedies', async () => {
   expect(redis?.remedies).toHaveLength(3);
 });
 
-test('resolvers keep their order and unknown ones are refused', () => {
+test('resolvers keep their order, and unknown ones are refused', () => {
   expect(allowedResolvers({ GATEWAY_SERVERS_RUNGS: 'docker, url' })).toEqual(['url', 'docker']);
   expect(allowedResolvers({})).toEqual(['url', 'binary', 'project', 'docker']);
   expect(() => allowedResolvers({ GATEWAY_SERVERS_RUNGS: 'podman' })).toThrow('"podman"');

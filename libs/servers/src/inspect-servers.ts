@@ -11,7 +11,7 @@ const URL_WAIT_MS = 2_000;
 
 export interface Inspection {
   name: ServerName;
-  /** Null when no resolver would give the server. */
+  /** Null if no resolver provides the server. */
   resolver: Resolver | null;
   version: string;
   source: string;
@@ -25,8 +25,8 @@ export interface InspectOptions {
 }
 
 /**
- * Says for each server which resolver `startServers` would take, without starting, fetching or
- * initializing anything.
+ * Reports for each server which resolver `startServers` would use. Starts, fetches and initializes
+ * nothing.
  */
 export function inspectServers(options: InspectOptions): Promise<Inspection[]> {
   return Promise.all(SERVER_NAMES.map((name) => inspect(SERVER_KINDS[name], options)));
@@ -44,7 +44,10 @@ async function inspect(kind: ServerKind, options: InspectOptions): Promise<Inspe
   return { name: kind.name, resolver: null, version: '-', source: '-', problem: problems.join('; '), remedies };
 }
 
-/** What the resolver would give, or why it gives nothing. */
+/**
+ * Returns version and source of the server that the resolver would provide, or the reason why it
+ * provides none.
+ */
 async function inspectResolver(
   resolver: Resolver,
   kind: ServerKind,
@@ -76,7 +79,7 @@ async function inspectDocker(kind: ServerKind): Promise<{ version: string; sourc
   const { image } = kind.container({ stateDirectory: '', postgres: { superuserPassword: 'unused' } });
   return getContainerRuntimeClient().then(
     () => ({ version: 'pulled on first start', source: `container image ${image}` }),
-    (error: Error) => `no Docker engine answers: ${error.message}`,
+    (error: Error) => `no Docker engine responds: ${error.message}`,
   );
 }
 

@@ -13,7 +13,7 @@ import type { ServersOptions } from './server.js';
 import { startServers } from './start-servers.js';
 import { waitUntil } from './wait-until.js';
 
-/** Several servers start in some tests, on a machine that may be busy. */
+/** Some tests start several servers, possibly on a busy machine. */
 jest.setTimeout(120_000);
 const END_MAX_MS = 10_000;
 const script = fileURLToPath(new URL('../test/hold-servers.mjs', import.meta.url));
@@ -47,7 +47,7 @@ test('a start right after the starter was killed finds its data', async () => {
   await release(next.child);
 });
 
-asRoot('an ordinary user can start all three', async () => {
+asRoot('an ordinary user can start all three servers', async () => {
   const directory = await state.make();
   await chown(directory, user?.uid ?? 0, user?.gid ?? 0);
   if (!(await canEnter(fileURLToPath(new URL('..', import.meta.url)), user))) return;
@@ -57,7 +57,7 @@ asRoot('an ordinary user can start all three', async () => {
   await release(child);
 });
 
-asRoot('state that PostgreSQL cannot enter lies elsewhere, is found again, and goes with its link', async () => {
+asRoot('unreachable state is stored elsewhere, found again and deleted with its link', async () => {
   const directory = join(await state.make(), 'inner');
   await mkdir(directory, { mode: 0o755 });
   const first = await startServers(['postgres'], options(directory));
@@ -82,7 +82,7 @@ asRoot('state that PostgreSQL cannot enter lies elsewhere, is found again, and g
   await rm(`${last}.origin`);
 });
 
-test('a lock file whose pid belongs to another program by now does not hinder', async () => {
+test('a lock file with the pid of another program does not prevent the start', async () => {
   const directory = await state.make();
   const first = await startServers(['postgres'], options(directory));
   const lock = join(directory, 'postgres', 'data', 'postmaster.pid');
@@ -97,7 +97,7 @@ test('a lock file whose pid belongs to another program by now does not hinder', 
   await second.postgres.stop();
 });
 
-test('an initdb that was killed midway leaves nothing that is taken for data', async () => {
+test('the remains of a killed initdb are not used as data', async () => {
   const directory = await state.make();
   const first = await startServers(['postgres'], options(directory));
   await first.postgres.stop();
@@ -110,13 +110,13 @@ test('an initdb that was killed midway leaves nothing that is taken for data', a
   expect((await lstat(join(home, 'data'))).isDirectory()).toBe(true);
 });
 
-test('data of another major version is left alone', async () => {
+test('data of another major version stays unchanged', async () => {
   const directory = await state.make();
   const first = await startServers(['postgres'], options(directory));
   await first.postgres.stop();
   await writeFile(join(directory, 'postgres', 'data', 'PG_VERSION'), '13\n');
   await expect(startServers(['postgres'], options(directory))).rejects.toThrow(
-    /was made by 13 \(npm run reset deletes it\)/,
+    /was created by version 13 \(npm run reset deletes it\)/,
   );
 });
 
@@ -126,7 +126,7 @@ interface Held {
   pid: number;
 }
 
-/** Starts servers from another process, which needs the built package. */
+/** Starts servers in another process, which needs the built package. */
 async function hold(
   directory: string,
   names: string,
@@ -143,7 +143,7 @@ async function hold(
   throw new Error(`${script} ended before its servers ran; is the package built?`);
 }
 
-/** Lets the other process stop its servers in order. */
+/** Makes the other process stop its servers in order. */
 async function release(child: ChildProcess): Promise<void> {
   child.stdin?.end();
   expect(await waitUntil(END_MAX_MS, () => child.exitCode !== null)).toBe(true);

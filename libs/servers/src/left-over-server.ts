@@ -16,7 +16,7 @@ interface PidRecord {
   mark: string;
 }
 
-/** Records which process serves this state directory, for the next start. */
+/** Records the process that serves this state directory, for the next start. */
 export async function recordServer(stateDirectory: string, name: ServerName, record: PidRecord): Promise<void> {
   await mkdir(join(stateDirectory, 'pids'), { recursive: true });
   await writeFile(recordFile(stateDirectory, name), JSON.stringify(record), { mode: 0o600 });
@@ -27,9 +27,9 @@ export async function removeRecord(stateDirectory: string, name: ServerName): Pr
 }
 
 /**
- * Makes sure that no earlier server still works on this state directory. One whose starter is gone
- * is told to end, gets time for it and is killed then; one whose starter lives is an error. A pid
- * that another program has got since is left alone.
+ * Ensures that no earlier server uses this state directory. If its starter has ended, the server
+ * gets a stop signal, then time to end, then SIGKILL. If its starter is running, throws an error. A
+ * pid that another program has taken since is left alone.
  */
 export async function endLeftOver(stateDirectory: string, name: ServerName): Promise<void> {
   const record = await readRecord(recordFile(stateDirectory, name));
@@ -48,9 +48,9 @@ export async function endLeftOver(stateDirectory: string, name: ServerName): Pro
 }
 
 /**
- * Removes PostgreSQL's lock file when another program has got its pid since: PostgreSQL would take
- * that for itself and refuse to start. With a dead pid the file stays, because PostgreSQL then
- * looks for left-over backends before it goes on.
+ * Removes PostgreSQL's lock file if another program has its pid: PostgreSQL would take that program
+ * for itself and refuse to start. If no process has the pid, the file stays, because PostgreSQL
+ * then checks for remaining backends first.
  */
 export async function removeForeignLock(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid');
@@ -58,7 +58,7 @@ export async function removeForeignLock(data: string): Promise<void> {
   if (pid > 0 && isAlive(pid) && !(await isServing({ pid, mark: data }))) await rm(file, { force: true });
 }
 
-/** Whether `pid` is a process with `mark` in its command line. */
+/** Reports whether `pid` is a process with `mark` in its command line. */
 export async function isServing({ pid, mark }: { pid: number; mark: string }): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform === 'linux') {

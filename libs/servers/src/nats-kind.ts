@@ -11,7 +11,7 @@ const PAYLOAD_MAX = '1MB';
 const MEMORY_STORE_MAX = '256MB';
 const FILE_STORE_MAX = '32GB';
 const CONNECTIONS_MAX = 1_000;
-/** Servers below it refuse to start when they read `sync_interval`. */
+/** Older servers refuse to start with `sync_interval` in their configuration. */
 const SYNC_INTERVAL_SINCE = '2.10';
 
 export const natsKind: ServerKind = {

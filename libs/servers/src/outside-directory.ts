@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Every user can enter it and it survives a reboot. */
+/** Every user can enter it, and it survives a reboot. */
 const BASE = '/var/tmp/gateway-servers-0';
 const HASH_CHARACTERS = 16;
 
 /**
- * A path outside the checkout for what root has but PostgreSQL's unprivileged user must reach; the
- * same `key` gives the same path. Its parent belongs to root, so no other local user can put
- * something of theirs there first.
+ * Returns a path outside the checkout for files of root that PostgreSQL's unprivileged user must
+ * reach. The same `key` gives the same path. The parent directory belongs to root, so no other
+ * local user can create the path first.
  */
 export async function outsideDirectory(label: string, key: string): Promise<string> {
   await mkdir(BASE).catch((error: NodeJS.ErrnoException) => {
@@ -22,7 +22,7 @@ export async function outsideDirectory(label: string, key: string): Promise<stri
   return join(BASE, `${label}-${hash}`);
 }
 
-/** Whether a link found in a state directory leads to a place that `outsideDirectory` gave. */
+/** Reports whether a link in a state directory points to a path of `outsideDirectory`. */
 export function isOutside(target: string): boolean {
   return target.startsWith(`${BASE}/`) && !target.includes('..');
 }

@@ -7,10 +7,10 @@ import { canEnter } from './server-user.js';
 import { recordOrigin, sweepOutside } from './sweep-outside.js';
 
 /**
- * The directory in which PostgreSQL keeps its data: `<state>/postgres`, owned by the user that runs
- * the server. When that user cannot enter the state directory (a checkout under /root),
- * `<state>/postgres` is a link to a directory under /var/tmp. The link decides: deleted state
- * starts empty, and directories to which no link leads are deleted when a new one is made.
+ * Returns PostgreSQL's data directory `<state>/postgres`, owned by the user that runs the server.
+ * If that user cannot enter the state directory (a checkout under /root), `<state>/postgres` is a
+ * link to a directory under /var/tmp. The link decides: after the state is deleted, the data starts
+ * empty, and a new link deletes directories without a link.
  */
 export async function placeData(stateDirectory: string, user: ServerUser | null): Promise<string> {
   const inside = join(stateDirectory, 'postgres');
@@ -33,13 +33,13 @@ export async function placeData(stateDirectory: string, user: ServerUser | null)
 }
 
 async function reuseLinked(target: string, user: ServerUser): Promise<string> {
-  if (!isOutside(target)) throw new ResolverSkipped(`the link to ${target} in the state directory is not ours`);
+  if (!isOutside(target))
+    throw new ResolverSkipped(`the link to ${target} in the state directory was not created by the gateway`);
   return own(target, user);
 }
 
 /**
- * Root's private directory (0700) is opened for entering, not for listing, to the group that only
- * the server's user has.
+ * Permits the server user's group to enter, but not to list, a private directory (0700) of root.
  */
 async function admitGroup(directory: string, user: ServerUser): Promise<void> {
   const { uid, mode } = await stat(directory);

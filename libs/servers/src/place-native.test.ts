@@ -10,7 +10,7 @@ const asRoot = serverUser() ? test : test.skip;
 
 afterAll(() => state.removeAll());
 
-test('library links that the install script would make are made', async () => {
+test('placeNative() creates the library links of the install script', async () => {
   const root = await state.make();
   await chmod(root, 0o755);
   const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
@@ -19,7 +19,7 @@ test('library links that the install script would make are made', async () => {
   expect(await placeNative(native, join(root, 'cache'))).toBe(native);
 });
 
-asRoot('binaries that the server’s user cannot reach are copied once, also by two at a time', async () => {
+asRoot('unreachable binaries are copied once, also by two concurrent calls', async () => {
   const root = await state.make();
   const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
   const [first, second] = await Promise.all([
@@ -32,7 +32,7 @@ asRoot('binaries that the server’s user cannot reach are copied once, also by 
   await rm(dirname(first), { recursive: true });
 });
 
-test('a list of links that leads out of the package is refused', async () => {
+test('placeNative() refuses links that lead out of the package', async () => {
   const root = await state.make();
   await chmod(root, 0o755);
   const native = await makeNative(root, [{ source: 'native/../../x', target: 'native/lib/x' }]);

@@ -11,10 +11,10 @@ const CHMOD_TIMEOUT_MS = 10_000;
 const NAME_PATTERN = /^native\/[\w.+/-]+$/;
 
 /**
- * The `native` directory of an embedded PostgreSQL with its library links made, which the package
- * leaves to an install script that does not run here. It is used in place when it is writable or
- * complete and the server's user can run it; otherwise a copy is used: under /var/tmp for root, in
- * the cache directory for others.
+ * Returns the `native` directory of an embedded PostgreSQL with its library links, which the
+ * package leaves to an install script that does not run here. It is used in place if it is writable
+ * or complete and the server's user can run it. Otherwise a copy is used: under /var/tmp for root,
+ * in the cache directory for other users.
  */
 export async function placeNative(native: string, cacheDirectory: string): Promise<string> {
   const user = serverUser();
@@ -54,8 +54,8 @@ async function makeLinks(native: string, links: Link[]): Promise<void> {
 }
 
 /**
- * A copy gets its name when it is complete, so two processes may copy at once and a killed copy is
- * never used.
+ * Copies the directory under another name and renames the complete copy. Two processes may
+ * therefore copy concurrently, and a partial copy is never used.
  */
 async function copyNative(
   native: string,
@@ -89,7 +89,10 @@ async function copyNative(
   return place;
 }
 
-/** A checkout made under a strict umask has directories that only its owner enters. */
+/**
+ * Makes directories readable for all users, because a strict umask may have restricted them to
+ * their owner.
+ */
 async function openToAll(directory: string): Promise<void> {
   const result = await runCommand('/bin/chmod', ['-R', 'a+rX', directory], { timeoutMs: CHMOD_TIMEOUT_MS });
   if (!result.ok) throw new Error(result.problem);

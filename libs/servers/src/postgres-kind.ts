@@ -60,8 +60,7 @@ export const postgresKind: ServerKind = {
       'logging_collector=off',
       'log_timezone=UTC',
       'timezone=UTC',
-      // Commits stay synchronous: without fsync that costs next to nothing, and a killed server
-      // loses none.
+      // Commits stay synchronous: without fsync this costs little, and a killed server loses none.
       ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
       ...(options.postgres?.settings ?? []),
     ];
@@ -91,8 +90,9 @@ export const postgresKind: ServerKind = {
 };
 
 /**
- * Data of a standby that follows the primary at this address. Data that is no standby's was the
- * primary's once, and may hold what the primary of today never had: it is replaced by a copy.
+ * Provides the data of a standby that follows the primary at this address. Data without a standby
+ * file belonged to a former primary and may contain commits that the current primary never had, so
+ * a copy replaces it.
  */
 async function standbyData(
   program: Program,
@@ -104,12 +104,15 @@ async function standbyData(
   await removeUnfinished(home);
   const isStandby = (await isMade(program, present)) && (await exists(join(present, STANDBY_FILE)));
   const data = isStandby ? present : await copyPrimary(program, home, user, url);
-  // Nothing else is set there: the file would come with the copy.
+  // The file has no other settings, because the copy would contain them.
   await writeOwned(join(data, 'postgresql.auto.conf'), `primary_conninfo = ${quoted(conninfo(url, name))}\n`, user);
   return data;
 }
 
-/** How a standby with this name reaches the primary at `url`. It has the password. */
+/**
+ * Returns the connection string, with password, for a standby with this name to the primary at
+ * `url`.
+ */
 export function conninfo(url: string, name: string): string {
   const { hostname, port, username, password } = new URL(url);
   const parts = {

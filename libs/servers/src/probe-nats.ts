@@ -15,10 +15,9 @@ interface Info {
 }
 
 /**
- * Reads a NATS server's greeting and, when the URL has credentials, waits for its PONG. The URL may
- * name several servers (`nats://user:password@a:4222,b:4222`): the first that answers counts. A
- * server without
- * JetStream is refused.
+ * Reads a NATS server's greeting and, if the URL has credentials, waits for its PONG. The URL may
+ * name several servers (`nats://user:password@a:4222,b:4222`); the first response counts. Refuses a
+ * server without JetStream.
  */
 export async function probeNats(urls: string, timeoutMs: number): Promise<Answer> {
   const failures: unknown[] = [];
@@ -41,8 +40,8 @@ function probeOne(url: URL, timeoutMs: number): Promise<Answer> {
     const info = JSON.parse(line) as Info;
     const answer = { version: info.version ?? 'unknown', identity: info.server_name ?? '' };
     if (info.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
-    // Beyond the greeting a TLS server speaks only after an upgrade, and one that wants unknown
-    // credentials says nothing.
+    // After the greeting, a TLS server requires an upgrade, and a server with unknown credentials
+    // sends nothing.
     if (info.tls_required === true || (info.auth_required === true && url.username === '')) return answer;
     if (!isSent) send(`CONNECT ${JSON.stringify(credentialsOf(url))}\r\nPING\r\n`);
     isSent = true;

@@ -6,8 +6,8 @@ import type { Answer } from './server-kind.js';
 const FINAL_CODES = new Set(['28P01', '28000', '3D000']);
 
 /**
- * Asks a PostgreSQL server for its version; its identity is the data directory, readable by
- * superusers only.
+ * Reads a PostgreSQL server's version and its identity, the data directory, which only superusers
+ * can read.
  */
 export async function probePostgres(url: string, timeoutMs: number): Promise<Answer> {
   const client = new pg.Client({

@@ -8,7 +8,7 @@ const USABLE = { redis_version: '7.4.1', process_id: '41', redis_mode: 'standalo
 let close: () => void = () => undefined;
 afterEach(() => close());
 
-/** A server that answers PING and INFO with these fields, in pieces of `pieceChars`. */
+/** Starts a server that responds to PING and INFO with these fields, in parts of `pieceChars`. */
 async function serve(info: Record<string, string>, pieceChars = Infinity): Promise<string> {
   const body = Object.entries(info).map(([name, value]) => `${name}:${value}\r\n`);
   const text = `# Server\r\n${body.join('')}`;
@@ -30,10 +30,13 @@ async function serve(info: Record<string, string>, pieceChars = Infinity): Promi
   return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test.each([Infinity, 7])('a primary without eviction is taken, however its answer is cut (%d)', async (pieceChars) => {
-  const url = await serve({ ...USABLE, maxmemory_policy: 'noeviction' }, pieceChars);
-  expect(await probeRedis(url, 2_000)).toEqual({ version: '7.4.1', identity: '41' });
-});
+test.each([Infinity, 7])(
+  'a primary without eviction is accepted with a response in parts of %d',
+  async (pieceChars) => {
+    const url = await serve({ ...USABLE, maxmemory_policy: 'noeviction' }, pieceChars);
+    expect(await probeRedis(url, 2_000)).toEqual({ version: '7.4.1', identity: '41' });
+  },
+);
 
 test.each([
   [{ maxmemory_policy: 'volatile-lru' }, /set it to noeviction/],

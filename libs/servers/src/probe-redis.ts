@@ -5,8 +5,8 @@ import type { Answer } from './server-kind.js';
 const DEFAULT_PORT = 6379;
 
 /**
- * Sends PING and reads version and process id (its identity) from INFO; a server that still loads
- * has not answered. One that was not started here must be a primary.
+ * Sends PING and reads version and process ID (the identity) from INFO. A server that is still
+ * loading is not ready. A server that was not started here must be a primary.
  */
 export function probeRedis(text: string, timeoutMs: number, isOwn = false): Promise<Answer> {
   const url = new URL(text);
@@ -33,18 +33,18 @@ function commands(url: URL): string {
 }
 
 /**
- * What admission refuses too: it decides on one primary that keeps what it is given. @throws
+ * Refuses servers that admission refuses: it needs one primary that keeps its data. @throws
  * ProbeRefused
  */
 function refuseUse(info: string): void {
-  const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'not told';
+  const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown';
   if (read('redis_mode') === 'cluster') throw new ProbeRefused('it is a cluster node: set cluster-enabled no');
   if (read('role') !== 'master') throw new ProbeRefused('it is a replica: give the address of its primary');
   const policy = read('maxmemory_policy');
   if (policy !== 'noeviction') throw new ProbeRefused(`its maxmemory-policy is ${policy}: set it to noeviction`);
 }
 
-/** A command in Redis' protocol. */
+/** Encodes a command in the Redis protocol. */
 export function encode(words: string[]): string {
   return `*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('');
 }

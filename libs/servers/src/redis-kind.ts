@@ -49,11 +49,11 @@ export const redisKind: ServerKind = {
       ...(follows === null ? [] : [['replicaof', '127.0.0.1', String(follows)]]),
       ['daemonize', 'no'],
       ['logfile', ''],
-      // A rewritten title would hide the file by which a left-over server is told from a stranger.
+      // A rewritten title would hide the file name, which identifies a left-over server.
       ['set-proc-title', 'no'],
     ];
     const lines = settings.map(([name = '', ...values]) => [name, ...values.map(quote)].join(' '));
-    // A Sentinel writes into it what it knows, and starts again with that.
+    // A Sentinel stores its state in this file and starts with it again.
     if (!sentinel || !(await hasFile(file))) await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
     const args = sentinel ? [file, '--sentinel'] : [file];
     return { args, user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity: '{pid}' };
@@ -101,7 +101,7 @@ function commonSettings(options: ServersOptions): (readonly string[])[] {
   ];
 }
 
-/** It gives up a failover that does not succeed in this time, and another may try. */
+/** Timeout of a failover, after which another Sentinel may try. */
 const FAILOVER_MS = 10_000;
 
 function sentinelSettings(options: ServersOptions, sentinel: SentinelOptions): (readonly string[])[] {
@@ -121,7 +121,7 @@ function sentinelSettings(options: ServersOptions, sentinel: SentinelOptions): (
   ];
 }
 
-/** Redis reads double-quoted arguments with C-like escapes. */
+/** Quotes an argument: Redis reads double-quoted arguments with C-like escapes. */
 function quote(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }

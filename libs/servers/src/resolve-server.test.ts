@@ -10,7 +10,7 @@ import { SERVER_NAMES } from './server.js';
 import { ServerUnavailable } from './server-unavailable.js';
 import { SERVER_KINDS, startServers } from './start-servers.js';
 
-/** Several servers start in some tests, on a machine that may be busy. */
+/** Some tests start several servers, possibly on a busy machine. */
 jest.setTimeout(120_000);
 const state = temporaryState();
 const lines: string[] = [];
@@ -25,23 +25,23 @@ afterAll(async () => {
   await state.removeAll();
 });
 
-test('the project resolver starts all three and each does its work', async () => {
+test('the project resolver starts all three servers and each works', async () => {
   expect(Object.values(servers).map(({ resolver }) => resolver)).toEqual(['project', 'project', 'project']);
   expect(await sql(servers.postgres.url, 'SELECT current_setting($$max_connections$$) AS n')).toEqual([{ n: '200' }]);
   expect(await redis(servers.redis.url, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
   expect(await natsRequest(servers.nats.url, '$JS.API.INFO', '')).toContain('account_info_response');
-  expect(lines.filter((line) => line.includes('project taken'))).toHaveLength(3);
+  expect(lines.filter((line) => line.includes('project selected'))).toHaveLength(3);
   expect(lines).toContain('nats: url skipped: not in GATEWAY_SERVERS_RUNGS');
 });
 
-test('a password is needed', async () => {
+test('servers refuse requests without the password', async () => {
   const { port } = new URL(servers.postgres.url);
   await expect(sql(`postgres://postgres:wrong@127.0.0.1:${port}/postgres`, 'SELECT 1')).rejects.toThrow('password');
   const bare = `redis://127.0.0.1:${new URL(servers.redis.url).port}`;
   expect(await redis(bare, 'PING')).toMatch(/^-NOAUTH/);
 });
 
-test('the url resolver uses servers that run elsewhere and leaves them alone', async () => {
+test('the url resolver uses servers that run elsewhere and never stops them', async () => {
   const env = {
     GATEWAY_MIGRATION_URL: servers.postgres.url,
     GATEWAY_NATS_URL: servers.nats.url,
@@ -62,7 +62,7 @@ test('the url resolver uses servers that run elsewhere and leaves them alone', a
   expect(await sql(servers.postgres.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
-test('a url that is set but refuses us stops the start and hides the password', async () => {
+test('a URL of a refusing server stops the start and hides the password', async () => {
   const { port } = new URL(servers.postgres.url);
   const env = { GATEWAY_POSTGRES_URL: `postgres://postgres:hidden@127.0.0.1:${port}/postgres` };
   const start = startServers(['postgres'], options(await state.make(), env));
@@ -74,7 +74,7 @@ test('a url that is set but refuses us stops the start and hides the password', 
   expect(error.message).not.toContain('hidden');
 });
 
-test('the binary resolver starts what the environment names', async () => {
+test('the binary resolver starts the programs of the environment', async () => {
   const directory = await state.make();
   const env: Record<string, string> = { GATEWAY_SERVERS_RUNGS: 'binary' };
   for (const name of SERVER_NAMES) {
@@ -95,24 +95,24 @@ test('the binary resolver starts what the environment names', async () => {
   }
 });
 
-test('a named binary that is no server is passed over with its reason', async () => {
+test('a named binary that is not a server is skipped with its reason', async () => {
   const env = { GATEWAY_NATS_BINARY: '/bin/true', GATEWAY_SERVERS_RUNGS: 'binary,project' };
   const { nats } = await startServers(['nats'], options(await state.make(), env));
   await nats.stop();
   expect(nats.resolver).toBe('project');
-  expect(lines).toContain('nats: binary skipped: /bin/true does not tell a version');
+  expect(lines).toContain('nats: binary skipped: /bin/true does not report a version');
 });
 
 const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
-(hasEngine ? test.skip : test)('the docker resolver says that no engine answers (success not run here)', async () => {
+(hasEngine ? test.skip : test)('the docker resolver reports a missing engine (success is not tested)', async () => {
   const env = { GATEWAY_SERVERS_RUNGS: 'docker' };
   const start = startServers(['redis'], options(await state.make(), env));
   const error = await start.then(fail, (reason: unknown) => reason as Error);
   expect(error).toBeInstanceOf(ServerUnavailable);
-  expect(error.message).toContain('docker: no Docker engine answers');
+  expect(error.message).toContain('docker: no Docker engine responds');
 });
 
-test('without any resolver the error names three things that the user can do', async () => {
+test('without any resolver the error lists three remedies', async () => {
   const env = { GATEWAY_SERVERS_RUNGS: 'url' };
   const start = startServers(['postgres'], options(await state.make(), env));
   const error = await start.then(fail, (reason: unknown) => reason as ServerUnavailable);
@@ -123,7 +123,7 @@ test('without any resolver the error names three things that the user can do', a
   expect(error.remedies).toHaveLength(3);
 });
 
-test('when one server cannot be had, the others are stopped', async () => {
+test('if one server cannot start, the others are stopped', async () => {
   const started: string[] = [];
   const env = {
     GATEWAY_SERVERS_RUNGS: 'binary',
@@ -133,7 +133,7 @@ test('when one server cannot be had, the others are stopped', async () => {
   const directory = await state.make();
   const start = startServers(['nats', 'redis'], { ...options(directory, env), log: (line) => started.push(line) });
   await expect(start).rejects.toThrow('Redis could be neither found nor started');
-  expect(started.some((line) => line.startsWith('nats: binary taken'))).toBe(true);
+  expect(started.some((line) => line.startsWith('nats: binary selected'))).toBe(true);
   expect(existsSync(join(directory, 'pids', 'nats.json'))).toBe(false);
 });
 
@@ -161,7 +161,7 @@ async function natsPath(): Promise<string> {
   return found.programs[0]?.path ?? '';
 }
 
-/** The unpacked Redis finds its libraries only with a variable that a named binary does not get. */
+/** The unpacked Redis needs a variable to find its libraries, which a named binary does not get. */
 async function wrapper(directory: string, path: string, env: Record<string, string>): Promise<string> {
   const file = join(directory, 'redis-server');
   await writeFile(file, `#!/bin/sh\nLD_LIBRARY_PATH='${env['LD_LIBRARY_PATH'] ?? ''}' exec '${path}' "$@"\n`);

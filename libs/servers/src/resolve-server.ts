@@ -10,13 +10,13 @@ import type { Resolver, RunningServer, ServersOptions } from './server.js';
 import { startContainer } from './start-container.js';
 import { urlFrom, useUrl } from './use-url.js';
 
-/** The resolver gave a server, or the next one is tried for these reasons. */
+/** The resolver provided a server, or the next one is tried for these reasons. */
 type Step = { server: RunningServer } | { reasons: string[] };
 
 /**
- * Takes the first resolver that gives a server, and logs why each one before it gave none.
- * A URL that is set but of no use ends it: its owner does not want an empty server instead.
- * @throws ServerUnavailable when no resolver gives a server
+ * Uses the first resolver that provides a server, and logs why each earlier one did not. An
+ * unusable URL ends the search, because the user expects that server instead of an empty one.
+ * @throws ServerUnavailable if no resolver provides a server
  */
 export async function resolveServer(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
   const startedAt = performance.now();
@@ -30,7 +30,7 @@ export async function resolveServer(kind: ServerKind, options: ServersOptions): 
     if ('server' in step) {
       const { version, source } = step.server;
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(2);
-      log(`${resolver} taken: ${kind.title} ${version} from ${source}, ready after ${seconds} s`);
+      log(`${resolver} selected: ${kind.title} ${version} from ${source}, ready after ${seconds} s`);
       return step.server;
     }
     for (const reason of step.reasons) {

@@ -13,11 +13,11 @@ export interface CommandOptions {
 export interface CommandResult {
   ok: boolean;
   stdout: string;
-  /** Standard error, or what kept the command from running. */
+  /** Standard error, or the reason why the command did not run. */
   problem: string;
 }
 
-/** Runs a program without a shell and never throws; killed after `timeoutMs`. */
+/** Runs a program without a shell. Never throws. Kills the program after `timeoutMs`. */
 export function runCommand(path: string, args: string[], options: CommandOptions): Promise<CommandResult> {
   const { timeoutMs, env, cwd = '/', user } = options;
   return new Promise((resolve) => {
@@ -41,9 +41,9 @@ export function runCommand(path: string, args: string[], options: CommandOptions
 }
 
 /**
- * The environment that servers and their tools get. The caller's own is not passed on: variables
- * such as PGPORT, PGDATA or a foreign LD_LIBRARY_PATH would change what the server does. Proxy
- * settings stay, because fetching needs them.
+ * Returns the environment of servers and their tools. The caller's environment is not passed on,
+ * because variables such as PGPORT, PGDATA or LD_LIBRARY_PATH would change the server. Proxy
+ * settings are kept for fetching.
  */
 export function bareEnvironment(): Record<string, string> {
   const kept: Record<string, string> = { LC_ALL: 'C', TZ: 'UTC' };

@@ -9,7 +9,7 @@ import { SERVER_NAMES } from './server.js';
 import { startServers } from './start-servers.js';
 import { waitUntil } from './wait-until.js';
 
-/** Several servers start in some tests, on a machine that may be busy. */
+/** Some tests start several servers, possibly on a busy machine. */
 jest.setTimeout(120_000);
 const state = temporaryState();
 const exits: string[] = [];
@@ -20,12 +20,12 @@ afterAll(async () => {
   await state.removeAll();
 });
 
-test('restart, killed or orderly, keeps port and data; emptyState drops the data', async () => {
+test('restart() keeps port and data, and emptyState drops the data', async () => {
   const { postgres, nats, redis: cache } = await start(await state.make());
   await sql(postgres.url, 'CREATE TABLE kept AS SELECT 7 AS n');
   await redis(cache.url, 'SET kept 7');
   await natsRequest(nats.url, '$JS.API.STREAM.CREATE.KEPT', JSON.stringify({ name: 'KEPT', subjects: ['kept'] }));
-  // The append-only file is synced each second, but written before the answer: a killed process
+  // The append-only file is synced each second, but written before the response: a killed process
   // loses nothing.
   for (const kill of [true, false]) {
     const before = [postgres.pid, nats.pid, cache.pid];
@@ -42,7 +42,7 @@ test('restart, killed or orderly, keeps port and data; emptyState drops the data
   expect(exits).toEqual([]);
 });
 
-test('two starts at once do not meet', async () => {
+test('two concurrent starts use different servers', async () => {
   const both = await Promise.all([start(await state.make()), start(await state.make())]);
   const urls = both.flatMap((servers) => SERVER_NAMES.map((name) => servers[name].url));
   expect(new Set(urls).size).toBe(6);
@@ -50,7 +50,7 @@ test('two starts at once do not meet', async () => {
   expect(await sql(both[1].postgres.url, "SELECT to_regclass('mine') AS found")).toEqual([{ found: null }]);
 });
 
-test('a state directory that is in use is refused, and free again after stop', async () => {
+test('a state directory in use is refused and can be used after stop()', async () => {
   const directory = await state.make();
   const first = await startServers(['redis'], options(directory));
   await expect(startServers(['redis'], options(directory))).rejects.toThrow(`runs as process ${first.redis.pid}`);
@@ -60,7 +60,7 @@ test('a state directory that is in use is refused, and free again after stop', a
   await second.redis.stop();
 });
 
-test('a server that dies unasked is reported once', async () => {
+test('a server that ends unexpectedly is reported once', async () => {
   const directory = await state.make();
   const { redis: cache } = await startServers(['redis'], options(directory));
   process.kill(cache.pid ?? 0, 'SIGKILL');
@@ -72,7 +72,7 @@ test('a server that dies unasked is reported once', async () => {
   expect(exits).toEqual([]);
 });
 
-test('a restart of what has ended never starts a second one, and starts nothing that was stopped', async () => {
+test('a restart with ifEnded starts one process, and none after stop()', async () => {
   const { redis: cache } = await startServers(['redis'], options(await state.make()));
   const first = cache.pid;
   await cache.restart?.({ ifEnded: true });
@@ -81,7 +81,7 @@ test('a restart of what has ended never starts a second one, and starts nothing 
   expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
   exits.splice(0);
   expect(cache.pid).toBeNull();
-  // Two who noticed: one process.
+  // Two concurrent restarts result in one process.
   await Promise.all([cache.restart?.({ ifEnded: true }), cache.restart?.({ ifEnded: true })]);
   const second = cache.pid;
   expect(second).not.toBeNull();
@@ -94,7 +94,7 @@ test('a restart of what has ended never starts a second one, and starts nothing 
   expect(cache.pid).toBeNull();
 });
 
-test('a stop does not wait for a restart that does not come up', async () => {
+test('stop() does not wait for a restart that does not become ready', async () => {
   const directory = await state.make();
   const { redis: cache } = await startServers(['redis'], options(directory));
   process.kill(cache.pid ?? NaN, 'SIGKILL');
@@ -111,7 +111,7 @@ test('a stop does not wait for a restart that does not come up', async () => {
   stranger.close();
 });
 
-test('a given port is used; one that is taken is an error', async () => {
+test('a given port is used, and a taken one is an error', async () => {
   const port = await freePort();
   const { nats } = await startServers(['nats'], { ...options(await state.make()), ports: { nats: port } });
   expect(new URL(nats.url).port).toBe(String(port));
@@ -122,7 +122,7 @@ test('a given port is used; one that is taken is an error', async () => {
   stranger.close();
 });
 
-test('a configuration that the server refuses shows its last log lines', async () => {
+test("an invalid configuration is reported with the server's last log lines", async () => {
   const broken = { ...options(await state.make()), nats: { config: 'no_such_setting: 1' } };
   await expect(startServers(['nats'], broken)).rejects.toThrow(/unknown field "no_such_setting"/);
 });

@@ -7,11 +7,11 @@ import type { Program, ServerKind } from './server-kind.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
 import { waitUntil } from './wait-until.js';
 
-/** How long a given port may still be held by what ran there before. */
+/** Longest time that a previous program may still hold a given port. */
 const PORT_WAIT_MS = 3_000;
 const KILL_WAIT_MS = 5_000;
 
-/** Starts a server program on the state directory and keeps it under control until `stop`. */
+/** Starts a server program on the state directory and controls it until `stop`. */
 export async function runProgram(kind: ServerKind, program: Program, options: ServersOptions): Promise<RunningServer> {
   const { stateDirectory } = options;
   const port = options.ports?.[kind.name] ?? 0;
@@ -21,14 +21,14 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   }
   let up: UpServer = await bringUp(kind, program, port, options);
   let changing = false;
-  /** Stopped, and not started again by hand since. */
+  /** True after `stop`, until a manual restart. */
   let isStopped = false;
   let queue: Promise<void> = Promise.resolve();
   const watch = (): void => {
     const watched = up.process;
     void watched.exited.then((code) => {
       if (changing || watched !== up.process) return;
-      // Nothing that it has forked may work on the data beside its successor.
+      // No child process of the server may use the data concurrently with its successor.
       watched.endGroup();
       options.onExit?.(kind.name, code);
     });

@@ -1,4 +1,6 @@
-/** Sends a signal to a process or, when negative, its group; one that is gone is no error. */
+/**
+ * Sends a signal to a process or, if the pid is negative, to its group. Ignores a missing process.
+ */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,6 +1,6 @@
 import type { Resolver, ServerName, ServersOptions } from './server.js';
 
-/** A server program on this machine that answered `--version`. */
+/** A server program on this machine that responded to `--version`. */
 export interface Program {
   resolver: Extract<Resolver, 'binary' | 'project'>;
   path: string;
@@ -10,43 +10,43 @@ export interface Program {
   env: Record<string, string>;
 }
 
-/** The user that a server runs as when it may not run as the current one. */
+/** The user of a server that may not run as the current user. */
 export interface ServerUser {
   uid: number;
   gid: number;
 }
 
-/** How to spawn a prepared server. */
+/** The parameters for spawning a prepared server. */
 export interface Launch {
   args: string[];
   user: ServerUser | null;
-  /** Sent in this order, each followed by a bounded wait; SIGKILL comes after the last. */
+  /** Sent in this order, each followed by a bounded wait. SIGKILL comes after the last. */
   stopSignals: NodeJS.Signals[];
   /** Sent by the kernel when the process that started the server dies. */
   deathSignal: 'QUIT' | 'KILL';
   /**
-   * An argument that only this server on this state directory has: it tells the server from a
-   * process that got its old pid.
+   * An argument that only this server on this state directory has. It distinguishes the server from
+   * another process with its old pid.
    */
   mark: string;
   /**
-   * What the server must say of itself, so that a stranger on the same port is not taken for it.
-   * `{pid}` stands for its pid.
+   * The identity that the server must report, so that another server on the same port is
+   * recognized. `{pid}` is replaced by its pid.
    */
   identity: string;
 }
 
-/** How a server answered a probe. */
+/** A server's response to a probe. */
 export interface Answer {
   version: string;
   identity: string;
 }
 
-/** The programs that a resolver found, and why it found no more. */
+/** The programs that a resolver found, and the reasons for missing ones. */
 export interface Found {
   programs: Program[];
   reasons: string[];
-  /** What the first start would fetch; only when fetching was not allowed. */
+  /** Set if fetching was not allowed: the packages that the first start would fetch. */
   fetchable?: string;
 }
 
@@ -60,51 +60,51 @@ export interface ContainerPlan {
   files: { target: string; content: string }[];
 }
 
-/** Everything that differs between the three servers. */
+/** The differences between the three servers. */
 export interface ServerKind {
   name: ServerName;
   title: string;
-  /** The first that is set counts. */
+  /** The first variable that is set counts. */
   urlVariables: string[];
   urlExample: string;
   binaryVariable: string;
   programName: string;
   minimumVersion: string;
   installHint: string;
-  /** Directories beside PATH; `*` stands for one path part. */
+  /** Directories in addition to PATH; `*` matches one path part. */
   usualPlaces: string[];
   parseVersion(text: string): string | null;
-  /** Why this program cannot be used although its version fits, or null. */
+  /** Returns why this program cannot be used although its version is accepted, or null. */
   refuseProgram(path: string): Promise<string | null>;
   findProject(cacheDirectory: string, options: { fetch: boolean; log(line: string): void }): Promise<Found>;
   url(port: number, options: ServersOptions): string;
   /**
-   * Asks a server once; throws when it does not answer within `timeoutMs`, `ProbeRefused` when
-   * waiting cannot help. `isOwn`: it was started here, and may have another role than that of one
-   * given by URL.
+   * Probes a server once. Throws if it does not respond within `timeoutMs`, and `ProbeRefused` if
+   * waiting cannot help. `isOwn`: it was started here and may have another role than a server given
+   * by URL.
    */
   probe(url: string, timeoutMs: number, isOwn?: boolean): Promise<Answer>;
   /**
-   * Makes data directory and configuration; throws `ResolverSkipped` when this program cannot serve
+   * Creates data directory and configuration. Throws `ResolverSkipped` if this program cannot serve
    * this state directory.
    */
   prepare(program: Program, port: number, options: ServersOptions): Promise<Launch>;
-  /** Deletes data, not configuration; the server is down. */
+  /** Deletes data but not configuration; the server is not running. */
   emptyState(options: ServersOptions): Promise<void>;
   container(options: ServersOptions): ContainerPlan;
 }
 
-/** This resolver gives no server; the next one is tried. */
+/** This resolver provides no server; the next one is tried. */
 export class ResolverSkipped extends Error {
   override readonly name = 'ResolverSkipped';
 }
 
-/** The server answered with a refusal that asking again does not change. */
+/** The server refused the probe, and a retry cannot succeed. */
 export class ProbeRefused extends Error {
   override readonly name = 'ProbeRefused';
 }
 
-/** Compares dotted numbers; a part that is missing counts as 0. */
+/** Compares dotted numbers. A missing part counts as 0. */
 export function isAtLeast(version: string, minimum: string): boolean {
   const have = version.split('.').map(Number);
   const need = minimum.split('.').map(Number);

@@ -6,7 +6,7 @@ export interface ResolverReason {
   reason: string;
 }
 
-/** No resolver gave this server. The message says why for each one, and what the user can do. */
+/** No resolver provided this server. The message has the reason of each one and the remedies. */
 export class ServerUnavailable extends Error {
   override readonly name = 'ServerUnavailable';
   readonly server: ServerName;
@@ -26,7 +26,7 @@ export class ServerUnavailable extends Error {
   }
 }
 
-/** The three things that help, whatever the reason was. */
+/** Returns the three remedies, which apply to all reasons. */
 export function remediesFor(kind: ServerKind): string[] {
   return [
     `give the address of a running server: ${kind.urlVariables[0]}=${kind.urlExample}`,

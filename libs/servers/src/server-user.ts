@@ -5,18 +5,18 @@ import type { ServerUser } from './server-kind.js';
 const UNPRIVILEGED_ID = 65534;
 const CHECK_TIMEOUT_MS = 5_000;
 
-/** The user that PostgreSQL runs as: null is the current one, which is not root. */
+/** Returns the user for PostgreSQL; null for the current user, if that is not root. */
 export function serverUser(): ServerUser | null {
   return process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : null;
 }
 
-/** Whether that user can reach `directory` through all of its parents. */
+/** Reports whether that user can reach `directory` through all of its parents. */
 export async function canEnter(directory: string, user: ServerUser | null): Promise<boolean> {
   const result = await runCommand('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { timeoutMs: CHECK_TIMEOUT_MS, user });
   return result.ok;
 }
 
-/** Null when that user can run `path --version`, else why not. */
+/** Returns null if that user can run `path --version`, else the reason. */
 export async function refusalToRun(
   path: string,
   user: ServerUser | null,

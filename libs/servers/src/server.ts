@@ -1,4 +1,4 @@
-/** The servers that the gateway stands on. */
+/** The servers that the gateway needs. */
 export type ServerName = 'postgres' | 'nats' | 'redis';
 
 /** One way to get a server. `RESOLVERS` has the order in which they are tried. */
@@ -10,113 +10,124 @@ export const RESOLVERS: readonly Resolver[] = ['url', 'binary', 'project', 'dock
 export interface RestartOptions {
   /** SIGKILL instead of an orderly stop. */
   kill?: boolean;
-  /** Delete the server's data before it starts again. */
+  /** Deletes the server's data before the restart. */
   emptyState?: boolean;
   /**
-   * Only if it has ended and nobody has stopped it or started it again meanwhile; else nothing is
-   * done.
+   * Restarts only if the server has ended and was not stopped or started by another call meanwhile.
    */
   ifEnded?: boolean;
 }
 
 /**
- * A server that has answered. `pid` is the server process itself, changes with each restart, and is
- * null while none runs.
+ * A server that is ready. `pid` is the server process itself; it changes with each restart and is
+ * null while no process runs.
  */
 export interface RunningServer {
   readonly name: ServerName;
   readonly resolver: Resolver;
-  /** It has credentials: do not log it. */
+  /** Contains credentials: do not log it. */
   readonly url: string;
   readonly version: string;
   readonly pid: number | null;
-  /** Path or text that tells a reader where the server came from; without secrets. */
+  /** Origin of the server for people (a path or text), without secrets. */
   readonly source: string;
   /**
-   * Ends the server if it was started here, also one that is just being restarted; one given by URL
-   * is left alone. May be called twice.
+   * Ends the server if it was started here, also during a restart. A server given by URL is left
+   * alone. May be called twice.
    */
   stop(): Promise<void>;
   /**
-   * Starts the server again on the same port, on the same data unless `emptyState`; only for the
-   * resolvers binary and project.
+   * Restarts the server on the same port, with the same data unless `emptyState` is set. Only for
+   * the resolvers binary and project.
    */
   restart?(options?: RestartOptions): Promise<void>;
 }
 
 export interface PostgresFollows {
-  /** The primary's, on this machine, of a user who may replicate and read all. */
+  /** URL of the primary on this machine, with a user who may replicate and read everything. */
   readonly url: string;
-  /** By it the primary knows this standby. */
+  /** Name of this standby at the primary. */
   readonly name: string;
 }
 
-/** A Sentinel watches a primary and has a replica promoted when enough Sentinels miss it. */
+/**
+ * A Sentinel monitors a primary and has a replica promoted when enough Sentinels cannot reach the
+ * primary.
+ */
 export interface SentinelOptions {
-  /** By which clients ask for the primary. */
+  /** Name under which clients request the primary. */
   readonly name: string;
-  /** The port of the primary at the first start; later the Sentinel knows better. */
+  /** Port of the primary at the first start. Later the Sentinel's own state counts. */
   readonly port: number;
   readonly primaryPassword: string;
-  /** So many must miss the primary. */
+  /** Number of Sentinels that must miss the primary. */
   readonly quorum: number;
   readonly downAfterMs: number;
 }
 
 export interface ServersOptions {
-  /** Holds data, configuration, logs and pid files of the started servers; made when absent. */
+  /**
+   * Contains data, configuration, logs and pid files of the started servers. Created if it does not
+   * exist.
+   */
   stateDirectory: string;
-  /** Holds fetched programs; default `.infra` in the checkout. */
+  /** Contains fetched programs. Default: `.infra` in the checkout. */
   cacheDirectory?: string;
-  /** Default `process.env`. */
+  /** Default: `process.env`. */
   env?: NodeJS.ProcessEnv;
   /** 0 or absent: a free port on 127.0.0.1. */
   ports?: Partial<Record<ServerName, number>>;
   nats?: {
     /** Appended to the server's configuration: authorization, accounts. */
     config?: string;
-    /** Put into the URL and used to see whether the server answers. */
+    /** Included in the URL and used for the readiness probe. */
     credentials?: { user: string; password: string };
-    /** The server's name in its cluster, which stays; another one at each start when absent. */
+    /** The server's stable name in its cluster. Absent: a new one at each start. */
     name?: string;
   };
-  /** Needed unless PostgreSQL is given by URL. */
+  /** Required unless PostgreSQL is given by URL. */
   postgres?: {
     superuserPassword: string;
-    /** Further settings of the server: `name=value` each. */
+    /** Further settings of the server as `name=value`. */
     settings?: readonly string[];
-    /** Asked before each start: whom this server follows as a standby; null: it is the primary. */
+    /**
+     * Called before each start. Returns the primary that this server follows as a standby; null: it
+     * is the primary.
+     */
     follows?: () => Promise<PostgresFollows | null>;
   };
   redis?: {
-    /** The password of the user `default`, who may do everything. */
+    /** The password of the user `default`, who has all permissions. */
     password?: string;
-    /** Further users: the words of a `user` line of the server's configuration each. */
+    /** Further users: for each the words of a `user` line of the server's configuration. */
     users?: readonly (readonly string[])[];
-    /** Append-only file, fsync every second. Default false. */
+    /** Append-only file, fsync every second. Default: false. */
     persist?: boolean;
-    /** Asked before each start: the port of the primary that this replica follows; null: none. */
+    /**
+     * Called before each start. Returns the port of the primary that this replica follows; null:
+     * none.
+     */
     follows?: () => Promise<number | null>;
-    /** The port that it and its Sentinels tell others, where a proxy stands before its own. */
+    /** The port that the server and its Sentinels announce, if a proxy is in front of it. */
     announcePort?: number;
-    /** It is no store but a Sentinel, which watches one. */
+    /** Makes the server a Sentinel, which monitors another one. */
     sentinel?: SentinelOptions;
   };
   /**
-   * Default true. False is for tests: a crash of the machine may lose the data, a crash of a server
-   * may not.
+   * Default: true. False is for tests: a crash of the machine may lose data, but a crash of a
+   * server may not.
    */
   durable?: boolean;
   log?(line: string): void;
-  /** Called when a started server ends although neither stop nor restart was asked for. */
+  /** Called when a started server ends without a stop or restart. */
   onExit?(name: ServerName, code: number | null): void;
 }
 
 const VARIABLE = 'GATEWAY_SERVERS_RUNGS';
 
 /**
- * The resolvers that the environment allows, in their order. Without the variable all are allowed.
- * @throws Error when the variable names an unknown one
+ * Returns the resolvers that the environment allows, in their order. Without the variable all are
+ * allowed. @throws Error if the variable names an unknown one
  */
 export function allowedResolvers(env: NodeJS.ProcessEnv): Resolver[] {
   const text = env[VARIABLE]?.trim();

@@ -12,22 +12,22 @@ const SETPRIV_TIMEOUT_MS = 5_000;
 
 export interface ServerProcess {
   readonly pid: number;
-  /** Settles when the process has ended; null when a signal ended it. */
+  /** Settles when the process has ended; null if a signal ended it. */
   readonly exited: Promise<number | null>;
   hasExited(): boolean;
   /**
-   * Ends what the server has forked and is in its group. Signals once: later the number may be
-   * another group's.
+   * Ends the child processes in the server's group. Signals only once, because another group may
+   * get the number later.
    */
   endGroup(): void;
-  /** The last lines that this process (not an earlier one) has logged. */
+  /** Returns the last log lines of this process, not of an earlier one. */
   tail(): Promise<string>;
 }
 
 /**
- * Starts a server in a session of its own, so that a terminal's Ctrl-C does not reach it, and bound
- * to the life of this process where the system has setpriv. The log file is appended to; one above
- * 10 MiB is renamed to `.1` first.
+ * Starts a server in its own session, so that a terminal's Ctrl-C does not reach it. If the system
+ * has setpriv, the server ends with this process. Appends to the log file; a file above 10 MiB is
+ * first renamed to `.1`.
  */
 export async function spawnServer(program: Program, launch: Launch, logFile: string): Promise<ServerProcess> {
   const bound = await canBindToParent();

@@ -11,8 +11,8 @@ const PROBE_TIMEOUT_MS = 1_000;
 const STOP_MAX_MS = 15_000;
 
 /**
- * The same server from a Docker engine. testcontainers is loaded only here: it is large and needs
- * an engine. Durable data lies in a named volume whose name is kept in the state directory, so
+ * Starts the server with a Docker engine. testcontainers is loaded only here, because it is large
+ * and needs an engine. Durable data is in a named volume. The state directory stores its name, so
  * deleted state starts empty.
  */
 export async function startContainer(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
@@ -21,7 +21,7 @@ export async function startContainer(kind: ServerKind, options: ServersOptions):
   try {
     await getContainerRuntimeClient();
   } catch (error) {
-    throw new ResolverSkipped(`no Docker engine answers: ${(error as Error).message}`);
+    throw new ResolverSkipped(`no Docker engine responds: ${(error as Error).message}`);
   }
   const port = options.ports?.[kind.name] ?? 0;
   let description = new GenericContainer(plan.image)
@@ -41,7 +41,7 @@ export async function startContainer(kind: ServerKind, options: ServersOptions):
   const version = await waitForVersion(kind, url);
   if (version === null) {
     await stop();
-    throw new ResolverSkipped(`${plan.image} started, but did not answer within ${READY_MAX_MS} ms`);
+    throw new ResolverSkipped(`${plan.image} started, but did not respond within ${READY_MAX_MS} ms`);
   }
   return {
     name: kind.name,

@@ -14,12 +14,10 @@ export const SERVER_KINDS: Record<ServerName, ServerKind> = {
 };
 
 /**
- * Finds or starts the named servers in parallel and waits until each has answered. When one fails,
- * those already started are stopped and its error is thrown: `ServerUnavailable` when no resolver
- * gave a server.
- *
- * Started servers die with this process (kernel signal, where the system has setpriv) and do not
- * keep it alive.
+ * Finds or starts the named servers in parallel and waits until each is ready. If one fails, stops
+ * the started ones and throws its error: `ServerUnavailable` if no resolver provided a server.
+ *  Started servers end with this process (by a kernel signal, if the system has setpriv) and do not
+ *  keep it alive.
  */
 export async function startServers<Name extends ServerName>(
   names: readonly Name[],

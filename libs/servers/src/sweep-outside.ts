@@ -4,18 +4,12 @@ import { isServing } from './left-over-server.js';
 
 const ORIGIN_SUFFIX = '.origin';
 
-/**
- * Records which link leads to `outside`, so that it can be told when state was deleted. The link is
- * there already.
- */
+/** Records the existing link to `outside`, so that a later start can recognize deleted state. */
 export async function recordOrigin(outside: string, link: string): Promise<void> {
   await writeFile(`${outside}${ORIGIN_SUFFIX}`, link, { mode: 0o600 });
 }
 
-/**
- * Deletes the data directories beside `outside` to which no link leads any more, unless a server
- * still works on them.
- */
+/** Deletes data directories next to `outside` without a link, unless a server still uses them. */
 export async function sweepOutside(outside: string): Promise<void> {
   const base = dirname(outside);
   const names = (await readdir(base)).filter((name) => name.endsWith(ORIGIN_SUFFIX));

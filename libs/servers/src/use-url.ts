@@ -4,13 +4,13 @@ import type { Answer, ServerKind } from './server-kind.js';
 import type { RunningServer } from './server.js';
 import { waitUntil } from './wait-until.js';
 
-/** A server that was given by URL may be starting too. */
+/** A server given by URL may also be starting. */
 const ANSWER_WAIT_MS = 10_000;
 const PROBE_TIMEOUT_MS = 3_000;
 
 /**
- * The URL that the environment gives (directly or as `NAME_FILE`) and the variable's name; null
- * when there is none.
+ * Returns the URL from the environment (directly or as `NAME_FILE`) with the variable's name; null
+ * if none is set.
  */
 export async function urlFrom(
   kind: ServerKind,
@@ -25,8 +25,8 @@ export async function urlFrom(
 }
 
 /**
- * Connects to the server at `url` and reads its version; throws a reason without secrets when it is
- * of no use.
+ * Connects to the server at `url` and reads its version. Throws a reason without secrets if the
+ * server cannot be used.
  */
 export async function useUrl(
   kind: ServerKind,
@@ -56,7 +56,7 @@ async function probe(kind: ServerKind, variable: string, url: string, waitMs: nu
   throw new Error(`${variable} is set, but its server cannot be used: ${seen.problem}`);
 }
 
-/** A refused connection to a name with several addresses has its text only in the parts. */
+/** If a name has several addresses, only the parts of the error have a text. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describe).join(', ');
   return error instanceof Error ? error.message : String(error);

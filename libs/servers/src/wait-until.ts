@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const STEP_MS = 20;
 
-/** Asks `holds` every 20 ms; false when it still does not hold after `timeoutMs`. */
+/** Checks `holds` every 20 ms. Returns false if it is still false after `timeoutMs`. */
 export async function waitUntil(timeoutMs: number, holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const until = performance.now() + timeoutMs;
   for (;;) {

@@ -5,7 +5,7 @@ import { redisKind } from './redis-kind.js';
 import { urlFrom } from './use-url.js';
 import { withoutLentServers } from './without-lent-servers.js';
 
-test('no URL is found, whether it stands in the environment or in a file that it names; all else stays', async () => {
+test('withoutLentServers() hides all server URLs and keeps other variables', async () => {
   const names = [postgresKind, natsKind, redisKind].flatMap(({ urlVariables }) => urlVariables);
   const lent = Object.fromEntries(
     names.flatMap((name) => [

@@ -1,8 +1,8 @@
 import { SERVER_KINDS } from './start-servers.js';
 
 /**
- * An environment that lends no server, whatever URLs this one gives, directly or as `NAME_FILE`:
- * for servers that are stopped, killed and emptied.
+ * Returns an environment without server URLs, whether set directly or as `NAME_FILE`: for tests
+ * that stop, kill and empty their servers.
  */
 export function withoutLentServers(env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const variables = Object.values(SERVER_KINDS).flatMap(({ urlVariables }) => urlVariables);

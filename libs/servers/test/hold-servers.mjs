@@ -1,5 +1,5 @@
 // Starts servers from the built package, prints {url, pid, version} of each as one line of JSON,
-// and lives until it is ended. Arguments: state directory, resolvers, server names separated by
+// and runs until it is ended. Arguments: state directory, resolvers, server names separated by
 // commas.
 import { startServers } from '../dist/index.js';
 

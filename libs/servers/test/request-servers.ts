@@ -15,7 +15,7 @@ export async function sql(url: string, text: string): Promise<Record<string, unk
   }
 }
 
-/** Sends inline commands to a Redis server and returns its answers to all of them as one text. */
+/** Sends inline commands to a Redis server and returns all responses as one text. */
 export function redis(url: string, ...lines: string[]): Promise<string> {
   const { hostname, port, password } = new URL(url);
   const login = password === '' ? [] : [`AUTH ${decodeURIComponent(password)}`];
@@ -26,7 +26,7 @@ export function redis(url: string, ...lines: string[]): Promise<string> {
   });
 }
 
-/** Sends a request over NATS and returns the payload of the answer. */
+/** Sends a request over NATS and returns the payload of the reply. */
 export function natsRequest(url: string, subject: string, body: string): Promise<string> {
   const { hostname, port, username, password } = new URL(url);
   const connect = JSON.stringify({ verbose: false, user: username, pass: password });
@@ -40,7 +40,7 @@ export function natsRequest(url: string, subject: string, body: string): Promise
   });
 }
 
-/** Whether a process exists that is not merely waiting to be reaped. */
+/** Reports whether a process exists and is not a zombie. */
 export function isRunning(pid: number, readState: (pid: number) => string): boolean {
   try {
     process.kill(pid, 0);

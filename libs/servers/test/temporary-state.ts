@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface TemporaryState {
-  /** A new directory whose name has a space. */
+  /** Creates a directory whose name has a space. */
   make(): Promise<string>;
   removeAll(): Promise<void>;
 }
 
-/** Directories of one test file. */
+/** Creates the directories of one test file. */
 export function temporaryState(): TemporaryState {
   const made: string[] = [];
   return {
