@@ -1,4 +1,4 @@
-// `npm run reset [-- --state DIR]`: deletes the local state, unless a system is running on it.
+// `npm run reset [-- --state DIR]`: deletes the local state unless a system is using it.
 import { existsSync, readFileSync, readlinkSync, lstatSync, rmSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,8 +39,8 @@ function runningStarter() {
   }
 }
 
-// Data that the database's own user must be able to reach may lie elsewhere; a link in the state
-// says where.
+// Returns directories outside the state for data that the database's user must reach. The state has
+// links to them.
 function outsideDirectories(directory) {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)

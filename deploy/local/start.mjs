@@ -1,5 +1,5 @@
-// `npm start`, plain JavaScript: looks at what could be missing before anything is compiled, names
-// the remedy, compiles, and hands over. Every problem found is printed at once.
+// `npm start` in plain JavaScript: checks the requirements before anything is compiled and prints
+// all problems with their remedies. Then compiles and runs the starter.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -50,7 +50,7 @@ async function portProblems(args) {
     const port = Number(text);
     if (text === undefined || !/^\d{1,5}$/.test(text) || port > 65_535) return `${option} needs a port, 0 to 65535`;
     if (port === 0 || (await isFree(port))) return null;
-    return `port ${port} (${option}) is taken: end the program that has it, or give another one (0: any)`;
+    return `port ${port} (${option}) is taken: stop the program that uses it, or choose another port (0: any)`;
   });
   return Promise.all(checks);
 }
@@ -66,17 +66,17 @@ function isFree(port) {
 function compile() {
   mkdirSync(`${ROOT}.cache`, { recursive: true });
   const projects = JSON.parse(readFileSync(new URL('./tsconfig.json', import.meta.url), 'utf8'));
-  if (!projects.references) throw new Error('deploy/local/tsconfig.json names no projects');
+  if (!projects.references) throw new Error('deploy/local/tsconfig.json has no project references');
   const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b', 'deploy/local'], {
     cwd: ROOT,
     stdio: 'inherit',
   });
   if (tsc.status !== 0) {
-    console.error('The code does not compile: the messages above say where.');
+    console.error('The code does not compile. See the messages above.');
     process.exit(1);
   }
   const pages = spawnSync(process.execPath, ['services/dashboard/web/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
   if (pages.status === 0) return;
-  console.error('The pages of the dashboard cannot be built: the messages above say why.');
+  console.error('The pages of the dashboard cannot be built. See the messages above.');
   process.exit(1);
 }

@@ -4,7 +4,7 @@ import { changeUrl } from '@gateway/service-kit';
 import { postgresUrlOf } from './migrate-all.js';
 import type { Secrets } from './secrets.js';
 
-/** The addresses that the processes get. */
+/** The addresses that the processes receive. */
 export interface Addresses {
   readonly natsUrlOf: (service: string) => string;
   readonly postgresUrlOf: (service: LedgerService) => string;
@@ -21,7 +21,10 @@ interface Running {
   readonly mailbox: { readonly url: string };
 }
 
-/** All addresses, with each service's own user; `ports` are of the first edge and dashboard. */
+/**
+ * Returns all addresses, with each service's own user. `ports` are those of the first edge and
+ * dashboard.
+ */
 export function addressesOf(
   { servers, urls, mailbox }: Running,
   secrets: Secrets,
@@ -29,7 +32,7 @@ export function addressesOf(
 ): Addresses {
   return {
     natsUrlOf: (service) => {
-      // A server given by URL has its own users: its URL is used as it is.
+      // A server given by URL has its own users, so its URL is used unchanged.
       if (servers.nats.resolver === 'url') return urls.nats;
       return changeUrl(urls.nats, (url) => {
         url.username = service;
@@ -44,7 +47,7 @@ export function addressesOf(
   };
 }
 
-/** The URL has admission's own user; a server given by URL has its own users. */
+/** Sets admission's user in the URL. A server given by URL has its own users. */
 function redisUrlOf({ resolver }: RunningServer, given: string, secrets: Secrets): string {
   if (resolver === 'url') return given;
   return changeUrl(given, (url) => {

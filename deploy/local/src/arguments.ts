@@ -2,8 +2,8 @@ import { SERVICES } from './processes.js';
 import type { LocalService } from './processes.js';
 
 /**
- * The arguments of `npm start -- …`. A port that is not given is undefined: then the default is
- * only preferred.
+ * The arguments of `npm start -- …`. A port that is not given is undefined; its default is then
+ * only a preference.
  */
 export interface StartArguments {
   readonly port: number | undefined;
@@ -11,20 +11,22 @@ export interface StartArguments {
   readonly operatorPort: number | undefined;
   readonly state: string | undefined;
   readonly replicas: Readonly<Record<LocalService, number>>;
-  /** Demo data also goes into servers that were given by URL. */
+  /** True: demo data is also stored in servers that were given by URL. */
   readonly demo: boolean;
-  /** Servers with standbys, and two of each service unless `--replicas` says otherwise. */
+  /**
+   * Servers with standbys, and two replicas of each service unless `--replicas` sets other numbers.
+   */
   readonly ha: boolean;
-  /** Profiles of providers that are added beside the demo's simulated ones. */
+  /** Profiles of real providers to add to the simulated ones of the demo. */
   readonly providers: readonly string[];
-  /** `<profile>=<url>`: where a provider is, instead of its profile's address. */
+  /** `<profile>=<url>`: an address to use instead of the profile's. */
   readonly providerUrls: readonly string[];
 }
 
 const REPLICAS_MAX = 16;
 const PORT_MAX = 65_535;
 
-/** Reads the command line. All problems are returned at once, as texts for the reader. */
+/** Parses the command line. Returns all problems at once as texts for the user. */
 export function readArguments(args: readonly string[]): StartArguments | { readonly problems: readonly string[] } {
   const problems: string[] = [];
   const given = new Map<string, string>();
@@ -57,7 +59,7 @@ export function readArguments(args: readonly string[]): StartArguments | { reado
   return problems.length > 0 ? { problems } : result;
 }
 
-/** May be given several times. */
+/** Options that may be repeated. */
 const LISTS = new Set(['--provider', '--provider-url']);
 const OPTIONS = new Set(['--port', '--dashboard-port', '--operator-port', '--state', '--replicas', ...LISTS]);
 

@@ -1,6 +1,6 @@
-// `npm run bus:tail [-- <message name>...] [--seconds N] [--state DIR]`: the messages of the local
-// system's bus while they go by, each with the names of its fields; for N seconds, or until it is
-// stopped. Without names: those of every call.
+// `npm run bus:tail [-- <message name>...] [--seconds N] [--state DIR]`: prints messages on the bus
+// of the local system with the names of their fields, for N seconds or until it is stopped. Without
+// names: the messages of every call.
 import { parseArgs } from 'node:util';
 import { tailBus } from '@gateway/bus';
 import { MESSAGES } from '@gateway/contracts/messages';
@@ -18,7 +18,9 @@ const messages = MESSAGES.filter(({ name }) => names.includes(name));
 
 const unknown = names.filter((name) => !messages.some((message) => message.name === name));
 if (unknown.length > 0) {
-  console.error(`no message is named ${unknown.join(', ')}; there are ${MESSAGES.map(({ name }) => name).join(', ')}`);
+  console.error(
+    `unknown message: ${unknown.join(', ')}; known messages: ${MESSAGES.map(({ name }) => name).join(', ')}`,
+  );
   process.exit(1);
 }
 const { state, running } = readRunning(values.state);
@@ -27,7 +29,7 @@ const urlOf = (service: keyof typeof busPasswords): string =>
   Object.assign(new URL(running.natsUrl), { username: service, password: busPasswords[service] }).href;
 
 const end = await tailBus(urlOf, messages, ({ name, subject, isAnswer, bytes, body }) => {
-  const what = isAnswer ? `answer to ${name}` : name;
+  const what = isAnswer ? `reply to ${name}` : name;
   console.log(`${new Date().toISOString()} ${what} (${subject}, ${bytes} bytes) ${JSON.stringify(body)}`);
 });
 const stop = (): void => void end().then(() => process.exit(0));

@@ -20,7 +20,7 @@ const KEYS = {
   AZURE_OPENAI_API_KEY: 'sk-azure-0123456789',
   OPENROUTER_API_KEY: 'sk-openrouter-0123456789',
 };
-/** Each provider by the first part of its path, with the header of its key. */
+/** Each provider by the first part of its path, with the header for its key. */
 const PROVIDERS: Readonly<Record<string, { header: string; value: string }>> = {
   openai: { header: 'authorization', value: `Bearer ${KEYS.OPENAI_API_KEY}` },
   anthropic: { header: 'x-api-key', value: KEYS.ANTHROPIC_API_KEY },
@@ -28,7 +28,7 @@ const PROVIDERS: Readonly<Record<string, { header: string; value: string }>> = {
   azure: { header: 'api-key', value: KEYS.AZURE_OPENAI_API_KEY },
   openrouter: { header: 'authorization', value: `Bearer ${KEYS.OPENROUTER_API_KEY}` },
 };
-/** As OpenRouter lists its models. */
+/** A model list in OpenRouter's format. */
 const OPENROUTER_MODELS = {
   data: [
     {
@@ -51,7 +51,7 @@ const hasCurl = (() => {
   }
 })();
 
-/** Five providers on one port. It checks their keys; the simulator responds. */
+/** Starts five providers on one port. It checks their keys; the simulator responds. */
 async function startProviders(): Promise<{ url: string; asked: string[]; stop(): Promise<void> }> {
   const simulator = await startProviderSimulator();
   const asked: string[] = [];
@@ -101,7 +101,7 @@ async function forward(url: string, { headers }: IncomingMessage, body: Buffer, 
   to.end(Buffer.from(await answer.arrayBuffer()));
 }
 
-/** Starts the program of `npm start`, and returns what it printed until it was ready. */
+/** Starts the program of `npm start` and returns its output until it was ready. */
 async function start(state: string, url: string): Promise<{ child: ChildProcess; said: string }> {
   const args = ['--state', state, '--port', '0', '--dashboard-port', '0', '--operator-port', '0'];
   const bases = { openai: '/openai', anthropic: '/anthropic', gemini: '/gemini/v1beta/openai' };
@@ -144,7 +144,7 @@ const world = duringTests(async () => {
 
 const running = () => JSON.parse(readFileSync(`${world.state}/running.json`, 'utf8')) as { demoApiKey: string | null };
 
-/** Runs a printed command as a person does, and returns the model of its line in the ledger. */
+/** Runs a printed command and returns its record in the ledger. */
 async function paste(command: string): Promise<{ status: string; modelId: string; chargedUsd: string }> {
   const { stdout } = await promisify(execFile)('bash', ['-c', command]);
   const status = /^HTTP\S+ (\d+)/.exec(stdout)?.[1] ?? '';
@@ -173,7 +173,7 @@ async function operator(...line: string[]): Promise<string> {
   return stdout;
 }
 
-test('the first start with providers prints the demo key and the demo person', () => {
+test('the first start with providers prints the demo key and the demo user', () => {
   const { said } = world.running.system;
   expect(said).toMatch(/^demo API key +\S{20,}$/m);
   expect(said).toMatch(/^demo sign-in +demo@example.com +\S+$/m);
@@ -187,7 +187,8 @@ test('the first start with providers prints the demo key and the demo person', (
   ['gemini', 'google', '/chat/completions'],
 ])('the printed request of %s reaches the provider and the ledger', async (name, publisher, endpoint) => {
   const command =
-    new RegExp(`^At the real ${name},[^\\n]*\\n\\n((?:.+\\n)+)`, 'm').exec(world.running.system.said)?.[1] ?? '';
+    new RegExp(`^Request to the real ${name},[^\\n]*\\n\\n((?:.+\\n)+)`, 'm').exec(world.running.system.said)?.[1] ??
+    '';
   expect(command).toContain('curl');
   const before = world.providers.asked.length;
   const { status, modelId, chargedUsd } = await paste(command);
@@ -229,12 +230,12 @@ test('the first start with providers prints the demo key and the demo person', (
 });
 
 test(
-  'a second start prints the same key, person and requests',
+  'a second start prints the same key, user and requests',
   async () => {
     const shown = (said: string) =>
       said
         .split('\n')
-        .filter((line) => /^(demo (sign-in|API key)|At the real )/.test(line) || line.startsWith("  -d '"));
+        .filter((line) => /^(demo (sign-in|API key)|Request to the real )/.test(line) || line.startsWith("  -d '"));
     const first = world.running.system;
     await stop(first.child);
     world.running.system = await start(world.state, world.providers.url);

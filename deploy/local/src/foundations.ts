@@ -11,11 +11,11 @@ import { timed } from './timed.js';
 
 /** Servers and mailbox, which all services need. */
 export interface Foundations {
-  /** With standbys: the one of each kind that leads. */
+  /** With standbys: the current primary of each kind. */
   readonly servers: Record<ServerName, RunningServer>;
-  /** All servers by their names, with standbys more than one of a kind. */
+  /** All servers by name. With standbys there are several of a kind. */
   readonly members: Readonly<Record<string, RunningServer>>;
-  /** What services are told: with standbys all servers of a kind. */
+  /** The URLs for services. With standbys they name all servers of a kind. */
   readonly urls: Readonly<Record<ServerName, string>>;
   readonly restarter: ServerRestarter;
   readonly mailbox: Mailbox;
@@ -23,9 +23,8 @@ export interface Foundations {
 }
 
 /**
- * Starts all of them, or leaves nothing.
- * @param onChange gets a line when a server ends that nobody has stopped, and when it is ready
- * again
+ * Starts all of them; after a failure none remains. @param onChange receives a line when a server
+ * ends unexpectedly and when it is ready again
  */
 export async function startFoundations(
   options: SystemOptions,
@@ -83,7 +82,7 @@ async function startOwnServers(
       password: secrets.redisPassword,
       users: [admissionUser(secrets.admissionRedisPassword)],
     },
-    // The doctor says why a resolver gave nothing, and so does the error when all of them did.
+    // Skipped resolvers are reported by `npm run doctor`, and by the error if all were skipped.
     log: (line) => {
       if (!line.includes(' skipped: ')) options.log(`  ${line}`);
     },

@@ -1,5 +1,5 @@
-// `npm run ledger [-- <request id>] [--state DIR]`: what a call cost and how it stands in the
-// ledger of the local system.
+// `npm run ledger [-- <request id>] [--state DIR]`: prints the cost of a request and its ledger
+// entries in the local system.
 import { parseArgs } from 'node:util';
 import { connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
@@ -34,7 +34,7 @@ async function showAccounts(bus: Bus): Promise<boolean> {
     const page = { account: account.id, from: null, to: null, cursor: null, limit: 20 };
     const { records } = accepted(await bus.request(billingUsageRecords, page));
     for (const record of records) console.log(`  ${summary(record)}`);
-    if (records.length === 0) console.log('  no calls yet');
+    if (records.length === 0) console.log('  no requests yet');
   }
   return true;
 }
@@ -42,7 +42,9 @@ async function showAccounts(bus: Bus): Promise<boolean> {
 async function showCall(bus: Bus, requestId: string): Promise<boolean> {
   const answer = await bus.request(billingUsageRecord, { requestId });
   if ('refused' in answer) {
-    console.error(`${answer.refused.message} (a call is recorded when it has ended; refused calls have no record)`);
+    console.error(
+      `${answer.refused.message} (a request is recorded after it has ended; refused requests have no record)`,
+    );
     return false;
   }
   console.log(JSON.stringify(answer.record, null, 2));

@@ -13,29 +13,28 @@ import type { Secrets } from './secrets.js';
 export interface LocalSystem {
   readonly stateDirectory: string;
   readonly secrets: Secrets;
-  /** With standbys: the one of each kind that leads. */
+  /** With standbys: the current primary of each kind. */
   readonly servers: Readonly<Record<ServerName, RunningServer>>;
-  /** All servers by their names. */
+  /** All servers by name. */
   readonly members: Readonly<Record<string, RunningServer>>;
   readonly addresses: Addresses;
-  /** Mails of the system go there. */
+  /** Receives all emails of the system. */
   readonly mailbox: Mailbox;
-  /** People read them there. */
+  /** Address of the page that shows the emails. */
   readonly mailboxUrl: string;
   /** The children of a name in replica order. */
   children(name: ProcessName): readonly Child[];
   /**
-   * Starts a second process of a service with its own ports, which takes the place at `index` when
-   * it is ready: from then on `children` and `running` name it. The old one runs until it is
-   * retired.
+   * Starts a second process of a service with its own ports. When it is ready, it takes the place
+   * at `index` in `children` and `running`. The old process runs until it is retired.
    */
   replace(name: LocalService, index: number): Promise<Replacement>;
   running(): RunningFile;
-  /** Writes `running.json` with the key that a client may use at once. */
+  /** Writes `running.json` with a key that a client may use at once. */
   announce(demoApiKey: string | null): void;
   /**
-   * Edges first (they finish their calls), then what they need, the servers last. A second call
-   * ends everything at once.
+   * Stops the edges first (they finish their calls), then the processes that they depend on, and
+   * the servers last. A second call kills everything at once.
    */
   stop(): Promise<void>;
 }
@@ -49,7 +48,7 @@ export interface SystemParts {
   readonly file: RunningJson;
 }
 
-/** The handle of a system that has started. */
+/** Creates the handle of a started system. */
 export function makeLocalSystem({
   stateDirectory,
   secrets,

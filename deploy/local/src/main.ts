@@ -17,7 +17,7 @@ const real = realProviders(args.providers, args.providerUrls, process.env);
 if (real.problems.length > 0) fail(real.problems.join('\n'));
 const stateDirectory = resolve(args.state ?? DEFAULT_STATE);
 
-/** npm passes the terminal's signal on, so one Ctrl-C may come twice within this time. */
+/** npm also forwards the terminal's signal, so one Ctrl-C may arrive twice within this time. */
 const SAME_PRESS_MS = 500;
 
 let system: LocalSystem | null = null;
@@ -25,8 +25,8 @@ let stoppedAt = 0;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void onSignal(signal));
 watchParents(() => {
-  // An npm that ends while the system stops does not count as a second signal.
-  if (!stopping.signal.aborted) void onSignal('the end of npm');
+  // The end of npm during the stop does not count as a second signal.
+  if (!stopping.signal.aborted) void onSignal('npm ended');
 });
 
 try {
@@ -39,10 +39,10 @@ try {
     log: (line) => console.log(line),
     signal: stopping.signal,
   });
-  // A signal waits for the demo data: half of them could not be completed later.
+  // A signal waits for the demo data, because partial demo data could not be completed later.
   const demo = await seed(started, args.demo);
   const realCalls = await addReal(started);
-  // Requests for a demo model that a real provider serves now would be charged.
+  // Excludes demo models that a real provider now serves, because requests for them cost money.
   const demoModel = demo.apiKey !== null && realCalls.length > 0 ? await findDemoModel(started) : demo.model;
   if (stopping.signal.aborted) await end(started);
   system = started;
@@ -61,12 +61,12 @@ try {
   };
   console.log(readyText(system.running(), input));
 } catch (error) {
-  // A start that was given up leaves nothing, and its faults are not reported.
+  // An aborted start leaves nothing behind, and its errors are not reported.
   if (stopping.signal.aborted) exitStopped();
   fail(error instanceof Error ? error.message : String(error));
 }
 
-/** Where each server listens, without credentials. */
+/** Returns the host and port of each server, without credentials. */
 function placesOf({ members }: LocalSystem): Record<string, string> {
   return Object.fromEntries(Object.entries(members).map(([name, { url }]) => [name, new URL(url).host]));
 }
@@ -92,11 +92,11 @@ async function addReal(started: LocalSystem): Promise<RealCall[]> {
   }
 }
 
-/** The first signal stops in order, the second one ends everything at once. */
+/** The first signal stops in order; the second one kills everything at once. */
 async function onSignal(signal: string): Promise<void> {
   const again = stopping.signal.aborted;
   if (again && performance.now() - stoppedAt < SAME_PRESS_MS) return;
-  console.log(again ? 'ending everything at once' : `\n${signal}: stopping (again: at once)`);
+  console.log(again ? 'stopping everything at once' : `\n${signal}: stopping (repeat to stop at once)`);
   if (!again) stoppedAt = performance.now();
   stopping.abort();
   if (system) await end(system);

@@ -3,8 +3,8 @@ import { changeUrl } from '@gateway/service-kit';
 import type { Secrets } from './secrets.js';
 
 /**
- * Brings every schema up to date, each with its service's role. Services never migrate.
- * @throws Error saying `npm run reset` when another version of this program made the database
+ * Brings every schema up to date, each with its service's role. Services never migrate. @throws
+ * Error that suggests `npm run reset` if another version of this program created the database
  */
 export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (line: string) => void): Promise<void> {
   const applied = await migrateServices({
@@ -23,7 +23,7 @@ export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (l
   }).catch((error: unknown) => {
     if (!(error instanceof MigrationHistoryError)) throw error;
     throw new Error(
-      `${error.message}. Another version made this state: start that version, or delete the state (npm run reset).`,
+      `${error.message}. Another version created this state: start that version, or delete the state (npm run reset).`,
     );
   });
   for (const service of LEDGER_SERVICES) {
@@ -32,7 +32,7 @@ export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (l
   }
 }
 
-/** The same database as the service's own role. */
+/** Returns the URL of the same database with the service's role. */
 export function postgresUrlOf(migrationUrl: string, service: LedgerService, secrets: Secrets): string {
   return changeUrl(migrationUrl, (url) => {
     url.username = roleOf(service);

@@ -1,24 +1,26 @@
 /**
- * At the worst: settled usage may fill half of the stream when billing ends; the back-pressure is
+ * In the worst case settled usage fills half of the stream when billing stops; back-pressure begins
  * at 90 %.
  */
 const STREAM_SHARE = 0.4;
-/** Of Redis' memory at which admission stops. */
+/** Share of Redis' memory at which admission stops. */
 const REDIS_SHARE = 0.85;
-/** A stored call, and the hold of one that ended, as Redis keeps it; both rounded up. */
+/**
+ * Bytes of a stored call in the stream and of the hold of an ended call in Redis, both rounded up.
+ */
 export const BYTES_PER_CALL = { stream: 1_000, redis: 400 };
-/** What Redis needs for 100,000 accounts. */
+/** Redis memory for 100,000 accounts. */
 const REDIS_BYTES_OF_ACCOUNTS = 150_000_000;
 
 export interface StoreSizes {
   readonly streamBytes: number;
-  /** 0: no limit that is known. */
+  /** 0: no known limit. */
   readonly redisBytes: number;
 }
 
 /**
- * Whole minutes without billing until no call is admitted.
- * @param perCall bytes of one call in each store
+ * Computes the whole minutes without billing until no call is admitted. @param perCall bytes of one
+ * call in each store
  */
 export function outageMinutes(
   { streamBytes, redisBytes }: StoreSizes,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { freePort } from '@gateway/servers';
 
 /**
- * The documented ports of the servers and the simulator. A free port replaces one that is taken,
+ * The documented ports of the servers and the simulator. If one is taken, a free port replaces it
  * and is kept.
  */
 export const INNER_PORTS = {
@@ -29,9 +29,9 @@ export interface ChosenPorts {
 }
 
 /**
- * Chooses the ports of this start. Edge, dashboard and operator API take the given ports (0: any),
- * else the documented ones or free ones. The rest take those of the last start on this state if
- * they are free, so that what was stored about them stays true.
+ * Chooses the ports of this start. Edge, dashboard and operator API get the given ports (0: any),
+ * else the documented or free ones. The others get the ports of the last start on this state if
+ * they are free, because stored data may refer to them.
  */
 export async function choosePorts(
   stateDirectory: string,
@@ -61,7 +61,7 @@ async function outerPort(
   if (given !== undefined) return given === 0 ? freePort() : given;
   if (await isFree(preferred)) return preferred;
   const other = await freePort();
-  log(`port ${preferred} is taken: using ${other} (${option} chooses another)`);
+  log(`port ${preferred} is taken: using ${other} (set another one with ${option})`);
   return other;
 }
 

@@ -9,19 +9,17 @@ export interface ReadyInput {
   readonly stateDirectory: string;
   readonly isDefaultState: boolean;
   readonly mailboxUrl: string;
-  /** It is null when there is no demo person. */
+  /** Null if there is no demo user. */
   readonly demoPassword: string | null;
-  /** A call can name it; null: there is none. */
+  /** A model for a first request; null if there is none. */
   readonly demoModel: string | null;
-  /** First calls of providers that are no simulation. */
+  /** First requests to real providers. */
   readonly realCalls: readonly RealCall[];
-  /** Servers by their names with where they listen, where each kind has standbys. */
+  /** Servers by name with their addresses, if each kind has standbys. */
   readonly members: Readonly<Record<string, string>> | null;
 }
 
-/**
- * What a newcomer needs, with commands to paste; the last line is the one that programs wait for.
- */
+/** Returns the text for a new user, with commands to paste. Programs wait for the last line. */
 export function readyText(
   running: RunningFile,
   { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel, realCalls, members }: ReadyInput,
@@ -36,25 +34,25 @@ export function readyText(
     `operator API       ${running.operatorUrl}  (token in ${stateDirectory}/running.json)`,
     `simulated provider ${running.providerUrls.join('  ')}`,
     `state and logs     ${stateDirectory}`,
-    `mails              ${mailboxUrl}  (and ${stateDirectory}/mailbox)`,
+    `emails             ${mailboxUrl}  (and ${stateDirectory}/mailbox)`,
     `without billing    ${withoutBilling(process.env)}`,
   ];
   if (demoPassword !== null) lines.push(`demo sign-in       ${DEMO_EMAIL}  ${demoPassword}`);
   if (key === null)
     lines.push(
       '',
-      'There is no demo key here: the system had accounts, or its servers were given by URL (see --demo).',
+      'There is no demo key, because the system already had accounts or its servers were given by URL (see --demo).',
     );
   else
     lines.push(
       `demo API key       ${key}`,
       '',
       ...(demoModel === null
-        ? ['No demo model can be called now: none has a source that leads to the simulated provider.']
+        ? ['No demo model is available: none has an enabled source at the simulated provider.']
         : ['Try it:', '', curl(running, key, demoModel, false), '', curl(running, key, demoModel, true)]),
       '',
       ...realCalls.flatMap((call) => [
-        `At the real ${call.profile}, which charges for it:`,
+        `Request to the real ${call.profile}, which charges for it:`,
         '',
         realCurl(running, key, call),
         '',
@@ -66,18 +64,18 @@ export function readyText(
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
 }
 
-/** Of the project's own Redis; one given by URL may have another size. */
+/** Memory limit of the project's own Redis; a server given by URL may have another one. */
 const REDIS_BYTES = 1024 ** 3;
 const CALLS_PER_SECOND = [100, 1_000] as const;
 
-/** How long calls go on while nothing settles. */
+/** Describes how long requests are served while nothing settles. */
 function withoutBilling(env: NodeJS.ProcessEnv): string {
   const { GATEWAY_USAGE_STREAM_BYTES } = COMMON_FIELDS;
   const { GATEWAY_USAGE_STREAM_BYTES: streamBytes } = readConfig({ GATEWAY_USAGE_STREAM_BYTES }, env);
   const rates = CALLS_PER_SECOND.map((rate) => {
-    return `${outageMinutes({ streamBytes, redisBytes: REDIS_BYTES }, rate)} minutes at ${rate} calls/s`;
+    return `${outageMinutes({ streamBytes, redisBytes: REDIS_BYTES }, rate)} minutes at ${rate} requests/s`;
   });
-  return `calls go on for ${rates.join(', ')}`;
+  return `requests are served for ${rates.join(', ')}`;
 }
 
 function curl(running: RunningFile, key: string, model: string, stream: boolean): string {
@@ -110,15 +108,15 @@ function failoverLines(running: RunningFile, members: Record<string, string>, st
   return [
     ...led,
     '',
-    'Try a failover, with calls under way:',
+    'Try a failover while requests are running:',
     '',
-    `npm run promote --${state}   # a standby of PostgreSQL takes over; the primary before comes back as a standby`,
+    `npm run promote --${state}   # promotes a PostgreSQL standby; the former primary restarts as a standby`,
     `kill -9 ${pid('redis-1')}   # the Sentinels promote the replica after ${REDIS_DOWN_AFTER_MS / 1_000} s`,
-    `kill -9 ${pid('nats-1')}   # the other two go on; what ended is started again`,
-    `kill -9 ${pid('postgres-1')}   # the primary is started again; with "npm run promote" beforehand it stays a standby`,
+    `kill -9 ${pid('nats-1')}   # the other two continue; the killed server is restarted`,
+    `kill -9 ${pid('postgres-1')}   # the primary is restarted; after "npm run promote" it stays a standby`,
   ];
 }
 
 function ledger(state: string): string {
-  return `What it cost, by the x-gateway-request-id of the answer (without one: the last calls):\n\nnpm run ledger -- <x-gateway-request-id>${state}`;
+  return `Show the cost of a request by the x-gateway-request-id header of its response (without an ID: the last requests):\n\nnpm run ledger -- <x-gateway-request-id>${state}`;
 }

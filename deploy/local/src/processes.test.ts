@@ -14,7 +14,7 @@ const addresses = {
   dashboardUrl: 'http://127.0.0.1:8081',
 } as unknown as Addresses;
 
-test('with all that a service is given, only the edge opens credentials of sources, and only billing secrets of webhooks', () => {
+test('only the edge can open source credentials, and only billing webhook secrets', () => {
   const directory = temporaryDirectory('secrets');
   try {
     const secrets = loadSecrets(directory.path);
@@ -33,13 +33,13 @@ test('with all that a service is given, only the edge opens credentials of sourc
   }
 });
 
-/** Everything in an environment that may be a key. */
+/** Returns all values of an environment that may be a key. */
 function keysIn(environment: Record<string, string>): Secret<Buffer>[] {
   const texts = Object.values(environment).filter((text) => /^[0-9a-f]{64}$/.test(text));
   return texts.map((text) => new Secret(Buffer.from(text, 'hex')));
 }
 
-/** Used as any key that there is. */
+/** Tests the key in every role. */
 const opensBy = (sealed: string, context: string) => (key: Secret<Buffer>) => {
   try {
     openSealed(sealed, context, { privateKey: { current: key, previous: key } });

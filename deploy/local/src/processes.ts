@@ -2,18 +2,18 @@ import { fileURLToPath } from 'node:url';
 import type { Addresses } from './addresses.js';
 import { publicKeyOf, type Secrets } from './secrets.js';
 
-/** The services of the local start, in the order in which they are stopped. */
+/** The services of the local start, in the order in which they stop. */
 export const SERVICES = ['edge-proxy', 'dashboard', 'admission', 'billing', 'accounts', 'catalog'] as const;
 export type LocalService = (typeof SERVICES)[number];
 export type ProcessName = LocalService | 'provider-simulator';
 
-/** The program of a process. */
+/** Returns the program of a process. */
 export function programOf(name: ProcessName): string {
   const room = name === 'provider-simulator' ? 'libs' : 'services';
   return fileURLToPath(new URL(`../../../${room}/${name}/dist/main.js`, import.meta.url));
 }
 
-/** The environment of a service, the same as in compose and Helm. */
+/** Returns the environment of a service, the same as in compose and Helm. */
 export function environmentOf(
   service: LocalService,
   addresses: Addresses,

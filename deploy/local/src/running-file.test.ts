@@ -34,7 +34,7 @@ let directory: string;
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'gateway-running-'))));
 afterEach(() => rmSync(directory, { recursive: true }));
 
-test('clients are told the first edge, and every process is named; what is not ours or not up has no pid', () => {
+test("running.json has the first edge's addresses and the pids of all processes", () => {
   expect(runningContent(PARTS)).toEqual({
     edgeUrl: 'http://edge-1',
     edgeUrls: ['http://edge-1', 'http://edge-2'],
@@ -53,7 +53,7 @@ test('clients are told the first edge, and every process is named; what is not o
   });
 });
 
-test('the file is there from the announcement to the stop, for its owner only, and follows each change', () => {
+test('running.json exists until the stop, private and updated at each change', () => {
   const path = join(directory, 'running.json');
   const read = () => JSON.parse(readFileSync(path, 'utf8')) as RunningFile;
   const file = new RunningJson(directory);

@@ -28,8 +28,8 @@ export interface RunningFile {
 }
 
 /**
- * What runs on a state directory, `.state` if none is named. Ends the process with a message when
- * nothing does.
+ * Reads the running system of a state directory, `.state` by default. Ends the process with a
+ * message if none is running.
  */
 export function readRunning(directory: string | undefined): { readonly state: string; readonly running: RunningFile } {
   const state = resolve(directory ?? fileURLToPath(new URL('../../../.state', import.meta.url)));
@@ -41,7 +41,7 @@ export function readRunning(directory: string | undefined): { readonly state: st
   return { state, running: JSON.parse(readFileSync(file, 'utf8')) as RunningFile };
 }
 
-/** What a running system is made of, as far as other programs may know it. */
+/** The parts of a running system from which the file is built. */
 export interface RunningParts {
   readonly servers: Foundations['servers'];
   readonly members: Foundations['members'];
@@ -86,18 +86,18 @@ export function runningContent({
   };
 }
 
-/** A server that is given by URL and a child that is down have none. */
+/** A server given by URL and a stopped child have no pid. */
 function pidsOf(processes: readonly Pick<RunningServer | Child, 'pid'>[]): number[] {
   return processes.flatMap(({ pid }) => pid ?? []);
 }
 
 /**
- * `running.json` of one system exists from its announcement until it stops. Each change rewrites
- * it.
+ * Manages `running.json` of one system, which exists from its announcement until the stop. Each
+ * change rewrites it.
  */
 export class RunningJson {
   readonly #stateDirectory: string;
-  /** It is null while there is no file. */
+  /** Null while there is no file. */
   #content: (() => RunningFile) | null = null;
 
   constructor(stateDirectory: string) {
@@ -109,7 +109,9 @@ export class RunningJson {
     this.rewrite();
   }
 
-  /** Writes a new file and renames it. Only its owner may read it: it holds credentials. */
+  /**
+   * Writes a new file and renames it. Only its owner may read it, because it contains credentials.
+   */
   rewrite(): void {
     if (this.#content === null) return;
     const file = `${this.#stateDirectory}/running.json`;
@@ -117,7 +119,7 @@ export class RunningJson {
     renameSync(`${file}.new`, file);
   }
 
-  /** Removes the file, also one that a killed system left. */
+  /** Removes the file, also one of a killed system. */
   remove(): void {
     this.#content = null;
     rmSync(`${this.#stateDirectory}/running.json`, { force: true });

@@ -4,47 +4,44 @@ import { SERVICE_NAMES } from '@gateway/contracts/messages';
 import type { ServiceName } from '@gateway/contracts/messages';
 import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
 
-/** What the local start keeps secret between two starts, in `<state>/secrets.json`. */
+/** The secrets of the local system, stored in `<state>/secrets.json`. */
 export interface Secrets {
   readonly postgresPassword: string;
   readonly redisPassword: string;
   readonly admissionRedisPassword: string;
   readonly busPasswords: Readonly<Record<ServiceName, string>>;
   readonly rolePasswords: Readonly<Record<'billing' | 'accounts' | 'catalog', string>>;
-  /**
-   * The password of `gateway_finance`, which reads the views of the schema `finance` and nothing
-   * else.
-   */
+  /** The password of `gateway_finance`, which can only read the views of the schema `finance`. */
   readonly financePassword: string;
   readonly keyPepper: string;
-  /** X25519 private keys, 32 bytes as hexadecimal; the public ones follow from them. */
+  /** X25519 private keys, 32 bytes in hexadecimal. The public keys are derived from them. */
   readonly sourcePrivateKey: string;
   readonly webhookPrivateKey: string;
   readonly sessionSecret: string;
   readonly operatorToken: string;
   readonly demoProviderKey: string;
-  /** It is null until the demo account has its key. */
+  /** Null until the demo account has its key. */
   readonly demoApiKey: string | null;
-  /** The password of demo@example.com in the dashboard; null until that person exists. */
+  /** The password of demo@example.com in the dashboard; null until that user exists. */
   readonly demoPassword: string | null;
-  /** The demo's sources were last pointed there; absent before the first demo data. */
+  /** The last addresses in the demo's sources; absent before the first demo data. */
   readonly demoProviderUrls?: readonly string[];
 }
 
 /**
- * Reads the secrets of a state directory, or makes and saves new ones. The file is readable by its
- * owner only.
+ * Reads the secrets of a state directory, or creates and saves new ones. Only its owner can read
+ * the file.
  */
 export function loadSecrets(stateDirectory: string): Secrets {
   const file = fileOf(stateDirectory);
   const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {};
-  // A secret that an older state does not have is made now.
+  // Creates secrets that an older state lacks.
   const secrets = { ...makeSecrets(), ...stored };
   if (Object.keys(secrets).some((name) => !(name in stored))) saveSecrets(stateDirectory, secrets);
   return secrets;
 }
 
-/** Replaces the file by rename, so that a crash leaves the old one or the new one. */
+/** Replaces the file by a rename, so that a crash leaves the old or the new one. */
 export function saveSecrets(stateDirectory: string, secrets: Secrets): void {
   mkdirSync(stateDirectory, { recursive: true });
   const file = fileOf(stateDirectory);
@@ -52,7 +49,7 @@ export function saveSecrets(stateDirectory: string, secrets: Secrets): void {
   renameSync(`${file}.new`, file);
 }
 
-/** The public key of a private one, both as hexadecimal. */
+/** Returns the public key of a private key, both in hexadecimal. */
 export function publicKeyOf(privateKey: string): string {
   return publicHalfOf(new Secret(Buffer.from(privateKey, 'hex')))
     .reveal()

@@ -33,7 +33,7 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
   }
 }
 
-/** Everything but the foundations; a start that fails leaves no process. */
+/** Starts everything except the foundations. After a failure no process remains. */
 async function startServices(
   options: SystemOptions,
   secrets: Secrets,
@@ -55,10 +55,10 @@ async function startServices(
   return { addresses, supervisor };
 }
 
-/** Rejects when the signal comes. */
+/** Rejects when the signal is aborted. */
 function givenUp(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const giveUp = () => reject(new Error('the start was given up'));
+    const giveUp = () => reject(new Error('start aborted'));
     if (signal?.aborted) giveUp();
     signal?.addEventListener('abort', giveUp, { once: true });
   });

@@ -4,32 +4,34 @@ import type { LocalService } from './processes.js';
 
 export interface SystemOptions {
   readonly stateDirectory: string;
-  /** Port of the first edge; 0: any. Further replicas take free ones. */
+  /** Port of the first edge; 0: any. Further replicas use free ports. */
   readonly port: number;
-  /** Port of the first operator API; absent or 0: any. Further replicas take free ones. */
+  /** Port of the first operator API; absent or 0: any. Further replicas use free ports. */
   readonly operatorPort?: number;
-  /** Port of the first dashboard; absent or 0: any. Further replicas take free ones. */
+  /** Port of the first dashboard; absent or 0: any. Further replicas use free ports. */
   readonly dashboardPort?: number;
   readonly replicas: Readonly<Record<LocalService, number>>;
   /** PostgreSQL with two standbys, three NATS servers, Redis with a replica and Sentinels. */
   readonly ha?: boolean;
   /** Ports of the servers and of the simulator's listeners; absent or 0: any. */
   readonly ports?: Partial<Record<InnerPort, number>>;
-  /** Added to the environment of every service; read when the servers are up. */
+  /** Added to the environment of every service. Read after the servers have started. */
   readonly env?: Readonly<Record<string, string>>;
-  /**
-   * Replaces the addresses of the servers that the services get, with those of a proxy in tests.
-   */
+  /** Replaces the server addresses for the services, for example by those of a proxy in tests. */
   readonly through?: (own: Addresses) => Promise<Addresses>;
   /**
-   * With `ha`, in tests: the port of a proxy before this port of a server, on this way between
-   * servers: `nats-1 to nats-3`, `standbys to postgres-1`; to Redis for all: `all to redis-1`.
+   * With `ha`, in tests: returns the port of a proxy in front of a server's port. `way` names the
+   * connection: `nats-1 to nats-3`, `standbys to postgres-1`, or `all to redis-1` for all
+   * connections to Redis.
    */
   readonly between?: (way: string, port: number) => Promise<number>;
-  /** It is false in tests: a crash of the machine may lose data. */
+  /** False in tests: a crash of the machine may lose data. */
   readonly durable: boolean;
-  /** A line for the reader: what was done, with its seconds. */
+  /** Receives progress lines for the user, with durations. */
   readonly log: (line: string) => void;
-  /** Aborts the start, which rejects when all that it started has ended. Later it has no effect. */
+  /**
+   * Aborts the start, which then rejects after everything that it started has ended. Has no effect
+   * later.
+   */
   readonly signal?: AbortSignal;
 }

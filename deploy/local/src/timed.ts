@@ -1,6 +1,6 @@
 import type { SystemOptions } from './system-options.js';
 
-/** Does the work and logs how long it took. */
+/** Runs the work and logs its duration. */
 export async function timed<T>({ log }: Pick<SystemOptions, 'log'>, what: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const result = await work();

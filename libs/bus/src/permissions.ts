@@ -23,9 +23,9 @@ export interface Permissions {
  * Computes the least permissions of a service from the senders and servers of all messages. The
  * first server of a stored message owns its stream. A service may publish to inboxes of other
  * services only as a reply to requests that it serves.
- *  The server's own option for this, `allow_responses`, keeps every reply subject of the last
- *  minute. Above 4,096 of them it scans all with each message: at 5,000 requests a second a message
- *  then costs a millisecond.
+ * The server's own option for this, `allow_responses`, keeps every reply subject of the last
+ * minute. Above 4,096 of them it scans all with each message: at 5,000 requests a second a message
+ * then costs a millisecond.
  */
 export function permissionsOf(
   service: ServiceName,

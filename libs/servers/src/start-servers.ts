@@ -16,8 +16,8 @@ export const SERVER_KINDS: Record<ServerName, ServerKind> = {
 /**
  * Finds or starts the named servers in parallel and waits until each is ready. If one fails, stops
  * the started ones and throws its error: `ServerUnavailable` if no resolver provided a server.
- *  Started servers end with this process (by a kernel signal, if the system has setpriv) and do not
- *  keep it alive.
+ * Started servers end with this process (by a kernel signal, if the system has setpriv) and do not
+ * keep it alive.
  */
 export async function startServers<Name extends ServerName>(
   names: readonly Name[],

@@ -6,33 +6,34 @@ import { RestartDelay } from './restart-delay.js';
 
 export interface ChildOptions {
   readonly name: string;
-  /** Its number in replica order, from 1. */
+  /** Replica number, from 1. */
   readonly n: number;
   readonly program: string;
   readonly env: NodeJS.ProcessEnv;
   readonly adminUrl: string;
   readonly logFile: string;
-  /** Gets a line when the child died after it was ready, and when it is ready again. */
+  /** Receives a line when a ready child dies and when it is ready again. */
   readonly onChange: (text: string) => void;
 }
 
-/** Longest time from spawning to ready. */
+/** Longest time from the start of the process until it is ready. */
 const READY_MS = 60_000;
 const READY_POLL_MS = 25;
 const LOG_LINES_SHOWN = 20;
 /**
- * Half of the young generation: what a call allocates dies with it, and 8 MB are enough for that.
- * With 16 or 32 a call cost no less in interleaved runs, and 5,000 open streams took 10 KB more
- * each, as the engine grows to what it may. And it must not make objects old at once where those of
- * the first calls happened to live long: dead ones keep all that they point to, whole calls, until
- * the next full collection (14 % of the edge's CPU). The image does the same.
+ * Half of the default young generation: objects of a call die with the call, and 8 MB are enough
+ * for them. With 16 or 32 a call cost no less in interleaved runs, and 5,000 open streams used 10
+ * KB more each, because the engine grows to its limit. Pretenuring is off: if objects of the first
+ * calls happened to live long, later ones would start in the old generation. Dead ones there keep
+ * whole calls until the next full collection (14 % of the edge's CPU). The image uses the same
+ * options.
  */
 const NODE_OPTIONS = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'];
 
 /**
- * A supervised process: started under a parent-death signal in its own process group (Ctrl-C
- * reaches the starter only, which then stops everything in order), ready by `/readyz`, restarted
- * with back-off when it dies later.
+ * A supervised process. It starts in its own process group (Ctrl-C reaches only the starter, which
+ * stops everything in order) with a parent-death signal. It is ready when `/readyz` returns 200. If
+ * it dies later, it is restarted with back-off.
  */
 export class Child {
   readonly #options: ChildOptions;
@@ -56,14 +57,14 @@ export class Child {
     return this.#options.adminUrl;
   }
 
-  /** The process itself, or null while none runs. */
+  /** The process ID, or null while no process runs. */
   get pid(): number | null {
     return this.#process?.pid ?? null;
   }
 
   /**
-   * Starts and waits until ready. Rejects with the last log lines when the process dies before or
-   * takes too long.
+   * Starts the process and waits until it is ready. Rejects with the last log lines if it dies
+   * first or takes too long.
    */
   async start(): Promise<void> {
     this.#wanted = true;
@@ -71,7 +72,7 @@ export class Child {
     await this.ready();
   }
 
-  /** Waits until the process answers `/readyz` with 200. */
+  /** Waits until `/readyz` returns 200. */
   async ready(timeoutMs = READY_MS): Promise<void> {
     const until = Date.now() + timeoutMs;
     while (Date.now() < until) {
@@ -87,12 +88,12 @@ export class Child {
     );
   }
 
-  /** Sends a signal; a child that dies of it is restarted unless `stop` was called. */
+  /** Sends a signal. A child that dies from it is restarted unless `stop` was called. */
   kill(signal: NodeJS.Signals): void {
     this.#process?.kill(signal);
   }
 
-  /** Ends the child in order: SIGTERM, after `graceMs` SIGKILL. It is not restarted. */
+  /** Stops the child: SIGTERM, after `graceMs` SIGKILL. It is not restarted. */
   async stop(graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#wanted = false;
     clearTimeout(this.#timer);
@@ -130,7 +131,7 @@ export class Child {
     if (!this.#wanted || !this.#wasReady) return;
     const delayMs = this.#delay.next(Date.now() - this.#startedAt);
     const how = child.signalCode ?? `code ${child.exitCode}`;
-    this.#options.onChange(`${this.#label()} ended (${how}); starting it again in ${delayMs} ms`);
+    this.#options.onChange(`${this.#label()} ended (${how}); restarting in ${delayMs} ms`);
     this.#timer = setTimeout(() => {
       this.#spawn();
       this.ready().then(
@@ -166,8 +167,8 @@ export class Child {
 let prefix: readonly string[] | undefined;
 
 /**
- * Linux' setpriv makes the kernel end the child when the starter dies, kill -9 included; elsewhere
- * there is none.
+ * On Linux, setpriv makes the kernel end the child when the starter dies, also after kill -9. Other
+ * systems have no such command.
  */
 function parentDeathPrefix(): readonly string[] {
   prefix ??=

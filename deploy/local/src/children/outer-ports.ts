@@ -1,7 +1,7 @@
 import { freePort } from '@gateway/servers';
 import type { SystemOptions } from '../system-options.js';
 
-/** Ports that are reserved for the first replicas; later ones take free ports. */
+/** Ports reserved for the first replicas. Later replicas use free ports. */
 export interface OuterPorts {
   readonly edge: number[];
   readonly operator: number[];
@@ -13,7 +13,7 @@ export async function makeOuterPorts({ port, operatorPort, dashboardPort }: Syst
   return { edge: await first(port), operator: await first(operatorPort), dashboard: await first(dashboardPort) };
 }
 
-/** Takes the reserved port, else a free one. */
+/** Returns the reserved port if it is unused, else a free one. */
 export async function takePort(ports: number[]): Promise<number> {
   return ports.shift() ?? freePort();
 }

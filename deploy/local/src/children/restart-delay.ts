@@ -1,13 +1,16 @@
 const BASE_MS = 250;
 const MAX_MS = 10_000;
-/** What lived so long starts its back-off anew. */
+/** A process that ran longer than this restarts with the shortest delay. */
 const SETTLED_MS = 30_000;
 
-/** The back-off of one process that is started again each time it ends. */
+/** The back-off of one process that is restarted each time it ends. */
 export class RestartDelay {
   #ends = 0;
 
-  /** Milliseconds to wait after an end; `livedMs`: 0 for a try that did not come up. */
+  /**
+   * Returns the milliseconds to wait after an end. `livedMs` is 0 for an attempt that did not
+   * become ready.
+   */
   next(livedMs: number): number {
     this.#ends = livedMs > SETTLED_MS ? 1 : this.#ends + 1;
     return Math.min(MAX_MS, BASE_MS * 2 ** (this.#ends - 1));

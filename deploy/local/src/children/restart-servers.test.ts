@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { ServerRestarter } from './restart-servers.js';
 
-/** A server that the test ends and lets start. */
+/** A server whose end and start the test controls. */
 class Fake {
   pid: number | null = 1;
   starts = 0;
@@ -29,16 +29,16 @@ const end = (server: Fake): void => {
   restarter.ended('nats', null);
 };
 
-test('a server that ended is started again after a delay, and reported when it is ready', async () => {
+test('a server that ended is restarted after a delay and reported when ready', async () => {
   const nats = new Fake();
   restarter.watch({ nats });
   end(nats);
   expect(nats.starts).toBe(0);
   await jest.advanceTimersByTimeAsync(250);
-  expect(reports).toEqual(['nats ended (signal); starting it again in 250 ms', 'nats is ready again after S (pid 2)']);
+  expect(reports).toEqual(['nats ended (signal); restarting in 250 ms', 'nats is ready again after S (pid 2)']);
 });
 
-test('each end that follows soon doubles the delay, up to ten seconds; after half a minute of life it is short again', async () => {
+test('the delay doubles with each early end up to 10 s and resets after 30 s', async () => {
   const nats = new Fake();
   restarter.watch({ nats });
   for (const delayMs of [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
@@ -55,7 +55,7 @@ test('each end that follows soon doubles the delay, up to ten seconds; after hal
   expect(nats.starts).toBe(9);
 });
 
-test('a start that fails is tried again for as long as it takes, each failure reported', async () => {
+test('a failing start is retried indefinitely, and each failure is reported', async () => {
   const nats = new Fake();
   nats.refusals = 2;
   restarter.watch({ nats });
@@ -63,14 +63,14 @@ test('a start that fails is tried again for as long as it takes, each failure re
   await jest.advanceTimersByTimeAsync(250 + 500 + 1_000);
   expect(nats.pid).toBe(4);
   expect(reports).toEqual([
-    'nats ended (signal); starting it again in 250 ms',
-    'nats does not start (again in 500 ms): its port is taken',
-    'nats does not start (again in 1000 ms): its port is taken',
+    'nats ended (signal); restarting in 250 ms',
+    'nats does not start (retry in 500 ms): its port is taken',
+    'nats does not start (retry in 1000 ms): its port is taken',
     'nats is ready again after S (pid 4)',
   ]);
 });
 
-test('a stop during the delay, or during a start that fails, ends it', async () => {
+test('stop() during the delay or a failing start prevents further starts', async () => {
   const nats = new Fake();
   nats.refusals = 1;
   restarter.watch({ nats });
@@ -82,7 +82,7 @@ test('a stop during the delay, or during a start that fails, ends it', async () 
   expect(reports).toHaveLength(1);
 });
 
-test('a server that ends before all have started is started again when they have', async () => {
+test('a server that ends before all have started is restarted afterwards', async () => {
   const nats = new Fake();
   end(nats);
   await jest.advanceTimersByTimeAsync(60_000);
@@ -92,7 +92,7 @@ test('a server that ends before all have started is started again when they have
   expect(nats.pid).toBe(2);
 });
 
-test('a server that cannot be started from here is left alone', async () => {
+test('a server without restart() is left alone', async () => {
   restarter.watch({ nats: { pid: null } });
   restarter.ended('nats', 1);
   await jest.advanceTimersByTimeAsync(60_000);

@@ -11,54 +11,57 @@ interface Watched {
 }
 
 /**
- * Starts servers again that ended unasked, each with its own back-off, as children are.
- * There is never a second one: the server before has ended, and one that was stopped or started
- * meanwhile is left alone. The end of a server given by URL or run by an engine is not noticed.
+ * Restarts servers that ended unexpectedly, each with its own back-off. Never starts a second
+ * process: the previous one has ended, and a server that was stopped or started meanwhile is left
+ * alone. Does not notice the end of a server given by URL or run by a container engine.
  */
 export class ServerRestarter {
   readonly #watched = new Map<string, Watched>();
-  /** It is null until all have started. */
+  /** Null until all servers have started. */
   #servers: Readonly<Partial<Record<string, Restartable>>> | null = null;
   readonly #endedEarly = new Set<string>();
   readonly #meanwhile: Background[] = [];
   #isStopped = false;
 
-  /** @param onChange gets a line when a server ended, and when it is ready again */
+  /** @param onChange receives a line when a server ended and when it is ready again */
   constructor(private readonly onChange: (text: string) => void) {}
 
-  /** Starts again what ends from now on, and what has ended before. */
+  /** Restarts servers that end from now on, and those that ended before. */
   watch(servers: Readonly<Partial<Record<string, Restartable>>>): void {
     this.#servers = servers;
     for (const name of this.#endedEarly) this.#startSoon(name);
     this.#endedEarly.clear();
   }
 
-  /** Takes the end of a server that nobody stopped; `code` is null after a signal. */
+  /** Reports the unexpected end of a server; `code` is null after a signal. */
   ended(name: string, code: number | null): void {
     const how = code === null ? 'signal' : `code ${code}`;
     this.#startSoon(name, how);
   }
 
-  /** Does this again and again while servers are watched; its faults are those of servers. */
+  /**
+   * Repeats this work while servers are watched. Its errors are ignored, because they follow from
+   * failures of servers.
+   */
   meanwhile(everyMs: number, work: () => Promise<void>): void {
     this.#meanwhile.push(every(everyMs, work));
   }
 
-  /** Starts nothing again; a start that is under way ends with the server's own `stop`. */
+  /** Prevents further restarts. The server's own `stop` ends a start in progress. */
   stop(): void {
     this.#isStopped = true;
     for (const work of this.#meanwhile) void work.stop();
     for (const { timer } of this.#watched.values()) clearTimeout(timer);
   }
 
-  #startSoon(name: string, how = 'before all had started'): void {
+  #startSoon(name: string, how = 'before all servers had started'): void {
     if (this.#isStopped) return;
     const server = this.#servers?.[name];
     if (this.#servers === null) this.#endedEarly.add(name);
     if (server?.restart === undefined) return;
     const watched = this.#of(name);
     const delayMs = watched.delay.next(performance.now() - watched.upSince);
-    this.onChange(`${name} ended (${how}); starting it again in ${delayMs} ms`);
+    this.onChange(`${name} ended (${how}); restarting in ${delayMs} ms`);
     this.#startIn(delayMs, name, server, performance.now());
   }
 
@@ -76,7 +79,7 @@ export class ServerRestarter {
         (error: Error) => {
           if (this.#isStopped) return;
           const nextMs = watched.delay.next(0);
-          this.onChange(`${name} does not start (again in ${nextMs} ms): ${error.message}`);
+          this.onChange(`${name} does not start (retry in ${nextMs} ms): ${error.message}`);
           this.#startIn(nextMs, name, server, endedAt);
         },
       );

@@ -3,10 +3,13 @@ import { DRAIN_MS, type Supervisor } from './supervisor.js';
 
 const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
 const STOP_GRACE_MS = 15_000;
-/** An edge writes usage that nobody takes to a file only after its calls were cut. */
+/**
+ * Includes the time after the end of its calls, in which an edge writes undelivered usage to a
+ * file.
+ */
 const EDGE_STOP_GRACE_MS = DRAIN_MS + 20_000;
 
-/** Stops edges first, which finish their calls, and then what they need. */
+/** Stops first the edges, which finish their calls, then the processes that they depend on. */
 export async function stopProcesses(supervisor: Supervisor): Promise<void> {
   for (const name of STOP_ORDER) {
     await Promise.all(
@@ -17,7 +20,7 @@ export async function stopProcesses(supervisor: Supervisor): Promise<void> {
   }
 }
 
-/** Ends all at once, whatever they do. */
+/** Kills all processes at once. */
 export async function killProcesses(supervisor: Supervisor): Promise<void> {
   await Promise.all(
     STOP_ORDER.flatMap((name) => supervisor.withRetiring(name)).map((child) => child.stop(0, 'SIGKILL')),

@@ -14,37 +14,37 @@ export interface SupervisorParts {
   readonly addresses: Addresses;
   readonly secrets: Secrets;
   readonly ports: OuterPorts;
-  /** Gets a line when a child died after it was ready, and when it is ready again. */
+  /** Receives a line when a ready child dies and when it is ready again. */
   readonly onChange: (text: string) => void;
 }
 
-/** A process that has taken the place of another one, which still runs. */
+/** The replaced process, which still runs, and a function to stop it. */
 export interface Replacement {
   readonly old: Child;
-  /** Ends the old one in order: SIGTERM, after `graceMs` SIGKILL. */
+  /** Stops the old process: SIGTERM, after `graceMs` SIGKILL. */
   retire(graceMs: number): Promise<void>;
 }
 
 interface Member {
   readonly child: Child;
-  /** Its public address; null unless it is an edge or a dashboard. */
+  /** Public address; null unless the process is an edge or a dashboard. */
   readonly url: string | null;
-  /** The address of the operator API; null unless it is a dashboard. */
+  /** Address of the operator API; null unless the process is a dashboard. */
   readonly operatorUrl: string | null;
 }
 
-/** The time that an edge gives its calls when the local system is stopped; then it cuts them. */
+/** Time that an edge has to finish its calls when the local system stops. Then it aborts them. */
 export const DRAIN_MS = 10_000;
 
 /**
- * Supervises all processes of a system but its servers: the replicas of each service, and the
+ * Supervises all processes of a system except its servers: the replicas of each service, and the
  * simulator.
  */
 export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #simulatorPorts: readonly [number, number];
   readonly #members = new Map<ProcessName, Member[]>();
-  /** Replicas made of each name: a replica's name is never used again. */
+  /** Number of replicas created per name, so that no replica name is used twice. */
   readonly #made = new Map<ProcessName, number>();
   readonly #retiring = new Set<Child>();
 
@@ -53,7 +53,7 @@ export class Supervisor {
     this.#simulatorPorts = simulatorPorts;
   }
 
-  /** Makes all processes and starts none. */
+  /** Creates all processes without starting them. */
   static async make(parts: SupervisorParts): Promise<Supervisor> {
     const { ports, replicas } = parts.options;
     const supervisor = new Supervisor(parts, [
@@ -89,15 +89,15 @@ export class Supervisor {
     return this.#simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
   }
 
-  /** The same, with those that were replaced and still run. */
+  /** The children of a name and its replaced processes that still run. */
   withRetiring(name: ProcessName): readonly Child[] {
     return [...this.of(name), ...[...this.#retiring].filter((child) => child.name === name)];
   }
 
-  /** Starts another process of the service; when it is ready it has the place at `index`. */
+  /** Starts another process of the service. When it is ready, it takes the place at `index`. */
   async replace(name: LocalService, index: number): Promise<Replacement> {
     const old = this.of(name)[index];
-    if (old === undefined) throw new Error(`there is no ${name} at place ${index}`);
+    if (old === undefined) throw new Error(`there is no ${name} at index ${index}`);
     const next = await this.#member(name);
     this.#retiring.add(next.child);
     try {
@@ -154,7 +154,7 @@ export class Supervisor {
     return { child, ...urls };
   }
 
-  /** Gives the public addresses of a process, and the variables that set them. */
+  /** Returns the public addresses of a process and the variables that set them. */
   async #listeners(name: ProcessName): Promise<Omit<Member, 'child'> & { readonly env: Record<string, string> }> {
     const { ports } = this.#parts;
     switch (name) {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** A kill -9 of npm leaves its node child running without a signal, so the child polls. */
+/** Poll interval. After a kill -9 of npm its node child gets no signal, so the child polls. */
 const WATCH_MS = 500;
-/** Only npm and its shell are watched: a terminal that is closed sends its own signal. */
+/** Only npm and its shell are watched: a closed terminal sends its own signal. */
 const PARENTS_MAX = 2;
 
 /**
- * Calls back once when npm, or the shell between, is gone. Does nothing when the process was not
- * started by npm or the system shows no processes.
+ * Calls back once when npm or the shell between has ended. Does nothing if npm did not start the
+ * process or the system does not list processes.
  */
 export function watchParents(onGone: () => void): () => void {
   if (process.env['npm_lifecycle_event'] === undefined) return () => undefined;
@@ -21,7 +21,7 @@ export function watchParents(onGone: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** This process and its ancestors up to npm, each with its parent as it is now. */
+/** Returns this process and its ancestors up to npm, each with its current parent. */
 function ancestors(most: number): { pid: number; parent: number }[] {
   const chain: { pid: number; parent: number }[] = [];
   let pid = process.pid;
@@ -38,7 +38,7 @@ function ancestors(most: number): { pid: number; parent: number }[] {
 function parentOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command in parentheses may hold spaces; the fields after it do not.
+    // The command in parentheses may contain spaces; the later fields do not.
     const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return Number(parent);
   } catch {

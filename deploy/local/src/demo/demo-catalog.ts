@@ -3,7 +3,7 @@ import type { ModelSpec, PricesSpec, ProviderSpec, SourceSpec } from '@gateway/c
 import { formatUsd, parseUsd } from '@gateway/metering';
 
 /**
- * A catalog to try the gateway with. Names and prices are plausible; every source is the provider
+ * A catalog for trying the gateway. Names and prices are plausible; every source is the provider
  * simulator.
  */
 export const DEMO_PROVIDERS: readonly { id: string; spec: ProviderSpec }[] = [
@@ -18,7 +18,7 @@ interface DemoModel {
   readonly provider: string;
   readonly spec: ModelInput;
   readonly endpoints: readonly Endpoint[];
-  /** 1 uses the simulator's first listener, 2 uses both and prefers the first. */
+  /** 1 uses the simulator's first listener; 2 uses both and prefers the first. */
   readonly sources: 1 | 2;
 }
 
@@ -141,12 +141,12 @@ export const DEMO_MODELS: readonly DemoModel[] = [
 ];
 
 /**
- * The simulated providers charge the deployment this share of each price, so that there is a
+ * The simulated providers charge the deployment this percentage of each price, so that there is a
  * margin.
  */
 const COST_PERCENT = [80, 85] as const;
 
-/** What a provider charges for what customers pay these prices for. */
+/** Computes a provider's prices as a percentage of the customers' prices. */
 export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
   const { tiers, perCall: _, effectiveFrom: __, ...rates } = prices;
   const share = <T extends object>(of: T): T =>
@@ -159,10 +159,13 @@ export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
   return { ...share(rates), ...(tiers && { tiers: tiers.map(share) }) };
 }
 
-/** A model without a price still has costs. */
+/** Costs of a model without a price. */
 const UNPRICED_COSTS = usd('0.40', '0.80');
 
-/** One way to reach a demo model: a listener of the simulator, the first one preferred. */
+/**
+ * Returns a source of a demo model at one listener of the simulator. The first listener is
+ * preferred.
+ */
 export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): Omit<SourceSpec, 'weight' | 'enabled'> {
   return {
     modelId: model.id,

@@ -24,12 +24,12 @@ test.each<[string, DemoModelNow]>([
   ['has a source that is switched off', now('a', {}, { enabled: false })],
   ['has a source without a credential', now('a', {}, { hasCredential: false })],
   ['is served from an address where nothing runs', now('a', {}, { baseUrl: 'http://127.0.0.1:1' })],
-])('the first call that is suggested names no model that %s', (_, model) => {
+])('firstModel() returns no model that %s', (_, model) => {
   expect(firstModel([model, now('b')], [RUNNING])).toBe('b');
   expect(firstModel([model], [RUNNING])).toBeNull();
 });
 
-test('every source of the demo says what its provider charges, less than customers pay', () => {
+test('every demo source has costs below the prices', () => {
   for (const model of DEMO_MODELS) {
     const { costs } = demoSource(model, 0, RUNNING);
     expect(pricesSpec.safeParse(costs).success).toBe(true);
@@ -38,7 +38,7 @@ test('every source of the demo says what its provider charges, less than custome
   }
 });
 
-test('costs are a share of each price, tiers too, to the nano-dollar', () => {
+test('costsOf() is a share of each price with tiers, exact to the nano-dollar', () => {
   const prices = { inputPerMillion: '0.075', outputPerMillion: '10', perCall: '0.01' };
   const tiers = [{ aboveInputTokens: 200_000, inputPerMillion: '6', outputPerMillion: '22.5' }];
   expect(costsOf({ ...prices, tiers }, 85)).toEqual({
@@ -48,7 +48,7 @@ test('costs are a share of each price, tiers too, to the nano-dollar', () => {
   });
 });
 
-test('demo models that write caches for an hour say what that costs', () => {
+test('demo models with one-hour cache writes have a price for them', () => {
   for (const { id, spec } of DEMO_MODELS.filter(({ provider }) => provider === 'anthropic'))
     expect([id, spec.prices?.cacheWrite1hPerMillion]).toEqual([id, expect.any(String)]);
 });

@@ -1,15 +1,14 @@
 import type { ModelView, SourceView } from '@gateway/contracts/operator';
 
-/** What the catalog has of one demo model; null: an operator deleted it. */
+/** Catalog data of one demo model; null if an operator deleted it. */
 export interface DemoModelNow {
   readonly model: Pick<ModelView, 'id' | 'kind' | 'active' | 'available' | 'prices'> | null;
   readonly sources: readonly Pick<SourceView, 'enabled' | 'baseUrl' | 'hasCredential'>[];
 }
 
 /**
- * The first model that a first call can name: it may be called, and one of its sources is a
- * simulator that runs now.
- * @returns null where there is none
+ * Returns the first model that a first request can use: it is available, and one of its sources is
+ * a running simulator. @returns null if there is none
  */
 export function firstModel(models: readonly DemoModelNow[], providerUrls: readonly string[]): string | null {
   const found = models.find(

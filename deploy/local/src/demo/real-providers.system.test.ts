@@ -10,7 +10,7 @@ import { seedDemo } from './seed-demo.js';
 const KEY = 'sk-real-0123456789';
 const REPLICAS = { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 };
 
-/** A started system with demo data, and another simulator that stands for the real provider. */
+/** A system with demo data, and another simulator in the role of the real provider. */
 const world = duringTests(async () => {
   const directory = temporaryDirectory('real-providers');
   chmodSync(directory.path, 0o711);
@@ -37,7 +37,7 @@ const world = duringTests(async () => {
   };
 });
 
-/** What the starter does, with these keys; what it said. */
+/** Adds the provider with these keys, as `npm start` does, and returns its output. */
 async function add(env: NodeJS.ProcessEnv): Promise<{ said: string; calls: unknown }> {
   const { providers, problems } = realProviders(['openai'], [`openai=${world.provider.urls[0]}`], env);
   expect(problems).toEqual([]);
@@ -56,7 +56,7 @@ async function call(model: string): Promise<number> {
   return response.status;
 }
 
-test('a key that the provider refuses is told in words, and the right one is changed in one place', async () => {
+test('a key that the provider refuses is reported and can be corrected once', async () => {
   const refused = await add({ OPENAI_API_KEY: 'sk-of-somebody-else' });
   expect(refused.said).toContain('The provider refuses the credential');
   expect(refused.said).not.toContain('sk-of-somebody-else');
@@ -67,7 +67,7 @@ test('a key that the provider refuses is told in words, and the right one is cha
   ]);
 });
 
-test('its models are called at it with the demo key, and those of the same name at no simulation', async () => {
+test('models of a real provider are served by it, not by the simulation', async () => {
   const seen = () => world.provider.calls().length;
   for (const model of ['openai/gpt-6-luna', 'openai/gpt-4o-mini', 'openai/gpt-4o-mini', 'openai/gpt-4o-mini']) {
     const before = seen();

@@ -16,7 +16,7 @@ test('several providers and their addresses are read from the command line', () 
   expect(readArguments(['--provider'])).toEqual({ problems: ['--provider needs a value'] });
 });
 
-test('each has the variable of its profile and an id that the demo does not have', () => {
+test("each provider has its profile's variable and an ID outside the demo", () => {
   const names = ['openai', 'anthropic', 'openai'];
   expect(realProviders(names, ['anthropic=http://127.0.0.1:2'], KEYS)).toEqual({
     problems: [],
@@ -28,20 +28,26 @@ test('each has the variable of its profile and an id that the demo does not have
 });
 
 test.each<[string, string[], string[], NodeJS.ProcessEnv, RegExp]>([
-  ['an unknown one', ['nonsense'], [], KEYS, /^--provider nonsense: unknown; known are openai, anthropic, .*xai/],
-  ['a missing key', ['openai'], [], {}, /^--provider openai: OPENAI_API_KEY is not set: put its key there/],
-  ['an empty key', ['openai'], [], { OPENAI_API_KEY: ' ' }, /OPENAI_API_KEY is not set/],
-  ['parameters that it needs', ['azure-openai'], [], KEYS, /needs an address or parameters of yours/],
+  ['an unknown provider', ['nonsense'], [], KEYS, /^--provider nonsense: unknown; known are openai, anthropic, .*xai/],
   [
-    'one without bundled models',
+    'a missing key',
+    ['openai'],
+    [],
+    {},
+    /^--provider openai: OPENAI_API_KEY is not set: set it to the provider's API key/,
+  ],
+  ['an empty key', ['openai'], [], { OPENAI_API_KEY: ' ' }, /OPENAI_API_KEY is not set/],
+  ['missing parameters', ['azure-openai'], [], KEYS, /needs your own address or parameters/],
+  [
+    'a provider without bundled models',
     ['openrouter'],
     [],
     { OPENROUTER_API_KEY: 'd' },
     /providers add openrouter --from provider --models/,
   ],
-  ['an address of another', ['openai'], ['xai=http://127.0.0.1:1'], KEYS, /^--provider-url xai=/],
-  ['what is no address', ['openai'], ['openai=nowhere'], KEYS, /<profile>=<address>/],
-])('%s is refused in words', (_name, names, urls, env, reason) => {
+  ['an address of another provider', ['openai'], ['xai=http://127.0.0.1:1'], KEYS, /^--provider-url xai=/],
+  ['an invalid address', ['openai'], ['openai=nowhere'], KEYS, /<profile>=<address>/],
+])('the command line is refused with %s', (_name, names, urls, env, reason) => {
   const { problems } = realProviders(names, urls, env);
   expect(problems).toEqual([expect.stringMatching(reason)]);
 });

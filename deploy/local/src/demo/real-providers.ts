@@ -3,33 +3,33 @@ import type { SourceView } from '@gateway/contracts/operator';
 import { cheapestFirst, hasBundledModels, runOperatorCommand } from '@gateway/dashboard/operator-cli';
 import { DEMO_PROVIDERS } from './demo-catalog.js';
 
-/** A provider that `--provider` names. */
+/** A provider of the option `--provider`. */
 export interface RealProvider {
   readonly profile: string;
-  /** Its id: those of the demo may have the profile's name. */
+  /** Its ID, which differs from the profile's name, because demo providers may have that name. */
   readonly id: string;
-  /** The variable with its key; null: it needs none. */
+  /** The variable with its key; null if it needs none. */
   readonly keyEnv: string | null;
-  /** Another address than the profile's. */
+  /** The address to use instead of the profile's; null for the profile's. */
   readonly baseUrl: string | null;
 }
 
-/** A first call of a provider that was added; null: there is nothing to call. */
+/** A first request to an added provider. */
 export interface RealCall {
   readonly profile: string;
   readonly model: string;
   readonly endpoint: string;
 }
 
-/** Entries of one page, and of a whole list. */
+/** Entries per page and per list. */
 const PAGE_LIMIT = 200;
 const SOURCES_MAX = 20_000;
-/** What is called first, where a model has several. */
+/** Endpoints for the first request, in order of preference. */
 const FIRST_ENDPOINTS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
 /**
- * The providers that the command line names, or everything that is wrong with them, in words.
- * @param urls `<profile>=<url>`
+ * Returns the providers of the command line, or all problems as texts. @param urls
+ * `<profile>=<url>`
  */
 export function realProviders(
   names: readonly string[],
@@ -41,7 +41,7 @@ export function realProviders(
   for (const text of urls) {
     const [, name = '', url = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
     if (!names.includes(name) || !URL.canParse(url))
-      problems.push(`--provider-url ${text}: <profile>=<address> of a --provider is expected`);
+      problems.push(`--provider-url ${text}: expected <profile>=<address> of a --provider`);
     else addresses.set(name, url);
   }
   const providers = [...new Set(names)].flatMap((name): RealProvider[] => {
@@ -53,15 +53,17 @@ export function realProviders(
     const baseUrl = addresses.get(name) ?? null;
     const keyEnv = profile.auth.length === 0 ? null : profile.keyVariable;
     if (keyEnv !== null && !env[keyEnv]?.trim())
-      problems.push(`--provider ${name}: ${keyEnv} is not set: put its key there (${keyEnv}=… npm start -- …)`);
+      problems.push(
+        `--provider ${name}: ${keyEnv} is not set: set it to the provider's API key (${keyEnv}=… npm start -- …)`,
+      );
     if (baseUrl === null && (profile.base === null || Object.keys(profile.parameters).length > 0))
       problems.push(
-        `--provider ${name}: it needs an address or parameters of yours: start without it, then ` +
+        `--provider ${name}: it needs your own address or parameters: start without it, then ` +
           `npm run operator -- providers add ${name} (docs/providers.md)`,
       );
     else if (!hasBundledModels(profile))
       problems.push(
-        `--provider ${name}: no models of it come with the gateway: start without it, then ` +
+        `--provider ${name}: the gateway has no bundled models for it: start without it, then ` +
           `npm run operator -- providers add ${name} --from ${profile.base === null ? 'provider --base-url URL' : 'provider'} ` +
           `--models NAME,NAME --apply (docs/providers.md)`,
       );
@@ -70,7 +72,7 @@ export function realProviders(
   return { providers, problems };
 }
 
-/** Where the operator API is, and its token. */
+/** Address and token of the operator API. */
 export interface OperatorTarget {
   readonly operatorUrl: string;
   readonly operatorToken: string;
@@ -78,8 +80,8 @@ export interface OperatorTarget {
 
 /**
  * Adds each provider with the models and prices of the bundled list, prints the result of a test
- * request, and switches off simulated sources of the models that work. A provider that is refused
- * or fails its test does not stop the others.
+ * request, and disables simulated sources of the models that work. If a provider is refused or
+ * fails its test, the others are still added.
  */
 export async function addRealProviders(
   target: OperatorTarget,
@@ -116,7 +118,7 @@ async function addProvider(
   const keep = (text: string): void => void (said += text);
   const all = { ...env, GATEWAY_OPERATOR_URL: operatorUrl, GATEWAY_OPERATOR_TOKEN: operatorToken };
   const code = await runOperatorCommand(line, all, { out: keep, error: keep });
-  // Of a provider that was added the result of the test is enough.
+  // For an added provider only the result of the test is printed.
   const [from, to] = [said.indexOf('\nsource '), said.indexOf('\n\nIn force on')];
   log(code === 2 || from < 0 ? said.trim() : said.slice(from + 1, to < from ? undefined : to).trim());
   return code === 0;
@@ -130,7 +132,7 @@ function firstCall(profile: string, sources: readonly SourceView[]): RealCall | 
   return null;
 }
 
-/** Else a call of the model would be answered by the simulator now and then. */
+/** Otherwise the simulator would serve some requests for the model. */
 async function switchSimulatedOff(target: OperatorTarget, modelId: string): Promise<void> {
   const demo = new Set(DEMO_PROVIDERS.map(({ id }) => id));
   for (const source of await sourcesOf(target, `&modelId=${encodeURIComponent(modelId)}`)) {
@@ -139,7 +141,7 @@ async function switchSimulatedOff(target: OperatorTarget, modelId: string): Prom
   }
 }
 
-/** All sources, or those that a query selects. @param query begins with `&`, or is empty */
+/** Returns all sources, or those that a query selects. @param query begins with `&`, or is empty */
 export async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
   const all: SourceView[] = [];
   let after = '';
@@ -161,6 +163,6 @@ async function ask(
 ): Promise<unknown> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' };
   const response = await fetch(operatorUrl + path, { ...init, headers });
-  if (!response.ok) throw new Error(`${path} of the operator API answered ${response.status}`);
+  if (!response.ok) throw new Error(`${path} of the operator API returned ${response.status}`);
   return response.json();
 }

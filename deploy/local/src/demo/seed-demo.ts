@@ -18,7 +18,7 @@ import { saveSecrets } from '../secrets.js';
 import { firstModel, type DemoModelNow } from './first-model.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
-/** The demo's data comes over the bus, without a request. */
+/** The author of demo data, which is written over the bus instead of by HTTP requests. */
 const AUTHOR = {
   actor: 'local-start',
   origin: { client: '127.0.0.1', agent: 'local-start', requestId: 'local-start' },
@@ -30,19 +30,19 @@ const DEMO_PASSWORD_BYTES = 12;
 const MAIL_MS_MAX = 30_000;
 const MAIL_POLL_MS = 50;
 
-/** What the seeder found or made. */
+/** The existing or new demo data. */
 export interface DemoData {
   readonly seeded: boolean;
   readonly apiKey: string | null;
-  /** The password of {@link DEMO_EMAIL} in the dashboard; null: there is no such person. */
+  /** Password of {@link DEMO_EMAIL} in the dashboard; null if there is no such user. */
   readonly password: string | null;
-  /** A first call can name it at this moment; null: there is none, or no demo. */
+  /** A model for a first request; null if none is available or there is no demo data. */
   readonly model: string | null;
 }
 
 /**
- * Fills an empty system with a catalog, an account, funds and a key, through the verbs of the
- * services that own them. A system that has accounts is left as it is.
+ * Fills an empty system with a catalog, an account, credit and a key by requests to the services
+ * that own them. Leaves a system with accounts unchanged.
  */
 export async function seedDemo(system: LocalSystem, stateDirectory: string, force: boolean): Promise<DemoData> {
   return withBus(system, async (bus) => {
@@ -63,7 +63,7 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
   });
 }
 
-/** Returns a demo model that the simulated provider serves at this moment; null: there is none. */
+/** Returns a demo model that the simulated provider currently serves; null if there is none. */
 export function findDemoModel(system: LocalSystem): Promise<string | null> {
   return withBus(system, (bus) => reachable(bus, system));
 }
@@ -82,7 +82,7 @@ async function withBus<T>(system: LocalSystem, use: (bus: Bus) => Promise<T>): P
   }
 }
 
-/** The whole catalog in one change. */
+/** Applies the whole catalog in one change. */
 async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
   const key = publicHalfOf(new Secret(Buffer.from(system.secrets.sourcePrivateKey, 'hex')));
   const sources = demoSources(system).map(({ id, spec }) => {
@@ -98,8 +98,8 @@ async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
 }
 
 /**
- * The simulator has other ports than last time when its own were taken: the demo's sources follow
- * it, but for those that an operator deleted or pointed elsewhere.
+ * Updates the demo's sources if the simulator's ports have changed, because its usual ports were
+ * taken. Leaves out sources that an operator deleted or changed.
  */
 async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: string): Promise<void> {
   const { providerUrls } = system.running();
@@ -113,7 +113,7 @@ async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: strin
   saveSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
 }
 
-/** A model for the commands that are printed. */
+/** Returns a model for the printed commands. */
 async function reachable(bus: Bus, system: LocalSystem): Promise<string | null> {
   const sourceIds = demoSources(system).map(({ id, spec }) => ({ id, modelId: spec.modelId }));
   const models = DEMO_MODELS.map(async ({ id }): Promise<DemoModelNow> => {
@@ -127,7 +127,7 @@ async function reachable(bus: Bus, system: LocalSystem): Promise<string | null> 
   return firstModel(usualFirst, system.running().providerUrls);
 }
 
-/** The model that the README names comes first. */
+/** Prefers the model that the README uses. */
 function placeOf({ model }: DemoModelNow): number {
   return model?.id === USUAL_MODEL ? 0 : 1;
 }
@@ -143,8 +143,8 @@ function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof
 }
 
 /**
- * The demo's person signs up as everybody does, and opens the link in the mail; only the secrets of
- * this state know the password.
+ * Signs the demo user up like any user and opens the link in the email. Only the secrets of this
+ * state contain the password.
  */
 async function signUpDemo({ addresses, mailbox }: LocalSystem): Promise<string> {
   const password = randomBytes(DEMO_PASSWORD_BYTES).toString('base64url');
@@ -154,14 +154,14 @@ async function signUpDemo({ addresses, mailbox }: LocalSystem): Promise<string> 
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`the demo's ${path} was answered with ${response.status}`);
+    if (!response.ok) throw new Error(`the demo's ${path} failed with status ${response.status}`);
   };
   await send('/sign-up', { name: 'Demo', email: DEMO_EMAIL });
   await send('/verify-email', { token: await verifyingToken(mailbox), password });
   return password;
 }
 
-/** Reads the token in the link of the newest mail to the demo's person. */
+/** Returns the token of the link in the newest email to the demo user. */
 async function verifyingToken(mailbox: Mailbox): Promise<string> {
   const until = performance.now() + MAIL_MS_MAX;
   while (performance.now() < until) {
@@ -171,7 +171,7 @@ async function verifyingToken(mailbox: Mailbox): Promise<string> {
     if (token !== undefined) return token;
     await new Promise((resolve) => setTimeout(resolve, MAIL_POLL_MS));
   }
-  throw new Error(`no mail to ${DEMO_EMAIL} came within ${MAIL_MS_MAX} ms`);
+  throw new Error(`no email to ${DEMO_EMAIL} arrived within ${MAIL_MS_MAX} ms`);
 }
 
 async function seedAccount(bus: Bus, pepper: string): Promise<string> {

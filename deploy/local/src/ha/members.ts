@@ -2,13 +2,13 @@ import { freePort, type RunningServer, type ServerName, type ServersOptions } fr
 import type { ServerRestarter } from '../children/restart-servers.js';
 import type { SystemOptions } from '../system-options.js';
 
-/** All servers that have been started, by their names. */
+/** All started servers by name. */
 export type Members = Record<string, RunningServer>;
 
 /** Starts one server and adds it to the members. */
 export type Start = (name: string, kind: ServerName, own: Omit<ServersOptions, 'stateDirectory'>) => Promise<void>;
 
-/** What servers of a kind are started with. */
+/** The parts for starting the servers of one kind. */
 export interface ClusterParts {
   readonly start: Start;
   readonly members: Members;
@@ -16,9 +16,9 @@ export interface ClusterParts {
   readonly between: Between;
 }
 
-/** How often it is looked which server of a kind leads, milliseconds. */
+/** Interval of the search for the current primary of a kind, in milliseconds. */
 export const LEADER_LOOK_MS = 300;
-/** How often something that is waited for is asked again, milliseconds. */
+/** Poll interval of waits, in milliseconds. */
 export const LOOK_MS = 100;
 
 export async function portsFor(names: readonly string[]): Promise<Record<string, number>> {
@@ -27,10 +27,10 @@ export async function portsFor(names: readonly string[]): Promise<Record<string,
   return ports;
 }
 
-/** The way to a port between servers: the port itself, or that of a proxy before it. */
+/** Returns the port for a connection between servers: the port itself, or that of a proxy. */
 export type Between = NonNullable<SystemOptions['between']>;
 
-/** The ports by which these members are reached from there. */
+/** Returns the ports for reaching these members from `from`. */
 export async function portsFrom(
   from: string,
   ports: Readonly<Record<string, number>>,
@@ -46,14 +46,17 @@ export function aliveOf(members: Members, names: readonly string[]): RunningServ
   return all.find((server) => server?.pid !== null) ?? all[0];
 }
 
-/** The server that leads, whichever that is when it is asked; `stop` ends all of its kind. */
+/**
+ * Returns a handle for the current primary, evaluated at each use. `stop` ends all servers of its
+ * kind.
+ */
 export function leaderOf(
   members: Members,
   names: readonly string[],
   leader: () => RunningServer | undefined,
 ): RunningServer {
   const first = members[names[0] ?? ''];
-  if (first === undefined) throw new Error('no server of a kind has started');
+  if (first === undefined) throw new Error('no server of this kind has started');
   const now = (): RunningServer => leader() ?? first;
   return {
     name: first.name,

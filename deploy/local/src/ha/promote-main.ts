@@ -1,6 +1,6 @@
-// `npm run promote -- [--to postgres-2] [--accept-loss] [--state DIR]`: makes a standby of a system
-// that was started with `npm start -- --ha` the primary. Exit 0: done; 1: a fault, printed on
-// standard error, with everything as before.
+// `npm run promote -- [--to postgres-2] [--accept-loss] [--state DIR]`: promotes a PostgreSQL
+// standby of a system that was started with `npm start -- --ha`. Exit 0: promoted; 1: an error,
+// printed on standard error, without changes.
 import { parseArgs } from 'node:util';
 import { readRunning } from '../running-file.js';
 import { promote } from './promote.js';
@@ -24,13 +24,13 @@ try {
   process.exitCode = 1;
 }
 
-/** The starter starts it again, by the record that says who is the primary. */
+/** Kills the server. The starter restarts it in the role that the record defines. */
 function kill(member: string): void {
   for (const pid of running.pids[member] ?? []) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It had ended.
+      // The process has already ended.
     }
   }
 }

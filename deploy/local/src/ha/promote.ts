@@ -6,13 +6,13 @@ import { readRecord, SYNCHRONOUS, writeRecord, type PostgresRecord } from './top
 
 export interface PromoteOptions {
   readonly stateDirectory: string;
-  /** Ends a member at once, and its connections with it; it may have ended before. */
+  /** Kills a member and thereby its connections. It may have ended already. */
   readonly kill: (member: string) => void;
-  /** Promotes this one; the most advanced standby when absent. */
+  /** The standby to promote. Default: the most advanced one. */
   readonly to?: string;
-  /** Promotes also where commits may be lost. */
+  /** Promotes even if commits may be lost. */
   readonly acceptLoss?: boolean;
-  /** The next primary waits for these; SYNCHRONOUS when absent. */
+  /** The synchronous standbys of the next primary. Default: SYNCHRONOUS. */
   readonly synchronous?: string;
   readonly log: (line: string) => void;
 }
@@ -20,7 +20,7 @@ export interface PromoteOptions {
 export interface Promotion {
   readonly primary: string;
   readonly timeline: number;
-  /** Of the log before: what the primary before had committed beyond it is lost. */
+  /** The log position of the promotion. Commits of the former primary after it are lost. */
   readonly position: string;
 }
 
@@ -36,27 +36,28 @@ const LOOK_MS = 20;
 const PROMOTE_SECONDS = 30;
 
 /**
- * Makes a standby the primary, so that no commit is lost and the primary before can take no more:
+ * Promotes a standby without losing a commit, and prevents the former primary from accepting
+ * further commits:
  *
- * 1. Every standby stops following it. From then on it confirms no commit, wherever it is.
- * 2. The standby that has received most is chosen: with ANY 1, one of them has every commit.
- * 3. The record of who may start as primary names the chosen one.
- * 4. The primary before is killed. When it is started again, it is a standby.
- * 5. The chosen one is promoted, and the others follow it.
+ * 1. Every standby stops following the primary. The primary can then complete no commit.
+ * 2. The standby that has received most is chosen. With ANY 1 it has every commit.
+ * 3. The record of the permitted primary names the chosen standby.
+ * 4. The former primary is killed. It restarts as a standby.
+ * 5. The chosen standby is promoted, and the others follow it.
  *
- * @throws Error, with everything as before, when a standby does not answer (it might have what the
- * others lack) or `to` is not the most advanced one, unless the loss is accepted
+ * @throws Error, without changes, if a standby does not respond (it might have commits that the
+ * others lack) or `to` is not the most advanced one, unless loss is accepted
  */
 export async function promote(options: PromoteOptions): Promise<Promotion> {
   const { stateDirectory, acceptLoss = false, log } = options;
   const record = readRecord(stateDirectory);
   if (record === null)
-    throw new Error(`no PostgreSQL with standbys was started on ${stateDirectory}: npm start -- --ha`);
+    throw new Error(`no PostgreSQL with standbys has been started on ${stateDirectory}: run npm start -- --ha`);
   const { standbys, silent } = await findStandbys(record);
-  if (standbys.length === 0) throw new Error(`no standby answers: ${silent.join(', ')}`);
+  if (standbys.length === 0) throw new Error(`no standby responds: ${silent.join(', ')}`);
   if (silent.length > 0 && !acceptLoss) {
     throw new Error(
-      `${silent.join(' and ')} does not answer and may have commits that the others lack: ` +
+      `${silent.join(' and ')} does not respond and may have commits that the others lack: ` +
         'start it, or promote with --accept-loss',
     );
   }
@@ -70,26 +71,26 @@ export async function promote(options: PromoteOptions): Promise<Promotion> {
     await Promise.all(standbys.map(({ name, url }) => follow(url, record.peerUrls[record.primary] ?? '', name)));
     throw new Error(
       chosen === undefined
-        ? `${options.to} is no standby that answers: ${standbys.map(({ name }) => name).join(', ')}`
+        ? `${options.to} is not one of the responding standbys: ${standbys.map(({ name }) => name).join(', ')}`
         : `${chosen.name} is at ${chosen.position}, behind ${most?.name} at ${most?.position}: promote that one`,
     );
   }
   writeRecord(stateDirectory, { ...record, primary: chosen.name });
-  log(`${record.primary} is ended: it starts again as a standby`);
+  log(`${record.primary} is killed and restarts as a standby`);
   options.kill(record.primary);
   const state = await raise(chosen.url, options.synchronous ?? SYNCHRONOUS);
   for (const other of ordered.filter((one) => one !== chosen)) {
-    // One that has more than the primary cannot follow it: it begins anew on a copy.
+    // A standby ahead of the primary cannot follow it and restarts on a copy.
     if (isBehind(chosen.position, other.position)) await beginAnew(options, other.name);
     else await follow(other.url, record.peerUrls[chosen.name] ?? '', other.name);
   }
-  // So may one that does not answer.
+  // The same may be true for a standby that does not respond.
   for (const name of silent) await beginAnew(options, name);
   log(`${chosen.name} is the primary, on timeline ${state.timeline}`);
   return { primary: chosen.name, timeline: state.timeline ?? 0, position: chosen.position };
 }
 
-/** Asks again those that do not answer, for a while: a busy machine is no dead server. */
+/** Repeats the search for a while, because a server may be slow on a busy machine. */
 async function findStandbys(record: PostgresRecord) {
   const untilMs = performance.now() + FIND_MS;
   for (;;) {
@@ -111,7 +112,7 @@ async function askStandbys(record: PostgresRecord) {
   return { standbys, silent };
 }
 
-/** Resolves when it receives nothing more from the primary. */
+/** Resolves when the standby receives nothing more from the primary. */
 async function detach(url: string): Promise<void> {
   await withServer(url, async (server) => {
     await server.query(`ALTER SYSTEM SET primary_conninfo = ''`);
@@ -148,7 +149,7 @@ async function raise(url: string, synchronous: string): Promise<ServerState> {
   });
 }
 
-/** Without the file by which it is a standby, its next start replaces its data. */
+/** Without its standby file, the next start replaces its data by a copy. */
 async function beginAnew({ stateDirectory, kill }: PromoteOptions, name: string): Promise<void> {
   await rm(`${stateDirectory}/servers/${name}/postgres/data/standby.signal`, { force: true });
   kill(name);

@@ -8,17 +8,17 @@ import { startPostgres } from './start-postgres.js';
 import { startRedis } from './start-redis.js';
 import * as topology from './topology.js';
 
-/** What services are told, and all servers by their names. */
+/** The servers of a cluster and their URLs for services. */
 export interface Cluster {
-  /** Of each kind the one that leads now: its URL and pid change. */
+  /** The current primary of each kind; its URL and pid change. */
   readonly servers: Record<ServerName, RunningServer>;
   readonly members: Readonly<Record<string, RunningServer>>;
   readonly urls: Readonly<Record<ServerName, string>>;
 }
 
 /**
- * Starts PostgreSQL with two standbys, three NATS servers, Redis with a replica and three
- * Sentinels; leaves nothing when one fails.
+ * Starts PostgreSQL with two standbys, three NATS servers, and Redis with a replica and three
+ * Sentinels. After a failure none remains.
  */
 export async function startCluster(
   options: SystemOptions,
@@ -31,7 +31,8 @@ export async function startCluster(
     const started = await startServers([kind], {
       stateDirectory: `${options.stateDirectory}/servers/${name}`,
       durable: options.durable,
-      // A URL would be the same server for all members.
+      // Server URLs of the environment are ignored, because all members would then be the same
+      // server.
       env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^GATEWAY_.*_URL(_FILE)?$/.test(key))),
       log: (line) => {
         if (!line.includes(' skipped: ')) options.log(`  ${name}: ${line}`);

@@ -10,12 +10,14 @@ const STREAMS_WAIT_MS = 60_000;
 const ASK_MS = 2_000;
 const DRAIN_MS = 1_000;
 
-/** Three servers that know each other; resolves when they can make a stream of three copies. */
+/**
+ * Starts three servers as a cluster. Resolves when they can create a stream with three replicas.
+ */
 export async function startNats(secrets: Secrets, start: Start, between: Between): Promise<{ url: string }> {
   const names = topology.NATS_MEMBERS;
   const [ports, routes] = [await portsFor(names), await portsFor(names)];
   const credentials = { user: 'dashboard', password: secrets.busPasswords.dashboard };
-  // Only these servers know it, and they start together.
+  // A password for these servers only, which start together.
   const password = randomBytes(24).toString('hex');
   await Promise.all(
     names.map(async (name) => {
@@ -35,7 +37,7 @@ export async function startNats(secrets: Secrets, start: Start, between: Between
             `  authorization { user: route, password: "${password}", timeout: 2 }`,
             `  routes: [${routeUrls.join(', ')}]`,
             '  no_advertise: true',
-            // All are told to each: nobody is found by what another says.
+            // Each server gets all routes in its configuration, so none needs advertised addresses.
             '  advertise: "127.0.0.1:1"',
             '}',
           ].join('\n'),
@@ -51,7 +53,7 @@ export async function startNats(secrets: Secrets, start: Start, between: Between
   return { url };
 }
 
-/** The servers have found each other when a bucket can have a copy on each. */
+/** Waits until a bucket can have a replica on each server: the cluster is then complete. */
 async function streamsReady(url: string): Promise<void> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const bucketReplicas = topology.NATS_MEMBERS.length;
@@ -64,7 +66,8 @@ async function streamsReady(url: string): Promise<void> {
         .get('timelines', ASK_MS)
         .then(() => null, String);
       if (failure === null) return;
-      if (performance.now() > untilMs) throw new Error(`the NATS servers make no stream together: ${failure}`);
+      if (performance.now() > untilMs)
+        throw new Error(`the NATS servers cannot create a replicated stream: ${failure}`);
       await pause(LOOK_MS);
     }
   } finally {

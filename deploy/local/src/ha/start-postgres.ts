@@ -5,10 +5,10 @@ import { LEADER_LOOK_MS, LOOK_MS, portsFor, portsFrom, type ClusterParts } from 
 import * as topology from './topology.js';
 
 const PRIMARY_WAIT_MS = 60_000;
-/** A server that is silent so long is given up by the others. */
+/** Timeout after which the other servers drop a silent one. */
 const SILENT_SECONDS = 3;
 
-/** A primary and two standbys, of which one confirms each commit. */
+/** Starts a primary and two standbys, one of which must confirm each commit. */
 export async function startPostgres(
   stateDirectory: string,
   secrets: Secrets,
@@ -24,7 +24,7 @@ export async function startPostgres(
   const peerUrls = Object.fromEntries(names.map((name) => [name, urlOf(name, peerPorts)]));
   topology.writeRecord(stateDirectory, { primary, urls, peerUrls });
   const leader = (): string => topology.readRecord(stateDirectory)?.primary ?? primary;
-  /** Those whose last start was that of a primary. */
+  /** Servers whose last start was as a primary. */
   const primaries = new Set<string>();
   const startOne = (name: string): Promise<void> =>
     start(name, 'postgres', {
@@ -55,7 +55,7 @@ export async function startPostgres(
     await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${topology.SYNCHRONOUS}'`);
     await server.query('SELECT pg_reload_conf()');
   });
-  // One that was on its way up when another was promoted could not be ended then.
+  // Kills a server that was starting as the primary while another one was promoted.
   restarter.meanwhile(LEADER_LOOK_MS, async () => {
     const replaced = [...primaries].filter((name) => name !== leader());
     await Promise.all(replaced.flatMap((name) => members[name]?.restart?.({ kill: true }) ?? []));
@@ -65,13 +65,13 @@ export async function startPostgres(
   return { url, leader: () => members[leader()] };
 }
 
-/** Resolves when the server is a primary: nobody follows one that is not. */
+/** Resolves when the server is a primary, which a standby needs before it can follow. */
 async function isPrimary(urlOf: () => string): Promise<void> {
   const untilMs = performance.now() + PRIMARY_WAIT_MS;
   for (;;) {
     const state = await withServer(urlOf(), readServerState).catch(() => null);
     if (state?.isStandby === false) return;
-    if (performance.now() > untilMs) throw new Error('the server that this one is to follow is no primary');
+    if (performance.now() > untilMs) throw new Error('the server to follow is not a primary');
     await pause(LOOK_MS);
   }
 }

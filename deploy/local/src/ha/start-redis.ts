@@ -8,7 +8,7 @@ import * as topology from './topology.js';
 
 const REDIS_PRIMARY_WAIT_MS = 15_000;
 
-/** A primary, its replica, and three Sentinels that decide between them. */
+/** Starts a primary, its replica, and three Sentinels. */
 export async function startRedis(
   stateDirectory: string,
   secrets: Secrets,
@@ -16,7 +16,7 @@ export async function startRedis(
 ) {
   const [names, sentinels] = [topology.REDIS_MEMBERS, topology.SENTINEL_MEMBERS];
   const [ports, sentinelPorts] = [await portsFor(names), await portsFor(sentinels)];
-  // The ports that Sentinels tell of.
+  // The ports that Sentinels announce.
   const announced = await portsFrom('all', ports, between);
   const firstPort = announced[names[0]] ?? 0;
   const users = [admissionUser(secrets.admissionRedisPassword)];
@@ -36,7 +36,7 @@ export async function startRedis(
         announcePort: announced[name] ?? 0,
         follows: async () => {
           if (!isUp) return name === names[0] ? null : firstPort;
-          // A primary that ended comes back empty: the Sentinels are given time to promote another.
+          // A restarted primary is empty, so the Sentinels get time to promote another one.
           const untilMs = performance.now() + REDIS_PRIMARY_WAIT_MS;
           for (;;) {
             const port = await primaryPort(Object.values(sentinelPorts), password).catch(() => null);
@@ -51,7 +51,7 @@ export async function startRedis(
   await startOne(names[1]);
   await Promise.all(
     sentinels.map((name) => {
-      // What one knew in an earlier start leads to ports of that time.
+      // Removes the state of an earlier start, which has other ports.
       rmSync(`${stateDirectory}/servers/${name}`, { recursive: true, force: true });
       return start(name, 'redis', {
         ports: { redis: sentinelPorts[name] ?? 0 },
@@ -75,11 +75,11 @@ export async function startRedis(
   return { url, leader: () => members[leader] };
 }
 
-/** The port that most Sentinels name. @throws Error when no two name the same */
+/** Returns the port that most Sentinels report. @throws Error if no two agree */
 async function primaryPort(sentinels: readonly number[], password: string): Promise<number> {
   const asked = sentinels.map((port) => askSentinel(port, password, topology.REDIS_NAME).catch(() => null));
   const named = (await Promise.all(asked)).filter((port) => port !== null);
   const most = named.find((port) => named.filter((one) => one === port).length >= topology.SENTINEL_QUORUM);
-  if (most === undefined) throw new Error('the Sentinels name no primary together');
+  if (most === undefined) throw new Error('the Sentinels do not agree on a primary');
   return most;
 }

@@ -6,27 +6,27 @@ export const NATS_MEMBERS = ['nats-1', 'nats-2', 'nats-3'] as const;
 export const REDIS_MEMBERS = ['redis-1', 'redis-2'] as const;
 export const SENTINEL_MEMBERS = ['sentinel-1', 'sentinel-2', 'sentinel-3'] as const;
 
-/** Environment of the services: streams have a copy on each NATS server. */
+/** Environment of the services: streams have a replica on each NATS server. */
 export const CLUSTER_ENV = { GATEWAY_STREAM_REPLICAS: String(NATS_MEMBERS.length) };
 
-/** By which Sentinels know the primary. */
+/** Name of the primary for the Sentinels. */
 export const REDIS_NAME = 'gateway';
-/** Well below a lease: a primary that is gone is replaced before slots lapse. */
+/** Well below a lease, so that a lost primary is replaced before slots expire. */
 export const REDIS_DOWN_AFTER_MS = 3_000;
 export const SENTINEL_QUORUM = 2;
 
 /**
- * A commit waits for one of the standbys, whichever is first (docs/decisions/0104). A server names
- * itself too, which means nothing: it is no standby of its own.
+ * A commit waits for the first standby to confirm it (docs/decisions/0104). A server's own name in
+ * this list has no effect.
  */
 export const SYNCHRONOUS = `ANY 1 (${POSTGRES_MEMBERS.map((name) => `"${name}"`).join(', ')})`;
 
-/** Who of the PostgreSQL servers may start as primary. It is written before anybody is promoted. */
+/** Records which PostgreSQL server may start as primary. It is written before a promotion. */
 export interface PostgresRecord {
   readonly primary: string;
   /** URLs of an administrator. */
   readonly urls: Readonly<Record<string, string>>;
-  /** The same as standbys reach them. */
+  /** The same URLs as seen by standbys. */
   readonly peerUrls: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,7 @@ export function readRecord(stateDirectory: string): PostgresRecord | null {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PostgresRecord) : null;
 }
 
-/** Replaces the file by rename: a crash leaves the old one or the new one. */
+/** Replaces the file by a rename, so that a crash leaves the old or the new one. */
 export function writeRecord(stateDirectory: string, record: PostgresRecord): void {
   const file = fileOf(stateDirectory);
   mkdirSync(dirname(file), { recursive: true });
