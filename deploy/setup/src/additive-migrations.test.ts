@@ -17,7 +17,8 @@ interface Release {
 
 const ROOT = new URL('../../../', import.meta.url);
 /**
- * A later migration may say `-- beside 0.1.0: <kind: name>: why the code of that release bears it`.
+ * A later migration may declare an exception: `-- beside 0.1.0: <kind: name>: why the code of that
+ * release tolerates it`.
  */
 const MARKER = /^-- beside (\d+\.\d+\.\d+): ([a-z ]+: .+?): \S.*$/gm;
 const { releases } = JSON.parse(readText('deploy/setup/released-migrations.json')) as { releases: Release[] };
@@ -30,17 +31,17 @@ const server = duringTests(() => {
 let databases = 0;
 afterAll(() => directory.remove());
 
-test('every release that the changelog names has its migrations on record, and no other', () => {
+test('the changelog and the recorded migrations have the same releases', () => {
   const named = [...readText('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(.*)$/gm)].toReversed();
   const released = named.filter(([, , rest]) => !rest?.includes('not released')).map(([, version]) => version);
   expect(releases.map(({ version }) => version)).toEqual(released);
 });
 
 test.each(LEDGER_SERVICES)(
-  'what the newest release finds in the schema of %s is still there, and nothing more is demanded of it',
+  'the schema of %s only has additions since the newest release',
   async (service) => {
     const release = releases.at(-1);
-    // Before the first release there is no older code: its schema is the one that is there.
+    // Before the first release there is no older code, so the current schema is used.
     const files = filesOf(service);
     const newest = release?.newest[service] ?? files.at(-1) ?? '';
     expect(files).toContain(newest);
@@ -82,7 +83,7 @@ test.each([
   ['ALTER TABLE notes ADD COLUMN more int, ADD COLUMN size_2 int NOT NULL DEFAULT 1', []],
   ['CREATE TABLE others (id int PRIMARY KEY, note int NOT NULL REFERENCES notes CHECK (note > 0))', []],
   ['CREATE INDEX by_text ON notes (text); GRANT DELETE ON notes TO ${role}', []],
-])('%s: what is reported of it', async (change, expected) => {
+])('narrowings() reports %s correctly', async (change, expected) => {
   const name = `planted-${databases}`;
   base ??= await elementsOf('catalog', plant('base', [['0001_notes.sql', BASE]]));
   const files: [string, string][] = [
@@ -90,11 +91,11 @@ test.each([
     ['0002_change.sql', change],
   ];
   const found = narrowings(base, await elementsOf('catalog', plant(name, files)));
-  // A column or a table takes its rights with it.
+  // A dropped column or table also drops its privileges.
   expect(found.filter((what) => !what.startsWith('right') || expected.includes(what as never))).toEqual(expected);
 });
 
-/** The elements of the schema that these migrations make in an empty database. */
+/** Returns the elements of the schema that these migrations create in an empty database. */
 async function elementsOf(service: LedgerService, migrations: string): Promise<SchemaElements> {
   databases += 1;
   const url = await createDatabaseFromTemplate(server.postgres.url, `shape_${databases}`, 'template1');

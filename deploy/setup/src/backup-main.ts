@@ -1,5 +1,5 @@
-// `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0:
-// written; 2: a fault, printed on standard error; 78: the configuration.
+// `npm run backup -- --to DIR`: backs up all schemas in one snapshot while the system runs. Exit 0:
+// written; 2: an error, printed on standard error; 78: a wrong configuration.
 import { primaryUrl } from '@gateway/postgres';
 import { COMMON_FIELDS, readConfig, runAsCommand } from '@gateway/service-kit';
 import { backUp } from './backup/back-up.js';
@@ -12,6 +12,8 @@ await runAsCommand(async () => {
   const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
   const { figures } = await backUp(migrationUrl, directory);
   for (const [name, figure] of Object.entries(figures)) console.log(`${name}: ${figure}`);
-  console.log('keep pepper and private keys elsewhere: without them no API key is recognised and no credential opens');
+  console.log(
+    'store the pepper and the private keys elsewhere: without them API keys are not recognized and credentials cannot be opened',
+  );
   return 0;
 });

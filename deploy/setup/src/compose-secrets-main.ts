@@ -1,11 +1,11 @@
-// `npm run compose:secrets`: the secret files that docker-compose.yml mounts, made once and kept.
-// Only configuration of servers is written anew, from the passwords in the kept files.
+// `npm run compose:secrets`: creates the secret files that docker-compose.yml mounts and keeps
+// existing ones. Rewrites only the configuration of servers, from the passwords in the kept files.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { composeSecrets, GIVEN_SECRETS, makeRoot, SERVER_FILES } from './compose-secrets.js';
 
 /**
- * Only its owner may enter the directory. The files are mounted one by one, and read by the users
+ * Only its owner may enter the directory. The files are mounted individually and read by the users
  * of the containers.
  */
 const DIRECTORY_MODE = 0o700;
@@ -14,7 +14,7 @@ const ROOT_MODE = 0o600;
 
 const [given, ...more] = process.argv.slice(2);
 if (given?.startsWith('-') === true || more.length > 0) {
-  console.error('compose:secrets takes one argument or none: the directory of the secret files (.compose)');
+  console.error('usage: compose:secrets [DIRECTORY] (default: .compose)');
   process.exit(1);
 }
 const directory = given ?? fileURLToPath(new URL('../../../.compose', import.meta.url));
@@ -27,26 +27,27 @@ const derived = composeSecrets(root);
 const kept: Record<string, string> = {};
 for (const name of Object.keys(derived)) {
   const text = existsSync(`${directory}/${name}`) ? readFileSync(`${directory}/${name}`, 'utf8') : '';
-  // An empty one was never written whole.
+  // An empty file was not written completely.
   if (text.trim() !== '') kept[name] = text;
 }
 const files = Object.entries(composeSecrets(root, kept));
 const missing = files.filter(([name]) => kept[name] === undefined);
 for (const [name, text] of missing) makeWhole(name, text, FILE_MODE);
-// In place: a container has that file mounted, and would not see another one.
+// Rewrites the file in place, because a container has mounted that file and would not see a new
+// one.
 const outdated = files.filter(([name, text]) => kept[name] !== undefined && kept[name] !== text);
 for (const [name, text] of outdated) writeFileSync(`${directory}/${name}`, text);
-// Compose mounts a file that must be there.
+// Creates empty files, because Compose can only mount existing ones.
 for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) makeWhole(name, '', FILE_MODE);
-console.log(`${missing.length} secret files made, ${files.length - missing.length} kept in ${directory}`);
+console.log(`${missing.length} secret files created, ${files.length - missing.length} kept in ${directory}`);
 const changed = Object.keys(kept).filter((name) => !SERVER_FILES.includes(name) && kept[name] !== derived[name]);
-if (changed.length > 0) console.log(`kept, though the root gives another text: ${changed.join(', ')}`);
-if (outdated.length > 0) console.log(`written anew: ${outdated.map(([name]) => name).join(', ')}`);
+if (changed.length > 0) console.log(`kept, although the root secret gives another value: ${changed.join(', ')}`);
+if (outdated.length > 0) console.log(`rewritten: ${outdated.map(([name]) => name).join(', ')}`);
 console.log(`the operator's token is in ${directory}/operator-token`);
 
 /**
- * Writes a new file and renames it: a file that is there is kept as it is, so a crash must leave
- * none of it or all.
+ * Writes a new file and renames it. Existing files are kept, so a crash must not leave a partial
+ * one.
  */
 function makeWhole(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });

@@ -9,7 +9,7 @@ import { readConfig } from '@gateway/service-kit';
 import { composeSecrets, makeRoot } from './compose-secrets.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
-test('the same root gives the same secrets, another root gives none of them', () => {
+test('the same root gives the same secrets, another root gives other ones', () => {
   const one = composeSecrets('one');
   expect(composeSecrets('one')).toEqual(one);
   const other = composeSecrets(makeRoot());
@@ -26,7 +26,7 @@ test('the same root gives the same secrets, another root gives none of them', ()
   expect(new Set(secrets.map((name) => one[name])).size).toBe(secrets.length);
 });
 
-test('the servers are told the passwords that the services are given, Redis as hashes', () => {
+test('the servers get the passwords of the services, Redis as hashes', () => {
   const secrets = composeSecrets('one');
   const password = (name: string) => new URL(secrets[name] ?? '').password;
   expect(secrets['nats-authorization.conf']).toContain(`password: "${password('edge-proxy-nats-url')}"`);
@@ -43,15 +43,15 @@ test('the servers are told the passwords that the services are given, Redis as h
   });
 });
 
-test('the command makes the files once, for their owner’s directory, and keeps them', () => {
+test('the command creates the files once, privately, and keeps them', () => {
   const { directory, run } = startCommand();
   try {
-    expect(run().stdout).toMatch(/^[1-9]\d* secret files made, 0 kept in /);
+    expect(run().stdout).toMatch(/^[1-9]\d* secret files created, 0 kept in /);
     const token = readFileSync(`${directory}/operator-token`, 'utf8');
     expect([statSync(directory).mode & 0o777, statSync(`${directory}/root`).mode & 0o777]).toEqual([0o700, 0o600]);
     expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('');
     writeFileSync(`${directory}/smtp-url`, 'smtps://mail.example.com');
-    expect(run().stdout).toMatch(/^0 secret files made, [1-9]\d* kept in .*\nthe operator's token is in .*\n$/);
+    expect(run().stdout).toMatch(/^0 secret files created, [1-9]\d* kept in .*\nthe operator's token is in .*\n$/);
     expect(readFileSync(`${directory}/operator-token`, 'utf8')).toBe(token);
     expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('smtps://mail.example.com');
   } finally {
@@ -59,7 +59,7 @@ test('the command makes the files once, for their owner’s directory, and keeps
   }
 });
 
-test('a secret that was changed by hand stays and is named; the servers are told its password, and only what is missing is made', () => {
+test('a secret changed by hand is kept and named, and the servers get its password', () => {
   const { directory, run } = startCommand();
   const read = (name: string) => readFileSync(`${directory}/${name}`, 'utf8');
   try {
@@ -77,10 +77,10 @@ test('a secret that was changed by hand stays and is named; the servers are told
     for (const [name, text] of Object.entries(changed)) writeFileSync(`${directory}/${name}`, text);
     for (const name of ['session-secret', 'webhook-public-key']) rmSync(`${directory}/${name}`);
     const { stdout } = run();
-    expect(stdout).toMatch(/^2 secret files made/);
-    const named = /^kept, though the root gives another text: (.*)$/m.exec(stdout)?.[1]?.split(', ') ?? [];
+    expect(stdout).toMatch(/^2 secret files created/);
+    const named = /^kept, although the root secret gives another value: (.*)$/m.exec(stdout)?.[1]?.split(', ') ?? [];
     expect(named.sort()).toEqual(Object.keys(changed).sort());
-    expect(stdout).toContain('written anew: nats-authorization.conf, redis-users.acl\n');
+    expect(stdout).toContain('rewritten: nats-authorization.conf, redis-users.acl\n');
     for (const [name, text] of Object.entries(changed)) {
       expect([name, read(name), stdout.includes(text.trim())]).toEqual([name, text, false]);
     }
@@ -96,9 +96,9 @@ test('a secret that was changed by hand stays and is named; the servers are told
 });
 
 test.each([
-  ['an empty file is made again', '', null],
-  ['the password is what the service reads in it', '\n redis://admission:p@w@redis:6379\n', 'p@w'],
-])('of a secret file that is there %s', (_name, text, password) => {
+  ['is rewritten if it is empty', '', null],
+  ['has the password that the service reads from it', '\n redis://admission:p@w@redis:6379\n', 'p@w'],
+])('an existing secret file %s', (_name, text, password) => {
   const { directory, run } = startCommand();
   try {
     run();
@@ -116,7 +116,7 @@ test.each([
 });
 
 test.each(['redis://admission:50%off@redis:6379', 'redis://redis:6379', 'something'])(
-  'a file that is no URL with a password, %s, is named, and nothing is written',
+  'a file that is not a URL with a password, %s, is named and nothing is written',
   (text) => {
     const { directory, run } = startCommand();
     try {
@@ -124,7 +124,7 @@ test.each(['redis://admission:50%off@redis:6379', 'redis://redis:6379', 'somethi
       const before = readFileSync(`${directory}/redis-users.acl`, 'utf8');
       writeFileSync(`${directory}/redis-url`, text);
       const { stderr, status } = run();
-      expect([status, stderr]).toEqual([1, expect.stringContaining('the file redis-url is no URL with a password')]);
+      expect([status, stderr]).toEqual([1, expect.stringContaining('the file redis-url is not a URL with a password')]);
       expect(stderr).not.toContain('50%');
       expect(readFileSync(`${directory}/redis-users.acl`, 'utf8')).toBe(before);
     } finally {
@@ -133,7 +133,7 @@ test.each(['redis://admission:50%off@redis:6379', 'redis://redis:6379', 'somethi
   },
 );
 
-test('what a release changes is written into the file that containers have mounted, also after a crash in the middle of it', () => {
+test('changed server files are rewritten in place, also after a crash', () => {
   const { directory, run } = startCommand();
   try {
     run();
@@ -154,7 +154,7 @@ test('what a release changes is written into the file that containers have mount
   }
 });
 
-test('rights for servers of one’s own are printed without a password', () => {
+test('permissions for your own servers are printed without a password', () => {
   const program = fileURLToPath(new URL('../dist/rights-main.js', import.meta.url));
   const print = (server: string) => spawnSync(process.execPath, [program, server], { encoding: 'utf8' });
   expect(print('nats').stdout.match(/password: .*/g)).toEqual(
@@ -166,7 +166,7 @@ test('rights for servers of one’s own are printed without a password', () => {
   expect(print('').status).toBe(1);
 });
 
-test('only the edge is given the key of sources, only billing that of webhooks, and only the dashboard what seals', () => {
+test('each service gets only its own sealing keys', () => {
   const { services } = readCompose();
   const holders = (name: string) => Object.keys(services).filter((service) => services[service]?.includes(name));
   expect(['source-private-key', 'webhook-private-key', 'source-public-key', 'webhook-public-key'].map(holders)).toEqual(
@@ -174,7 +174,7 @@ test('only the edge is given the key of sources, only billing that of webhooks, 
   );
 });
 
-/** The secret files that each service of the compose file mounts. */
+/** Returns the secret files that each service of the compose file mounts. */
 function readCompose(): { services: Record<string, readonly string[]> } {
   const text = readFileSync(fileURLToPath(new URL('../../../docker-compose.yml', import.meta.url)), 'utf8');
   const blocks = text
@@ -189,7 +189,7 @@ function readCompose(): { services: Record<string, readonly string[]> } {
   return { services: Object.fromEntries(services) };
 }
 
-/** The command on a directory of its own. */
+/** Runs the command in its own directory. */
 function startCommand() {
   const directory = join(mkdtempSync(join(tmpdir(), 'gateway-secrets-')), 'compose');
   const program = fileURLToPath(new URL('../dist/compose-secrets-main.js', import.meta.url));

@@ -5,22 +5,25 @@ import { publicHalfOf, Secret } from '@gateway/service-kit';
 import { LEDGER_SERVICES } from './migrate-services.js';
 import { ADMISSION_USER, redisUsers } from './redis-users.js';
 
-/** Names of the hosts in the compose file. */
+/** Host names in the compose file. */
 const HOSTS = { postgres: 'postgres:5432', nats: 'nats:4222', redis: 'redis:6379' } as const;
 const DATABASE = 'gateway';
 const PASSWORD_BYTES = 24;
 const KEY_BYTES = 32;
 
-/** Secret files that are yours to fill: made empty, and never written again. */
+/** Secret files for the operator to fill: created empty and never rewritten. */
 export const GIVEN_SECRETS: readonly string[] = ['smtp-url'];
 
-/** Configuration of servers, made of passwords in other files and of the rights of this release. */
+/**
+ * Configuration of servers, derived from passwords in other files and the permissions of this
+ * release.
+ */
 export const SERVER_FILES: readonly string[] = ['nats-authorization.conf', 'redis-users.acl'];
 
 /**
- * The text of each secret file of the compose file, by name. Everything is derived from `root`, the
- * one secret that must be kept: the same root gives the same files, also when a release adds one.
- * @param kept texts of files that are there; they stay, and {@link SERVER_FILES} follow from them
+ * Returns the text of each secret file of the compose file. All are derived from `root`, the one
+ * secret to keep: the same root gives the same files, also if a release adds one. @param kept texts
+ * of existing files, which are kept; {@link SERVER_FILES} are derived from them
  */
 export function composeSecrets(root: string, kept: Readonly<Record<string, string>> = {}): Record<string, string> {
   const of = (purpose: string, bytes = PASSWORD_BYTES) => derive(root, purpose, bytes);
@@ -71,19 +74,22 @@ function passwordsOf(passwordOf: (service: ServiceName) => string): Record<Servi
   return Object.fromEntries(SERVICE_NAMES.map((name) => [name, passwordOf(name)])) as Record<ServiceName, string>;
 }
 
-/** As the service reads it. @throws Error for a text that is no URL with a password */
+/**
+ * Returns the password as the service reads it. @throws Error for a text that is not a URL with a
+ * password
+ */
 function passwordIn(name: string, text: string): string {
   const url = text.trim();
   const password = URL.canParse(url) ? new URL(url).password : '';
   try {
     if (password !== '') return decodeURIComponent(password);
   } catch {
-    // It is not encoded as a URL demands.
+    // The password is not URL-encoded.
   }
-  throw new Error(`the file ${name} is no URL with a password: mend it, or delete it to have it made again`);
+  throw new Error(`the file ${name} is not a URL with a password: correct it, or delete it and run the command again`);
 }
 
-/** A new root secret. */
+/** Returns a new root secret. */
 export function makeRoot(): string {
   return randomBytes(KEY_BYTES).toString('hex');
 }
@@ -95,7 +101,7 @@ function derive(root: string, purpose: string, bytes: number): string {
     .slice(0, bytes * 2);
 }
 
-/** Any 32 bytes are a private key of X25519. `npm run sealing-keys` prints them in base64. */
+/** Any 32 bytes are a private key of X25519. `npm run sealing-keys` prints keys in base64. */
 function publicKeyOf(privateKey: string): string {
   const encoding = /^[0-9a-f]{64}\s*$/i.test(privateKey) ? 'hex' : 'base64';
   return publicHalfOf(new Secret(Buffer.from(privateKey, encoding)))

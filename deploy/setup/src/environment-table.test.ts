@@ -6,13 +6,13 @@ import { PROGRAM_FIELDS } from '../test/service-fields.js';
 
 const TABLE = new URL('../ENVIRONMENT.md', import.meta.url);
 
-test('the table of variables is the one that the schemas give (UPDATE_GOLDEN=1 writes it anew)', () => {
+test('ENVIRONMENT.md matches the schemas (UPDATE_GOLDEN=1 rewrites it)', () => {
   const table = environmentTable();
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(TABLE, table);
   expect(readFileSync(TABLE, 'utf8')).toBe(table);
 });
 
-test('the second table names what is read without a schema, and nothing else', () => {
+test('the second table lists exactly the variables that are read without a schema', () => {
   const ofSchemas = new Set(Object.values(PROGRAM_FIELDS).flatMap((fields) => fields.map(({ name }) => name)));
   // Each variable of a schema may name a file instead.
   const read = variablesRead().filter((name) => !ofSchemas.has(name) && !ofSchemas.has(name.replace(/_FILE$/, '')));

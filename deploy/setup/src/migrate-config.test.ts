@@ -14,7 +14,7 @@ const URLS = {
   GATEWAY_CATALOG_POSTGRES_URL: 'postgres://gateway_catalog:d@db/gateway',
 };
 
-test('roles and passwords are those of the services’ own URLs', () => {
+test("roles and passwords are those of the services' own URLs", () => {
   const { roles, finance } = rolesOf(readConfig(MIGRATE_FIELDS, URLS), 'unguessable');
   expect(roles.billing).toEqual({ name: 'gateway_billing', password: 'b/b' });
   expect(finance).toEqual({ name: 'gateway_finance', password: 'unguessable' });
@@ -28,7 +28,7 @@ test('roles and passwords are those of the services’ own URLs', () => {
   });
 });
 
-test('the role of a URL that names several servers is that of all of them', () => {
+test('the role of a URL with several servers applies to all of them', () => {
   const hosts = 'a:5432,b:5432,c:5432';
   const config = readConfig(MIGRATE_FIELDS, {
     ...URLS,
@@ -39,7 +39,7 @@ test('the role of a URL that names several servers is that of all of them', () =
   expect(() => rolesOf(without, 'x')).toThrow(/^GATEWAY_CATALOG_POSTGRES_URL must name a user and a password$/);
 });
 
-test('a URL without a password is refused by the name of its variable', () => {
+test("a URL without a password is refused with its variable's name", () => {
   const config = readConfig(MIGRATE_FIELDS, {
     ...URLS,
     GATEWAY_CATALOG_POSTGRES_URL: 'postgres://gateway_catalog@secret-host/x',
@@ -47,14 +47,14 @@ test('a URL without a password is refused by the name of its variable', () => {
   expect(() => rolesOf(config, 'x')).toThrow(/^GATEWAY_CATALOG_POSTGRES_URL must name a user and a password$/);
 });
 
-test('the command without its configuration names all that is missing and exits with 78', () => {
+test('the migration command lists all missing variables and exits with 78', () => {
   const program = fileURLToPath(new URL('../dist/migrate-main.js', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [program], { env: {}, encoding: 'utf8' });
   expect(status).toBe(78);
   for (const name of Object.keys(URLS)) expect(stderr).toContain(name);
 });
 
-test('a run that others keep waiting ends by itself before the chart ends it', () => {
+test("a blocked run ends by itself before the chart's deadline", () => {
   const values = readFileSync(new URL('../../helm/model-gateway/values.yaml', import.meta.url), 'utf8');
   const deadlineSeconds = Number(/^  deadlineSeconds: (\d+)$/m.exec(values)?.[1]);
   expect(LEDGER_SERVICES.length * MIGRATION_WAIT_MS_MAX).toBeLessThan(deadlineSeconds * 1000);

@@ -8,7 +8,7 @@ const roleUrl = (service: LedgerService) =>
     schemes: POSTGRES,
   });
 
-/** What the migration command reads of its environment. */
+/** Variables of the migration command. */
 export const MIGRATE_FIELDS = {
   GATEWAY_LOG_LEVEL: COMMON_FIELDS.GATEWAY_LOG_LEVEL,
   GATEWAY_MIGRATION_URL: COMMON_FIELDS.GATEWAY_MIGRATION_URL,
@@ -16,17 +16,17 @@ export const MIGRATE_FIELDS = {
   GATEWAY_ACCOUNTS_POSTGRES_URL: roleUrl('accounts'),
   GATEWAY_CATALOG_POSTGRES_URL: roleUrl('catalog'),
   GATEWAY_FINANCE_PASSWORD: field.secret({
-    doc: 'password of the role of GATEWAY_FINANCE_ROLE, which reads the views of the schema finance; nobody can sign in with it when not set',
+    doc: 'password of the role GATEWAY_FINANCE_ROLE, which reads the views of the schema finance; if not set, the role cannot sign in',
     optional: true,
   }),
   GATEWAY_FINANCE_ROLE: field.string({
-    doc: 'role that reads the views of the schema finance; each database of a server that has several needs a name of its own',
+    doc: 'role that reads the views of the schema finance; if a server has several databases, each needs a different role',
     pattern: /^[a-z_][a-z0-9_]{0,62}$/,
     patternText: '1 to 63 small letters, digits and _, not beginning with a digit',
     default: 'gateway_finance',
   }),
   GATEWAY_ROLES_MADE_BY_OTHERS: field.boolean({
-    doc: 'the roles of the services and of GATEWAY_FINANCE_ROLE are made, and their passwords set, by somebody else: the migration only checks them',
+    doc: 'another user creates the roles of the services and GATEWAY_FINANCE_ROLE and sets their passwords; the migration only checks them',
     default: false,
   }),
 };
@@ -34,8 +34,8 @@ export const MIGRATE_FIELDS = {
 export type MigrateConfig = ConfigOf<typeof MIGRATE_FIELDS>;
 
 /**
- * The roles that the URLs of the services name. `unguessable` is the password of the finance role
- * when none was given. Throws when a URL has no user or no password, naming the variable and never
+ * Returns the roles that the services' URLs name. `unguessable` is the password of the finance role
+ * if none is set. Throws if a URL has no user or no password; the error names the variable, never
  * the URL.
  */
 export function rolesOf(

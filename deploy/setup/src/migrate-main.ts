@@ -1,5 +1,5 @@
-// The migration command: run once before new code starts; old code keeps running meanwhile. Exit 0:
-// every schema is up to date; 1: a fault, logged; 78: the configuration.
+// The migration command. Run it once before new code starts, while old code is running. Exit 0:
+// every schema is up to date; 1: an error, logged; 78: a wrong configuration.
 import { randomBytes } from 'node:crypto';
 import { primaryUrl } from '@gateway/postgres';
 import { ConfigurationError, createLogger, EXIT_CONFIGURATION, readConfig } from '@gateway/service-kit';

@@ -1,29 +1,29 @@
 import { migrate, type MigrateOptions } from '@gateway/postgres';
 
-/** Services with tables: schema and role are named after them. */
+/** Services with tables. Schema and role have their names. */
 export const LEDGER_SERVICES = ['billing', 'accounts', 'catalog'] as const;
 export type LedgerService = (typeof LEDGER_SERVICES)[number];
 type Role = MigrateOptions['role'];
 
 export interface MigrateServicesOptions {
   /**
-   * A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless
-   * `rolesByOthers`.
+   * A role that may create schemas in the database, and roles (CREATEROLE, not superuser) unless
+   * `rolesByOthers` is set.
    */
   readonly migrationUrl: string;
-  /** Each service's own role, made when missing, its password set. */
+  /** Each service's own role. It is created if it does not exist, and its password is set. */
   readonly roles: Readonly<Record<LedgerService, Role>>;
-  /** Reads the views of the schema `finance` and nothing else. */
+  /** The role that can only read the views of the schema `finance`. */
   readonly finance: Role;
-  /** True: all roles are there, with their passwords, and only checked. */
+  /** True: all roles exist with their passwords and are only checked. */
   readonly rolesByOthers?: boolean;
   readonly log: MigrateOptions['log'];
 }
 
 /**
- * Brings every schema up to date and gives each service's role its rights. A schema's new files
- * apply all or not at all; what one schema has got stays when a later one fails, and the next run
- * goes on there. Gives the applied files by service.
+ * Brings every schema up to date and gives each service's role its privileges. The new files of a
+ * schema apply all or not at all. If a later schema fails, the earlier ones stay migrated and the
+ * next run continues. Returns the applied files by service.
  */
 export async function migrateServices({
   migrationUrl,

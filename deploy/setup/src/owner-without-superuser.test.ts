@@ -1,5 +1,5 @@
-// Everything that a deployment does with its database, as an owner who is no superuser: migrations,
-// again, a backup, a restore, again.
+// Runs all database operations of a deployment as an owner without superuser: migrations, a backup
+// and a restore, each repeated.
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { databaseUrl } from '@gateway/postgres';
@@ -14,7 +14,7 @@ import { LEDGER_SERVICES, migrateServices, type MigrateServicesOptions } from '.
 const role = (name: string) => ({ name: `of_owner_${name}`, password: `p-${name}` });
 
 test.each(['binary', 'project'])(
-  'an owner with CREATEROLE migrates, migrates again, backs up, restores and restores again (PostgreSQL from "%s")',
+  'an owner with CREATEROLE migrates, backs up and restores (PostgreSQL from "%s")',
   async (resolvers) => {
     const directory = temporaryDirectory(`owner-${resolvers}`);
     const server = await startServers(['postgres'], {
@@ -61,7 +61,7 @@ test.each(['binary', 'project'])(
       for (let times = 0; times < 2; times += 1) {
         expect((await restore(options, backup)).figures).toEqual(figures);
       }
-      // By another administrator: what is restored belongs to who restores it.
+      // Uses another administrator, because restored objects belong to the restoring user.
       const elsewhere = new pg.Client({ connectionString: postgres.url });
       await elsewhere.connect();
       await elsewhere.query('CREATE DATABASE elsewhere');

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** The user of Redis with which admission signs in. */
+/** The Redis user of admission. */
 export const ADMISSION_USER = 'admission';
 
 /**
- * What admission and its scripts do: hashes, sorted sets, strings and the life of keys, scripts
- * known by their digest, a walk over keys in steps, and the two questions of the handshake. Not:
- * deleting a database, reading or changing the server, all keys at once, scripts sent in full.
+ * The commands that admission and its scripts need: hashes, sorted sets, strings and key expiry,
+ * scripts by digest, SCAN, and the handshake. Not permitted: flushing a database, reading or
+ * changing the server, listing all keys at once, sending full scripts.
  */
 const ADMISSION_RULES = [
   'resetchannels',
@@ -32,8 +32,8 @@ const ADMISSION_RULES = [
 ] as const;
 
 /**
- * The words of each `user` line of a Redis ACL: `default`, who may do all, and admission.
- * Passwords are in it as SHA-256, so they must be random ones.
+ * Returns the words of each `user` line of a Redis ACL: `default`, with all permissions, and
+ * admission. Passwords are stored as SHA-256, so they must be random.
  */
 export function redisUsers(passwords: { readonly default: string; readonly admission: string }): string[][] {
   return [
@@ -42,7 +42,7 @@ export function redisUsers(passwords: { readonly default: string; readonly admis
   ];
 }
 
-/** The words of the `user` line of admission alone. */
+/** Returns the words of admission's `user` line. */
 export function admissionUser(password: string): string[] {
   return ['user', ADMISSION_USER, 'on', hashed(password), ...ADMISSION_RULES];
 }

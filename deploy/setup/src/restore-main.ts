@@ -1,6 +1,6 @@
-// `npm run restore -- --from DIR [--accept-loss]`: puts a backup in the place of what the database
-// has, and declares it to be the ledger. Exit 0: done; 2: a fault, printed on standard error; 78:
-// the configuration.
+// `npm run restore -- --from DIR [--accept-loss]`: replaces the database's content by a backup and
+// declares it to be the ledger. Exit 0: restored; 2: an error, printed on standard error; 78: a
+// wrong configuration.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { directoryFrom } from './backup/directory-from.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
 const PASSWORD_BYTES = 32;
-/** The command of billing gives the ledger a new ledger epoch, since billing owns it. */
+/** The command of billing gives the ledger a new ledger epoch, because billing owns it. */
 const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/commands/restore.js', import.meta.url));
 
 await runAsCommand(async () => {
@@ -21,7 +21,7 @@ await runAsCommand(async () => {
   const roles = rolesOf(config, randomBytes(PASSWORD_BYTES).toString('hex'));
   const migrationUrl = await primaryUrl(config.GATEWAY_MIGRATION_URL.reveal());
   const { madeAt } = await restore({ migrationUrl, ...roles, log }, directory);
-  console.log(`restored as of ${madeAt}: every figure is that of the backup`);
+  console.log(`restored the backup of ${madeAt}: all totals match`);
   const child = spawn(process.execPath, [RESTORED, ...(acceptLoss ? ['--accept-loss'] : [])], {
     env: {
       ...process.env,
@@ -33,7 +33,8 @@ await runAsCommand(async () => {
   return new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      if (code === null) reject(new Error(`${signal} ended the command that begins a ledger epoch: restore again`));
+      if (code === null)
+        reject(new Error(`${signal} ended the command that starts a ledger epoch: repeat the restore`));
       else resolve(code);
     });
   });

@@ -23,7 +23,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-test('every service is ready under its rights, over TLS to all three servers', async () => {
+test('every service is ready with its permissions and TLS to all three servers', async () => {
   for (const [name, service] of Object.entries(services)) {
     await until(`${name} is ready`, () => service.isReady(), WAIT_MS).catch((error: unknown) => {
       throw new Error(`${name} is not ready:\n${service.log()}`, { cause: error });
@@ -41,7 +41,7 @@ test('every service is ready under its rights, over TLS to all three servers', a
   for (const { log } of Object.values(services)) expect(log()).not.toMatch(/permission|NOPERM/i);
 });
 
-test('a server whose authority is unknown is not spoken to', async () => {
+test('a service does not connect to a server with an unknown CA', async () => {
   const stranger = await world.start('admission', false);
   await until('the log says why', () => /certificate/.test(stranger.log()), WAIT_MS);
   expect(await stranger.isReady()).toBe(false);
@@ -100,37 +100,34 @@ test('finance reads its views', async () => {
   for (const { name } of rows) await client.query(`SELECT * FROM finance.${name} LIMIT 1`);
 });
 
-test.each(SERVICE_NAMES)(
-  'NATS gives %s no inbox of others, no deletion, no purge of what it does not own',
-  async (name) => {
-    const refused: string[] = [];
-    const nats = await connect({
-      servers: new URL(world.natsUrl).host,
-      user: name,
-      pass: world.passwords[name],
-      tls: { ca: world.authority },
-      inboxPrefix: `_INBOX_${name}`,
-    });
-    connections.push(nats);
-    void (async () => {
-      for await (const { permissionContext } of nats.status())
-        if (permissionContext) refused.push(permissionContext.subject);
-    })();
-    const others = SERVICE_NAMES.filter((service) => service !== name).map((service) => `_INBOX_${service}.>`);
-    const subscribed = ['>', '_INBOX.>', '$JS.>', ...others];
-    for (const subject of subscribed) nats.subscribe(subject, { callback: () => undefined });
-    const owned: Partial<Record<ServiceName, string>> = { billing: 'USAGE', admission: 'BEATS' };
-    const streams = ['USAGE', 'BEATS', 'KV_catalog'];
-    const published = [
-      ...streams.map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
-      ...streams.filter((stream) => stream !== owned[name]).map((stream) => `$JS.API.STREAM.PURGE.${stream}`),
-      '$JS.API.STREAM.CREATE.MINE',
-      '$SYS.REQ.SERVER.PING',
-      ...(name === 'catalog' ? [] : ['$KV.catalog.head']),
-    ];
-    for (const subject of published) nats.publish(subject, '{}');
-    await nats.flush();
-    await until('every one is refused', () => new Set(refused).size === subscribed.length + published.length, WAIT_MS);
-    expect([...new Set(refused)].sort()).toEqual([...subscribed, ...published].sort());
-  },
-);
+test.each(SERVICE_NAMES)('NATS refuses foreign inboxes, deletions and purges to %s', async (name) => {
+  const refused: string[] = [];
+  const nats = await connect({
+    servers: new URL(world.natsUrl).host,
+    user: name,
+    pass: world.passwords[name],
+    tls: { ca: world.authority },
+    inboxPrefix: `_INBOX_${name}`,
+  });
+  connections.push(nats);
+  void (async () => {
+    for await (const { permissionContext } of nats.status())
+      if (permissionContext) refused.push(permissionContext.subject);
+  })();
+  const others = SERVICE_NAMES.filter((service) => service !== name).map((service) => `_INBOX_${service}.>`);
+  const subscribed = ['>', '_INBOX.>', '$JS.>', ...others];
+  for (const subject of subscribed) nats.subscribe(subject, { callback: () => undefined });
+  const owned: Partial<Record<ServiceName, string>> = { billing: 'USAGE', admission: 'BEATS' };
+  const streams = ['USAGE', 'BEATS', 'KV_catalog'];
+  const published = [
+    ...streams.map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
+    ...streams.filter((stream) => stream !== owned[name]).map((stream) => `$JS.API.STREAM.PURGE.${stream}`),
+    '$JS.API.STREAM.CREATE.MINE',
+    '$SYS.REQ.SERVER.PING',
+    ...(name === 'catalog' ? [] : ['$KV.catalog.head']),
+  ];
+  for (const subject of published) nats.publish(subject, '{}');
+  await nats.flush();
+  await until('every one is refused', () => new Set(refused).size === subscribed.length + published.length, WAIT_MS);
+  expect([...new Set(refused)].sort()).toEqual([...subscribed, ...published].sort());
+});

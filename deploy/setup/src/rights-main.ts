@@ -1,5 +1,5 @@
-// `npm run rights -- nats | redis`: the configuration of your own servers, without any password:
-// each is the name of a variable for NATS, and as a text to replace for Redis.
+// `npm run rights -- nats | redis`: prints the configuration for your own servers without
+// passwords. For NATS each password is the name of a variable, for Redis a text to replace.
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import { redisUsers } from './redis-users.js';
@@ -22,7 +22,7 @@ const PRINTERS: Readonly<Record<string, () => string>> = {
 
 const print = PRINTERS[process.argv[2] ?? ''];
 if (print === undefined) {
-  console.error(`say for which server: ${Object.keys(PRINTERS).join(' or ')}`);
+  console.error(`name the server: ${Object.keys(PRINTERS).join(' or ')}`);
   process.exit(1);
 }
 process.stdout.write(print());

@@ -11,7 +11,7 @@ const FIELDS = {
   GATEWAY_WEBHOOK_PRIVATE_KEY,
 };
 
-test('what the command prints is read as two pairs: each opens what is sealed to it, and nothing of the other', () => {
+test("the printed keys are two pairs that cannot open each other's texts", () => {
   const keys = makeSealingKeys();
   expect(Object.keys(keys).sort()).toEqual(Object.keys(FIELDS).sort());
   const config = readConfig(FIELDS, keys);

@@ -1,8 +1,8 @@
 import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
 
 /**
- * New key pairs by the variables that hold them, in base64: the private halves for edges and
- * billing, the public ones for the dashboard.
+ * Returns new key pairs by variable, in base64: private keys for edges and billing, public keys for
+ * the dashboard.
  */
 export function makeSealingKeys(): Record<string, string> {
   return Object.fromEntries(

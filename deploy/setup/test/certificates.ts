@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 
-/** PEM texts of a test authority and of a server's certificate that it signed. */
+/** PEM texts of a test CA and of a server certificate that it has signed. */
 export interface Certificates {
   readonly authority: string;
   readonly certificate: string;
@@ -8,7 +8,7 @@ export interface Certificates {
 }
 
 /**
- * An authority, and a certificate for 127.0.0.1 and localhost; both are valid from an hour before
+ * Creates a CA and a certificate for 127.0.0.1 and localhost, both valid from an hour before
  * `nowMs` for a day.
  */
 export function makeCertificates(nowMs: number): Certificates {
@@ -39,7 +39,7 @@ const COMMON_NAME = [2, 5, 4, 3];
 const SUBJECT_ALTERNATIVE_NAME = [2, 5, 29, 17];
 const BASIC_CONSTRAINTS = [2, 5, 29, 19];
 
-/** X.509 version 3 (RFC 5280, section 4.1). */
+/** Encodes an X.509 version 3 certificate (RFC 5280, section 4.1). */
 function certificate({ serial, issuer, subject, of, extensions, validity, by }: Contents): string {
   const algorithm = sequence(objectId(ECDSA_WITH_SHA256));
   const toSign = sequence(
@@ -95,7 +95,7 @@ const bitString = (bytes: Buffer) => element(0x03, Buffer.concat([Buffer.from([0
 const sequence = (...items: Buffer[]) => element(0x30, Buffer.concat(items));
 const tagged = (tag: number, item: Buffer) => element(tag, item);
 
-/** Tag, length and content (DER). */
+/** Encodes tag, length and content (DER). */
 function element(tag: number, content: Buffer): Buffer {
   const { length } = content;
   const head =

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A variable that a person may set and that no schema describes. */
+/** A variable for people that no schema describes. */
 export interface OtherVariable {
   readonly name: string;
   /** The default as the table shows it. */
@@ -18,49 +18,49 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
   {
     name: 'GATEWAY_CHROMIUM',
     or: 'the usual places',
-    doc: 'program with which pages are tested and pictures taken',
+    doc: 'Chromium program for page tests and screenshots',
     readBy: '`npm test`, `npm run pictures`',
   },
   {
     name: 'GATEWAY_LISTEN',
     or: '`127.0.0.1`',
-    doc: 'address on which port 8080 of the gateway is published; nothing else is published on it',
+    doc: 'address on which port 8080 of the gateway is published; no other port is published on it',
     readBy: '`docker-compose.yml`',
   },
   {
     name: 'GATEWAY_NATS_BINARY',
     or: 'PATH and the usual places',
-    doc: 'NATS program that is started where no URL is set',
+    doc: 'NATS program to start if no URL is set',
     readBy: START,
   },
   {
     name: 'GATEWAY_OPERATOR_TOKEN',
     or: 'that of the local start',
-    doc: 'token of an operator, or `GATEWAY_OPERATOR_TOKEN_FILE` its file; `--token-file` and `--token` count before it',
+    doc: 'token of an operator, or `GATEWAY_OPERATOR_TOKEN_FILE` for its file; `--token-file` and `--token` take precedence',
     readBy: '`npm run operator`',
   },
   {
     name: 'GATEWAY_OPERATOR_URL',
     or: 'that of the local start',
-    doc: 'address of the operator API, with or without `/operator/v1`; `--url` counts before it',
+    doc: 'address of the operator API, with or without `/operator/v1`; `--url` takes precedence',
     readBy: '`npm run operator`',
   },
   {
     name: 'GATEWAY_POSTGRES_BINARY',
     or: 'PATH and the usual places',
-    doc: 'PostgreSQL program that is started where no URL is set; `pg_dump` and `pg_restore` are looked for beside it first',
+    doc: 'PostgreSQL program to start if no URL is set; its directory is searched first for `pg_dump` and `pg_restore`',
     readBy: `${START}, \`npm run backup\`, \`npm run restore\``,
   },
   {
     name: 'GATEWAY_REDIS_BINARY',
     or: 'PATH and the usual places',
-    doc: 'Redis program that is started where no URL is set',
+    doc: 'Redis program to start if no URL is set',
     readBy: START,
   },
   {
     name: 'GATEWAY_SERVERS_RUNGS',
     or: 'all',
-    doc: 'ways to a server that may be taken: `url`, `binary`, `project`, `docker`, separated by commas',
+    doc: 'permitted ways to find or start a server: `url`, `binary`, `project`, `docker`, separated by commas',
     readBy: START,
   },
   {
@@ -73,19 +73,22 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
   {
     name: 'GATEWAY_SIMULATOR_PORTS',
     or: '`0,0`',
-    doc: 'ports of both listeners, separated by a comma; 0 takes a free one',
+    doc: 'ports of both listeners, separated by a comma; 0 selects a free one',
     readBy: SIMULATOR,
   },
   {
     name: 'GATEWAY_SIMULATOR_RECORD',
     or: '`on`',
-    doc: 'keeps the calls that came, for `GET /__calls`',
+    doc: 'records received calls for `GET /__calls`',
     readBy: SIMULATOR,
   },
 ];
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** Programs that read such variables. What only tests and measurements read is in their rooms. */
+/**
+ * Programs that read such variables. Variables of tests and benchmarks are described in their
+ * packages.
+ */
 const READERS = [
   'libs/servers/src',
   'libs/provider-simulator/src',
@@ -95,7 +98,8 @@ const READERS = [
 ];
 
 /**
- * The names in quotes in those programs, and those that docker-compose.yml takes from its caller.
+ * Returns the quoted names in those programs, and the names that docker-compose.yml reads from its
+ * caller.
  */
 export function variablesRead(): string[] {
   const sources = READERS.flatMap((folder) =>

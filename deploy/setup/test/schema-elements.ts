@@ -1,23 +1,21 @@
 import pg from 'pg';
 
-/** What code of a release can rely on in one schema: each thing by its name, with what it is. */
+/**
+ * The elements of one schema that code of a release relies on, by name, each with its definition.
+ */
 export type SchemaElements = ReadonlyMap<string, string>;
 
-/**
- * Everything that a statement of older code may name or run into. `found` are kinds whose things
- * must stay as they are; of `demands` none may be added to what was there already either.
- */
+/** All elements that a statement of older code may use or violate. */
 const QUERIES = {
   column: `SELECT c.relname || '.' || a.attname AS name, format_type(a.atttypid, a.atttypmod) AS form
              FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
             WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p', 'v') AND a.attnum > 0 AND NOT a.attisdropped`,
-  // An insert of older code does not give a value for what it does not know.
+  // An insert of older code has no value for an unknown column.
   'value demanded': `SELECT c.relname || '.' || a.attname AS name, 'without default' AS form
              FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
             WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
               AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''`,
-  // That a column is not null is a constraint from PostgreSQL 18 on; what older code meets of it is
-  // the value demanded.
+  // NOT NULL is a constraint from PostgreSQL 18 on; `value demanded` covers it.
   constraint: `SELECT c.relname || '.' || k.conname AS name, pg_get_constraintdef(k.oid) AS form
              FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
             WHERE k.connamespace = $1::regnamespace AND k.conparentid = 0 AND k.contype NOT IN ('t', 'n')`,
@@ -41,15 +39,12 @@ const QUERIES = {
 } as const;
 type Kind = keyof typeof QUERIES;
 const KINDS = Object.keys(QUERIES) as Kind[];
-/**
- * Gone ones only allow more. A trigger's and a demand's absence hinders nobody; a constraint that
- * statements name is a unique one.
- */
+/** Elements whose removal only permits more. Statements name only unique constraints. */
 const MAY_GO: readonly Kind[] = ['value demanded', 'trigger', 'constraint'];
-/** New ones on a table of before may refuse what older code writes. */
+/** New elements of these kinds on an existing table may refuse writes of older code. */
 const DEMANDS: readonly Kind[] = ['value demanded', 'constraint', 'unique index', 'trigger'];
 
-/** Tables of months come and go by themselves. */
+/** Monthly partitions are created and dropped automatically. */
 const MONTH = /_\d{4}_\d{2}\b/;
 
 export async function readElements(databaseUrl: string, schema: string): Promise<SchemaElements> {
@@ -68,8 +63,8 @@ export async function readElements(databaseUrl: string, schema: string): Promise
 }
 
 /**
- * What older code could trip over in the newer schema, each as `kind: name`; empty when everything
- * was only added to.
+ * Returns the elements of the newer schema that older code may fail on, each as `kind: name`. Empty
+ * if there are only additions.
  */
 export function narrowings(older: SchemaElements, newer: SchemaElements): string[] {
   const tables = new Set([...older.keys()].filter((key) => key.startsWith('column: ')).map(tableOf));

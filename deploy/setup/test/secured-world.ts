@@ -12,29 +12,29 @@ import { ADMISSION_USER, LEDGER_SERVICES, admissionUser, type LedgerService } fr
 import { makeCertificates } from './certificates.js';
 
 const READY_MS = 60_000;
-/** The user under which libs/servers runs PostgreSQL when the tests run as root. */
+/** The user as which libs/servers runs PostgreSQL when the tests run as root. */
 const NOBODY = 65_534;
 const PASSWORDS = Object.fromEntries(
   [...SERVICE_NAMES, 'redis', 'finance', 'superuser'].map((name) => [name, `password-of-${name}`]),
 ) as Record<ServiceName | 'redis' | 'finance' | 'superuser', string>;
 
-/** A service as a process, and what it wrote. */
+/** A service process with its output. */
 export interface StartedService {
   readonly edgeUrl: string;
   isReady(): Promise<boolean>;
   log(): string;
 }
 
-/** The three servers with TLS, users and rights, migrated. */
+/** The three servers with TLS, users and permissions, migrated. */
 export interface SecuredWorld {
   /** PEM. */
   readonly authority: string;
   readonly natsUrl: string;
   readonly redisUrl: string;
   readonly passwords: typeof PASSWORDS;
-  /** Opens a session of a service's role, of finance's, or of the superuser when absent. */
+  /** Opens a session as a service's role or finance's. Default: the superuser. */
   postgres(role?: LedgerService | 'finance'): Promise<pg.Client>;
-  /** Starts the compiled service; without the authority it trusts only those that Node brings. */
+  /** Starts the compiled service. Without `trusted` it trusts only Node's built-in CAs. */
   start(service: ServiceName, trusted?: boolean): Promise<StartedService>;
   stop(): Promise<void>;
 }
@@ -140,7 +140,7 @@ export async function startSecuredWorld(): Promise<SecuredWorld> {
   };
 }
 
-/** The command of compose and chart, twice: the second run finds nothing to do. */
+/** Runs the migration command of compose and chart twice. The second run finds nothing to do. */
 function migrateAsDeployed(env: Readonly<Record<string, string>>): void {
   const program = fileURLToPath(new URL('../dist/migrate-main.js', import.meta.url));
   for (const wanted of [/"billing":\["0001/, /"billing":\[\]/]) {
@@ -160,7 +160,7 @@ interface Files {
   readonly key: string;
 }
 
-/** PostgreSQL reads its key as the user that it runs as, and takes certificates at a reload. */
+/** PostgreSQL needs a key file of its own user and loads certificates at a reload. */
 async function securePostgres({ url }: RunningServer, { certificate, key }: Files): Promise<void> {
   const own = `${key}.postgres`;
   writeFileSync(own, readFileSync(key), { mode: 0o600 });

@@ -17,17 +17,17 @@ const READ_BY: Readonly<Record<string, ConfigFields>> = {
   migrate: MIGRATE_FIELDS,
 };
 
-/** What each program reads of its environment, from the schemas by which it reads. */
+/** The variables that each program reads, from its own schemas. */
 export const PROGRAM_FIELDS: Readonly<Record<string, readonly ConfigDescription[]>> = Object.fromEntries(
   Object.entries(READ_BY).map(([program, fields]) => [program, describeConfig(fields)]),
 );
 
-/** Set in every container: Node's own, for certificates of an own authority. */
+/** A variable of Node for additional CA certificates, set in every container. */
 const NODE_VARIABLES = ['NODE_EXTRA_CA_CERTS'];
 
 /**
- * What is wrong with the names of an environment: unknown ones, missing ones, and secrets that are
- * not read from files.
+ * Returns the problems with the names of an environment: unknown and missing ones, and secrets that
+ * are not read from files.
  */
 export function environmentProblems(program: string, names: readonly string[]): string[] {
   const fields = PROGRAM_FIELDS[program];
@@ -44,8 +44,8 @@ export function environmentProblems(program: string, names: readonly string[]): 
 }
 
 /**
- * Which values of an environment a program would not start with. Names that it does not read are
- * left out.
+ * Returns the values of an environment with which a program would not start. Ignores names that it
+ * does not read.
  */
 export function valueProblems(program: string, environment: NodeJS.ProcessEnv): string[] {
   const read = Object.entries(READ_BY[program] ?? {}).filter(([name]) => environment[name] !== undefined);

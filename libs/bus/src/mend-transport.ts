@@ -5,9 +5,9 @@ import { NodeTransport } from 'nats/lib/src/node_transport.js';
  * release; see also https://github.com/nats-io/nats.js/issues/64):
  * - A dial that timed out stayed open. When the server continued, it greeted each such dial and
  *    closed it as unauthenticated. The library took that for the end of the healthy connection,
- *    repeatedly.
+ *   repeatedly.
  * - Two unanswered pings ended the connection only after the send buffer was written. A server
- *    that reads nothing never empties it: the client did not reconnect and buffered without bound.
+ *   that reads nothing never empties it: the client did not reconnect and buffered without bound.
  */
 export function mendTransport(): void {
   Object.assign(NodeTransport.prototype, {

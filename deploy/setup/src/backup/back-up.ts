@@ -6,9 +6,9 @@ import { readFigures } from './read-figures.js';
 import { runPostgresTool } from './run-postgres-tool.js';
 
 /**
- * Writes all schemas, as they are in one moment, and the figures of that same moment into an empty
- * or new directory, while everything runs. The directory has its manifest only when the dump is
- * complete. Only the owner can read the files: they hold password hashes and sealed credentials.
+ * Writes one snapshot of all schemas and its totals into an empty or new directory while the system
+ * runs. The directory gets its manifest only when the dump is complete. Only the owner can read the
+ * files, because they contain password hashes and sealed credentials.
  */
 export async function backUp(migrationUrl: string, directory: string): Promise<Manifest> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -12,7 +12,8 @@ const CONNECT_MS = 10_000;
 const VERSION_UNIT = 10_000;
 
 /**
- * A session of the administrator, and the tools that fit the server. Throws when there are none.
+ * Opens a session of the administrator and finds tools that fit the server. Throws if there are
+ * none.
  */
 export async function connectDatabase(migrationUrl: string): Promise<AdministratedDatabase> {
   const client = new pg.Client({
@@ -21,7 +22,7 @@ export async function connectDatabase(migrationUrl: string): Promise<Administrat
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
   });
-  // A lost connection is reported by the statement that runs into it.
+  // The next statement reports a lost connection.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -30,7 +31,7 @@ export async function connectDatabase(migrationUrl: string): Promise<Administrat
     const tools = findPostgresTools(major, process.env);
     if (tools === null) {
       throw new Error(
-        `there is no pg_dump of version ${major} or newer: install the client programs of PostgreSQL (Debian: postgresql-client), or name a server program beside them by GATEWAY_POSTGRES_BINARY`,
+        `pg_dump of version ${major} or newer was not found: install the client programs of PostgreSQL (Debian: postgresql-client), or set GATEWAY_POSTGRES_BINARY to a server program in the same directory`,
       );
     }
     return { client, major, tools };

@@ -9,11 +9,11 @@ interface Given {
   readonly 'accept-loss'?: boolean;
 }
 
-/** `--to DIR` or `--from DIR`, the latter with `--accept-loss`. */
+/** Parses `--to DIR`, or `--from DIR` with an optional `--accept-loss`. */
 export function directoryFrom(option: 'to' | 'from'): { readonly directory: string; readonly acceptLoss: boolean } {
   const { to, from, 'accept-loss': acceptLoss } = given(option);
   const directory = to ?? from;
-  if (directory === undefined || directory === '') throw new Error(`say the directory: ${USAGE[option]}`);
+  if (directory === undefined || directory === '') throw new Error(`the directory is missing: ${USAGE[option]}`);
   return { directory, acceptLoss: acceptLoss === true };
 }
 
@@ -22,6 +22,6 @@ function given(option: 'to' | 'from'): Given {
   try {
     return parseArgs({ options, strict: true, allowPositionals: false }).values as Given;
   } catch (error) {
-    throw new Error(`${(error as Error).message}. It takes: ${USAGE[option]}`, { cause: error });
+    throw new Error(`${(error as Error).message}. Usage: ${USAGE[option]}`, { cause: error });
   }
 }

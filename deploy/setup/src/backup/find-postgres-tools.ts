@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-/** Programs of PostgreSQL that are at least as new as a server. */
+/** PostgreSQL programs that are at least as new as a server. */
 export interface PostgresTools {
   readonly pgDump: string;
   readonly pgRestore: string;
@@ -10,13 +10,13 @@ export interface PostgresTools {
   readonly version: string;
 }
 
-/** Where packages put the programs of each major version. */
+/** Package directories with the programs of each major version. */
 const VERSIONED_PLACES = ['/usr/lib/postgresql', '/usr/pgsql'];
 const VERSION_TIMEOUT_MS = 5_000;
 
 /**
  * Finds pg_dump and pg_restore next to `GATEWAY_POSTGRES_BINARY`, else in packages, else on PATH.
- * Takes the first that is no older than the server, as pg_dump demands. Null when there is none.
+ * Returns the first that is not older than the server, as pg_dump requires; null if there is none.
  */
 export function findPostgresTools(serverMajor: number, env: NodeJS.ProcessEnv): PostgresTools | null {
   for (const directory of directories(env)) {

@@ -8,13 +8,13 @@ const umask = process.umask();
 afterEach(() => void process.umask(umask));
 afterAll(() => directory.remove());
 
-test.each([0o000, 0o022, 0o277])('the files of a backup are 0600 with the umask %i', (mask) => {
+test.each([0o000, 0o022, 0o277])('the files of a backup have mode 0600 with the umask %i', (mask) => {
   const path = `${directory.path}/${mask}`;
   mkdirSync(path);
   chmodSync(path, 0o777);
   process.umask(mask);
   createPrivateFile(dumpFile(path));
-  // As pg_dump does: it opens the file for writing.
+  // Like pg_dump, which opens the file for writing.
   writeFileSync(dumpFile(path), 'dump', { mode: 0o666 });
   writeManifest(path, { form: 1, madeAt: '', postgresMajor: 18, sha256: '', figures: {} as never });
   const modes = readdirSync(path).map((name) => statSync(`${path}/${name}`).mode & 0o777);

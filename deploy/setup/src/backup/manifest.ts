@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Figures } from './read-figures.js';
 
-/** The content of `backup.json`, next to a dump. */
+/** The content of `backup.json`, which is next to the dump. */
 export interface Manifest {
   readonly form: 1;
   /** ISO 8601 */
@@ -31,8 +31,8 @@ export function writeManifest(directory: string, manifest: Manifest): void {
 }
 
 /**
- * Creates an empty file that only its owner can read, whatever the umask is. A program that writes
- * it afterwards keeps its permissions. Throws if the file exists.
+ * Creates an empty file that only its owner can read, independent of the umask. The file keeps its
+ * permissions when another program writes it. Throws if the file exists.
  */
 export function createPrivateFile(file: string): void {
   const descriptor = openSync(file, 'wx', 0o600);
@@ -44,16 +44,16 @@ export function createPrivateFile(file: string): void {
 }
 
 /**
- * Throws when there is no backup, when it has another form, or when the dump is not the one that
- * was made.
+ * Reads the manifest. Throws if there is no backup, its format is unknown, or the dump does not
+ * match its checksum.
  */
 export async function readManifest(directory: string): Promise<Manifest> {
   const manifest = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as Partial<Manifest>;
   const { form, sha256, figures, postgresMajor, madeAt } = manifest;
   if (form !== FORM || sha256 === undefined || figures === undefined || postgresMajor === undefined || !madeAt) {
-    throw new Error(`${FILE} is not of a form that this release reads`);
+    throw new Error(`${FILE} has a format that this release cannot read`);
   }
-  if ((await checksum(dumpFile(directory))) !== sha256) throw new Error('the dump is not the one that was made');
+  if ((await checksum(dumpFile(directory))) !== sha256) throw new Error('the dump does not match its checksum');
   return { form, madeAt, postgresMajor, sha256, figures };
 }
 

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 
-/** Totals by which a backup and a restored ledger are compared: whole numbers as texts, by name. */
+/** Totals for comparing a backup with a restored ledger: whole numbers as texts, by name. */
 export type Figures = Readonly<Record<string, string>>;
 
-/** Reads all in the open transaction, so that they are of one moment. */
+/** Reads all totals in the open transaction, so that they belong to the same snapshot. */
 export async function readFigures(client: pg.ClientBase): Promise<Figures> {
   const { rows } = await client.query<Record<string, string>>(
     `SELECT (SELECT count(*) FROM billing.accounts)::text AS "ledger accounts",
@@ -20,11 +20,11 @@ export async function readFigures(client: pg.ClientBase): Promise<Figures> {
             (SELECT count(*) FROM catalog.models)::text AS "models"`,
   );
   const [figures] = rows;
-  if (figures === undefined) throw new Error('the database gave no figures');
+  if (figures === undefined) throw new Error('the database returned no totals');
   return figures;
 }
 
-/** Says the differences in sentences; empty when both are the same. */
+/** Returns one sentence for each difference. */
 export function compareFigures(expected: Figures, found: Figures): string[] {
   return Object.keys(expected)
     .filter((name) => expected[name] !== found[name])

@@ -8,18 +8,17 @@ import { compareFigures, readFigures } from './read-figures.js';
 import { runPostgresTool } from './run-postgres-tool.js';
 
 /**
- * Puts a backup in the place of what the database has. Refuses, before anything is touched, while a
- * service with tables is connected, and when the dump is not what was made. Makes the roles where
- * they are missing, compares the figures of the backup with those of the restored tables, and then
- * applies the migrations that are newer than the backup. The ledger is a copy until `restored` has
- * given it a new ledger epoch (docs/protocol.md#r17).
+ * Replaces the database's content by a backup. Refuses, before any change, while a service with
+ * tables is connected or if the dump does not match its checksum. Creates missing roles, compares
+ * the totals of the backup with the restored tables, and then applies newer migrations. The ledger
+ * is a copy until `restored` has given it a new ledger epoch (docs/protocol.md#r17).
  */
 export async function restore(options: MigrateServicesOptions, directory: string): Promise<Manifest> {
   const manifest = await readManifest(directory);
   const { client, tools } = await connectDatabase(options.migrationUrl);
   try {
     await refuseWhileUsed(client, options);
-    // A new server has no roles, and the dump grants to them.
+    // Creates the roles, which a new server lacks and the dump grants privileges to.
     await migrateServices(options);
     await client.query(`DROP SCHEMA IF EXISTS ${SCHEMAS.join(', ')} CASCADE`);
     const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-password', dumpFile(directory)];
@@ -42,5 +41,7 @@ async function refuseWhileUsed(client: pg.ClientBase, { roles }: MigrateServices
     [LEDGER_SERVICES.map((service) => roles[service].name)],
   );
   if (rows.length === 0) return;
-  throw new Error(`stop billing, accounts and catalog first: connected is ${rows.map(({ name }) => name).join(', ')}`);
+  throw new Error(
+    `stop billing, accounts and catalog first; still connected: ${rows.map(({ name }) => name).join(', ')}`,
+  );
 }

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 
-/** The last bytes of a tool's standard error that its error message has. */
+/** Last bytes of a tool's standard error for the error message. */
 const OUTPUT_BYTES_MAX = 8_192;
 
 /**
- * Runs pg_dump or pg_restore on the database of a URL. The password goes by the environment:
- * arguments are seen by everybody on the machine. An authority that Node was given counts for the
- * tool too. Rejects with the output of the tool.
+ * Runs pg_dump or pg_restore on the database of a URL. The environment carries the password,
+ * because all users of the machine can see arguments. A CA for Node also applies to the tool.
+ * Rejects with the output of the tool.
  */
 export async function runPostgresTool(program: string, args: readonly string[], databaseUrl: string): Promise<void> {
   const url = new URL(databaseUrl);
