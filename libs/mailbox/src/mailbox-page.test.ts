@@ -18,7 +18,7 @@ const get = (url: string, host?: string): Promise<{ status: number; text: string
     asked.on('error', reject).end();
   });
 
-test('mails are shown newest first, decoded, with their links, and nothing in them is markup', async () => {
+test('emails are shown newest first, decoded, with links and without markup', async () => {
   const page = await startMailboxPage({ mails: () => Promise.resolve(MAILS) });
   try {
     const { status, text } = await get(page.url);
@@ -27,7 +27,7 @@ test('mails are shown newest first, decoded, with their links, and nothing in th
     expect(text).toContain('<a href="http://127.0.0.1:8081/verify#token=abcdef">');
     expect(text.indexOf('a folded one')).toBeLessThan(text.indexOf('an alle'));
     expect(text).not.toMatch(/<script|<b>/);
-    // A page from elsewhere that points its own name here reads nothing.
+    // A page on another host name that resolves to this address gets nothing.
     expect((await get(page.url, 'evil.example')).status).toBe(404);
   } finally {
     await page.stop();

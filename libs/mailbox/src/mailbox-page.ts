@@ -9,14 +9,14 @@ export interface MailboxPage {
   stop(): Promise<void>;
 }
 
-/** Mails on the page: the newest. */
+/** Maximum number of emails on the page; the newest are shown. */
 const SHOWN_MAX = 50;
 const REQUEST_MS_MAX = 10_000;
 
 /**
- * Shows the mails of a mailbox as one page, for a developer in front of this machine. It listens on
- * the loopback address and answers to that name only, so that no page from elsewhere can have a
- * browser read it.
+ * Serves the emails of a mailbox as one page for a developer at this machine. It listens on the
+ * loopback address and accepts only loopback host names, so that no other page can make a browser
+ * read it.
  */
 export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0): Promise<MailboxPage> {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
@@ -63,7 +63,9 @@ h2{font-size:1.05rem;margin:0}p{margin:.25rem 0 0;opacity:.75}pre{font:inherit;w
 
 function pageOf(mails: readonly ReadMail[]): string {
   const shown =
-    mails.length === 0 ? '<p>No mail has come yet. Reload the page to look again.</p>' : mails.map(articleOf).join('');
+    mails.length === 0
+      ? '<p>There are no emails yet. Reload the page to check again.</p>'
+      : mails.map(articleOf).join('');
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Mailbox</title><style>${STYLE}</style><h1>Mailbox of this machine</h1>${shown}</html>`;
 }
@@ -72,7 +74,7 @@ function articleOf({ to, date, subject, text }: ReadMail): string {
   return `<article><h2>${escape(subject)}</h2><p>To ${escape(to)} · ${escape(date)}</p><pre>${withLinks(text)}</pre></article>`;
 }
 
-/** Addresses of this machine and others become links; everything else is text. */
+/** Converts addresses into links and escapes everything else. */
 function withLinks(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']+)/)

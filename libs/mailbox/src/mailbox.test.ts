@@ -16,9 +16,7 @@ afterEach(async () => {
   directory.remove();
 });
 
-/**
- * Speaks SMTP by hand; the server's replies, one for each line that was said, after its greeting.
- */
+/** Sends SMTP lines one by one. Returns the server's greeting and its reply to each line. */
 async function say(...lines: string[]): Promise<string[]> {
   const socket = createConnection(Number(new URL(mailbox.url).port), '127.0.0.1').setEncoding('utf8');
   const replies: string[] = [];
@@ -38,7 +36,7 @@ async function say(...lines: string[]): Promise<string[]> {
 const send = (text: string) =>
   say('HELO test', 'MAIL FROM:<a@example.com>', 'RCPT TO:<b@example.com>', 'DATA', `${text}\r\n.`, 'QUIT');
 
-test('a mail is kept as it came, for its owner only', async () => {
+test('an email is stored as received, readable by its owner only', async () => {
   const replies = await send('Subject: one\r\n\r\nHello.\r\n..dot');
   expect(replies[5]).toMatch(/^250/);
   expect(await mailbox.mails()).toEqual(['Subject: one\r\n\r\nHello.\r\n.dot\r\n']);
@@ -47,7 +45,7 @@ test('a mail is kept as it came, for its owner only', async () => {
   expect(statSync(`${mailbox.directory}/${name}`).mode & 0o777).toBe(0o600);
 });
 
-test('the newest are kept, in the order in which they came', async () => {
+test('the newest emails are kept in the order of their arrival', async () => {
   for (const subject of ['1', '2', '3', '4', '5']) await send(`Subject: ${subject}\r\n\r\n`);
   expect((await mailbox.mails()).map((mail) => mail.split('\r\n')[0])).toEqual([
     'Subject: 3',
@@ -56,13 +54,13 @@ test('the newest are kept, in the order in which they came', async () => {
   ]);
 });
 
-test('a mail that is too large is refused and not kept', async () => {
+test('an email that is too large is refused and not stored', async () => {
   const replies = await send(`Subject: big\r\n\r\n${'x'.repeat(900)}\r\n`.repeat(1_300));
   expect(replies[5]).toMatch(/^552/);
   expect(await mailbox.mails()).toEqual([]);
 });
 
-test('a client that leaves in the middle of a mail leaves nothing', async () => {
+test('a client that disconnects during an email leaves nothing behind', async () => {
   const socket = createConnection(Number(new URL(mailbox.url).port), '127.0.0.1');
   socket.write('HELO test\r\nMAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.com>\r\nDATA\r\nSubject: half\r\n');
   await new Promise((resolve) => socket.once('data', resolve));

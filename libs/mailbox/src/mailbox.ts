@@ -4,20 +4,20 @@ import type { Readable } from 'node:stream';
 import { SMTPServer } from 'smtp-server';
 
 export interface MailboxOptions {
-  /** Made when it is not there. */
+  /** Created if it does not exist. */
   readonly directory: string;
-  /** 0 or absent: any. */
+  /** 0 or absent: any free port. */
   readonly port?: number;
-  /** Mails that are kept; MAILS_MAX when absent. */
+  /** Maximum number of stored emails. Default: MAILS_MAX. */
   readonly mailsMax?: number;
 }
 
-/** A mail server on the loopback address that keeps mails as files. */
+/** A mail server on the loopback address that stores emails as files. */
 export interface Mailbox {
-  /** As GATEWAY_SMTP_URL carries it. */
+  /** In the form of GATEWAY_SMTP_URL. */
   readonly url: string;
   readonly directory: string;
-  /** What is kept, oldest first: each mail as it came, headers included. */
+  /** Returns the stored emails, oldest first, each as received with its headers. */
   mails(): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -26,11 +26,11 @@ const MAILS_MAX = 500;
 const MAIL_BYTES_MAX = 1024 * 1024;
 const CLIENTS_MAX = 32;
 const SILENCE_MAX_MS = 60_000;
-/** How long open connections may end at a stop. */
+/** Time for open connections to end at a stop. */
 const CLOSE_MS = 1_000;
 const SUFFIX = '.eml';
 
-/** Starts a mailbox; resolves when it listens. */
+/** Starts a mailbox. Resolves when it listens. */
 export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }: MailboxOptions): Promise<Mailbox> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   let taken = 0;
@@ -59,14 +59,14 @@ export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }
     onData(stream, _session, done) {
       read(stream)
         .then(async (mail) => {
-          if (stream.sizeExceeded || mail === null) return done(refusal(552, 'the mail is larger than 1 MiB'));
+          if (stream.sizeExceeded || mail === null) return done(refusal(552, 'the email is larger than 1 MiB'));
           await keep(mail);
           done();
         })
-        .catch(() => done(refusal(451, 'the mail could not be kept')));
+        .catch(() => done(refusal(451, 'the email could not be stored')));
     },
   });
-  // A client that leaves in the middle of a mail is no fault of this process.
+  // A client that disconnects during an email is not an error of this process.
   server.on('error', () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject);
@@ -84,7 +84,7 @@ export async function startMailbox({ directory, port = 0, mailsMax = MAILS_MAX }
   };
 }
 
-/** Null: more than a mail may have; the rest is read and thrown away. */
+/** Returns null for an email that is too large; the remaining bytes are read and dropped. */
 async function read(stream: Readable): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -99,7 +99,7 @@ async function namesIn(directory: string): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.endsWith(SUFFIX)).sort();
 }
 
-/** Two mails at once may remove the same one. */
+/** Two concurrent emails may remove the same file. */
 function remove(directory: string, name: string): Promise<void> {
   return rm(`${directory}/${name}`, { force: true });
 }

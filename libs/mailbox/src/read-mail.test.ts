@@ -3,7 +3,7 @@ import { readMail } from './read-mail.js';
 
 const mailOf = (...lines: string[]): string => lines.join('\r\n');
 
-test('headers are decoded, also a character that is split over two encoded words', async () => {
+test('headers are decoded, also a character split over two encoded words', async () => {
   const mail = mailOf(
     'From: =?utf-8?q?J=C3=BCrgen?= <from@example.com>',
     'To: <b>to</b>@example.com',
@@ -28,14 +28,14 @@ test.each([
   ['quoted-printable', 'Gr=C3=BC=C3=9Fe: http://127.0.0.1:8081/verify#token=3Dabc=\r\ndef\r\n'],
   ['base64', Buffer.from('Grüße: http://127.0.0.1:8081/verify#token=abcdef\n').toString('base64')],
   ['8bit', 'Grüße: http://127.0.0.1:8081/verify#token=abcdef\r\n'],
-])('a body in %s is decoded, and an address in it is whole', async (encoding, body) => {
+])('a body in %s is decoded and its address is complete', async (encoding, body) => {
   const { text } = await readMail(
     mailOf('Content-Type: text/plain; charset=utf-8', `Content-Transfer-Encoding: ${encoding}`, '', body),
   );
   expect(text).toBe('Grüße: http://127.0.0.1:8081/verify#token=abcdef\n');
 });
 
-test('a mail that cannot be read is shown as it is', async () => {
+test('an unreadable email is shown unchanged', async () => {
   const deep = Array.from({ length: 300 }, (_, depth) =>
     mailOf(`Content-Type: multipart/mixed; boundary=${depth}`, '', `--${depth}`, ''),
   ).join('');

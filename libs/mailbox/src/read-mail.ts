@@ -1,6 +1,6 @@
 import PostalMime, { decodeWords, type Email } from 'postal-mime';
 
-/** A mail as people read it: its first plain text, else its markup as text. */
+/** An email in readable form: its first plain text, else its markup as text. */
 export interface ReadMail {
   readonly from: string;
   readonly to: string;
@@ -10,12 +10,13 @@ export interface ReadMail {
 }
 
 /**
- * Reads a mail as it came over SMTP. One that cannot be read is shown as it is, so that it hides no
- * other one.
+ * Parses an email as received over SMTP. An unreadable email is shown unchanged, so that it does
+ * not hide others.
  */
 export async function readMail(mail: string): Promise<ReadMail> {
   const { headers, text, html } = await PostalMime.parse(mail).catch((): Email => unreadable(mail));
-  // Not the library's addresses and dates: whoever looks at a mail wants to see what was sent.
+  // Uses raw headers instead of the library's addresses and dates, because a reader wants to see
+  // what was sent.
   const header = (name: string): string => decodeWords(headers.find(({ key }) => key === name)?.value ?? '');
   return {
     from: header('from'),

@@ -16,8 +16,8 @@ const PORT_MAX = 65_535;
 const LOOPBACK = '127.0.0.1';
 
 /**
- * Reads the environment; throws with the variable's name when a value is wrong. Unset: free ports,
- * recording, no admin.
+ * Reads the environment. Throws with the variable's name for an invalid value. Defaults: free
+ * ports, recording, no admin address.
  */
 export function readConfig(environment: Record<string, string | undefined>): SimulatorConfig {
   const ports = (environment['GATEWAY_SIMULATOR_PORTS'] ?? '0,0').split(',');

@@ -3,7 +3,8 @@ import type { Server } from 'node:http';
 import type { ProviderSimulator } from './start-provider-simulator.js';
 
 /**
- * Serves health and metrics on a second address; resolves when it listens. Port 0 is any free one.
+ * Serves health and metrics on a second address. Resolves when it listens. Port 0 selects a free
+ * port.
  */
 export async function serveAdmin(simulator: ProviderSimulator, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
@@ -18,7 +19,7 @@ export async function serveAdmin(simulator: ProviderSimulator, host: string, por
   return server;
 }
 
-/** The listeners are open before this address is, so healthy and ready are the same. */
+/** The listeners open before this address, so healthy and ready are the same. */
 function pageOf(url: string, simulator: ProviderSimulator): string | undefined {
   if (url === '/healthz' || url === '/readyz') return 'ok\n';
   if (url !== '/metrics') return undefined;

@@ -4,20 +4,20 @@ import type { Semaphores } from './scripts/semaphores.js';
 import type { ListenerName } from './scripts/script.js';
 import type { ScriptQueue } from './scripts/script-queue.js';
 
-/** Numbers since the start. */
+/** Counts since the start. */
 export interface SimulatorCounters {
   calls: Record<ListenerName, number>;
-  /** Calls whose client closed before the answer ended. */
+  /** Calls whose client disconnected before the response ended. */
   aborted: number;
 }
 
-/** What both listeners share. */
+/** The state that both listeners share. */
 export interface SimulatorState {
-  /** The number of the last call. */
+  /** The number of the latest call. */
   seq: number;
   scripts: ScriptQueue;
   semaphores: Semaphores;
-  /** Undefined when calls are not recorded. */
+  /** Undefined if calls are not recorded. */
   log: CallLog | undefined;
   settings: AnswerSettings;
   requireKey: string | undefined;

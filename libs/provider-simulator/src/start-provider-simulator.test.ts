@@ -8,7 +8,7 @@ import { startProviderSimulator } from './start-provider-simulator.js';
 const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
 const chat = '/v1/chat/completions';
 
-test('a closed listener refuses connections and drops running ones, the other goes on, and reopening keeps the port', async () => {
+test('a closed listener drops its connections, and reopening keeps the port', async () => {
   const simulator = await startProviderSimulator();
   try {
     simulator.script({ model: 'm', steps: [{ chunk: 'x' }, { end: 'stall' }] });
@@ -27,7 +27,7 @@ test('a closed listener refuses connections and drops running ones, the other go
   await expect(rawPost(simulator.urls[1], chat, body)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a taken port stops the start and leaves nothing open', async () => {
+test('a taken port fails the start and leaves nothing open', async () => {
   const first = await startProviderSimulator();
   const taken = Number(new URL(first.urls[1]).port);
   await expect(startProviderSimulator({ ports: [0, taken] })).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -11,26 +11,26 @@ import type { ListenerName, Script } from './scripts/script.js';
 import { ScriptQueue } from './scripts/script-queue.js';
 import type { SimulatorCounters, SimulatorState } from './simulator-state.js';
 
-/** Words of an answer when nothing else says its size. */
+/** Words of a response unless something else sets its size. */
 const ANSWER_WORDS_DEFAULT = 24;
 const ANSWER_WORDS_MAX = 100_000;
 
-/** All options have defaults; a number outside its bounds throws. */
+/** All options have defaults. A number outside its bounds throws. */
 export interface ProviderSimulatorOptions {
-  /** Address to listen on, default 127.0.0.1. */
+  /** Listen address. Default: 127.0.0.1. */
   host?: string;
-  /** Ports of listeners `a` and `b`; 0, the default, is any free one. */
+  /** Ports of listeners `a` and `b`. 0, the default, selects a free one. */
   ports?: [number, number];
-  /** Calls without this key get 401 in their provider's format. Control requests need none. */
+  /** Calls without this key get 401 in their provider's format. Control requests need no key. */
   requireKey?: string;
   /**
-   * Whether calls are kept for `calls` and `GET /__calls`, default true; the benchmark switches it
-   * off.
+   * Whether calls are stored for `calls` and `GET /__calls`. Default: true. The benchmark disables
+   * it.
    */
   recordCalls?: boolean;
-  /** Words of a default answer, default 24; a request's own output limit makes it shorter. */
+  /** Words of a default response. Default: 24. A request's own output limit may shorten it. */
   answerWords?: number;
-  /** Milliseconds between the events of a default stream, default 0. */
+  /** Milliseconds between the events of a default stream. Default: 0. */
   chunkDelayMs?: number;
 }
 
@@ -38,27 +38,27 @@ export interface ProviderSimulatorOptions {
 export interface ProviderSimulator {
   /** Base URLs of listeners `a` and `b`, without `/v1`. */
   urls: [string, string];
-  /** Queues a script; throws `InvalidControlInput` when it is wrong. */
+  /** Queues a script. Throws `InvalidControlInput` if it is invalid. */
   script(script: Script): void;
   /**
-   * Drops the queued scripts of one model, or all of them and the unused releases. Calls being
-   * answered go on.
+   * Removes the queued scripts of one model, or all scripts and unused releases. Calls in progress
+   * continue.
    */
   clearScripts(model?: string): void;
-  /** Recorded calls, oldest first; empty when calls are not recorded. */
+  /** Returns recorded calls, oldest first; none if calls are not recorded. */
   calls(filter?: CallFilter): CallRecord[];
-  /** Lets one call (or `times`) pass a `waitFor` step, now or when it gets there. */
+  /** Lets one call (or `times`) continue at a `waitFor` step, now or when it reaches the step. */
   release(name: string, times?: number): void;
-  /** Resolves when connections to it are refused and the existing ones are destroyed. */
+  /** Resolves when new connections to it are refused and existing ones are destroyed. */
   closeListener(name: ListenerName): Promise<void>;
   /** Listens again on the same port. */
   reopenListener(name: ListenerName): Promise<void>;
-  /** Calls since the start, recorded or not. */
+  /** Counts of calls since the start, recorded or not. */
   counters(): SimulatorCounters & { scriptsQueued: number };
   close(): Promise<void>;
 }
 
-/** Starts both listeners; resolves when they accept connections, rejects when a port is taken. */
+/** Starts both listeners. Resolves when they accept connections; rejects if a port is taken. */
 export async function startProviderSimulator(options: ProviderSimulatorOptions = {}): Promise<ProviderSimulator> {
   const state = makeState(options);
   const host = options.host ?? '127.0.0.1';

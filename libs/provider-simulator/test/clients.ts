@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 export type Json = Record<string, unknown>;
 
-/** A POST with a JSON body through an ordinary client. */
+/** Sends a POST request with a JSON body. */
 export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(url, {
     method: 'POST',
@@ -44,7 +44,7 @@ export async function postForEvents(url: string, body: Json): Promise<StreamEven
   return eventsOf(await response.text());
 }
 
-/** A client on the bare socket: sees the bytes, and how the connection ended. */
+/** A client on a raw socket. It sees the bytes and how the connection ended. */
 export interface RawClient {
   socket: Socket;
   received(): string;

@@ -1,14 +1,14 @@
 import type { AnswerRequest } from './answer.js';
 
-/** Most words of the request that an answer repeats. */
+/** Most words of the request that a response repeats. */
 const ECHO_WORDS_MAX = 8;
-/** Characters of the request that the echo reads: it bounds the work for a large prompt. */
+/** Characters of the request that the echo reads. Bounds the work for a large prompt. */
 const ECHO_CHARACTERS_MAX = 512;
 const TOKENS_PER_WORD = 1.3;
 const BYTES_PER_TOKEN = 4;
-/** Tokens of a demanded tool call. */
+/** Output tokens of a required tool call. */
 const TOOL_CALL_TOKENS = 16;
-/** Bytes of one streamed piece of a `-bytes<N>` answer. */
+/** Bytes of one streamed part of a `-bytes<N>` response. */
 const PIECE_BYTES = 1024;
 /** Largest N of `-chunks<N>`. */
 export const CHUNKS_MAX = 100_000;
@@ -22,16 +22,16 @@ const FILLER =
 const FILLER_PIECE = `${FILLER.join(' ')} `.repeat(Math.ceil(PIECE_BYTES / FILLER.length)).slice(0, PIECE_BYTES);
 const SIZE_SUFFIX = /-(chunks|bytes)(\d{1,9})(?:-every(\d{1,7}))?$/;
 
-/** The text of a default answer in pieces, and the output tokens of all its choices. */
+/** The text of a default response in parts, and the output tokens of all its choices. */
 export interface AnswerText {
   pieces: string[];
   outputTokens: number;
 }
 
 /**
- * The same text for the same request. A model name that ends in `-chunks<N>` or `-bytes<N>` sets
- * the size exactly; otherwise `words` and the request's output limit do, whichever is less.
- * Undefined when N is above its bound.
+ * Writes the text of a default response; the same request gets the same text. A model name that
+ * ends in `-chunks<N>` or `-bytes<N>` sets the exact size. Otherwise the size is the lower one of
+ * `words` and the request's output limit. Returns undefined if N is too large.
  */
 export function writeAnswerText(model: string, request: AnswerRequest, words: number): AnswerText | undefined {
   if (request.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * request.choices };
@@ -43,8 +43,8 @@ export function writeAnswerText(model: string, request: AnswerRequest, words: nu
 }
 
 /**
- * Milliseconds between the events of a stream, for a model name that ends in `-every<N>` after its
- * size; null for others.
+ * Returns the milliseconds between the events of a stream for a model name that ends in `-every<N>`
+ * after its size; null for others.
  */
 export function paceOf(model: string): number | null {
   const pace = SIZE_SUFFIX.exec(model)?.[3];
@@ -84,7 +84,7 @@ function echoOf(text: string): string[] {
   return ['You', 'said', ...words];
 }
 
-/** FNV-1a over the start of the text: different questions get different fillers. */
+/** FNV-1a over the start of the text, so that different prompts get different fillers. */
 function startOf(text: string): number {
   let hash = 0x811c9dc5;
   const length = Math.min(text.length, ECHO_CHARACTERS_MAX);

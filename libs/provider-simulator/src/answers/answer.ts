@@ -1,38 +1,38 @@
 import type { TokenCounts } from '../scripts/script.js';
 
-/** A JSON object as it came from outside: nothing is known of its fields. */
+/** A JSON object from outside with unknown fields. */
 export type JsonObject = Record<string, unknown>;
 
-/** The answer that a request wants, as its endpoint reads the body. */
+/** The requested response, read from the body by the endpoint. */
 export interface AnswerRequest {
   /**
-   * Text of the last user message, the prompt or the input: the answer mentions its first words.
+   * Text of the last user message, the prompt or the input. The response repeats its first words.
    */
   lastText: string;
-  /** Characters of all prompt text; input tokens are a quarter of it. */
+  /** Characters of all prompt text. Input tokens are a quarter of it. */
   promptCharacters: number;
-  /** Number of answers: `n`, for legacy completions times the number of prompts. */
+  /** Number of choices: `n`, for legacy completions times the number of prompts. */
   choices: number;
   /** The request's own output limit in tokens. */
   outputTokensMax: number | undefined;
-  /** The tool that `tool_choice` demands. */
+  /** The tool that `tool_choice` requires. */
   toolName: string | undefined;
 }
 
-/** A default answer, from which each endpoint writes its own format. */
+/** A default response, which each endpoint writes in its own format. */
 export interface Answer {
-  /** It is unique in this process; the endpoint puts its prefix before it. */
+  /** Unique in this process. The endpoint adds its prefix. */
   id: string;
   createdSeconds: number;
   model: string;
-  /** The text in the pieces in which it is streamed. */
+  /** The parts of the text as they are streamed. */
   pieces: readonly string[];
   choices: number;
   toolName: string | undefined;
   tokens: TokenCounts;
   /**
-   * Scripted usage in the provider's own form; null: the answer reports none; undefined: made from
-   * `tokens`.
+   * Scripted usage in the provider's own form; null: the response reports none; undefined: derived
+   * from `tokens`.
    */
   usage: JsonObject | null | undefined;
   body: JsonObject;
@@ -44,21 +44,21 @@ export interface Problem {
   param: string | null;
 }
 
-/** The two families of error bodies and ids. */
+/** The two families of error bodies and IDs. */
 export type ProviderFormat = 'openai' | 'anthropic';
 
-/** One model endpoint: how its body is read and how a default answer is written. */
+/** One model endpoint: reads its body and writes a default response. */
 export interface Endpoint {
   format: ProviderFormat;
   read(body: JsonObject): AnswerRequest | Problem;
   plain(answer: Answer): string;
-  /** The events of a streamed answer; undefined where the endpoint does not stream. */
+  /** The events of a streamed response; undefined if the endpoint does not stream. */
   events: ((answer: Answer) => Generator<string>) | undefined;
 }
 
 /**
- * The scripted usage or the one made from tokens; undefined, which JSON leaves out, when there is
- * none.
+ * Returns the scripted usage, or the usage derived from the tokens; undefined (omitted in JSON) if
+ * there is none.
  */
 export function usageOf(answer: Answer, make: (tokens: TokenCounts) => JsonObject): JsonObject | undefined {
   if (answer.usage === null) return undefined;

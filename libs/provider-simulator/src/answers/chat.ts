@@ -4,7 +4,7 @@ import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './ans
 import { demandedTool } from './demanded-tool.js';
 import { measureMessages, positiveInteger } from './prompt-text.js';
 
-/** Most choices of one request, as at the provider; the gateway's own limit is lower. */
+/** Most choices of one request, as at the provider. The gateway's own limit is lower. */
 export const CHOICES_MAX = 128;
 
 /** `POST /v1/chat/completions`. */
@@ -45,8 +45,8 @@ function plain(answer: Answer): string {
 function* events(answer: Answer): Generator<string> {
   const isUsageRequested = requestsUsage(answer.body);
   const prefix = `data: ${JSON.stringify(head(answer, 'chat.completion.chunk')).slice(0, -1)},"choices":[{"index":`;
-  // Each event before the usage event says `"usage": null`, as the provider does when the usage
-  // event is asked for.
+  // Each event before the usage event has `"usage": null`, as at the provider when the usage event
+  // is requested.
   const suffix = isUsageRequested ? '],"usage":null}\n\n' : ']}\n\n';
   const everyChoice = function* (delta: string, finish: string): Generator<string> {
     for (let index = 0; index < answer.choices; index += 1) {
@@ -67,20 +67,20 @@ function* events(answer: Answer): Generator<string> {
   yield 'data: [DONE]\n\n';
 }
 
-/** Whether `stream_options.include_usage` asks for the extra event. */
+/** Reports whether `stream_options.include_usage` requests the additional event. */
 export function requestsUsage(body: JsonObject): boolean {
   const options = body['stream_options'];
   return typeof options === 'object' && options !== null && (options as JsonObject)['include_usage'] === true;
 }
 
-/** The extra event that ends a stream: no choices, only usage. */
+/** Returns the additional event at the end of a stream, which has usage and no choices. */
 export function usageEvent(start: JsonObject, usage: JsonObject): string {
   return `data: ${JSON.stringify({ ...start, choices: [], usage })}\n\n`;
 }
 
 /**
- * Usage of chat and legacy completions. Cached tokens are a part of the prompt; the format has no
- * cache writes.
+ * Returns the usage of chat and legacy completions. Cached tokens are part of the prompt; the
+ * format has no cache writes.
  */
 export function completionUsage(tokens: TokenCounts): JsonObject {
   return {

@@ -3,7 +3,7 @@ import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './ans
 import { requestsUsage, CHOICES_MAX, completionUsage, usageEvent } from './chat.js';
 import { positiveInteger } from './prompt-text.js';
 
-/** Characters that one token of a tokenised prompt stands for. */
+/** Characters per token of a tokenized prompt. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /** `POST /v1/completions`, the legacy form. */
@@ -29,8 +29,8 @@ function read(body: JsonObject): AnswerRequest | Problem {
 }
 
 /**
- * The prompts or inputs of a body: a string, token numbers, or several of either; undefined when it
- * is something else.
+ * Returns the prompts or inputs of a body: a string, token numbers, or several of either; undefined
+ * for anything else.
  */
 export function promptsOf(input: unknown): (string | number[])[] | undefined {
   if (typeof input === 'string') return [input];
@@ -41,7 +41,7 @@ export function promptsOf(input: unknown): (string | number[])[] | undefined {
     : undefined;
 }
 
-/** Characters of one prompt. */
+/** Returns the characters of one prompt. */
 export function lengthOf(prompt: string | number[]): number {
   return typeof prompt === 'string' ? prompt.length : prompt.length * CHARACTERS_PER_TOKEN;
 }

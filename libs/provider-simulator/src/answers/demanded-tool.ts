@@ -1,12 +1,12 @@
 import type { JsonObject } from './answer.js';
 
-/** Name used when `tool_choice` demands a tool and neither it nor `tools` names one. */
+/** Name of the tool if `tool_choice` requires one and neither it nor `tools` has a name. */
 const NAMELESS_TOOL = 'tool';
 
 /**
- * The tool that must be called: the one named by `tool_choice`, or the first of `tools` for
- * `required` (chat, responses) and `any` (messages). Undefined when the model is free: it then
- * answers in words.
+ * Returns the required tool: the one named by `tool_choice`, or the first of `tools` for `required`
+ * (chat, responses) and `any` (messages). Undefined if no tool is required; the response is then
+ * text.
  */
 export function demandedTool(body: JsonObject): string | undefined {
   const choice = body['tool_choice'];
@@ -21,7 +21,7 @@ function firstTool(tools: unknown): string {
   return Array.isArray(tools) ? nameOf(tools[0]) : NAMELESS_TOOL;
 }
 
-/** The name is on the tool itself (messages, responses) or on its `function` (chat). */
+/** The name is a field of the tool itself (messages, responses) or of its `function` (chat). */
 function nameOf(tool: unknown): string {
   if (typeof tool !== 'object' || tool === null) return NAMELESS_TOOL;
   const { name, function: inner } = tool as JsonObject;

@@ -3,11 +3,11 @@ import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './ans
 import { lengthOf, promptsOf } from './completions.js';
 import { positiveInteger } from './prompt-text.js';
 
-/** Numbers in a vector when the request does not say. */
+/** Default number of dimensions of a vector. */
 const DIMENSIONS_DEFAULT = 256;
-/** Most numbers in a vector. */
+/** Most dimensions of a vector. */
 const DIMENSIONS_MAX = 4096;
-/** Most inputs in one request, as the provider has it. */
+/** Most inputs in one request, as at the provider. */
 const INPUTS_MAX = 2048;
 
 /** `POST /v1/embeddings`. */
@@ -38,7 +38,7 @@ function plain(answer: Answer): string {
   return JSON.stringify({ object: 'list', data, model: answer.model, usage });
 }
 
-/** A vector of length 1 that depends on the input alone. */
+/** Returns a vector of length 1 that depends only on the input. */
 function vectorOf(input: string | number[], dimensions: number): number[] {
   let seed = dimensions;
   for (let index = 0; index < input.length; index += 1) {
@@ -57,7 +57,7 @@ function vectorOf(input: string | number[], dimensions: number): number[] {
   return vector.map((value) => Math.fround(value / length));
 }
 
-/** 32-bit little-endian floats, the form that `encoding_format: base64` asks for. */
+/** Encodes 32-bit little-endian floats for `encoding_format: base64`. */
 function base64Of(vector: number[]): string {
   const bytes = Buffer.alloc(vector.length * 4);
   vector.forEach((value, index) => bytes.writeFloatLE(value, index * 4));

@@ -21,7 +21,7 @@ const endpoints = new Map(
   ]),
 );
 
-/** The endpoint of a path (query removed), with or without `/v1`. */
+/** Returns the endpoint of a path without query, with or without `/v1`. */
 export function endpointOf(path: string): Endpoint | undefined {
   return endpoints.get(path);
 }

@@ -47,8 +47,8 @@ function plain(answer: Answer): string {
 
 function* events(answer: Answer): Generator<string> {
   const usage = usageOf(answer, messagesUsage);
-  // Output counts are cumulative: the first event has counted the first token only, the last one
-  // all of them.
+  // Output counts are cumulative: the first event counts only the first token, the last one all
+  // tokens.
   const first = usage === undefined || usage['output_tokens'] === undefined ? usage : { ...usage, output_tokens: 1 };
   const message = { ...head(answer), content: [], stop_reason: null, stop_sequence: null, usage: first };
   yield sseEvent('message_start', { message });
@@ -66,7 +66,7 @@ function* events(answer: Answer): Generator<string> {
   yield sseEvent('message_stop', {});
 }
 
-/** Usage of the messages format: the three kinds of input are counted apart. */
+/** Returns the usage of the messages format, which counts the three kinds of input separately. */
 function messagesUsage(tokens: TokenCounts): JsonObject {
   return {
     input_tokens: tokens.input - tokens.cachedInput - tokens.cacheWrite,

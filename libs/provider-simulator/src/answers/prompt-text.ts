@@ -1,8 +1,6 @@
 import type { JsonObject } from './answer.js';
 
-/**
- * Characters of text in a message content: a string, or parts of which those with a `text` count.
- */
+/** Returns the characters of text in a message's content: a string, or all parts with a `text`. */
 export function contentCharacters(content: unknown): number {
   if (typeof content === 'string') return content.length;
   if (!Array.isArray(content)) return 0;
@@ -12,7 +10,8 @@ export function contentCharacters(content: unknown): number {
 }
 
 /**
- * Characters of all messages and the text of the last one with role `user` (else of the last one).
+ * Returns the characters of all messages and the text of the last message with role `user` (else of
+ * the last one).
  */
 export function measureMessages(messages: readonly unknown[]): { promptCharacters: number; lastText: string } {
   let promptCharacters = 0;
@@ -30,7 +29,7 @@ export function measureMessages(messages: readonly unknown[]): { promptCharacter
   return { promptCharacters, lastText: firstText(last) };
 }
 
-/** The first text of a message content. */
+/** Returns the first text of a message's content. */
 export function firstText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
@@ -42,7 +41,8 @@ export function firstText(content: unknown): string {
 }
 
 /**
- * The field as an integer of at least 1; null and absent mean unset, anything else is `'wrong'`.
+ * Returns the field as an integer of at least 1; undefined for null or an absent field, `'wrong'`
+ * for anything else.
  */
 export function positiveInteger(body: JsonObject, field: string): number | 'wrong' | undefined {
   const value = body[field];

@@ -29,7 +29,9 @@ const WORDS: Record<number, ErrorWords> = {
 const CLIENT_FAULT = words('The request was refused.', 'invalid_request_error', null, 'invalid_request_error');
 const SERVER_FAULT = words('The server had an error.', 'server_error', null, 'api_error');
 
-/** An error body as the provider would write it for that status; the message may be replaced. */
+/**
+ * Returns an error body as the provider writes it for that status, optionally with another message.
+ */
 export function providerError(
   format: ProviderFormat,
   status: number,

@@ -27,7 +27,7 @@ const chatUsage = {
 const dataOf = (events: StreamEvent[]): Json[] => events.flatMap(({ data }) => (data === '[DONE]' ? [] : [data]));
 const choicesOf = (data: Json): Json[] => data['choices'] as Json[];
 
-test('a plain chat answer repeats the question, is the same each time and counts tokens', async () => {
+test('a plain chat response repeats the prompt, is deterministic and counts tokens', async () => {
   const first = await postForJson(`${base}/v1/chat/completions`, { model: 'any/model', messages });
   const second = await postForJson(`${base}/chat/completions`, { model: 'any/model', messages });
   expect(first).toMatchObject({ object: 'chat.completion', model: 'any/model', usage: chatUsage });
@@ -40,7 +40,7 @@ test('a plain chat answer repeats the question, is the same each time and counts
   expect(second['id']).not.toBe(first['id']);
 });
 
-test('a chat answer has n choices and stays within the output limit', async () => {
+test('a chat response has n choices and stays within the output limit', async () => {
   const body = { model: 'm', messages, n: 3, max_tokens: 8, max_completion_tokens: 100 };
   const answer = await postForJson(`${base}/v1/chat/completions`, body);
   expect(choicesOf(answer).map((choice) => choice['index'])).toEqual([0, 1, 2]);
@@ -50,7 +50,7 @@ test('a chat answer has n choices and stays within the output limit', async () =
   expect(least['usage']).toMatchObject({ completion_tokens: 1 });
 });
 
-test('a chat stream says the role, then the content, then the reason, then the usage that was asked for', async () => {
+test('a chat stream has role, content, finish reason and requested usage in order', async () => {
   const body = { model: 'm', messages, n: 2, stream_options: { include_usage: true } };
   const events = await postForEvents(`${base}/v1/chat/completions`, body);
   const plain = await postForJson(`${base}/v1/chat/completions`, { model: 'm', messages });
@@ -66,12 +66,12 @@ test('a chat stream says the role, then the content, then the reason, then the u
   expect(data.slice(0, -1).every((each) => each['usage'] === null)).toBe(true);
 });
 
-test('a stream without include_usage says nothing of usage', async () => {
+test('a stream without include_usage has no usage', async () => {
   const events = await postForEvents(`${base}/v1/chat/completions`, { model: 'm', messages });
   expect(dataOf(events).every((each) => !('usage' in each) && choicesOf(each).length === 1)).toBe(true);
 });
 
-test('a demanded tool is called in each format', async () => {
+test('a required tool is called in each format', async () => {
   const tools = [{ type: 'function', name: 'look', function: { name: 'look' } }];
   const call = { name: 'look', arguments: '{}' };
   const chat = { model: 'm', messages, tools, tool_choice: 'required' };
@@ -99,7 +99,7 @@ test('a demanded tool is called in each format', async () => {
   expect(events.map(({ event }) => event)).toContain('response.function_call_arguments.done');
 });
 
-test('legacy completions answer every prompt, plain and streamed', async () => {
+test('legacy completions respond to every prompt, plain and streamed', async () => {
   const body = { model: 'm', prompt: ['One two three', 'Four'], n: 2 };
   const plain = await postForJson(`${base}/v1/completions`, body);
   expect(plain).toMatchObject({ object: 'text_completion', usage: { prompt_tokens: 5, completion_tokens: 104 } });
@@ -111,7 +111,7 @@ test('legacy completions answer every prompt, plain and streamed', async () => {
   expect(choicesOf(dataOf(events).at(-2) as Json)[0]).toMatchObject({ text: '', finish_reason: 'stop' });
 });
 
-test('a plain messages answer counts the system text and has the usage of its format', async () => {
+test('a plain messages response counts the system text and has its own usage form', async () => {
   const body = {
     model: 'm',
     max_tokens: 100,
@@ -150,7 +150,7 @@ test('a messages stream has every event of the format and cumulative usage', asy
   expect(events.at(-2)?.data).toMatchObject({ delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 4 } });
 });
 
-test('responses answer plain and as a numbered sequence of events with the same text', async () => {
+test('responses have the same text plain and as a numbered sequence of events', async () => {
   const body = { model: 'm', input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hello there' }] }] };
   const plain = await postForJson(`${base}/v1/responses`, body);
   const usage = {
@@ -179,7 +179,7 @@ test('responses answer plain and as a numbered sequence of events with the same 
   expect(data.at(-1)).toMatchObject({ response: { status: 'completed', usage, output: [{ content: [{ text }] }] } });
 });
 
-test('embeddings have the asked size, as numbers or base64, and depend on the input', async () => {
+test('embeddings have the requested size and depend on the input', async () => {
   const body = { model: 'm', input: ['alpha', 'beta', 'alpha'], dimensions: 8 };
   const answer = await postForJson(`${base}/v1/embeddings`, body);
   const vectors = (answer['data'] as { embedding: number[] }[]).map((each) => each.embedding);
@@ -193,7 +193,7 @@ test('embeddings have the asked size, as numbers or base64, and depend on the in
   expect([...new Float32Array(new Uint8Array(bytes).buffer)]).toEqual(vectors[1]);
 });
 
-test('the model name sets the size of an answer', async () => {
+test('the model name sets the size of a response', async () => {
   const chunks = await postForEvents(`${base}/v1/chat/completions`, {
     model: 'bench-chunks100',
     messages,
@@ -218,7 +218,7 @@ test.each([
   ['/v1/embeddings', { model: 'm', input: [] }, "'input' must be text or tokens, or at most 2048 of them."],
   ['/v1/messages', { model: 'm', messages }, 'max_tokens: Field required'],
   ['/v1/messages/count_tokens', { model: 'm' }, 'messages: Field required'],
-])('%s complains about %j as a provider does', async (path, body, message) => {
+])('%s refuses %j as a provider does', async (path, body, message) => {
   const response = await post(`${base}${path}`, body);
   expect(response.status).toBe(400);
   const envelope = path.startsWith('/v1/messages') ? { type: 'error', request_id: expect.any(String) } : {};
@@ -230,7 +230,7 @@ test('unknown paths and other methods are refused', async () => {
   expect((await fetch(`${base}/v1/messages`)).status).toBe(405);
 });
 
-test('a required key is looked for in both headers and refused in the format of the endpoint', async () => {
+test("a required key is read from both headers and refused in the endpoint's format", async () => {
   const guarded = await startProviderSimulator({ requireKey: 'sk-right' });
   const send = (path: string, headers: Record<string, string>): Promise<Response> =>
     post(`${guarded.urls[1]}${path}`, { model: 'm', messages, max_tokens: 5 }, headers);

@@ -6,23 +6,23 @@ import { isStreamRequested, prepareAnswer } from './parse-call.js';
 import type { ParsedBody } from './parse-call.js';
 import { writeEvents } from './write-events.js';
 
-/** One call whose body has been read. */
+/** One call after its body was read. */
 export interface ModelCall {
   endpoint: Endpoint;
   body: ParsedBody | undefined;
-  /** It is unique in this process. */
+  /** Unique in this process. */
   id: string;
   response: ServerResponse;
 }
 
 export interface AnswerSettings {
-  /** Words of an answer to which nothing else gives a size. */
+  /** Words of a response unless something else sets its size. */
   words: number;
   /** Milliseconds between the events of a stream. */
   chunkDelayMs: number;
 }
 
-/** Answers as a provider would: the default for every call without a script. */
+/** Sends a provider's response: the default for every call without a script. */
 export function answerCall(call: ModelCall, settings: AnswerSettings, nowMs: number): void {
   const { endpoint, body, id, response } = call;
   const createdSeconds = Math.floor(nowMs / 1000);
@@ -36,7 +36,7 @@ export function answerCall(call: ModelCall, settings: AnswerSettings, nowMs: num
   void writeEvents(response, endpoint.events(answer), delayMs).then(() => response.end());
 }
 
-/** Answers with an error in the provider's format. */
+/** Sends an error in the provider's format. */
 export function answerError(
   response: ServerResponse,
   format: ProviderFormat,
@@ -47,10 +47,10 @@ export function answerError(
   sendJson(response, format, status, id, providerError(format, status, id, detail));
 }
 
-/** Content type of a streamed answer. */
+/** Content type of a streamed response. */
 export const STREAM_TYPE = 'text/event-stream; charset=utf-8';
 
-/** The provider's own request id: name and value. */
+/** Returns name and value of the provider's request ID header. */
 export function idHeader(format: ProviderFormat, id: string): [string, string] {
   return [format === 'anthropic' ? 'request-id' : 'x-request-id', `req_${id}`];
 }

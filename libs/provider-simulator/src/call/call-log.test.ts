@@ -15,7 +15,7 @@ const call = (seq: number, bytes: number, model = 'm'): LoggedCall => ({
 });
 const seqs = (log: CallLog): number[] => log.list({}).map(({ seq }) => seq);
 
-test('the oldest calls go when there are too many, by number or by bytes', () => {
+test('the oldest calls are dropped above the limit of calls or bytes', () => {
   const byNumber = new CallLog(3, 1_000_000);
   for (let seq = 1; seq <= 5; seq += 1) byNumber.add(call(seq, 10));
   expect(seqs(byNumber)).toEqual([3, 4, 5]);
@@ -28,7 +28,7 @@ test('the oldest calls go when there are too many, by number or by bytes', () =>
   expect(seqs(byBytes)).toEqual([7]);
 });
 
-test('calls are shown by model and after a number, as they came', () => {
+test('calls are filtered by model and number and returned as received', () => {
   const log = new CallLog(10, 10_000);
   log.add(call(1, 1, 'x'));
   log.add(call(2, 2, 'y'));

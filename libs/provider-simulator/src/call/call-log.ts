@@ -1,34 +1,34 @@
 import type { ListenerName } from '../scripts/script.js';
 
-/** Most calls kept; the oldest is dropped first. */
+/** Maximum number of stored calls. The oldest one is dropped first. */
 export const CALLS_MAX = 10_000;
-/** Most bytes of bodies and headers kept: 128 MiB. */
+/** Maximum bytes of stored bodies and headers: 128 MiB. */
 export const BYTES_MAX = 134_217_728;
 
-/** One received model call, as `GET /__calls` shows it. */
+/** One received model call, as returned by `GET /__calls`. */
 export interface CallRecord {
-  /** Grows by one with each call of the process, both listeners together. */
+  /** Increases by one with each call of the process, over both listeners. */
   seq: number;
-  /** When the body was complete, RFC 3339 UTC. */
+  /** Time at which the body was complete, RFC 3339 UTC. */
   at: string;
   listener: ListenerName;
   method: string;
-  /** As received, query included. */
+  /** As received, with the query. */
   path: string;
   /** Names and values exactly as received, in their order. */
   headers: [string, string][];
   bodyBase64: string;
-  /** True when the client closed before the answer, or its own body, had ended. */
+  /** True if the client closed the connection before the response or its own body had ended. */
   aborted: boolean;
 }
 
-/** Which calls to show: those of one model, those after a `seq`. */
+/** Selects calls: those of one model, those after a `seq`. */
 export interface CallFilter {
   model?: string;
   after?: number;
 }
 
-/** One call in the log; its strings are made only when it is read. */
+/** One call in the log. Its strings are created only when it is read. */
 export interface LoggedCall {
   seq: number;
   atMs: number;
@@ -41,7 +41,7 @@ export interface LoggedCall {
   aborted: boolean;
 }
 
-/** The last calls, bounded by number and by bytes. */
+/** The latest calls, bounded by number and by bytes. */
 export class CallLog {
   readonly #calls = new Map<number, LoggedCall>();
   readonly #callsMax: number;
@@ -63,7 +63,7 @@ export class CallLog {
     }
   }
 
-  /** Lists the calls, oldest first. */
+  /** Returns the calls, oldest first. */
   list(filter: CallFilter): CallRecord[] {
     const found: CallRecord[] = [];
     for (const call of this.#calls.values()) {

@@ -3,18 +3,16 @@ import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from '../an
 import { isTokenCounts } from '../scripts/parse-step.js';
 import type { ScriptUsage, TokenCounts } from '../scripts/script.js';
 
-/** Characters of prompt that count as one input token. */
+/** Characters of a prompt per input token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/**
- * A body that parsed as JSON. `model` is undefined when it names none: then no script can apply.
- */
+/** A parsed JSON body. `model` is undefined if the body has none; no script applies then. */
 export interface ParsedBody {
   fields: JsonObject;
   model: string | undefined;
 }
 
-/** Undefined when the bytes are not a JSON object. */
+/** Returns undefined if the bytes are not a JSON object. */
 export function parseBody(bytes: Buffer): ParsedBody | undefined {
   try {
     const fields: unknown = JSON.parse(bytes.toString('utf8'));
@@ -26,12 +24,12 @@ export function parseBody(bytes: Buffer): ParsedBody | undefined {
   }
 }
 
-/** Whether the request wants a stream, which only some endpoints have. */
+/** Reports whether the request asks for a stream and the endpoint supports it. */
 export function isStreamRequested(endpoint: Endpoint, body: ParsedBody | undefined): boolean {
   return endpoint.events !== undefined && body?.fields['stream'] === true;
 }
 
-/** Makes the default answer to a body, or the provider's error about it. */
+/** Prepares the default response to a body, or the provider's error about it. */
 export function prepareAnswer(
   endpoint: Endpoint,
   body: ParsedBody | undefined,
@@ -57,11 +55,14 @@ export function prepareAnswer(
   };
 }
 
-/** Input from the prompt's length, output from the answer's, each replaced by a script's number. */
+/**
+ * Counts input by the prompt's length and output by the response's. A script's numbers replace
+ * them.
+ */
 function countTokens(request: AnswerRequest, output: number, scripted: ScriptUsage | undefined): TokenCounts {
   const input = Math.max(1, Math.ceil(request.promptCharacters / CHARACTERS_PER_TOKEN));
   const counts: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output, ...scripted };
-  // A script that names only a part of the input must not make the whole smaller than its parts.
+  // A script that sets only a part of the input must not make the whole smaller than its parts.
   counts.input = Math.max(counts.input, counts.cachedInput + counts.cacheWrite);
   return counts;
 }

@@ -1,17 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Largest body that is taken: 32 MiB, above the gateway's own limit so that the gateway's is what a
- * test meets.
+ * Largest accepted body: 32 MiB. It is above the gateway's own limit, so that tests reach the
+ * gateway's limit first.
  */
 export const BODY_BYTES_MAX = 33_554_432;
 
-/** How reading a body ended. `left`: the client closed in the middle of it. */
+/** The result of reading a body. `left`: the client closed the connection before the end. */
 export type BodyOutcome = 'complete' | 'too large' | 'left';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Collects a body and calls back once, without promises: this is on the benchmark's path. */
+/**
+ * Collects a body and calls back once. Uses no promises, because the benchmark measures this path.
+ */
 export function readBody(request: IncomingMessage, done: (outcome: BodyOutcome, body: Buffer) => void): void {
   let first: Buffer = NOTHING;
   let chunks: Buffer[] | undefined;

@@ -16,7 +16,7 @@ afterAll(() => simulator.close());
 const messages = [{ role: 'user', content: 'hé' }];
 const callsOf = (model: string): ReturnType<ProviderSimulator['calls']> => simulator.calls({ model });
 
-test('a call is kept byte for byte with its raw headers, its listener and its whole path', async () => {
+test('a call is stored byte for byte with raw headers, listener and full path', async () => {
   const headers = ['X-Twice: 1', 'x-twice: 2', 'Content-Type:application/json'];
   const client = await rawPost(simulator.urls[1], '/v1/chat/completions?q=1', { model: 'kept', messages }, headers);
   await until('the call', () => callsOf('kept').length === 1);
@@ -53,7 +53,7 @@ test('the model name sets the pace of a stream', async () => {
   expect(performance.now() - begunAt).toBeGreaterThan(250);
 });
 
-test('a client that leaves in the middle of a stream is seen', async () => {
+test('a client that disconnects during a stream is recorded as aborted', async () => {
   const body = { model: 'long-chunks10000', messages, stream: true };
   const client = await rawPost(simulator.urls[0], '/v1/chat/completions', body);
   await until('the first events', () => client.received().includes('"delta"'));
@@ -64,7 +64,7 @@ test('a client that leaves in the middle of a stream is seen', async () => {
   expect(simulator.counters().aborted).toBe(aborted + 1);
 });
 
-test('a client that leaves in the middle of its own body is kept as aborted with what it sent', async () => {
+test('a client that disconnects during its own body is recorded as aborted', async () => {
   const before = simulator.calls().at(-1)?.seq ?? 0;
   const { hostname, port } = new URL(simulator.urls[0]);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -74,13 +74,13 @@ test('a client that leaves in the middle of its own body is kept as aborted with
   expect(simulator.calls({ after: before })[0]).toMatchObject({ aborted: true, bodyBase64: btoa('{"model"') });
 });
 
-test('a body above the bound is refused', async () => {
+test('a body above the limit is refused', async () => {
   const response = await post(`${simulator.urls[0]}/v1/chat/completions`, 'x'.repeat(BODY_BYTES_MAX + 1));
   expect(response.status).toBe(413);
   expect(response.headers.get('connection')).toBe('close');
 });
 
-test('nothing is kept when recording is off', async () => {
+test('no calls are stored if recording is off', async () => {
   const silent = await startProviderSimulator({ recordCalls: false });
   try {
     expect((await post(`${silent.urls[0]}/v1/chat/completions`, { model: 'm', messages })).status).toBe(200);

@@ -13,7 +13,8 @@ import type { ParsedBody } from './parse-call.js';
 const BEARER = /^bearer +(.*)$/i;
 
 /**
- * Serves all but control requests: reads the body, records the call, answers by script or default.
+ * Serves all requests except control requests: reads the body, records the call, responds by script
+ * or default.
  */
 export function serveCall(
   state: SimulatorState,
@@ -29,10 +30,10 @@ export function serveCall(
   });
 }
 
-/** State of a call while it is answered. */
+/** State of a call during its response. */
 interface CallState {
   seq: number;
-  /** The simulator broke the connection itself: the client is not to blame. */
+  /** True if the simulator itself broke the connection, so that the client did not abort. */
   isEndedByScript: boolean;
 }
 
@@ -108,7 +109,7 @@ function answer(
   });
 }
 
-/** Reads both headers, as a provider of either format gets them. */
+/** Reads both headers, because providers of the two formats use different ones. */
 function carriesKey(request: IncomingMessage, key: string): boolean {
   const bearer = BEARER.exec(request.headers.authorization ?? '')?.[1];
   return bearer === key || request.headers['x-api-key'] === key;

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Writes the events of a stream, `delayMs` apart, and resolves when all are written or the client
- * left. Without a delay each event still gets its own tick: events of one tick would travel in one
- * packet, which no provider does.
+ * Writes the events of a stream at intervals of `delayMs` and resolves when all are written or the
+ * client has disconnected. Without a delay each event still gets its own tick; events of one tick
+ * would be sent in one packet, as no provider does.
  */
 export function writeEvents(response: ServerResponse, events: Iterator<string>, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

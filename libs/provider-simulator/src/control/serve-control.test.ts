@@ -18,7 +18,7 @@ afterAll(() => simulator.close());
 const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
 const call = (url: string): Promise<Response> => post(`${url}/v1/chat/completions`, body, { 'x-api-key': 'sk' });
 
-test('scripts come in on either listener, without a key, and can be taken back', async () => {
+test('scripts are accepted on either listener without a key and can be removed', async () => {
   const queued = await post(`${b}/__script`, { model: 'm', times: 3, steps: [{ status: 503 }] });
   expect([queued.status, await queued.json()]).toEqual([201, { queued: 1 }]);
   expect((await call(a)).status).toBe(503);
@@ -28,13 +28,13 @@ test('scripts come in on either listener, without a key, and can be taken back',
   expect((await call(a)).status).toBe(200);
 });
 
-test('a refused key uses up no script', async () => {
+test('a call with a wrong key uses no script', async () => {
   await post(`${a}/__script`, { model: 'm', steps: [{ status: 503 }] });
   expect((await post(`${a}/v1/chat/completions`, body)).status).toBe(401);
   expect((await call(a)).status).toBe(503);
 });
 
-test('calls are read over HTTP, but never the control requests themselves', async () => {
+test('calls are listed over HTTP without control requests', async () => {
   await call(a);
   const all = ((await (await fetch(`${b}/__calls`)).json()) as { data: Json[] }).data;
   expect(all.every(({ path }) => path === '/v1/chat/completions')).toBe(true);
@@ -45,7 +45,7 @@ test('calls are read over HTTP, but never the control requests themselves', asyn
   expect(await (await fetch(`${a}/__calls?model=nobody`)).json()).toEqual({ data: [] });
 });
 
-test('a release over HTTP lets a call pass', async () => {
+test('a release over HTTP lets a call continue', async () => {
   await post(`${a}/__script`, { model: 'm', steps: [{ waitFor: 'go' }, { chunk: 'gone' }] });
   const client = await rawPost(a, '/v1/chat/completions', body, ['x-api-key: sk']);
   expect((await post(`${b}/__release`, { name: 'go' })).status).toBe(204);

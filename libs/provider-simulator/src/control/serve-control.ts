@@ -7,7 +7,7 @@ import { PERMITS_MAX } from '../scripts/semaphores.js';
 import { parseScript } from '../scripts/parse-script.js';
 import { InvalidControlInput } from '../scripts/script.js';
 
-/** Paths that start with this are control requests, on both listeners. */
+/** Prefix of the paths of control requests, on both listeners. */
 export const CONTROL_PREFIX = '/__';
 
 interface ControlAnswer {
@@ -16,8 +16,8 @@ interface ControlAnswer {
 }
 
 /**
- * Serves `/__script`, `/__release` and `/__calls`. Wrong input is 400 with `{error: {message}}` and
- * changes nothing.
+ * Serves `/__script`, `/__release` and `/__calls`. Invalid input gets 400 with `{error: {message}}`
+ * and changes nothing.
  */
 export function serveControl(state: SimulatorState, request: IncomingMessage, response: ServerResponse): void {
   readBody(request, (outcome, bytes) => {
@@ -57,9 +57,7 @@ function decide(state: SimulatorState, request: IncomingMessage, bytes: Buffer):
   }
 }
 
-/**
- * Drops scripts; with all of them also the releases that nobody used. Calls being answered go on.
- */
+/** Removes scripts. Without a model it also removes unused releases. Calls in progress continue. */
 export function clearScripts(state: SimulatorState, model?: string): void {
   state.scripts.clear(model);
   if (model === undefined) state.semaphores.clear();
@@ -72,7 +70,7 @@ function release(state: SimulatorState, input: unknown): void {
 }
 
 function listCalls(state: SimulatorState, query: Record<string, string>): ControlAnswer {
-  if (state.log === undefined) return refusal(409, 'calls are not recorded: the simulator was started so');
+  if (state.log === undefined) return refusal(409, 'calls are not recorded: recording is off');
   const filter: CallFilter = {};
   if (query['model'] !== undefined) filter.model = query['model'];
   if (query['after'] !== undefined) {

@@ -4,16 +4,14 @@ import type { AddressInfo } from 'node:net';
 import type { ListenerName } from '../scripts/script.js';
 
 /**
- * How long an idle connection is kept, in milliseconds: longer than any test, so that only scripts
- * break connections.
+ * Timeout of an idle connection in milliseconds: longer than any test, so that only scripts break
+ * connections.
  */
 const KEEP_ALIVE_MS = 600_000;
-/**
- * Connections that may wait to be accepted: thousands of streams start at once in the benchmark.
- */
+/** Connections that may wait to be accepted. The benchmark starts thousands of streams at once. */
 const BACKLOG = 4096;
 
-/** One of the two addresses; closing and opening it again keeps its port. */
+/** One of the two addresses. It keeps its port when it is closed and opened again. */
 export class Listener {
   readonly name: ListenerName;
   readonly #host: string;
@@ -42,14 +40,14 @@ export class Listener {
     return this.#server !== undefined;
   }
 
-  /** Rejects when the port is taken. Does nothing while open. */
+  /** Starts listening; does nothing while open. Rejects if the port is taken. */
   async open(): Promise<void> {
     if (this.#server !== undefined) return;
     const server = createServer({ keepAlive: true, noDelay: true }, (request, response) => {
       this.#serve(this, request, response);
     });
     server.keepAliveTimeout = KEEP_ALIVE_MS;
-    // A client may send its body as slowly as the test wants.
+    // No timeout, because a test may send its body slowly.
     server.requestTimeout = 0;
     this.#server = server;
     try {
@@ -65,7 +63,7 @@ export class Listener {
   }
 
   /**
-   * Resolves when connections are refused and the existing ones are destroyed. Does nothing while
+   * Resolves when new connections are refused and existing ones are destroyed. Does nothing while
    * closed.
    */
   async close(): Promise<void> {

@@ -4,8 +4,8 @@ import { InvalidControlInput } from './script.js';
 export const NAME_CHARACTERS_MAX = 256;
 
 /**
- * The value as a plain object whose keys are all in `allowed`; throws {@link InvalidControlInput}
- * otherwise.
+ * Returns the value as a plain object whose keys are all in `allowed`; throws {@link
+ * InvalidControlInput} otherwise.
  */
 export function objectOf(value: unknown, path: string, allowed: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -19,7 +19,7 @@ export function objectOf(value: unknown, path: string, allowed: readonly string[
   return value as Record<string, unknown>;
 }
 
-/** The value as an integer from `least` to `most`. */
+/** Returns the value as an integer from `least` to `most`. */
 export function integerOf(value: unknown, path: string, least: number, most: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
     throw new InvalidControlInput(`${path} must be an integer from ${least} to ${most}`);
@@ -27,7 +27,7 @@ export function integerOf(value: unknown, path: string, least: number, most: num
   return value;
 }
 
-/** The value as a string of 1 to `most` characters. */
+/** Returns the value as a string of 1 to `most` characters. */
 export function nameOf(value: unknown, path: string, most: number): string {
   if (typeof value !== 'string' || value === '' || value.length > most) {
     throw new InvalidControlInput(`${path} must be a string of 1 to ${most} characters`);
@@ -35,7 +35,7 @@ export function nameOf(value: unknown, path: string, most: number): string {
   return value;
 }
 
-/** The value as one of a few words. */
+/** Returns the value if it is one of the words. */
 export function wordOf<Word extends string>(value: unknown, path: string, words: readonly Word[]): Word {
   const word = words.find((candidate) => candidate === value);
   if (word === undefined) {

@@ -32,7 +32,7 @@ const wrongSteps: [unknown[], RegExp][] = [
   [[{ waitFor: '' }], /^steps\[0\]\.waitFor/],
   [[{ end: 'crash' }], /^steps\[0\]\.end must be one of/],
   [[{ end: 'cut' }, { chunk: 'x' }], /^steps\[0\]: end must be the last step$/],
-  [[{ chunk: 'x' }, { status: 200 }], /^steps\[1\]: the status step must stand before every chunk$/],
+  [[{ chunk: 'x' }, { status: 200 }], /^steps\[1\]: the status step must come before every chunk$/],
   [[{ status: 200 }, { status: 201 }], /^steps\[1\]: a script has one status step at most$/],
   [[{ usage: null }, { usage: null }], /^steps\[1\]: a script has one usage step at most$/],
   [[{ usage: null }, { chunk: 'x' }], /^usage changes the default answer/],
@@ -57,7 +57,7 @@ test.each(wrongSteps)('steps %j are refused', (steps, message) => {
   expect(messageOf({ model: 'm', steps })).toMatch(message);
 });
 
-test('a script becomes a sequence that says everything', () => {
+test('a script becomes a complete sequence of actions', () => {
   const kinds = (steps: unknown[]): string[] => parseScript({ model: 'm', steps }).actions.map((action) => action.kind);
   expect(kinds([{ status: 429 }])).toEqual(['head', 'error', 'end']);
   expect(kinds([{ status: 200 }])).toEqual(['head', 'answer', 'end']);

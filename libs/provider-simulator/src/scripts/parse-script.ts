@@ -4,14 +4,15 @@ import type { ParsedStep } from './parse-step.js';
 import { InvalidControlInput } from './script.js';
 import type { PreparedScript, ScriptAction } from './script.js';
 
-/** Most calls that one script answers. */
+/** Most calls that use one script. */
 export const SCRIPT_TIMES_MAX = 1_000_000_000;
 /** Most steps in one script. */
 export const SCRIPT_STEPS_MAX = 100_000;
 
 /**
- * Validates a script and turns it into a sequence of actions. Throws `InvalidControlInput` that
- * names the field: a wrong script must never be ignored, or a test would pass for the wrong reason.
+ * Validates a script and converts it into a sequence of actions. Throws `InvalidControlInput` with
+ * the field's name. An invalid script must not be ignored, because a test would then pass for the
+ * wrong reason.
  */
 export function parseScript(input: unknown): PreparedScript {
   const script = objectOf(input, 'script', ['model', 'times', 'listener', 'steps']);
@@ -29,7 +30,7 @@ export function parseScript(input: unknown): PreparedScript {
 
 const NORMAL_END = { kind: 'end', how: 'normal' } as const;
 
-/** Checks the order of the steps and fills in the content and the end where they have none. */
+/** Checks the order of the steps and adds missing content and the end. */
 function completeActions(steps: ParsedStep[]): ScriptAction[] {
   checkOrder(steps);
   const actions: ScriptAction[] = steps.filter((step) => step.kind !== 'usage' && step.kind !== 'end');
@@ -39,11 +40,11 @@ function completeActions(steps: ParsedStep[]): ScriptAction[] {
   const hasBytes = steps.some((step) => step.kind === 'bytes');
   if (usage !== undefined && (hasBytes || status >= 300)) {
     throw new InvalidControlInput(
-      'usage changes the default answer and cannot stand beside chunks or a status from 300',
+      'usage changes the default answer and cannot be combined with chunks or a status from 300',
     );
   }
-  // An abnormal end without content means that the provider broke before its first byte; usage
-  // demands the answer first.
+  // An abnormal end without content means that the provider failed before its first byte. A usage
+  // step requires the default response first.
   const hasDefaultContent = !hasBytes && (end.how === 'normal' || usage !== undefined);
   if (hasDefaultContent && status < 300 && status !== 204 && status !== 205) {
     actions.push({ kind: 'answer', usage: usage?.usage });
@@ -60,7 +61,7 @@ function checkOrder(steps: ParsedStep[]): void {
     if (step.kind === 'head') {
       if (hasHead) throw new InvalidControlInput(`steps[${index}]: a script has one status step at most`);
       if (steps.slice(0, index).some((before) => before.kind === 'bytes')) {
-        throw new InvalidControlInput(`steps[${index}]: the status step must stand before every chunk`);
+        throw new InvalidControlInput(`steps[${index}]: the status step must come before every chunk`);
       }
       hasHead = true;
     } else if (step.kind === 'usage') {

@@ -12,9 +12,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 export type ParsedStep = Exclude<ScriptAction, { kind: 'answer' | 'error' }> | { kind: 'usage'; usage: ScriptUsage };
 
-/**
- * One step by itself; which fields may stand together follows from the first one that is present.
- */
+/** Parses one step. Its first known field determines which other fields are allowed. */
 export function parseStep(input: unknown, path: string): ParsedStep {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidControlInput(`${path} must be an object`);
@@ -88,8 +86,8 @@ function parseBytes(step: Record<string, unknown>, path: string): ParsedStep {
 }
 
 /**
- * An object with nothing but our token names must hold sensible numbers; any other object is the
- * provider's own form.
+ * An object with only the simulator's token names must have valid numbers. Any other object is in
+ * the provider's own form.
  */
 function parseUsage(input: unknown, path: string): ScriptUsage {
   if (input === null) return null;
@@ -108,7 +106,7 @@ function parseUsage(input: unknown, path: string): ScriptUsage {
   return Object.fromEntries(counts);
 }
 
-/** Whether a usage object is in the neutral form that each endpoint translates. */
+/** Reports whether a usage object is in the neutral form that each endpoint translates. */
 export function isTokenCounts(usage: Record<string, unknown>): boolean {
   const names = Object.keys(usage);
   return names.length > 0 && names.every((name) => TOKEN_FIELDS.includes(name));

@@ -32,7 +32,7 @@ async function raw(stream = false): Promise<RawClient> {
 }
 const lastCall = (): boolean | undefined => simulator.calls().at(-1)?.aborted;
 
-test('a status alone is answered with the error of the provider and the scripted headers', async () => {
+test("a status alone gets the provider's error and the scripted headers", async () => {
   script([{ status: 429, headers: { 'retry-after': '7', 'set-cookie': ['x=1', 'y=2'] } }], { times: 2 });
   const openai = await post(`${a}${chat}`, body);
   expect(openai.status).toBe(429);
@@ -54,7 +54,7 @@ test.each([402, 404, 418, 500, 503, 529])('status %d has an error body in both f
   expect(await anthropic.json()).toMatchObject({ type: 'error', error: { message: expect.any(String) } });
 });
 
-test('a redirect and an empty answer have no body', async () => {
+test('a redirect and an empty response have no body', async () => {
   script([{ status: 302, headers: { location: 'http://elsewhere.invalid/' } }]);
   script([{ status: 204 }]);
   script([{ chunk: '' }]);
@@ -65,7 +65,7 @@ test('a redirect and an empty answer have no body', async () => {
   expect([empty.status, await empty.text()]).toEqual([200, '']);
 });
 
-test('scripts of a model are used in order, each its number of times, others not at all', async () => {
+test('scripts of a model are used in order, each its number of times', async () => {
   script([{ status: 500 }], { times: 2 });
   script([{ status: 503 }]);
   const statuses = [];
@@ -76,7 +76,7 @@ test('scripts of a model are used in order, each its number of times, others not
   expect(simulator.counters().scriptsQueued).toBe(1);
 });
 
-test('a script for one listener leaves the other alone', async () => {
+test('a script for one listener does not affect the other', async () => {
   script([{ status: 503 }], { listener: 'b' });
   script([{ status: 500 }]);
   expect((await post(`${a}${chat}`, body)).status).toBe(500);
@@ -84,7 +84,7 @@ test('a script for one listener leaves the other alone', async () => {
   expect((await post(`${b}${chat}`, body)).status).toBe(503);
 });
 
-test('chunks are written as they are, bytes as well as text, each in its own frame', async () => {
+test('text and byte chunks are written unchanged, each in its own frame', async () => {
   script([{ chunk: 'data: é\n\n' }, { bytesBase64: Buffer.from([0xff, 0x00, 0x0a]).toString('base64') }]);
   const client = await raw(true);
   await until('a normal end', () => client.received().endsWith('0\r\n\r\n'));
@@ -93,7 +93,7 @@ test('chunks are written as they are, bytes as well as text, each in its own fra
   expect(content).toBe('a\r\ndata: \xc3\xa9\n\n\r\n3\r\n\xff\x00\n\r\n0\r\n\r\n');
 });
 
-test('usage replaces the numbers of the default answer, in the form of the endpoint or as it is', async () => {
+test("usage replaces the default numbers, in the endpoint's form or unchanged", async () => {
   const counts = { input: 100, cachedInput: 30, cacheWrite: 20, output: 7 };
   script([{ usage: counts }], { times: 4 });
   expect((await postForJson(`${a}${chat}`, body))['usage']).toMatchObject({
@@ -119,7 +119,7 @@ test('usage replaces the numbers of the default answer, in the form of the endpo
   expect((await postForJson(`${a}${chat}`, body))['usage']).toEqual(own);
 });
 
-test('usage null is an answer that reports none', async () => {
+test('usage null gives a response without usage', async () => {
   script([{ usage: null }], { times: 4 });
   expect(await postForJson(`${a}${chat}`, body)).not.toHaveProperty('usage');
   const events = await postForEvents(`${a}${chat}`, { ...body, stream_options: { include_usage: true } });
@@ -149,7 +149,7 @@ test('a semaphore holds the next frame until its release', async () => {
   await until('the end', () => client.received().endsWith('\r\n0\r\n\r\n'));
 });
 
-test('a semaphore before the status holds the head, one after it holds the default answer', async () => {
+test('a semaphore before the status holds the head, a later one the response', async () => {
   script([{ waitFor: 'head' }, { status: 200 }, { waitFor: 'answer' }]);
   const client = await raw();
   await until('the call', () => simulator.calls().length > 0 && simulator.counters().scriptsQueued === 0);
@@ -161,7 +161,7 @@ test('a semaphore before the status holds the head, one after it holds the defau
   await until('the answer', () => client.received().includes('chat.completion'));
 });
 
-test('delays hold back the head and each chunk at least so long', async () => {
+test('delays hold the head and each chunk at least for their time', async () => {
   script([{ status: 201, headersDelayMs: 40 }, { delayMs: 20 }, { chunk: 'x', delayMs: 40 }]);
   const start = performance.now();
   const response = await post(`${a}${chat}`, body);
@@ -172,7 +172,7 @@ test('delays hold back the head and each chunk at least so long', async () => {
   expect(performance.now() - start).toBeGreaterThan(98);
 });
 
-test('reset: the client sees a TCP reset, with nothing sent unless the script says so', async () => {
+test('reset sends a TCP reset after the scripted content only', async () => {
   script([{ end: 'reset' }]);
   script([{ chunk: 'data: 1\n\n' }, { waitFor: 'read' }, { end: 'reset' }]);
   const before = await raw(true);
@@ -185,7 +185,7 @@ test('reset: the client sees a TCP reset, with nothing sent unless the script sa
   expect(lastCall()).toBe(false);
 });
 
-test('cut: the connection ends in order, everything arrived, but the last chunk is missing', async () => {
+test('cut ends the connection in order without the last chunk', async () => {
   script([{ chunk: 'data: 1\n\n' }, { end: 'cut' }]);
   const client = await raw(true);
   await until('the end of the connection', () => client.state() === 'ended');
@@ -193,14 +193,14 @@ test('cut: the connection ends in order, everything arrived, but the last chunk 
   expect(lastCall()).toBe(false);
 });
 
-test('cut with a status and a length: head and part of the body', async () => {
+test('cut with a status and a length sends head and part of the body', async () => {
   script([{ status: 200, headers: { 'content-length': '100' } }, { chunk: '{"id":' }, { end: 'cut' }]);
   const client = await raw();
   await until('the end of the connection', () => client.state() === 'ended');
   expect(client.received()).toMatch(/content-length: 100\r\n(?:.*\r\n)*\r\n\{"id":$/);
 });
 
-test('a status with an abnormal end sends the head alone; usage with one sends the default answer first', async () => {
+test('an abnormal end follows the head, or the default response if usage is set', async () => {
   script([{ status: 200 }, { end: 'cut' }]);
   script([{ usage: { output: 3 } }, { end: 'cut' }]);
   const head = await raw(true);
@@ -211,7 +211,7 @@ test('a status with an abnormal end sends the head alone; usage with one sends t
   expect(answer.received()).toMatch(/data: \[DONE\]\n\n\r\n$/);
 });
 
-test('stall: nothing more is written, the connection stays, and the call counts as aborted when the client leaves', async () => {
+test('stall keeps the connection until the client disconnects as aborted', async () => {
   script([{ chunk: 'data: 1\n\n' }, { end: 'stall' }]);
   const client = await raw(true);
   await until('the frame', () => client.received().includes('data: 1'));
@@ -220,7 +220,7 @@ test('stall: nothing more is written, the connection stays, and the call counts 
   await until('the call marked as aborted', () => lastCall() === true);
 });
 
-test('a client that leaves at a semaphore frees it: the next release goes to the next call', async () => {
+test('a client that disconnects at a semaphore leaves the release to the next call', async () => {
   script([{ waitFor: 'door' }, { chunk: 'in' }], { times: 2 });
   const first = await raw();
   await until('the first call', () => simulator.counters().scriptsQueued === 1 && lastCall() === false);
@@ -232,12 +232,12 @@ test('a client that leaves at a semaphore frees it: the next release goes to the
   await until('the second call', () => second.received().includes('in'));
 });
 
-test('a bad body under a script for the default answer still gets the complaint of the provider', async () => {
+test("an invalid body gets the provider's error under a script without content", async () => {
   script([{ usage: null }]);
   expect((await post(`${a}${chat}`, { model: 'm' })).status).toBe(400);
 });
 
-test('a scripted stream reads as events', async () => {
+test('a scripted stream is parsed as events', async () => {
   script([{ chunk: 'event: x\ndata: {"n":1}\n\n' }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' }]);
   const response = await post(`${a}${chat}`, { ...body, stream: true });
   expect(eventsOf(await response.text())).toEqual([

@@ -8,8 +8,7 @@ import type { Semaphores } from './semaphores.js';
 import type { ScriptAction, ScriptEnd, ScriptUsage } from './script.js';
 
 /**
- * What playing needs besides the call. `onOwnEnd` is called before the simulator breaks the
- * connection.
+ * Dependencies of a script run. `onOwnEnd` is called before the simulator breaks the connection.
  */
 export interface Stage {
   semaphores: Semaphores;
@@ -19,8 +18,8 @@ export interface Stage {
 }
 
 /**
- * Answers a call by its script, action by action; stops when the client leaves. Never rejects for a
- * client that left.
+ * Responds to a call by its script, action by action, until the client disconnects. Does not reject
+ * for a disconnected client.
  */
 export async function playScript(call: ModelCall, actions: readonly ScriptAction[], stage: Stage): Promise<void> {
   const left = new AbortController();
@@ -52,12 +51,12 @@ interface Play {
   status: number;
   headers: Record<string, string | string[]>;
   /**
-   * `due`: a status step was reached, its head goes out with the content or before any wait; `set`:
-   * on its way.
+   * `due`: a status step was reached, and its head is sent with the content or before any wait.
+   * `set`: it is being sent.
    */
   head: 'implied' | 'due' | 'set';
   endsNormally: boolean;
-  /** Ends the write or stall that is being waited for. */
+  /** Ends the current write or stall. */
   wake: (() => void) | undefined;
 }
 
@@ -89,7 +88,7 @@ async function playAction(play: Play, action: ScriptAction): Promise<void> {
   }
 }
 
-/** Everything written so far, the head included, is with the client before the time runs. */
+/** Sends everything written so far, with the head, before the delay starts. */
 async function pause(play: Play, delayMs: number): Promise<void> {
   if (delayMs === 0) return;
   await sendDueHead(play);
@@ -126,9 +125,7 @@ async function playEnd(play: Play, how: ScriptEnd): Promise<void> {
   else response.socket?.destroySoon();
 }
 
-/**
- * A complete body in one piece; its length is announced unless the script wants it to end badly.
- */
+/** Writes a complete body at once. Announces its length unless the script has an abnormal end. */
 async function writeWhole(play: Play, text: string): Promise<void> {
   if (play.endsNormally && play.head !== 'set') {
     play.call.response.setHeader('content-length', Buffer.byteLength(text));
@@ -137,8 +134,8 @@ async function writeWhole(play: Play, text: string): Promise<void> {
 }
 
 /**
- * Resolves when the bytes are with the operating system, so that consecutive chunks travel apart
- * and none is lost by a cut.
+ * Resolves when the operating system has the bytes, so that consecutive chunks are sent separately
+ * and a cut loses none.
  */
 async function write(play: Play, bytes: Buffer | string): Promise<void> {
   setHead(play);
@@ -153,7 +150,7 @@ async function sendDueHead(play: Play): Promise<void> {
   await untilDone(play, (done) => play.call.response.socket?.write('', done));
 }
 
-/** Once per answer: the scripted headers over the ones that such an answer has anyway. */
+/** Sets the head once per response: scripted headers override the default ones. */
 function setHead(play: Play): void {
   if (play.head === 'set') return;
   play.head = 'set';
@@ -167,8 +164,8 @@ function setHead(play: Play): void {
 }
 
 /**
- * Waits for a callback of the response, or for the client to leave: a left client's callbacks may
- * never come.
+ * Waits for a callback of the response or for the client to disconnect, after which callbacks may
+ * not come.
  */
 function untilDone(play: Play, start: (done: () => void) => void): Promise<void> {
   if (play.left.aborted) return Promise.resolve();

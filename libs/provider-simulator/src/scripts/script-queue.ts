@@ -1,18 +1,18 @@
 import { InvalidControlInput } from './script.js';
 import type { ListenerName, PreparedScript, ScriptAction } from './script.js';
 
-/** Most scripts that wait at one time, all models together. */
+/** Maximum number of waiting scripts over all models. */
 export const SCRIPTS_MAX = 10_000;
 
 /** Scripts per model, used in the order in which they were queued. */
 export class ScriptQueue {
-  /** Scripts that still wait. */
+  /** Number of waiting scripts. */
   size = 0;
   readonly #byModel = new Map<string, PreparedScript[]>();
 
-  /** Appends a script; throws `InvalidControlInput` when {@link SCRIPTS_MAX} wait already. */
+  /** Appends a script. Throws `InvalidControlInput` if {@link SCRIPTS_MAX} are waiting. */
   add(script: PreparedScript): void {
-    if (this.size >= SCRIPTS_MAX) throw new InvalidControlInput(`${SCRIPTS_MAX} scripts wait already`);
+    if (this.size >= SCRIPTS_MAX) throw new InvalidControlInput(`${SCRIPTS_MAX} scripts are already waiting`);
     const waiting = this.#byModel.get(script.model);
     if (waiting === undefined) this.#byModel.set(script.model, [script]);
     else waiting.push(script);
@@ -20,8 +20,8 @@ export class ScriptQueue {
   }
 
   /**
-   * The actions for the next call of the model on that listener, undefined when nothing is
-   * scripted; takes one of its times.
+   * Returns the actions for the next call of the model on that listener and counts one use;
+   * undefined without a script.
    */
   take(model: string, listener: ListenerName): ScriptAction[] | undefined {
     const waiting = this.size === 0 ? undefined : this.#byModel.get(model);
@@ -38,7 +38,7 @@ export class ScriptQueue {
     return script.actions;
   }
 
-  /** Drops the scripts of one model, or all of them. */
+  /** Removes the scripts of one model, or all. */
   clear(model?: string): void {
     if (model === undefined) {
       this.#byModel.clear();

@@ -1,9 +1,10 @@
-/** The simulator's two addresses: a model with two sources uses one each. */
+/** The simulator's two addresses. A model with two sources uses one each. */
 export type ListenerName = 'a' | 'b';
 
 /**
- * How a scripted answer ends: `normal` as HTTP says; `reset` with a TCP reset; `stall` by writing
- * nothing more until the client leaves; `cut` by closing the connection without the last chunk.
+ * The end of a scripted response: `normal` as in HTTP; `reset` with a TCP reset; `stall` without
+ * further bytes until the client disconnects; `cut` by closing the connection without the last
+ * chunk.
  */
 export type ScriptEnd = 'normal' | 'reset' | 'stall' | 'cut';
 
@@ -19,12 +20,12 @@ export interface TokenCounts {
 }
 
 /**
- * Partial token numbers, an object in the provider's own form that is written as is, or null: the
- * answer reports no usage.
+ * Partial token numbers, an object in the provider's own form that is written unchanged, or null:
+ * the response reports no usage.
  */
 export type ScriptUsage = Partial<TokenCounts> | Record<string, unknown> | null;
 
-/** One step of a script as clients send it; the README says what each combination means. */
+/** One step of a script as clients send it. The README describes each combination. */
 export type ScriptStep =
   | { status?: number; headers?: Record<string, string | string[]>; headersDelayMs?: number }
   | { chunk: string; delayMs?: number }
@@ -34,9 +35,7 @@ export type ScriptStep =
   | { usage: ScriptUsage }
   | { end: ScriptEnd };
 
-/**
- * What the next `times` calls of a model are answered with (default 1), on one listener or on both.
- */
+/** The response to the next `times` calls of a model (default 1), on one listener or on both. */
 export interface Script {
   model: string;
   times?: number;
@@ -44,7 +43,7 @@ export interface Script {
   steps: ScriptStep[];
 }
 
-/** A validated script as a straight sequence: the defaults of the steps are filled in. */
+/** A validated script as a sequence of actions with all defaults filled in. */
 export type ScriptAction =
   | { kind: 'head'; status: number; headers: Record<string, string | string[]>; delayMs: number }
   | { kind: 'bytes'; bytes: Buffer; delayMs: number }
@@ -62,7 +61,7 @@ export interface PreparedScript {
   actions: ScriptAction[];
 }
 
-/** Thrown for a script or other control input that is wrong; the text names the field. */
+/** Thrown for an invalid script or other control input. The text names the field. */
 export class InvalidControlInput extends Error {
   override readonly name = 'InvalidControlInput';
 }

@@ -3,7 +3,7 @@ import { Semaphores, SEMAPHORES_MAX, PERMITS_MAX } from './semaphores.js';
 
 const neverLeft = new AbortController().signal;
 
-test('one release lets one waiting call pass, the longest waiting first', async () => {
+test('one release lets one waiting call continue, the longest waiting first', async () => {
   const semaphores = new Semaphores();
   const passed: string[] = [];
   const first = semaphores.wait('g', neverLeft).then(() => passed.push('first'));
@@ -16,7 +16,7 @@ test('one release lets one waiting call pass, the longest waiting first', async 
   expect(passed).toEqual(['first', 'second']);
 });
 
-test('a release that comes first is kept, and dropped by clear', async () => {
+test('an early release is kept, and dropped by clear()', async () => {
   const semaphores = new Semaphores();
   semaphores.release('g', 2);
   await semaphores.wait('g', neverLeft);
@@ -30,7 +30,7 @@ test('a release that comes first is kept, and dropped by clear', async () => {
   await waiting;
 });
 
-test('a call that left takes no permit', async () => {
+test('a disconnected call takes no permit', async () => {
   const semaphores = new Semaphores();
   const left = new AbortController();
   const gone = semaphores.wait('g', left.signal);
@@ -45,6 +45,6 @@ test('kept releases are bounded in number and names', () => {
   semaphores.release('g', 1);
   expect(() => semaphores.release('g', PERMITS_MAX)).toThrow('keeps at most');
   for (let index = 1; index < SEMAPHORES_MAX; index += 1) semaphores.release(`g${index}`, 1);
-  expect(() => semaphores.release('one more', 1)).toThrow('gates keep releases already');
+  expect(() => semaphores.release('one more', 1)).toThrow('semaphores already keep releases');
   semaphores.release('g', 1);
 });

@@ -1,20 +1,22 @@
 import { InvalidControlInput } from './script.js';
 
-/** Most names with releases that nobody has used yet. */
+/** Maximum number of names with unused releases. */
 export const SEMAPHORES_MAX = 10_000;
-/** Most permits given by one release. */
+/** Maximum number of permits in one release. */
 export const PERMITS_MAX = 1_000_000;
 
 /**
- * Named counting semaphores for `waitFor` steps. A release lets exactly one waiting call pass, the
- * longest waiting first. Without one it is kept for the next call, so a test need not know whether
- * the script waits yet.
+ * Named counting semaphores for `waitFor` steps. A release lets exactly one waiting call continue,
+ * the longest waiting first. Without a waiting call it is kept for the next one, so a test need not
+ * know whether the script already waits.
  */
 export class Semaphores {
   readonly #permits = new Map<string, number>();
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Lets `permits` calls pass, waiting ones first. @throws InvalidControlInput above the bounds */
+  /**
+   * Lets `permits` calls continue, waiting ones first. @throws InvalidControlInput above the bounds
+   */
   release(name: string, permits: number): void {
     for (let given = 0; given < permits; given += 1) {
       const next = this.#waiting.get(name)?.values().next().value;
@@ -23,7 +25,7 @@ export class Semaphores {
     }
   }
 
-  /** Resolves when a release lets this call pass, or when the signal says that its client left. */
+  /** Resolves when a release lets this call continue, or when its client disconnects. */
   async wait(name: string, left: AbortSignal): Promise<void> {
     const kept = this.#permits.get(name) ?? 0;
     if (kept > 0) return this.#set(name, kept - 1);
@@ -41,16 +43,16 @@ export class Semaphores {
     });
   }
 
-  /** Drops kept releases; calls that wait go on waiting. */
+  /** Drops kept releases. Waiting calls continue to wait. */
   clear(): void {
     this.#permits.clear();
   }
 
   #keep(name: string, permits: number): void {
     const kept = (this.#permits.get(name) ?? 0) + permits;
-    if (kept > PERMITS_MAX) throw new InvalidControlInput(`gate "${name}" keeps at most ${PERMITS_MAX} releases`);
+    if (kept > PERMITS_MAX) throw new InvalidControlInput(`semaphore "${name}" keeps at most ${PERMITS_MAX} releases`);
     if (!this.#permits.has(name) && this.#permits.size >= SEMAPHORES_MAX) {
-      throw new InvalidControlInput(`${SEMAPHORES_MAX} gates keep releases already`);
+      throw new InvalidControlInput(`${SEMAPHORES_MAX} semaphores already keep releases`);
     }
     this.#set(name, kept);
   }
