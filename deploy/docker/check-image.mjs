@@ -1,9 +1,9 @@
-// `npm run check:image [-- --node PATH] [--quick]`: rehearses recipe and compose file without an
-// engine. The steps of the build stage run in a copy of the checkout; then every program starts
-// from its image's files alone, with the environment that docker-compose.yml gives it and secrets
-// in files, as nobody when this is root; a catalog is applied, an account gets a key, and a call is
-// made and found in the ledger. `--quick` takes what this checkout has compiled instead of the
-// steps. What an engine adds (layers, namespaces, the base image) is not tried here.
+// `npm run check:image [-- --node PATH] [--quick]`: tests recipe and compose file without a
+// container engine. Runs the steps of the build stage in a copy of the checkout. Then starts every
+// program from its image's files alone, with the environment of docker-compose.yml and secrets in
+// files, as nobody if this is root. Applies a catalog, creates an account with a key, sends a
+// request and finds it in the ledger. `--quick` uses the compiled code of this checkout instead of
+// the build steps. Layers, namespaces and the base image need an engine and are not tested.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -58,7 +58,7 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** Runs the steps of the build stage: those before `ARG ROOM` once, the rest for each room. */
+/** Runs the steps of the build stage: those before `ARG ROOM` once, the others for each package. */
 function buildImages() {
   const src = join(work, 'src');
   const files = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -142,8 +142,8 @@ function passwordIn(url) {
 }
 
 /**
- * Secrets in files, with the hosts of this machine in the place of compose's; ports of this
- * machine.
+ * Writes secrets to files, with the addresses of the test servers instead of compose's hosts, and
+ * chooses ports.
  */
 async function place(images) {
   const secrets = join(work, 'secrets');
@@ -184,7 +184,7 @@ function environmentOf(name, { secrets, ports }) {
   return env;
 }
 
-/** The entry point of the recipe in the files of the image. */
+/** Returns the recipe's entry point, run in the files of the image. */
 function commandOf(name, world) {
   const directory = world.images.find((image) => image.name === name).directory;
   const [, ...args] = JSON.parse(recipe.entryPoint);
@@ -220,7 +220,7 @@ async function start(name, world) {
   throw new Error(`${name} is not ready:\n${readFileSync(logFile, 'utf8')}`);
 }
 
-/** The way of deploy/docker/README.md. */
+/** Follows the steps of deploy/docker/README.md. */
 async function makeOneCall({ ports, secrets }) {
   const token = readFileSync(join(secrets, 'operator-token'), 'utf8');
   const operator = `http://127.0.0.1:${ports.dashboard.first}/operator/v1`;
@@ -262,13 +262,13 @@ async function makeOneCall({ ports, secrets }) {
     headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Say hello.' }] }),
   });
-  if (answer.status !== 200) throw new Error(`the call got ${answer.status}: ${await answer.text()}`);
+  if (answer.status !== 200) throw new Error(`the request failed with ${answer.status}: ${await answer.text()}`);
   const requestId = answer.headers.get('x-gateway-request-id');
   const until = Date.now() + READY_MS;
   for (;;) {
     const record = await ask('GET', `/usage-records/${requestId}`).catch(() => null);
-    if (record) return void console.log(`a call was ${record.outcome} for $${record.chargedUsd}`);
-    if (Date.now() > until) throw new Error('the call is in no ledger');
+    if (record) return void console.log(`a request was ${record.outcome} for $${record.chargedUsd}`);
+    if (Date.now() > until) throw new Error('the request is not in the ledger');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -282,20 +282,20 @@ async function stopAll() {
     ]),
   );
   const wrong = codes.filter(([, code]) => code !== 0);
-  if (wrong.length > 0) throw new Error(`did not stop as told: ${JSON.stringify(wrong)}`);
-  console.log('every program stopped as it was told');
+  if (wrong.length > 0) throw new Error(`did not stop with exit code 0: ${JSON.stringify(wrong)}`);
+  console.log('every program stopped with exit code 0');
 }
 
 function writeResults(images) {
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
   const lines = [
-    '# Rehearsal of the recipe and the compose file',
+    '# Test of the recipe and the compose file',
     '',
     `\`npm run check:image\`, without an engine, on Node ${version.slice(1)}: each program was built by the steps of the recipe, started from its`,
     'image’s files alone with the environment of docker-compose.yml (as nobody, owning no file), and stopped by SIGTERM with exit 0;',
-    'migrations ran twice; one call went through and was settled. Base image, layers and namespaces were not tried.',
+    'migrations ran twice; one request succeeded and was settled. Base image, layers and namespaces were not tested.',
     '',
-    '| Image | MB beside the base | Components in its SBOM |',
+    '| Image | MB in addition to the base | Components in its SBOM |',
     '| --- | --- | --- |',
     ...images.map(({ name, megabytes, components }) => `| ${name} | ${megabytes} | ${components} |`),
     '',

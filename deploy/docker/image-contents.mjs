@@ -3,29 +3,29 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** What a room may bring to run; each is taken where it exists. */
+/** Parts of a package that its image needs, if they exist. */
 const PARTS = ['package.json', 'dist', 'lua', 'migrations', 'lists', 'web/dist'];
-/** Rooms that read other rooms' files at run time. */
+/** Packages that read files of other packages at run time. */
 const READS = {
   'deploy/setup': ['services/billing/migrations', 'services/accounts/migrations', 'services/catalog/migrations'],
 };
 
 /**
- * Returns the contents of a room's image as paths in the checkout and in the image: its own parts,
- * the compiled packages of the project that it depends on, and from `node_modules` the closure of
- * production dependencies as the lockfile resolves them.
- * @throws Error where two versions of a package would need the same place in the image
+ * Returns the contents of a package's image as paths in the checkout and in the image: its own
+ * parts, the compiled project packages that it depends on, and its production dependencies in
+ * `node_modules` as locked. @throws Error if two versions of a dependency need the same path in the
+ * image
  */
 export function contentsOf(room) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
   const closure = closureOf(room, lock);
-  // A link in node_modules leads to a package of the project. Its compiled parts replace the link,
-  // and packages nested in it move with it: Node and npm look for them there.
+  // A link in node_modules points to a package of the project. The package's compiled parts replace
+  // the link, and its nested packages move with it, because Node and npm search for them there.
   const links = closure.filter((path) => lock[path].link).map((path) => ({ place: path, room: lock[path].resolved }));
   const imagePathOf = (path) => {
     const link = links.find((one) => path.startsWith(`${one.room}/node_modules/`));
     if (link !== undefined) return link.place + path.slice(link.room.length);
-    // The image's own package.json has the room's dependencies: the room's packages are at the top.
+    // The image's own package.json lists these dependencies, so they move to the top.
     return path.startsWith(`${room}/node_modules/`) ? path.slice(room.length + 1) : path;
   };
   const packages = closure.flatMap((path) =>
@@ -43,7 +43,7 @@ function partsOf(room, place) {
   }));
 }
 
-/** Returns the lockfile paths of everything that the room needs in production, each once. */
+/** Returns the lockfile paths of all production dependencies of the package, each once. */
 function closureOf(start, lock) {
   const found = new Set();
   const open = [start];
@@ -55,7 +55,7 @@ function closureOf(start, lock) {
     for (const dependency of Object.keys(needed)) {
       const place = placeOf(dependency, from, lock);
       if (place === undefined && !(dependency in optional)) throw new Error(`${from}: ${dependency} is not locked`);
-      // An optional package of another platform is locked and not there.
+      // An optional package of another platform is locked but not installed.
       if (place === undefined || found.has(place) || !existsSync(join(ROOT, place))) continue;
       found.add(place);
       open.push(place);
@@ -68,7 +68,7 @@ function optionalPeers({ peerDependencies = {}, peerDependenciesMeta = {} }) {
   return Object.fromEntries(Object.entries(peerDependencies).filter(([peer]) => peerDependenciesMeta[peer]?.optional));
 }
 
-/** As Node looks for it: beside, then upwards. */
+/** Finds a dependency as Node does: first in the package, then upwards. */
 function placeOf(dependency, from, lock) {
   for (let directory = from; ; directory = dirname(directory)) {
     const place = directory === '.' ? `node_modules/${dependency}` : `${directory}/node_modules/${dependency}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The Dockerfile as steps, for the test and the rehearsal: comments out, continued lines joined.
+ * Parses the Dockerfile into steps for the tests: without comments, with continued lines joined.
  */
 export function readRecipe() {
   const text = readFileSync(new URL('./Dockerfile', import.meta.url), 'utf8').replace(/\\\n/g, ' ');

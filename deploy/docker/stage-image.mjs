@@ -1,17 +1,17 @@
-// `node deploy/docker/stage-image.mjs <room> <directory>`: copies what one compiled room needs at
-// run time, and nothing else. Nothing is fetched.
+// `node deploy/docker/stage-image.mjs <package> <directory>`: copies exactly the files that one
+// compiled package needs at run time. Fetches nothing.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT, contentsOf } from './image-contents.mjs';
 
-/** Of our own compiled code: what only the compiler and a debugger read. */
+/** Parts of the project's compiled code that only the compiler or a debugger reads. */
 const LEFT_OUT = /(\.tsbuildinfo|\.d\.ts|\.map|\.test\.js)$/;
-/** The program of a room, where it is not `dist/main.js`. */
+/** Programs of packages without `dist/main.js`. */
 const PROGRAMS = { 'deploy/setup': 'dist/migrate-main.js' };
 
 const [room, target] = process.argv.slice(2);
 if (!room || !target || !existsSync(join(ROOT, room, 'dist'))) {
-  console.error('name a compiled room, e.g. services/billing, and a directory');
+  console.error('name a compiled package, e.g. services/billing, and a directory');
   process.exit(1);
 }
 for (const { from, to } of contentsOf(room)) copy(from, to);
@@ -20,7 +20,7 @@ const top = { name, version, private: true, license, type: 'module', ...(depende
 writeFileSync(join(target, 'package.json'), `${JSON.stringify(top, null, 2)}\n`);
 writeFileSync(join(target, 'main.mjs'), `import './${room}/${PROGRAMS[room] ?? 'dist/main.js'}';\n`);
 
-/** Leaves out nested packages: those that are needed are contents of their own. */
+/** Leaves out nested packages, because required ones are listed separately. */
 function copy(from, to) {
   const source = join(ROOT, from);
   const isOwn = !from.includes('node_modules/');

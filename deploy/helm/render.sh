@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Renders the goldens of the chart anew: `deploy/helm/render.sh`, or `--check` to fail on a difference. Exit 3: this system has
-# no Go with sprig (Debian: golang-go, golang-github-masterminds-sprig-dev, golang-k8s-sigs-yaml-dev).
+# Renders the goldens of the chart: `deploy/helm/render.sh`, or `--check` to fail on a difference.
+# Exit 3: this system has no Go with sprig (Debian: golang-go, golang-github-masterminds-sprig-dev,
+# golang-k8s-sigs-yaml-dev).
 set -euo pipefail
 cd "$(dirname "$0")"
 export GO111MODULE=off GOPATH="${GATEWAY_GOPATH:-/usr/share/gocode}" GOFLAGS= GOPROXY=off GOTOOLCHAIN=local
@@ -12,9 +13,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -o "$work/render" ./render
 for values in refused/*.yaml; do
-  # Its first line is what the render must say.
+  # The first line of the file is the expected error.
   wanted=$(sed -n '1s/^# //p' "$values")
-  said=$("$work/render" model-gateway "$values" gw gateway 2>&1 >/dev/null) && { echo "$values is rendered, though it should be refused: $wanted"; exit 1; }
+  said=$("$work/render" model-gateway "$values" gw gateway 2>&1 >/dev/null) && { echo "$values is rendered, but should be refused: $wanted"; exit 1; }
   case $said in *"$wanted"*) ;; *) echo "$values is refused, but not with: $wanted: $said"; exit 1 ;; esac
 done
 for values in values/*.yaml; do

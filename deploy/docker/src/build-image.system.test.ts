@@ -5,24 +5,24 @@ import { contentsOf } from '../image-contents.mjs';
 import { readRecipe } from '../recipe.mjs';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** It depends on a package that another one needs in another version. */
+/** A package with a dependency that another dependency needs in another version. */
 const ROOM = 'services/catalog';
 const IMAGE = `localhost/gateway-recipe-test:${process.pid}`;
-/** Another base than the recipe's, for machines that reach no registry. */
+/** Replaces the recipe's base image on machines without access to its registry. */
 const BASE = process.env['NODE_IMAGE'] ?? readRecipe().baseDefault;
 const PULL_MS_MAX = 60_000;
 const BUILD_MS_MAX = 900_000;
 
 interface Engine {
   readonly name: string;
-  /** Fails where the engine does not work here or does not understand the recipe. */
+  /** Fails if the engine does not work here or does not support the recipe. */
   readonly check: readonly string[];
   readonly inspectBase: readonly string[];
   readonly build: readonly string[];
 }
 
 const ENGINES: readonly Engine[] = [
-  // Without buildx it does not understand `RUN --mount`.
+  // Without buildx it does not support `RUN --mount`.
   { name: 'docker', check: ['buildx', 'ls'], inspectBase: ['image', 'inspect', BASE], build: ['build'] },
   { name: 'podman', check: ['info'], inspectBase: ['image', 'inspect', BASE], build: ['build'] },
   {
@@ -43,13 +43,13 @@ function call(name: string, args: readonly string[], timeout = BUILD_MS_MAX) {
   return spawnSync(name, args, { cwd: ROOT, encoding: 'utf8', timeout, maxBuffer: 64 * 1024 * 1024 });
 }
 
-/** What an engine prints on both streams. */
+/** Runs an engine and returns its output on both streams. */
 function run(args: readonly string[]): string {
   const { stdout, stderr } = call(engine?.name ?? '', args);
   return stdout + stderr;
 }
 
-/** What a program prints in a container of the image. */
+/** Runs a program in a container of the image and returns its output. */
 function inContainer([program = '', ...args]: readonly string[]): string {
   if (engine?.name !== 'buildah') return run(['run', '--rm', '--entrypoint', program, IMAGE, ...args]);
   const container = call('buildah', ['from', '--pull=never', IMAGE]).stdout.trim();
@@ -75,7 +75,7 @@ afterAll(() => {
   if (engine !== undefined) run(['rmi', IMAGE]);
 });
 
-testWithEngine('the built image has an SBOM of all its packages (needs docker, podman or buildah)', () => {
+testWithEngine('the built image has an SBOM of all packages (needs docker, podman or buildah)', () => {
   const printed = inContainer(['cat', '/app/sbom.cdx.json']);
   const { components } = JSON.parse(printed) as { components: { name: string; version: string }[] };
   const packages = contentsOf(ROOM).flatMap(({ to }) => /^.*node_modules\/((@[^/]+\/)?[^/]+)/.exec(to)?.[0] ?? []);
@@ -83,6 +83,6 @@ testWithEngine('the built image has an SBOM of all its packages (needs docker, p
   expect(components).toContainEqual(expect.objectContaining({ name: 'ipaddr.js', version: '2.5.0' }));
 });
 
-testWithEngine('the program of the built image starts and names what it needs (needs an engine)', () => {
+testWithEngine("the built image's program starts and names missing settings (needs an engine)", () => {
   expect(inContainer(['node', '/app/main.mjs'])).toMatch(/GATEWAY_NATS_URL/);
 });

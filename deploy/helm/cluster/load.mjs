@@ -1,5 +1,5 @@
-// Runs in a pod: twenty plain calls a second beside forty streams that are always open. One line of
-// JSON for each that ended.
+// Runs in a pod: sends twenty plain requests a second next to forty continuously open streams.
+// Prints one line of JSON for each that ended.
 const { EDGE_URL: url, API_KEY: key } = process.env;
 const CALL_EVERY_MS = 50;
 const STREAMS = 40;
@@ -25,7 +25,9 @@ async function report(kind, model, stream, msMax) {
   return problem === null;
 }
 
-/** `problem` null: a whole answer came. `status` null: no head came. */
+/**
+ * `problem` is null if a complete response arrived. `status` is null if no response head arrived.
+ */
 async function ask(model, stream, msMax) {
   let status = null;
   try {

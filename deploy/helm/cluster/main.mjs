@@ -1,6 +1,6 @@
-// `npm run check:cluster [-- --keep]`: the chart on a cluster that is there. What happens to calls
-// and streams while services are rolled, a node is drained and pods are killed is written to
-// .results/cluster.md. README.md says what it needs; exit 3: it is not here.
+// `npm run check:cluster [-- --keep]`: tests the chart on an existing cluster. Measures requests
+// and streams while services are rolled, a node is drained and pods are killed, and writes
+// .results/cluster.md. README.md lists the requirements; exit 3: a requirement is missing.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { here, missing, settings } from './settings.mjs';
@@ -57,7 +57,7 @@ try {
   }
   for (const component of COMPONENTS) await step(`a pod of ${component} killed`, () => killOne(component));
 
-  // What Node itself has to say is no line of the load.
+  // Leaves out lines of Node itself.
   const said = kubectlQuietly('logs', 'load')
     .split('\n')
     .filter((line) => line.startsWith('{'));
@@ -72,7 +72,8 @@ try {
 }
 
 /**
- * The first node keeps the servers and the load; the second is drained. With one node nothing is.
+ * The first node runs the servers and the load; the second is drained. With one node none is
+ * drained.
  */
 function nodes() {
   return kubectlQuietly('get', 'nodes', '--output=jsonpath={.items[*].metadata.name}').split(' ');
@@ -105,7 +106,7 @@ function drain(node) {
   settled();
 }
 
-/** Killed, not asked: what a lost process is to the others. */
+/** Kills a pod without a grace period, like a lost process. */
 function killOne(component) {
   const labels = `--selector=app.kubernetes.io/instance=${release},app.kubernetes.io/component=${component}`;
   const [pod] = kubectlQuietly('get', 'pods', labels, '--output=name').trim().split('\n');

@@ -1,12 +1,13 @@
-// What the chart does not bring: Secrets, one pod for each server, the simulator, and the load.
+// Objects that the chart does not contain: Secrets, one pod for each server, the simulator, and the
+// load.
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { composeSecrets, makeRoot } from '../../setup/dist/compose-secrets.js';
 import { here, settings } from './settings.mjs';
 
 /**
- * Keys of each program's Secret, and the file of the compose secrets that holds the value. The
- * servers have the names of compose.
+ * Keys of each program's Secret with the compose secret file of the value. The servers have the
+ * same names as in compose.
  */
 const PROGRAMS = {
   'edge-proxy': { NATS_URL: 'edge-proxy-nats-url', KEY_PEPPER: 'key-pepper', SOURCE_PRIVATE_KEY: 'source-private-key' },
@@ -36,7 +37,7 @@ const PROGRAMS = {
 };
 const OF_SERVERS = ['postgres-password', 'nats-authorization.conf', 'redis-users.acl'];
 
-/** New secrets for one run: Secrets of Kubernetes, and the operators' token. */
+/** Creates new secrets for one run: Kubernetes Secrets, and the operators' token. */
 export function secretsOf() {
   const files = composeSecrets(makeRoot());
   const programs = Object.entries(PROGRAMS).map(([name, keys]) =>
@@ -52,7 +53,7 @@ export function secretsOf() {
   return { manifests: [...programs, servers], operatorToken: files['operator-token'] };
 }
 
-/** PostgreSQL, NATS, Redis and the simulator, on the node that is never drained. */
+/** Returns PostgreSQL, NATS, Redis and the simulator for the node that is never drained. */
 export function serversOf(node) {
   const text = readFileSync(here('servers.yaml'), 'utf8')
     .replaceAll('$NODE', node)
@@ -63,7 +64,7 @@ export function serversOf(node) {
   return parseAllDocuments(text).map((document) => document.toJS());
 }
 
-/** load.mjs under the Node of an image of the project. */
+/** Returns a pod that runs load.mjs with the Node of a project image. */
 export function loadPod(node, key) {
   const container = {
     name: 'load',

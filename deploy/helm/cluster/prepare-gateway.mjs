@@ -1,4 +1,5 @@
-// A catalog, an account with money and limits that the load does not reach, and its key.
+// Creates a catalog, an account with credit and with limits that the load does not reach, and its
+// key.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -8,7 +9,7 @@ import { here, settings } from './settings.mjs';
 const PREPARED_MS_MAX = 60_000;
 const REQUEST_MS_MAX = 30_000;
 
-/** Answers the secret of the key, as soon as a call with it is answered. */
+/** Returns the secret of the key after a first request with it has succeeded. */
 export async function prepareGateway(token) {
   const operator = await forward(`${settings.release}-model-gateway-operator`, 8082);
   const edge = await forward(`${settings.release}-model-gateway-edge-proxy`, 8080);
@@ -54,7 +55,7 @@ async function answered(url, secret) {
     });
     const text = await response.text();
     if (response.ok) return;
-    if (Date.now() > until) throw new Error(`the first call is answered ${response.status} ${text}`);
+    if (Date.now() > until) throw new Error(`the first request failed with ${response.status} ${text}`);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

@@ -1,5 +1,5 @@
-// The table of a run. A call belongs to the step in which it began, a stream to the one in which it
-// ended; what began before the first step or ended after the last is left out.
+// Formats the table of a run. A request belongs to the step in which it began, a stream to the one
+// in which it ended. Requests before the first step and streams after the last are left out.
 
 /**
  * @typedef {{ name: string, from: number, to: number }} Step times in ms since the epoch, `to` exclusive

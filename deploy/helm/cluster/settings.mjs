@@ -1,11 +1,11 @@
-// What the environment says of the cluster and the images.
+// The cluster and the images that the environment names.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const env = process.env;
 
-/** A path beside this file. */
+/** Returns a path next to this file. */
 export const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 const registry = env['GATEWAY_CLUSTER_REGISTRY'] ?? '';
@@ -32,7 +32,7 @@ export const settings = {
   },
 };
 
-/** What is not here, or null. */
+/** Returns the missing requirement, or null. */
 export function missing() {
   if (env['KUBECONFIG'] === undefined) return 'KUBECONFIG names no cluster (one for tests: its nodes are drained)';
   if (registry === '') return 'GATEWAY_CLUSTER_REGISTRY names no registry that holds the images';

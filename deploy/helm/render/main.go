@@ -1,6 +1,6 @@
-// Renders the chart for the goldens: Go's text/template with sprig and the functions of Helm that the chart uses. It is not Helm:
-// hooks, release state, lookup and the cluster's capabilities are not there. Run by render.sh with the packages of the
-// system and no network.
+// Renders the chart for the goldens with Go's text/template, sprig and the Helm functions that the
+// chart uses. It is not Helm: hooks, release state, lookup and the cluster's capabilities are
+// missing. render.sh runs it with the system's packages and without a network.
 package main
 
 import (
@@ -21,7 +21,7 @@ const includeDepthMax = 100
 
 type files struct{ directory string }
 
-// Get reads a file of the chart, as .Files.Get does: an absent one is empty.
+// Get reads a file of the chart like .Files.Get: a missing file is empty.
 func (f files) Get(name string) string {
 	text, err := os.ReadFile(filepath.Join(f.directory, filepath.Clean("/"+name)))
 	if err != nil {
@@ -62,13 +62,14 @@ func main() {
 			fail(all.ExecuteTemplate(&out, name, top))
 			print(name, out.String())
 		} else if name == "NOTES.txt" {
-			// Said to whoever installs, and no part of what is rendered: it must only be sayable.
+			// The notes are shown at installation and are not part of the goldens. They must only render
+			// without an error.
 			fail(all.ExecuteTemplate(io.Discard, name, top))
 		}
 	}
 }
 
-// print writes the documents of one template, without those that say nothing.
+// print writes the documents of one template, except empty ones.
 func print(name string, text string) {
 	for _, document := range strings.Split("\n"+strings.ReplaceAll(text, "<no value>", ""), "\n---") {
 		if trimmed := strings.TrimSpace(document); trimmed != "" {
@@ -108,7 +109,7 @@ func functions(all *template.Template) template.FuncMap {
 	return functions
 }
 
-// merge lays the given values over the chart's own, maps key by key; null takes a key away.
+// merge overrides the chart's own values by the given ones, key by key; null removes a key.
 func merge(own, given map[string]interface{}) map[string]interface{} {
 	for key, value := range given {
 		under, isMap := own[key].(map[string]interface{})

@@ -24,7 +24,7 @@ const lines: Line[] = [
   { kind: 'stream', at: 1_900, ms: 30_000, status: 200, problem: 'cut' },
 ];
 
-test('a call counts where it began and a stream where it ended', () => {
+test('a request counts where it began and a stream where it ended', () => {
   expect(tally({ name: 'drained', from: 1_000, to: 2_000 }, lines)).toEqual({
     calls: 3,
     refused: 1,
@@ -38,7 +38,7 @@ test('a call counts where it began and a stream where it ended', () => {
   });
 });
 
-test('the table names each step with its refused calls, cut streams and causes', () => {
+test('the table has each step with its refused requests, cut streams and causes', () => {
   const steps = [
     { name: 'drained', from: 1_000, to: 2_000 },
     { name: 'killed', from: 2_000, to: 3_000 },
@@ -48,7 +48,7 @@ test('the table names each step with its refused calls, cut streams and causes',
   expect(text).toContain('| killed | 1 s | 1 | 1 | 90 ms | 0 | 0 | ECONNREFUSED 1 |');
 });
 
-test('the servers of the check are objects that Kubernetes knows, and its values keep the schema of the chart', () => {
+test("the check's servers are valid Kubernetes objects, its values match the schema", () => {
   const documents = parseAllDocuments(readFileSync(`${HELM}cluster/servers.yaml`, 'utf8'));
   const servers = documents.map((document) => document.toJS() as Manifest).filter(({ kind }) => kind !== 'ConfigMap');
   expect(servers.length).toBeGreaterThan(6);

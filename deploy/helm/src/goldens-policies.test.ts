@@ -12,7 +12,7 @@ import {
 } from '../test/goldens.js';
 
 const EDGE_GRACE_SECONDS_MIN = 660;
-/** The program of a component: the operator API is a dashboard that serves nothing else. */
+/** Returns the program of a component. The operator API is a dashboard that serves nothing else. */
 const programOf = (component: string): string => (component === 'operator' ? 'dashboard' : component);
 const COMPONENTS = ['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy', 'operator'];
 
@@ -29,12 +29,12 @@ test('every value set renders every component', () => {
   }
 });
 
-test.each(VALUE_SETS)('%s: containers have bounds, own nothing, run as nobody from a read-only root', (name) => {
+test.each(VALUE_SETS)('%s: containers are bounded, unprivileged and read-only', (name) => {
   for (const { pod } of workloadsOf(readGolden(name))) {
     expect(pod.spec.automountServiceAccountToken).toBe(false);
     expect(pod.spec.securityContext).toMatchObject({
       runAsNonRoot: true,
-      // One set leaves the ids to the platform.
+      // One value set leaves the IDs to the platform.
       ...(name === 'gateway-api' ? {} : { runAsUser: 65532, fsGroup: 65532 }),
       seccompProfile: { type: 'RuntimeDefault' },
     });
@@ -51,7 +51,7 @@ test.each(VALUE_SETS)('%s: containers have bounds, own nothing, run as nobody fr
   }
 });
 
-test.each(VALUE_SETS)('%s: probes ask the process, or this replica alone; they find their port', (name) => {
+test.each(VALUE_SETS)('%s: probes use the process or replica endpoints on an existing port', (name) => {
   for (const { manifest, pod } of workloadsOf(readGolden(name)).filter(
     ({ manifest: { kind } }) => kind === 'Deployment',
   )) {
@@ -73,8 +73,8 @@ test.each(VALUE_SETS)('%s: a stopped edge may finish its calls', (name) => {
   expect(graceMs).toBeGreaterThan(Number(drain) + 20_000);
 });
 
-test.each(VALUE_SETS)('%s: each program gets what its schema asks for, nothing else, and secrets in files', (name) => {
-  // What somebody sets for all components is there for each, whether it reads it or not.
+test.each(VALUE_SETS)("%s: each program gets exactly its schema's variables, and secrets as files", (name) => {
+  // Variables for all components are set for each, even if it does not read them.
   const forAll = Object.keys(readValues(`values/${name}.yaml`).environment ?? {});
   for (const { manifest, pod } of workloadsOf(readGolden(name))) {
     const names = pod.spec.containers[0]?.env?.map((variable) => variable.name) ?? [];
@@ -88,7 +88,7 @@ test.each(VALUE_SETS)('%s: each program gets what its schema asks for, nothing e
   }
 });
 
-test('a component’s false, 0 and empty text win over the common value, and numbers keep their digits', () => {
+test("a component's false, 0 and empty text override the common value", () => {
   const variables = Object.fromEntries(
     workloadsOf(readGolden('environment')).map(({ manifest, pod }) => [componentOf(manifest), variablesOf(pod)]),
   );
@@ -107,7 +107,7 @@ test('a component’s false, 0 and empty text win over the common value, and num
   expect(variables['dashboard']).toMatchObject({ GATEWAY_TEAMS_ENABLED: 'false', GATEWAY_LOG_LEVEL: 'warn' });
 });
 
-test.each(VALUE_SETS)('%s: whoever makes streams or buckets is told the number of copies', (name) => {
+test.each(VALUE_SETS)('%s: each creator of streams or buckets gets the number of replicas', (name) => {
   const copies = name === 'minimal' ? '1' : '3';
   const told = workloadsOf(readGolden(name)).flatMap(({ manifest, pod }) => {
     const value = variablesOf(pod)['GATEWAY_STREAM_REPLICAS'];
@@ -121,23 +121,20 @@ test.each(VALUE_SETS)('%s: whoever makes streams or buckets is told the number o
 test.each([
   ['dashboard', 'GATEWAY_DASHBOARD_PROXIES'],
   ['edge-proxy', 'GATEWAY_EDGE_PROXIES'],
-])(
-  '%s trusts the one proxy that the chart puts before it, none without one, and what values say otherwise',
-  (component, variable) => {
-    const proxiesIn = (name: string) =>
-      workloadsOf(readGolden(name))
-        .filter(({ manifest }) => componentOf(manifest) === component)
-        .map(({ pod }) => variablesOf(pod)[variable]);
-    expect(VALUE_SETS.map((name) => [name, ...proxiesIn(name)]).sort()).toEqual([
-      ['environment', '0'],
-      ['gateway-api', '1'],
-      ['minimal', '0'],
-      ['production', '1'],
-    ]);
-  },
-);
+])("%s trusts the chart's one proxy, none without it, or the number in values", (component, variable) => {
+  const proxiesIn = (name: string) =>
+    workloadsOf(readGolden(name))
+      .filter(({ manifest }) => componentOf(manifest) === component)
+      .map(({ pod }) => variablesOf(pod)[variable]);
+  expect(VALUE_SETS.map((name) => [name, ...proxiesIn(name)]).sort()).toEqual([
+    ['environment', '0'],
+    ['gateway-api', '1'],
+    ['minimal', '0'],
+    ['production', '1'],
+  ]);
+});
 
-test.each(VALUE_SETS)('%s: every selector finds pods, and deployments never share theirs', (name) => {
+test.each(VALUE_SETS)('%s: every selector finds pods, and no two deployments share them', (name) => {
   const manifests = readGolden(name);
   const pods = podsOf(manifests);
   for (const { kind, spec, metadata } of manifests) {
@@ -149,7 +146,7 @@ test.each(VALUE_SETS)('%s: every selector finds pods, and deployments never shar
   }
 });
 
-test.each(VALUE_SETS)('%s: routes, autoscalers and monitors lead to something that is there', (name) => {
+test.each(VALUE_SETS)('%s: routes, autoscalers and monitors refer to existing objects', (name) => {
   const manifests = readGolden(name);
   const has = (kind: string, wanted: string) => manifests.some((m) => m.kind === kind && m.metadata.name === wanted);
   for (const { kind, spec } of manifests) {
@@ -171,7 +168,7 @@ test.each(VALUE_SETS)('%s: routes, autoscalers and monitors lead to something th
   }
 });
 
-test('no route cuts a stream that goes on: the whole answer has no bound, silence one above a plain call’s', () => {
+test('no route cuts a running stream, and idle timeouts exceed a plain request', () => {
   const routes = readGolden('gateway-api').filter(({ kind }) => kind === 'HTTPRoute');
   expect(routes.map(componentOf).sort()).toEqual(['dashboard', 'edge-proxy']);
   for (const { spec } of routes) {
@@ -186,7 +183,7 @@ test('no route cuts a stream that goes on: the whole answer has no bound, silenc
   }
 });
 
-test('the network is closed for every pod, and each opening is one that its component needs', () => {
+test('the network is closed for every pod except for what its component needs', () => {
   for (const name of ['minimal', 'production']) {
     const manifests = readGolden(name);
     const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
@@ -222,7 +219,7 @@ test('the network is closed for every pod, and each opening is one that its comp
   }
 });
 
-test('admission reaches the Sentinels where the values name their ports', () => {
+test('admission reaches the Sentinels if the values name their ports', () => {
   const outOf = (name: string) =>
     portsOf(
       readGolden(name).filter(({ kind }) => kind === 'NetworkPolicy'),
@@ -249,7 +246,7 @@ test('migrations run before the new code, and the hook may be repeated', () => {
   expect(readGolden('gateway-api').some(({ kind }) => kind === 'Job')).toBe(false);
 });
 
-test('the network of the migration is open before it runs, wherever a namespace denies everything by itself', () => {
+test("the migration's network policy is created before its job", () => {
   for (const name of ['minimal', 'production']) {
     const manifests = readGolden(name);
     const weightOf = (kind: string) => {
@@ -261,7 +258,7 @@ test('the network of the migration is open before it runs, wherever a namespace 
   }
 });
 
-test('the alert of a migration that failed asks for the Job by its name', () => {
+test('the alert for a failed migration uses the name of the job', () => {
   const manifests = readGolden('production');
   const job = manifests.find(({ kind }) => kind === 'Job')?.metadata.name;
   const { groups } = manifests.find(({ kind }) => kind === 'PrometheusRule')?.spec as {
@@ -271,7 +268,7 @@ test('the alert of a migration that failed asks for the Job by its name', () => 
   expect(rule?.expr).toContain(`{job_name="${job}", condition="true"}`);
 });
 
-test('the migration is told the role of finance, and who makes roles', () => {
+test('the migration gets the finance role and whether it creates roles', () => {
   const toldIn = (name: string) => {
     const job = workloadsOf(readGolden(name)).find(({ manifest }) => manifest.kind === 'Job');
     const variables = job === undefined ? {} : variablesOf(job.pod);
@@ -281,7 +278,7 @@ test('the migration is told the role of finance, and who makes roles', () => {
   expect(toldIn('environment')).toEqual(['gateway_finance_two', 'true']);
 });
 
-test.each(VALUE_SETS)('%s: pods of one release are spread, whatever the one before left behind', (name) => {
+test.each(VALUE_SETS)('%s: pods of one release are spread independently of earlier ones', (name) => {
   for (const { manifest, pod } of workloadsOf(readGolden(name)).filter((one) => one.manifest.kind === 'Deployment')) {
     const spread = (pod.spec as unknown as { topologySpreadConstraints: readonly object[] }).topologySpreadConstraints;
     expect([manifest.metadata.name, spread.length]).toEqual([manifest.metadata.name, 2]);
@@ -292,13 +289,13 @@ test.each(VALUE_SETS)('%s: pods of one release are spread, whatever the one befo
   }
 });
 
-test('each host has a certificate of its own', () => {
+test('each host has its own certificate', () => {
   const ingresses = readGolden('production').filter(({ kind }) => kind === 'Ingress');
   const secrets = ingresses.map(({ spec }) => (spec as { tls: { secretName: string }[] }).tls[0]?.secretName);
   expect(secrets.sort()).toEqual(['gateway-api-tls', 'gateway-console-tls']);
 });
 
-test('an edge waits for its balancer, keeps connections for it, and leaves usage on the volume that is named', () => {
+test('an edge waits for its load balancer and stores usage on the named volume', () => {
   const edge = workloadsOf(readGolden('production')).find(({ manifest }) => componentOf(manifest) === 'edge-proxy');
   const { metadata, spec } = edge?.pod as PodTemplate & { metadata: { annotations?: Labels } };
   expect(JSON.stringify(spec.containers[0])).toContain('"command":["sleep","30"]');
@@ -314,7 +311,7 @@ test('an edge waits for its balancer, keeps connections for it, and leaves usage
   expect(spec.volumes).toContainEqual({ name: 'spool', persistentVolumeClaim: { claimName: 'gateway-spool' } });
 });
 
-test('nobody is let through by a list that was left empty', () => {
+test('an empty list permits no traffic', () => {
   for (const { metadata, spec } of readGolden('production').filter(({ kind }) => kind === 'NetworkPolicy')) {
     const { ingress = [], egress = [] } = spec as { ingress?: object[]; egress?: object[] };
     for (const rule of ingress)
@@ -352,7 +349,7 @@ interface Spec {
   }[];
 }
 
-/** The labels by which a manifest finds pods; a monitor finds services. */
+/** Returns the labels by which a manifest selects pods; a monitor selects services. */
 function selectorOf(kind: string, { selector, podSelector }: Spec): Labels | undefined {
   if (kind === 'ServiceMonitor') return undefined;
   const found = selector ?? podSelector;

@@ -7,7 +7,7 @@ import { schemaProblems } from '../test/kubernetes-schema.js';
 const schema = JSON.parse(readFileSync(`${HELM}model-gateway/values.schema.json`, 'utf8')) as object;
 const acceptsValues = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);
 
-test.each(VALUE_SETS)('%s: every field is one that Kubernetes knows, of its type', (name) => {
+test.each(VALUE_SETS)('%s: every field is a valid Kubernetes field', (name) => {
   const manifests = readGolden(name);
   expect(manifests.length).toBeGreaterThan(10);
   expect(
@@ -15,7 +15,7 @@ test.each(VALUE_SETS)('%s: every field is one that Kubernetes knows, of its type
   ).toEqual([]);
 });
 
-test('a wrong type, a missing field, a misspelt one and one in a wrong place are found', () => {
+test('wrong types and missing, misspelt or misplaced fields are found', () => {
   const deployment = readGolden('minimal').find(({ kind }) => kind === 'Deployment') as Manifest;
   const changed = (change: (spec: DeploymentSpec) => void): string[] => {
     const copy = structuredClone(deployment) as Manifest & { spec: DeploymentSpec };
@@ -25,9 +25,9 @@ test('a wrong type, a missing field, a misspelt one and one in a wrong place are
   expect(schemaProblems(deployment)).toEqual([]);
   expect(changed((spec) => (spec.replicas = 'two'))).toHaveLength(1);
   expect(changed((spec) => delete spec.selector)).toHaveLength(1);
-  expect(changed((spec) => (spec.replica = 2))).toEqual(['/spec/replica is no field of apps/v1 Deployment']);
+  expect(changed((spec) => (spec.replica = 2))).toEqual(['/spec/replica is not a field of apps/v1 Deployment']);
   expect(changed(({ template }) => (template.spec.replicas = 2))).toEqual([
-    '/spec/template/spec/replicas is no field of apps/v1 Deployment',
+    '/spec/template/spec/replicas is not a field of apps/v1 Deployment',
   ]);
   expect(changed(({ template }) => (template.spec.containers[0].readinessProbe.httpget = {}))).toHaveLength(1);
 });
@@ -40,7 +40,7 @@ interface DeploymentSpec {
 }
 
 test.each(['model-gateway/values.yaml', ...VALUE_SETS.map((name) => `values/${name}.yaml`)])(
-  '%s keeps the schema of values',
+  '%s matches the schema of values',
   (file) => {
     acceptsValues(readValues(file));
     expect(acceptsValues.errors ?? []).toEqual([]);
@@ -48,9 +48,9 @@ test.each(['model-gateway/values.yaml', ...VALUE_SETS.map((name) => `values/${na
 );
 
 test.each([
-  [{ replicas: 2 }, 'a field that is unknown'],
+  [{ replicas: 2 }, 'an unknown field'],
   [{ edgeProxy: { drainSeconds: 60 } }, 'a drain that would cut calls'],
-  [{ image: { tag: 'latest' } }, 'a tag that moves'],
+  [{ image: { tag: 'latest' } }, 'a moving tag'],
   [{ publicUrl: 'gateway.example.com' }, 'an address without a scheme'],
   [{ dashboard: { proxies: '1' } }, 'a number of proxies as text'],
   [{ streamReplicas: 2 }, 'a number of copies that no cluster has a majority of'],
@@ -59,7 +59,7 @@ test.each([
   expect(acceptsValues(values)).toBe(false);
 });
 
-test('the schema knows each of the chart’s own values', () => {
+test("the schema has each of the chart's own values", () => {
   const unknown = (value: unknown, known: Schema | undefined, path: string): string[] => {
     if (known?.properties === undefined || typeof value !== 'object' || value === null) return known ? [] : [path];
     return Object.entries(value).flatMap(([key, item]) => unknown(item, known.properties?.[key], `${path}.${key}`));

@@ -45,12 +45,12 @@ export interface Manifest {
   readonly spec: any;
 }
 
-/** Values as they stand in a file of this room. */
+/** Reads a values file of this package. */
 export function readValues(file: string): { readonly environment?: Readonly<Record<string, unknown>> } {
   return parse(readFileSync(`${HELM}${file}`, 'utf8')) as ReturnType<typeof readValues>;
 }
 
-/** The rendered manifests of a value set. */
+/** Reads the rendered manifests of a value set. */
 export function readGolden(name: string): readonly Manifest[] {
   const text = readFileSync(`${HELM}goldens/${name}.yaml`, 'utf8');
   return parseAllDocuments(text).map((document) => {
@@ -59,7 +59,7 @@ export function readGolden(name: string): readonly Manifest[] {
   });
 }
 
-/** Deployments and Jobs with their pods. */
+/** Returns Deployments and Jobs with their pods. */
 export function workloadsOf(
   manifests: readonly Manifest[],
 ): { readonly manifest: Manifest; readonly pod: PodTemplate }[] {

@@ -15,7 +15,7 @@ const MODELS: Readonly<Record<string, { readonly prototype: { validate(): void }
   'policy/v1 PodDisruptionBudget': PodDisruptionBudget,
   'v1 Service': Service,
 };
-/** Kinds of operators, whose schemas are with them. */
+/** Kinds of operators, which have their own schemas. */
 const CUSTOM = [
   'monitoring.coreos.com/v1 ServiceMonitor',
   'monitoring.coreos.com/v1 PrometheusRule',
@@ -23,30 +23,29 @@ const CUSTOM = [
 ];
 
 /**
- * Wrong types, missing fields and fields that Kubernetes does not know. The validators are compiled
- * from Kubernetes' own schemas and ignore what they do not know: a field that none of them has
- * looked at is unknown.
+ * Returns wrong types, missing fields and unknown fields. The validators are compiled from
+ * Kubernetes' schemas and ignore unknown fields, so a field that no validator has read is unknown.
  */
 export function schemaProblems(manifest: Manifest): string[] {
   const kind = `${manifest.apiVersion} ${manifest.kind}`;
   if (CUSTOM.includes(kind)) return [];
   const Model = MODELS[kind];
-  if (Model === undefined) return [`${kind} is no kind that is checked here`];
+  if (Model === undefined) return [`${kind} is not a kind that is checked here`];
   const unread: string[] = [];
   const watched = watch(structuredClone(manifest), '', unread);
   try {
-    // On the watched object itself: a model of it would be a copy.
+    // Called on the watched object itself, because a model would copy it.
     Model.prototype.validate.call(watched.data);
   } catch (error) {
     return [(error as Error).message];
   }
   watched.finish();
-  return unread.map((path) => `${path} is no field of ${kind}`);
+  return unread.map((path) => `${path} is not a field of ${kind}`);
 }
 
 interface Watched {
   readonly data: unknown;
-  /** Adds the places of what was never read. */
+  /** Adds the paths of unread fields. */
   finish(): void;
 }
 
@@ -63,7 +62,7 @@ function watch(value: unknown, path: string, unread: string[]): Watched {
       return Reflect.get(target, key, receiver) as unknown;
     },
     ownKeys(target) {
-      // Walked through: a map, whose keys are free.
+      // Enumerated, so the object is a map with free keys.
       for (const key of children.keys()) read.add(key);
       return Reflect.ownKeys(target);
     },
