@@ -1,6 +1,6 @@
 /**
- * The import rules of the architecture. `npm run rules` checks them; a test plants violations and
- * sees them found. Tests and test support may import more than the code that they test.
+ * The import rules of the architecture, checked by `npm run rules`. A test plants violations of
+ * each rule. Tests and test support may import more than the tested code.
  */
 const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
 
@@ -9,8 +9,8 @@ const FEATURE_SERVICES = ['billing', 'accounts', 'catalog', 'admission'];
 /** Folders that every feature of their service may import. They import no feature. */
 const BASE_FOLDERS = ['billing/src/ledger', 'accounts/src/base', 'catalog/src/objects', 'catalog/src/profiles'];
 /**
- * What else a feature may import of its own service, each line only from the lines above it, so
- * that there is no circle. A feature that is not named meets others in `service.ts` alone.
+ * Further imports of a feature within its service. Each line may only name lines above it, so that
+ * there is no cycle. Other features are combined only in `service.ts`.
  */
 const FEATURE_IMPORTS = {
   'billing/src/records': [],
@@ -44,11 +44,11 @@ const EDGE_RULES =
   '^services/edge-proxy/src/((errors|formats|json|pricing|sources)/|parse/(?!body-parser|parse-thread)|stored-ids/answer-names)';
 /** Files of the edge that reach sources or the bus, or run threads. */
 const EDGE_IO = '^services/edge-proxy/src/(upstream/|bus/|credentials/token-http|parse/(body-parser|parse-thread))';
-/** What puts a service together: the files at the top of `src`, and programs. */
+/** Code that composes a service: the files at the top of `src`, and programs. */
 const composing = `${featureService}([^/]+\\.ts$|commands/)`;
 /**
- * `rules.ts`, `wallet-rules.ts`: pure. `store.ts`, `plan-store.ts`, `sql.ts`, `record-sql.ts`: the
- * side of the database.
+ * `rules.ts`, `wallet-rules.ts`: pure. `store.ts`, `plan-store.ts`, `sql.ts`, `record-sql.ts`:
+ * database access.
  */
 const RULES = '/(rules|[a-z0-9-]+-(rules|script))\\.ts$';
 const STORES = '/(store|sql|[a-z0-9-]+-(store|sql))\\.ts$';
@@ -66,9 +66,9 @@ const featureRule = ([folder, names], index, all) => {
   };
 };
 
-/** Pure, though service-kit is not. */
+/** Pure modules of service-kit, which as a whole is not pure. */
 const PURE_OF_KIT = '^libs/service-kit/src/(network-address|group-by)\\.ts$';
-/** What decisions may import beside each other. */
+/** Imports permitted in decisions, in addition to each other. */
 const PURE = [
   '^libs/(metering|contracts)/',
   PURE_OF_KIT,

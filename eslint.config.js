@@ -17,7 +17,7 @@ export default tseslint.config(
     files: ['**/*.{ts,tsx}'],
     languageOptions: {
       parserOptions: {
-        // Two programs in place of one for each room: what rooms share is read once.
+        // Two programs instead of one per package, so that shared files are read once.
         project: [
           './tsconfig.lint.json',
           './services/dashboard/web/tsconfig.json',

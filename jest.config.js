@@ -4,16 +4,16 @@ import { ROOMS } from './deploy/verify/check/rooms.mjs';
 useMemoryDirectory();
 
 /**
- * `inner`: all but the long tests, which are `*.system.test.ts`; `system`: only those. Without it
- * (jest started by hand): both.
+ * `inner`: all tests except the long ones (`*.system.test.ts`). `system`: only the long ones. Not
+ * set (jest started manually): both.
  */
 const LANE = process.env['GATEWAY_TEST_LANE'];
 
-/** Compiled tests outlive the run's temporary files. */
+/** The cache of compiled tests is kept after the run's temporary files. */
 const CACHE = '<rootDir>/.cache/jest';
 
 /**
- * The end-to-end tests share one running system, started before the first and stopped after the
+ * The end-to-end tests share one running system, which starts before the first and stops after the
  * last of them.
  */
 const system = {
@@ -21,7 +21,7 @@ const system = {
   globalTeardown: '<rootDir>/deploy/verify/e2e/test/global-teardown.mjs',
 };
 
-/** One project per room, so that a run can name the room of each test and its time. */
+/** One project per package, so that a run reports the package of each test and its time. */
 const project = (room) => ({
   ...(room === 'deploy/verify/e2e' ? system : {}),
   displayName: room,
@@ -36,7 +36,7 @@ const project = (room) => ({
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
-    // Only what imports fast-check pays for giving it the run's seed.
+    // Only importers of fast-check pay for setting the run's seed.
     '^fast-check$': '<rootDir>/libs/testkit/test/seeded-fast-check.ts',
   },
   transform: {
@@ -50,11 +50,11 @@ const project = (room) => ({
 export default {
   projects: ROOMS.map(project),
   cacheDirectory: CACHE,
-  // Most long suites wait for processes of their own: a third worker uses what two leave idle on
-  // two cores.
+  // Most long suites wait for their own processes, so a third worker uses the idle time of two
+  // cores.
   maxWorkers: 3,
-  // What suites leave behind makes each collection of garbage slower: the simulation took ten times
-  // as long in an old worker.
+  // Garbage of earlier suites slows each collection: the simulation took ten times as long in an
+  // old worker.
   workerIdleMemoryLimit: '700MB',
   testSequencer: './deploy/verify/check/longest-first.mjs',
   testTimeout: 30_000,

@@ -13,8 +13,8 @@ const READS = {
 /**
  * Returns the contents of a package's image as paths in the checkout and in the image: its own
  * parts, the compiled project packages that it depends on, and its production dependencies in
- * `node_modules` as locked. @throws Error if two versions of a dependency need the same path in the
- * image
+ * `node_modules` as locked.
+ * @throws Error if two versions of a dependency need the same path in the image
  */
 export function contentsOf(room) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;

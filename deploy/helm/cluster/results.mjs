@@ -27,7 +27,10 @@ ${rows.join('\n')}
 `;
 }
 
-/** @param {Step} step @param {readonly Line[]} lines */
+/**
+ * @param {Step} step
+ * @param {readonly Line[]} lines
+ */
 export function tally({ from, to }, lines) {
   const within = (time) => time >= from && time < to;
   const calls = lines.filter(({ kind, at }) => kind === 'call' && within(at));

@@ -23,8 +23,8 @@ export interface Foundations {
 }
 
 /**
- * Starts all of them; after a failure none remains. @param onChange receives a line when a server
- * ends unexpectedly and when it is ready again
+ * Starts all of them; after a failure none remains.
+ * @param onChange receives a line when a server ends unexpectedly and when it is ready again
  */
 export async function startFoundations(
   options: SystemOptions,

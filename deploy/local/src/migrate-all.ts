@@ -3,8 +3,9 @@ import { changeUrl } from '@gateway/service-kit';
 import type { Secrets } from './secrets.js';
 
 /**
- * Brings every schema up to date, each with its service's role. Services never migrate. @throws
- * Error that suggests `npm run reset` if another version of this program created the database
+ * Brings every schema up to date, each with its service's role. Services never migrate.
+ * @throws Error that suggests `npm run reset` if another version of this program created the
+ * database
  */
 export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (line: string) => void): Promise<void> {
   const applied = await migrateServices({

@@ -19,8 +19,8 @@ export interface StoreSizes {
 }
 
 /**
- * Computes the whole minutes without billing until no call is admitted. @param perCall bytes of one
- * call in each store
+ * Computes the whole minutes without billing until no call is admitted.
+ * @param perCall bytes of one call in each store
  */
 export function outageMinutes(
   { streamBytes, redisBytes }: StoreSizes,

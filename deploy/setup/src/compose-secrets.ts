@@ -22,8 +22,8 @@ export const SERVER_FILES: readonly string[] = ['nats-authorization.conf', 'redi
 
 /**
  * Returns the text of each secret file of the compose file. All are derived from `root`, the one
- * secret to keep: the same root gives the same files, also if a release adds one. @param kept texts
- * of existing files, which are kept; {@link SERVER_FILES} are derived from them
+ * secret to keep: the same root gives the same files, also if a release adds one.
+ * @param kept texts of existing files, which are kept; {@link SERVER_FILES} are derived from them
  */
 export function composeSecrets(root: string, kept: Readonly<Record<string, string>> = {}): Record<string, string> {
   const of = (purpose: string, bytes = PASSWORD_BYTES) => derive(root, purpose, bytes);
@@ -75,8 +75,8 @@ function passwordsOf(passwordOf: (service: ServiceName) => string): Record<Servi
 }
 
 /**
- * Returns the password as the service reads it. @throws Error for a text that is not a URL with a
- * password
+ * Returns the password as the service reads it.
+ * @throws Error for a text that is not a URL with a password
  */
 function passwordIn(name: string, text: string): string {
   const url = text.trim();

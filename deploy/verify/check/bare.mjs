@@ -1,8 +1,7 @@
-// `npm run check:bare`: the README's commands on a bare Debian 12, as root and as an ordinary user.
-// Needs Debian 12 and root.
-//
-// This program only prepares: it makes a directory for the run and starts bare/inside.mjs in a
-// mount and process namespace of its own. When that ends, however it ends, its mounts and processes
+// `npm run check:bare`: runs the README's commands on a bare Debian 12, as root and as an ordinary
+// user. Needs Debian 12 and root.
+// This program only prepares: it creates a directory for the run and starts bare/inside.mjs in a
+// separate mount and process namespace. When that program ends in any way, its mounts and processes
 // are gone, and the directory is deleted.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,8 +10,8 @@ import { readOptions } from './bare/options.mjs';
 
 const INSIDE = fileURLToPath(new URL('bare/inside.mjs', import.meta.url));
 /**
- * Ends what is still inside when this program is ended by a signal that inside.mjs does not get
- * from the terminal.
+ * Kills the inner program if this program ends by a signal that the terminal does not send to
+ * inside.mjs.
  */
 const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP'];
 
@@ -23,11 +22,10 @@ if (problem) {
   process.exit(1);
 }
 
-// Not in the checkout: tools that walk it would find the copies.
+// Outside the checkout, because tools that scan it would find the copies.
 const directory = mkdtempSync('/var/tmp/gateway-bare-');
 const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-// The shell is the first process of the namespace and reaps what loses its parent, as every init
-// does.
+// The shell is the first process of the namespace and reaps orphans, as every init does.
 const shell = ['sh', '-c', '"$@"; exit $?', 'init', process.execPath, INSIDE, directory, JSON.stringify(options)];
 const inside = spawn('unshare', [...namespaces, ...shell], { stdio: 'inherit' });
 process.on('SIGINT', () => undefined);
@@ -40,7 +38,7 @@ inside.on('close', (code) => {
 });
 
 function machineProblem() {
-  if (process.getuid?.() !== 0) return 'check:bare makes a root of its own: it must be run as root';
+  if (process.getuid?.() !== 0) return 'check:bare creates a root file system: run it as root';
   if (!/^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8'))) return 'check:bare needs a Debian machine';
   return null;
 }

@@ -1,13 +1,13 @@
-// What `.ci/run` ends with: `npm test`, `npm run test:system`, and the core ways again on the Node
-// of the images where that is at hand. Each is run whatever became of the ones before; then the sum
-// of their counts alone on a line. Fails when one failed.
+// The last step of `.ci/run`: runs `npm test`, `npm run test:system`, and the core tests again with
+// the Node of the images if it is available. Each runs even if an earlier one failed. Then prints
+// the sum of their counts on one line. Fails if one has failed.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
 /**
- * Calls of every endpoint by official clients, money, limits, operators and pages, through all
+ * Tests of every endpoint with official clients, money, limits, operators and pages, through all
  * services.
  */
 const CORE_WAYS = [
@@ -30,7 +30,7 @@ const lanes = [
 if (existsSync(`${NEWER}/node`)) {
   const PATH = `${process.cwd()}/${NEWER}${delimiter}${process.env.PATH}`;
   lanes.push({ args: ['test', '--', ...CORE_WAYS], env: { PATH } });
-} else console.log('the core ways are not run on Node 24: it could not be fetched');
+} else console.log('the core tests are not run on Node 24: it could not be fetched');
 
 let isDone = true;
 const sum = { passed: 0, failed: 0, skipped: 0 };

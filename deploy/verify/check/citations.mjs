@@ -1,6 +1,6 @@
-// Whether what documents and comments cite is there: `npm run rules` runs it. A citation is
-// `docs/<page>.md`, with or without an anchor, or `docs/decisions/<number>`; a link of a document
-// is relative to it.
+// Checks that everything cited by documents and comments exists; part of `npm run rules`. A
+// citation is `docs/<page>.md`, with or without an anchor, or `docs/decisions/<number>`. Links in a
+// document are relative to it.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -8,18 +8,18 @@ import { fileURLToPath } from 'node:url';
 
 const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|lua|ya?ml|sh|css|html|json)$|^\.ci\/run$/;
 /**
- * Written by programs, or by the owners of the contract; what providers say; and where violations
- * are planted.
+ * Files of programs, of the contract's owners or of providers, and the file with planted
+ * violations.
  */
 const NOT_OURS =
   /(?:^|\/)(?:generated|goldens)\/|^services\/catalog\/profiles\/|^services\/edge-proxy\/test\/providers\/shapes\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
-/** Pages that are cited from the root of the repository. */
+/** Pages that are cited by their path from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
 const NUMBERED = /(?<![\w./-])docs\/decisions\/\d{4}(?![\w-])/g;
 const LINK = /\]\(([^()\s]+)\)/g;
 /**
- * Numbers that mean nothing without the page that gave them. Rows of the specification have their
- * section before them.
+ * Numbers that have no meaning without their page. Rows of the specification have their section in
+ * front.
  */
 const OLD_FORMS = [
   /behaviour §\d/g,
@@ -33,9 +33,9 @@ const OLD_FORMS = [
 ];
 
 /**
- * What is cited and not there, as `<file>: <what>`.
+ * Returns missing citations as `<file>: <citation> <problem>`.
  * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
- * @param {ReadonlySet<string>} paths all tracked files, also those that are no text
+ * @param {ReadonlySet<string>} paths all tracked files, also those without text
  * @returns {string[]}
  */
 export function brokenCitations(files, paths) {
@@ -69,12 +69,12 @@ export function brokenCitations(files, paths) {
   return broken;
 }
 
-/** Without code, in which brackets are no links. */
+/** Removes code, in which brackets are not links. */
 function prose(text) {
   return text.replace(/^[ ]*```[\s\S]*?^[ ]*```/gm, '').replace(/`[^`\n]*`/g, '');
 }
 
-/** What a link may name in a document: its headings as GitHub writes them, and its own anchors. */
+/** Returns the anchors of a document: its headings in GitHub's form, and its explicit anchors. */
 function anchorsOf(text) {
   const bare = text.replace(/^[ ]*```[\s\S]*?^[ ]*```/gm, '');
   const found = new Set([...bare.matchAll(/<a id="([\w-]+)"><\/a>/g)].map(([, id]) => id));
@@ -98,7 +98,10 @@ function parents(path) {
   return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** The tracked files of a repository, and those that are about to be. @param {string} root */
+/**
+ * Returns the tracked and new files of a repository.
+ * @param {string} root
+ */
 export function trackedFiles(root) {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,

@@ -1,6 +1,6 @@
-// What a newcomer sees first: `npm start` in a checkout in which nothing was compiled, one call
-// with the printed key, Ctrl-C. A tree that was compiled as a whole before hides what `npm start`
-// forgets to compile.
+// Runs a new user's first steps: `npm start` in a checkout without compiled code, one request with
+// the printed key, Ctrl-C. A fully compiled tree would hide missing parts of the compilation in
+// `npm start`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** Servers may have to be fetched. */
+/** Includes the time for fetching servers. */
 const READY_LIMIT_MS = 300_000;
 const END_LIMIT_MS = 60_000;
 const CALL_LIMIT_MS = 30_000;
@@ -40,11 +40,11 @@ try {
   const { chatBaseUrl, demoApiKey, dashboardUrl } = JSON.parse(readFileSync(join(state, 'running.json'), 'utf8'));
   await call(chatBaseUrl, demoApiKey);
   const page = await fetch(dashboardUrl, { signal: AbortSignal.timeout(CALL_LIMIT_MS) });
-  if (page.status !== 200) throw new Error(`the dashboard answered ${page.status}`);
+  if (page.status !== 200) throw new Error(`the dashboard responded with ${page.status}`);
   child.kill('SIGINT');
   const code = await Promise.race([ended, after(END_LIMIT_MS)]);
   if (!CODE_AFTER_CTRL_C.includes(code)) throw new Error(`after Ctrl-C: ${code}`);
-  console.log(`first start: ready, answered and ended in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  console.log(`first start: ready, responded and ended in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
 } catch (error) {
   console.error(`${output.slice(-SHOWN_CHARS)}\nfirst start: ${error.message}`);
   process.exitCode = 1;
@@ -75,5 +75,5 @@ async function call(chatBaseUrl, key) {
     signal: AbortSignal.timeout(CALL_LIMIT_MS),
   });
   const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`a call was answered ${answer.status}: ${text}`);
+  if (answer.status !== 200) throw new Error(`a request failed with ${answer.status}: ${text}`);
 }

@@ -1,8 +1,8 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Suites that take longest, so that none of them runs last while the other worker has nothing left
- * to do. Without this a clean clone orders suites by the size of their files.
+ * The longest suites start first, so that none of them runs last while the other worker is idle. By
+ * default a clean clone orders suites by file size.
  */
 const LONGEST = [
   'deploy/verify/e2e/src/rolling.system.test.ts',
@@ -30,14 +30,14 @@ const LONGEST = [
   'services/billing/prove/month.system.test.ts',
 ];
 
-/** Longest suites first, the rest as jest orders it. */
+/** Runs the longest suites first, the others in jest's order. */
 export default class LongestFirst extends Sequencer {
   sort(tests) {
     const place = ({ path }) => {
       const at = LONGEST.findIndex((suite) => path.endsWith(suite));
       return at < 0 ? LONGEST.length : at;
     };
-    // A stable sort: suites of the same place keep jest's order.
+    // The sort is stable: suites with equal rank keep jest's order.
     return super.sort(tests).sort((a, b) => place(a) - place(b));
   }
 }

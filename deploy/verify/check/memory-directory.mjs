@@ -3,27 +3,24 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, stat
 const MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';
 /**
- * What a killed run left is removed when it is so old: a process id alone may be that of another
+ * Age after which files of a killed run are removed. The process ID alone may belong to another
  * container.
  */
 const LEFT_OVER_MS = 3_600_000;
-/**
- * The servers of two suites and of the system that all end-to-end tests share take less than a
- * quarter of it.
- */
+/** The servers of two suites and of the shared end-to-end system use less than a quarter of it. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**
- * Lets the run's temporary files lie in memory where there is room for them, and removes them when
- * the process ends. Tests make and delete the files of hundreds of servers: ext4 searches what was
- * deleted within the last seconds each time it makes a file, which costs more than all that
- * PostgreSQL itself does. Elsewhere, and where TMPDIR is set, nothing changes.
+ * Puts the run's temporary files in memory if there is room, and removes them when the process
+ * ends. Tests create and delete the files of hundreds of servers. ext4 searches recently deleted
+ * entries each time it creates a file, which costs more than all of PostgreSQL's own work. If there
+ * is no room or TMPDIR is set, nothing changes.
  */
 export function useMemoryDirectory(env = process.env, memory = MEMORY, freeBytesMin = FREE_BYTES_MIN) {
   if (env.TMPDIR || freeBytesOf(memory) < freeBytesMin) return null;
   sweepLeftOver(memory);
   const directory = mkdtempSync(`${memory}/${PREFIX}${process.pid}-`);
-  // The database's own user must be able to pass through.
+  // The database's own user must be able to enter it.
   chmodSync(directory, 0o711);
   env.TMPDIR = directory;
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
@@ -47,7 +44,7 @@ function sweepLeftOver(memory) {
       const path = `${memory}/${name}`;
       if (Date.now() - statSync(path).mtimeMs > LEFT_OVER_MS) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Somebody else's, or gone meanwhile.
+      // Owned by another user, or already removed.
     }
   }
 }

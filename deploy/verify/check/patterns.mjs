@@ -1,24 +1,24 @@
-// Finds regular expressions that take more than linear time on some input: `npm run rules` runs it.
+// Finds regular expressions that need more than linear time for some input; part of `npm run
+// rules`.
 import { createRequire } from 'node:module';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { analyse } from 'scslre';
 import { trackedFiles } from './citations.mjs';
 
-// The compiler is CommonJS; without types, since only few members of it are used.
+// The compiler is a CommonJS module. It is used without types, because only few members are needed.
 const ts = createRequire(import.meta.url)('typescript');
 
 /** @typedef {{ readonly where: string, readonly source: string, readonly flags: string }} Pattern */
 
 const CODE = /^(?:services|libs|deploy)\/.*\.(?:tsx?|[cm]?js)$/;
-/** Programs write these. */
+/** Files written by programs. */
 const NOT_OURS = /(?:^|\/)(?:generated|goldens|dist)\//;
-/** These patterns read what our own tests, benchmarks and tools have written. */
+/** Files whose patterns only read text of the project's own tests, benchmarks and tools. */
 const OWN_INPUT = /\.test\.tsx?$|\/(?:test|prove|bench|pictures)\/|^deploy\/(?:verify|docker|observe)\//;
 
 /**
- * Patterns that are quadratic by their form and run over a text with a small bound, or over one
- * that no client sends. Each has the reason.
+ * Quadratic patterns that read a short text, or a text that no client sends. Each has its reason.
  */
 const BOUNDED = new Map([
   [String.raw`libs/service-kit/src/telemetry.ts \/+$`, 'a configured address'],
@@ -53,8 +53,8 @@ const BOUNDED = new Map([
 ]);
 
 /**
- * All literals and `new RegExp` of constants in the tracked programs that run in production, as far
- * as their text is known without running them.
+ * Returns all literals and `new RegExp` of constants in the tracked production code whose text is
+ * known without running it.
  * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
  * @returns {Pattern[]}
  */
@@ -94,7 +94,7 @@ function patternAt(node, constants) {
   return source === null ? null : { source, flags: textOf(node.arguments[1], constants) ?? '' };
 }
 
-/** The text of a constant expression; null if it depends on anything else. */
+/** Returns the text of a constant expression; null if it depends on anything else. */
 function textOf(node, constants) {
   if (node === undefined) return null;
   if (ts.isStringLiteralLike(node)) return node.text;
@@ -123,8 +123,8 @@ function templateOf(node, constants, form) {
 }
 
 /**
- * Patterns of the documents that clients read, and of the providers' profiles. Operators enter no
- * patterns: what they search for is plain text.
+ * Returns patterns of the documents that clients read, and of the providers' profiles. Operators
+ * enter no patterns; their searches are plain text.
  * @param {string} root
  * @returns {Pattern[]}
  */
@@ -169,7 +169,7 @@ export function slowPatterns(patterns) {
   });
 }
 
-/** Reasons of patterns that are no longer there, or no longer slow. */
+/** Returns reasons of patterns that no longer exist or are no longer slow. */
 export function unusedReasons(patterns) {
   const there = new Set(patterns.map(({ where, source }) => `${where} ${source}`));
   return [...BOUNDED.keys()].filter((key) => !there.has(key)).map((key) => `${key}: not found, remove its reason`);

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 
 /**
- * A jest reporter: the time per room at the end, the tests that were not run (a test's name says
- * what it needs), and the counts in a file for whoever started the run.
+ * A jest reporter. At the end it prints the time per package and the tests that were not run (their
+ * names list the requirements), and writes the counts to a file for the calling program.
  */
 export default class RoomTimes {
   #rooms = new Map();
@@ -10,7 +10,7 @@ export default class RoomTimes {
   #isFiltered;
 
   constructor({ testNamePattern }) {
-    // Whoever asks for some tests by name knows that the others are left out.
+    // With a test name pattern, the list of tests that were not run is omitted.
     this.#isFiltered = Boolean(testNamePattern);
   }
 

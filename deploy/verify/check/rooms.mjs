@@ -2,13 +2,14 @@ import { existsSync, readdirSync } from 'node:fs';
 
 const ROOT = new URL('../../../', import.meta.url);
 
-/** Folders that hold rooms. */
+/** Folders that contain packages. */
 const TOPS = ['libs', 'services', 'deploy', 'deploy/verify'];
 const NO_TESTS = /(?:^|\/)(?:dist|node_modules)\//;
 const TEST = /(?:\.system)?\.test\.ts$/;
 
 /**
- * Every room, `libs/bus` or `deploy/verify/e2e`: a folder with a README in one that holds rooms.
+ * Every package, such as `libs/bus` or `deploy/verify/e2e`: a folder with a README in one of these
+ * folders.
  */
 export const ROOMS = TOPS.flatMap((top) =>
   readdirSync(new URL(top, ROOT))
@@ -17,12 +18,12 @@ export const ROOMS = TOPS.flatMap((top) =>
 );
 
 /**
- * The rooms and test files that are meant. A word is a room's path or its last part, or a test
- * file's path or its name with or without endings, which folders may precede; a trailing slash is
- * ignored. A name that several files have means all of them.
- * @param lane `inner` or `system`: files of the other lane are not meant
+ * Selects packages and test files. A word is a package's path or its last part, or a test file's
+ * path or its name with or without endings, optionally with leading folders. A trailing slash is
+ * ignored. A name of several files selects all of them.
+ * @param lane `inner` or `system`: excludes files of the other lane
  * @returns paths from the root, each once, in the order given
- * @throws Error with the list of rooms for a word that is neither, or with the other lane's command
+ * @throws Error with the list of packages for an unknown word, or with the other lane's command
  */
 export function selectTests(words, lane, rooms = ROOMS) {
   const files = new Set();
@@ -52,7 +53,7 @@ function filesNamed(name, word, lane, rooms) {
   );
 }
 
-/** The path without `.ts`, without `.test.ts`, and without `.system.test.ts`. */
+/** Returns the path without `.ts`, without `.test.ts`, and without `.system.test.ts`. */
 function endings(path) {
   return [path.replace(/\.ts$/, ''), path.replace(/\.test\.ts$/, ''), path.replace(TEST, '')];
 }

@@ -1,13 +1,16 @@
 import { readFileSync, rmSync } from 'node:fs';
 
-/** Where the reporter `room-times.mjs` leaves the counts of a jest run, from the root. */
+/**
+ * File with the counts of a jest run, written by the reporter `room-times.mjs`, relative to the
+ * root.
+ */
 const COUNTS = '.cache/test-counts.json';
 
 export function forgetCounts() {
   rmSync(COUNTS, { force: true });
 }
 
-/** The counts of the run since they were forgotten. */
+/** Returns the counts of the run since `forgetCounts`. */
 export function readCounts() {
   try {
     return JSON.parse(readFileSync(COUNTS, 'utf8'));

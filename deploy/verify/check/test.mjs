@@ -1,13 +1,13 @@
-// `npm test`: compile, lint, import rules, then one jest run over all rooms but the long tests.
-// `npm run test:system` (this with --system): compile, then the long tests, `*.system.test.ts`.
-// Names of rooms behind either: only those. Stops at the first step that fails, and ends with the
-// counts of the jest run alone on a line.
+// `npm test`: compile, lint, import rules, then one jest run over all packages without the long
+// tests. `npm run test:system` (this program with --system): compile, then the long tests,
+// `*.system.test.ts`. Names of packages or test files restrict either. Stops at the first failing
+// step and ends with the counts of the jest run on one line.
 import { spawnSync } from 'node:child_process';
 import { ROOMS, selectTests } from './rooms.mjs';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
 const TEST_MINUTES_MAX = 6;
-/** As in `npm run lint`: what either has seen costs nothing. */
+/** The same caches as in `npm run lint`, so that checked files are not checked again. */
 const CACHED = (tool) => ['--cache', '--cache-strategy', 'content', '--cache-location', `.cache/${tool}`];
 const UNMATCHED = ['--no-warn-ignored', '--no-error-on-unmatched-pattern'];
 
@@ -24,12 +24,10 @@ const startedAt = Date.now();
 const isDone = before() && jest();
 const minutes = (Date.now() - startedAt) / 60_000;
 const isSlow = !isSystem && minutes > TEST_MINUTES_MAX;
-console.log(
-  `\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: make something quicker)` : ''}`,
-);
+console.log(`\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: speed up a test)` : ''}`);
 const counts = readCounts();
 if (!isDone && counts.passed === 0) console.log('a step before the tests failed: nothing was tested');
-if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and what they need stand above`);
+if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and requirements are listed above`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exit(isDone && counts.failed === 0 ? 0 : 1);
 
@@ -43,8 +41,8 @@ function selectOrEnd(names) {
 }
 
 /**
- * Everything before the tests: all of it for `npm test`, compiling and the lint of what is selected
- * otherwise.
+ * Runs the steps before the tests: all steps for `npm test`, else compiling and the lint of the
+ * selection.
  */
 function before() {
   if (isSystem) return run('npm', ['run', '-s', 'build']);
@@ -58,14 +56,14 @@ function before() {
 
 function jest() {
   const patterns = selected.flatMap((path) => ['--testPathPatterns', `/${path}${rooms.includes(path) ? '/' : '$'}`]);
-  // Long tests start systems of their own: more than two at a time make each other late.
+  // Long tests start their own systems; more than two at a time delay each other.
   const workers = isSystem ? ['--maxWorkers=2'] : [];
   return run('npm', ['run', '-s', 'jest', '--', ...workers, ...projects(), ...patterns], {
     GATEWAY_TEST_LANE: lane,
   });
 }
 
-/** The rooms of what is selected: only their set-up is run. */
+/** Returns the packages of the selection, so that only their set-up runs. */
 function projects() {
   const roomOf = (path) => ROOMS.filter((room) => path === room || path.startsWith(`${room}/`));
   return selected.length === 0 ? [] : ['--selectProjects', ...new Set(selected.flatMap(roomOf))];

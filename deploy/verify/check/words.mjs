@@ -1,9 +1,9 @@
 // Finds words in identifiers, comments and documents that the glossary has retired, and comments
-// that are too wide: `npm run rules` runs it.
+// that are too wide; part of `npm run rules`.
 import { fileURLToPath } from 'node:url';
 import { trackedFiles } from './citations.mjs';
 
-/** Words that were coined here. Words with an ordinary meaning beside it are not on the list. */
+/** Words that this project coined. Words with another ordinary meaning are not on the list. */
 const RETIRED = new Map([
   ['door', 'handler'],
   ['desk', 'client'],
@@ -23,8 +23,7 @@ const RETIRED = new Map([
 ]);
 
 /**
- * Names that users, stored data or other releases know. They stay, and are cut out before the
- * search.
+ * Names that users, stored data or other releases use. They stay and are removed before the search.
  */
 const PUBLIC = [
   // Subjects, streams and message names.
@@ -39,7 +38,7 @@ const PUBLIC = [
   /\b(?:beat|gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
 ];
 
-/** Programs write these, other people own them, or they say what the words meant. */
+/** Files written by programs, owned by others, or describing the retired words. */
 const NOT_OURS =
   /(?:^|\/)(?:generated|goldens|dist)\/|^libs\/contracts\/specification\/|^docs\/(?:glossary|english)\.md$|^CHANGELOG\.md$|^deploy\/setup\/ENVIRONMENT\.md$|^deploy\/verify\/check\/(?:words\.mjs|count\.mjs|src\/words\.test\.ts)$/;
 
@@ -72,15 +71,15 @@ export function retiredWords(files) {
   return found;
 }
 
-/** Columns of a line that is a comment. */
+/** Maximum width of a line with a comment. */
 const COMMENT_COLUMNS_MAX = 100;
 const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/)/;
-/** One line by their form. */
+/** Comments that must be on one line. */
 const DIRECTIVE = /eslint-|@typedef/;
 
 /**
- * Lists comments that are too wide to be read beside something else, as
- * `<file>:<line>: <columns> columns`.
+ * Lists comments that are too wide for two columns on a screen, as `<file>:<line>: <columns>
+ * columns`.
  * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
  * @returns {string[]}
  */
@@ -96,7 +95,7 @@ export function wideComments(files) {
   return found;
 }
 
-/** The lines of a document without its code. */
+/** Returns the lines of a document without its code. */
 function proseOf(text) {
   const prose = text
     .replace(/^[ ]*```[\s\S]*?^[ ]*```/gm, (code) => code.replace(/[^\n]/g, ' '))
@@ -105,7 +104,8 @@ function proseOf(text) {
 }
 
 /**
- * Identifiers and comments of a program, an identifier cut into its words. Strings are not read.
+ * Returns identifiers and comments of a program, with identifiers split into words. Strings are not
+ * read.
  */
 function namesOf(text) {
   return [...text.matchAll(TOKENS)].flatMap(({ index, 0: token }) => {

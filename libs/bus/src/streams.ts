@@ -116,8 +116,8 @@ const MAKING: RetryOptions = {
 };
 
 /**
- * Creates the stream, or updates a stream of the same name to this configuration. @throws
- * JetStreamFault if it cannot be created and does not exist, or cannot be updated
+ * Creates the stream, or updates a stream of the same name to this configuration.
+ * @throws JetStreamFault if it cannot be created and does not exist, or cannot be updated
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
   await retry(() => createOrUpdate(inbox, configuration), MAKING);

@@ -17,7 +17,8 @@ export interface TailedMessage {
 /**
  * Shows messages and their replies as they are sent; messages already in streams are not shown.
  * Subscribes with the permitted users: to bodies as a server of the message, to replies as its
- * requesters. @returns a function that ends it
+ * requesters.
+ * @returns a function that ends it
  */
 export async function tailBus(
   urlOf: (service: ServiceName) => string,

@@ -10,8 +10,8 @@ const EPOCH_AFTER_MONDAY_MS = 3 * DAY_MS;
 const MONTH_TEXT = /^(?:19[7-9][0-9]|[2-9][0-9]{3})-(?:0[1-9]|1[0-2])$/;
 
 /**
- * Returns the calendar month, for example `2026-11`. @throws RangeError for a time outside the
- * years 1970 to 9999
+ * Returns the calendar month, for example `2026-11`.
+ * @throws RangeError for a time outside the years 1970 to 9999
  */
 export function monthOf(ms: number): string {
   const month = new Date(ms).toISOString().slice(0, 7);
@@ -20,15 +20,18 @@ export function monthOf(ms: number): string {
 }
 
 /**
- * Returns the first millisecond of a month. @throws RangeError for a text that is not `YYYY-MM` of
- * the years 1970 to 9999
+ * Returns the first millisecond of a month.
+ * @throws RangeError for a text that is not `YYYY-MM` of the years 1970 to 9999
  */
 export function monthStart(month: string): number {
   const [year, number] = yearAndMonth(month);
   return Date.UTC(year, number - 1, 1);
 }
 
-/** Returns the first millisecond after a month. @throws RangeError as {@link monthStart} */
+/**
+ * Returns the first millisecond after a month.
+ * @throws RangeError as {@link monthStart}
+ */
 export function monthEnd(month: string): number {
   const [year, number] = yearAndMonth(month);
   return Date.UTC(year, number, 1);

@@ -1,6 +1,6 @@
 /**
- * Requires a count (tokens, bytes, elements): a safe integer of at least 0. @throws RangeError, so
- * that an invalid count never becomes an amount
+ * Requires a count (tokens, bytes, elements): a safe integer of at least 0.
+ * @throws RangeError, so that an invalid count never becomes an amount
  */
 export function requireCount(value: number, name: string): number {
   if (!Number.isSafeInteger(value) || value < 0) {

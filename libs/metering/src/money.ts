@@ -32,7 +32,8 @@ export class MoneyFormatError extends Error {
 
 /**
  * Parses a decimal string of USD: digits, at most nine places, an optional leading `-`; no `+`, no
- * exponent, no spaces, a digit on both sides of the point. @throws MoneyFormatError
+ * exponent, no spaces, a digit on both sides of the point.
+ * @throws MoneyFormatError
  */
 export function parseUsd(text: string): NanoUsd {
   const parts = text.length <= TEXT_CHARACTERS_MAX ? USD_TEXT.exec(text) : null;

@@ -85,8 +85,9 @@ function addCounts(one: TokenCounts, other: TokenCounts): TokenCounts {
  * Computes the charge for a usage at a price version (docs/behaviour.md#actual-cost): rounded once,
  * half up, at most `AMOUNT_NANO_USD_MAX`. More output tokens never reduce it. The input of each
  * sampling determines its tier. A class without a price is charged as standard; a unit without a
- * price costs nothing. @param served absent: the standard class without units @throws RangeError
- * for a count that is not a safe non-negative integer
+ * price costs nothing.
+ * @param served absent: the standard class without units
+ * @throws RangeError for a count that is not a safe non-negative integer
  */
 export function rate(usage: TokenUsage, price: PriceFigures, served: Served = STANDARD): NanoUsd {
   const ofClass = resolveClass(price, served.class);
@@ -148,9 +149,9 @@ const REPORTED_COST_FACTOR_MAX = 100n;
 
 /**
  * Returns the cost of an attempt: the provider's own figure if it is above 0 and at most {@link
- * REPORTED_COST_FACTOR_MAX} times the computed cost, else the computed cost. @param computed from
- * usage and cost version; null if one of them is unknown @param reported absent: the response
- * reports no cost
+ * REPORTED_COST_FACTOR_MAX} times the computed cost, else the computed cost.
+ * @param computed from usage and cost version; null if one of them is unknown
+ * @param reported absent: the response reports no cost
  */
 export function recordedCost(computed: NanoUsd | null, reported: NanoUsd | undefined): NanoUsd | null {
   if (computed === null || reported === undefined || reported <= 0n) return computed;

@@ -105,8 +105,9 @@ function standardPrices(price: TokenPrices, kinds: KindPrices): ResolvedPrices {
 
 /**
  * Computes the prices of a class or of a tier. A missing price is the standard price of that kind
- * times the ratio of the input (or output) prices. @param ofClass the class of a tier, whose own
- * prices have precedence over the standard ones; null: the standard class
+ * times the ratio of the input (or output) prices.
+ * @param ofClass the class of a tier, whose own prices have precedence over the standard ones;
+ * null: the standard class
  */
 function scalePrices(
   given: TokenPrices,

@@ -15,43 +15,49 @@ export type RowName =
   | { kind: 'window'; type: 'monthly'; unit: WindowUnit; subscriptionPeriodId: string }
   | { kind: 'allotment'; unit: WindowUnit; modelId: string; subscriptionPeriodId: string };
 
-/** Row of a key's spend in a month. @throws RangeError for an empty ID or an invalid month */
+/**
+ * Row of a key's spend in a month.
+ * @throws RangeError for an empty ID or an invalid month
+ */
 export function keyMonthRow(keyId: string, month: string): string {
   return `km:${requireId(keyId)}:${requireMonth(month)}`;
 }
 
-/** Row of a member's spend in a month. @throws RangeError for an empty ID or an invalid month */
+/**
+ * Row of a member's spend in a month.
+ * @throws RangeError for an empty ID or an invalid month
+ */
 export function memberMonthRow(memberId: string, month: string): string {
   return `mm:${requireId(memberId)}:${requireMonth(month)}`;
 }
 
 /**
- * Row of the use of the session that opened at this time (ms). @throws RangeError for a time that
- * is not a count
+ * Row of the use of the session that opened at this time (ms).
+ * @throws RangeError for a time that is not a count
  */
 export function sessionWindowRow(unit: WindowUnit, start: number): string {
   return `w:session_5h:${unit}:${requireStart(start)}`;
 }
 
 /**
- * Row of the use of the week that began at this Monday (ms). @throws RangeError for a time that is
- * not a count
+ * Row of the use of the week that began at this Monday (ms).
+ * @throws RangeError for a time that is not a count
  */
 export function weeklyWindowRow(unit: WindowUnit, start: number): string {
   return `w:weekly:${unit}:${requireStart(start)}`;
 }
 
 /**
- * Row of the use of a subscription period. @throws RangeError for an ID that is empty or contains
- * `:`
+ * Row of the use of a subscription period.
+ * @throws RangeError for an ID that is empty or contains `:`
  */
 export function monthlyWindowRow(unit: WindowUnit, subscriptionPeriodId: string): string {
   return `w:monthly:${unit}:${requirePeriodId(subscriptionPeriodId)}`;
 }
 
 /**
- * Row of the use of a model's allotment in a subscription period. @throws RangeError for an empty
- * model ID or an invalid period ID
+ * Row of the use of a model's allotment in a subscription period.
+ * @throws RangeError for an empty model ID or an invalid period ID
  */
 export function allotmentRow(unit: WindowUnit, modelId: string, subscriptionPeriodId: string): string {
   return `al:${unit}:${requireId(modelId)}:${requirePeriodId(subscriptionPeriodId)}`;

@@ -42,8 +42,8 @@ export interface WindowView {
 /**
  * Returns the time at which a window resets (specification, usage window reset timing): 5 h after
  * the session opened, the next Monday 00:00 UTC, or the end of the subscription period. A session
- * that is not open or has ended gives 5 h from now. @throws RangeError for `monthly` without a
- * subscription period
+ * that is not open or has ended gives 5 h from now.
+ * @throws RangeError for `monthly` without a subscription period
  */
 export function windowResetsAt(type: WindowType, periods: Omit<Periods, 'month'>, now: number): number {
   switch (type) {

@@ -114,8 +114,9 @@ export interface BoundFigures {
 
 /**
  * Returns the figures of a model for one call: for each kind of attachment the highest figure of
- * the sources. @param model its catalog values; undefined: unknown @param sources all sources that
- * may serve the call; empty: the defaults apply
+ * the sources.
+ * @param model its catalog values; undefined: unknown
+ * @param sources all sources that may serve the call; empty: the defaults apply
  */
 export function boundFigures(
   model: { readonly bytesPerToken: number; readonly contextLength: number | null } | undefined,
@@ -162,8 +163,8 @@ type InputBounds = Omit<CallBounds, 'outputTokensMax'>;
  * Computes the input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus
  * array elements, plus the maximum of each attachment. Attachments fill at most the model's
  * context, or {@link DOCUMENT_TOKENS_MAX} tokens if it is unknown. At most
- * `Number.MAX_SAFE_INTEGER`. @throws RangeError for an invalid count or a `bytesPerToken` below
- * 0.001
+ * `Number.MAX_SAFE_INTEGER`.
+ * @throws RangeError for an invalid count or a `bytesPerToken` below 0.001
  */
 export function inputTokensBound(bounds: InputBounds, figures: BoundFigures): number {
   const { files } = bounds;
@@ -226,8 +227,9 @@ export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
  * input price of any kind and any tier that the input bound reaches, the highest output price of
  * those tiers, the price per call, and the requested units. The standard class counts in addition
  * to the requested class, because the provider may serve either. Rounded up, at most
- * `AMOUNT_NANO_USD_MAX`. A usage within the bounds never costs more. @param asked absent: the
- * standard class without units @throws RangeError as {@link inputTokensBound}
+ * `AMOUNT_NANO_USD_MAX`. A usage within the bounds never costs more.
+ * @param asked absent: the standard class without units
+ * @throws RangeError as {@link inputTokensBound}
  */
 export function worstCase(
   bounds: CallBounds,
@@ -302,7 +304,8 @@ function textInputPrices(prices: ResolvedPrices): readonly [bigint, ...bigint[]]
  * Computes the minimum that a plan-funded call must be able to pay (docs/behaviour.md#who-pays):
  * prompt bytes ÷ 8 at the cheapest input price of any kind and tier of the standard or the
  * requested class, rounded down, plus the price per call. At most `AMOUNT_NANO_USD_MAX`; not above
- * the worst case while `bytesPerToken` is at most 8. @param asked absent: the standard class
+ * the worst case while `bytesPerToken` is at most 8.
+ * @param asked absent: the standard class
  * @throws RangeError for an invalid count
  */
 export function leastCost(

@@ -42,7 +42,8 @@ export class PrimaryChoice {
 
   /**
    * Returns the primary's URL: the known one until it fails, else the one with the highest timeline
-   * among all responding servers. @throws NotPrimary if no server is the primary
+   * among all responding servers.
+   * @throws NotPrimary if no server is the primary
    */
   async url(): Promise<string> {
     return this.#known ?? (await this.#finding.join('', () => this.#find()));
@@ -56,7 +57,10 @@ export class PrimaryChoice {
     if (this.#urls.length > 1 && this.#known === url) this.#known = null;
   }
 
-  /** Records the timeline of a server. @throws NotPrimary if the server must not be used */
+  /**
+   * Records the timeline of a server.
+   * @throws NotPrimary if the server must not be used
+   */
   check({ system, isStandby, timeline }: ServerState): void {
     if (isStandby || timeline === null) throw new NotPrimary('the database server is a standby');
     this.timelines.observe(system, timeline);
@@ -104,7 +108,8 @@ export class PrimaryChoice {
 
 /**
  * Returns the URL of the primary for programs that support only one server. A URL with one server
- * is returned unchanged. @throws NotPrimary if none of several servers is the primary
+ * is returned unchanged.
+ * @throws NotPrimary if none of several servers is the primary
  */
 export function primaryUrl(url: string): Promise<string> {
   return new PrimaryChoice(url, new Timelines()).url();

@@ -42,8 +42,8 @@ export class MigrationHistoryError extends Error {}
 
 /**
  * Compares the applied migrations with the files. Migrations only go forward: a removed or changed
- * applied file, and a new file that sorts before an applied one, are errors. @throws
- * MigrationHistoryError
+ * applied file, and a new file that sorts before an applied one, are errors.
+ * @throws MigrationHistoryError
  */
 export function checkHistory(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): void {
   const byName = new Map(files.map((file) => [file.name, file]));

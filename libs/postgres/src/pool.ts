@@ -50,8 +50,8 @@ const LIFETIME_SECONDS = 1_800;
  * (`postgres://user:password@a:5432,b:5432/db`), the pool searches for the primary. int8 is read as
  * bigint, timestamptz as Date, and numeric, date and timestamp as text (a Date would apply the
  * local time zone). The session's time zone is UTC. A connection fault is logged and the connection
- * is replaced; it never ends the process. The pool connects at the first query. @throws TypeError
- * for a URL that requests another server than the primary
+ * is replaced; it never ends the process. The pool connects at the first query.
+ * @throws TypeError for a URL that requests another server than the primary
  */
 export function createPool(url: string, options: PoolOptions): Pool {
   const { applicationName, max, statementTimeoutMs, settings, timelines, log } = options;

@@ -35,7 +35,10 @@ export class PrimaryClient extends pg.Client {
     return undefined;
   }
 
-  /** Reads the server's state. @throws NotPrimary if the server must not be used */
+  /**
+   * Reads the server's state.
+   * @throws NotPrimary if the server must not be used
+   */
   async verify(): Promise<void> {
     try {
       // The pool awaits this without a timeout.

@@ -27,8 +27,9 @@ type AttributesRow = Readonly<Record<keyof typeof ATTRIBUTES, boolean>>;
  * Creates the login role or sets its password, without other attributes. Alters only differences:
  * naming an attribute, even to remove it, requires that attribute oneself, and a migration runs
  * without superuser. Roles belong to the whole server, so migrations of different databases may
- * collide here; the loser retries. @param url of the client, used to test whether a role that may
- * not be altered can sign in with this password
+ * collide here; the loser retries.
+ * @param url of the client, used to test whether a role that may not be altered can sign in with
+ * this password
  */
 export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: string): Promise<void> {
   const role = identifier(spec.name, 'the name of a role');
@@ -62,7 +63,8 @@ export async function requireRole(client: pg.ClientBase, { name }: RoleSpec): Pr
 
 /**
  * Ensures a setting of the role in this database. If it differs and this user may not change it,
- * rejects with the statement to run. @param value as an SQL literal
+ * rejects with the statement to run.
+ * @param value as an SQL literal
  */
 export async function ensureRoleSetting(
   client: pg.ClientBase,

@@ -4,8 +4,8 @@ import { encode } from './probe-redis.js';
 const TIMEOUT_MS = 1_000;
 
 /**
- * Returns the port of the primary that a Sentinel on this machine has under this name. @throws
- * Error if it does not respond or does not know the name
+ * Returns the port of the primary that a Sentinel on this machine has under this name.
+ * @throws Error if it does not respond or does not know the name
  */
 export function askSentinel(port: number, password: string, name: string): Promise<number> {
   const address = { host: '127.0.0.1', port, tls: false };

@@ -40,7 +40,10 @@ export async function initializeData(
   return data;
 }
 
-/** Reports whether data exists. @throws ResolverSkipped if another major version created it */
+/**
+ * Reports whether data exists.
+ * @throws ResolverSkipped if another major version created it
+ */
 export async function isMade(program: Program, data: string): Promise<boolean> {
   const made = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
   if (made === null || Number(made) === majorOf(program.version)) return made !== null;

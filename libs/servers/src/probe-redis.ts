@@ -33,8 +33,8 @@ function commands(url: URL): string {
 }
 
 /**
- * Refuses servers that admission refuses: it needs one primary that keeps its data. @throws
- * ProbeRefused
+ * Refuses servers that admission refuses: it needs one primary that keeps its data.
+ * @throws ProbeRefused
  */
 function refuseUse(info: string): void {
   const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown';

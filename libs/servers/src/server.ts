@@ -127,7 +127,8 @@ const VARIABLE = 'GATEWAY_SERVERS_RUNGS';
 
 /**
  * Returns the resolvers that the environment allows, in their order. Without the variable all are
- * allowed. @throws Error if the variable names an unknown one
+ * allowed.
+ * @throws Error if the variable names an unknown one
  */
 export function allowedResolvers(env: NodeJS.ProcessEnv): Resolver[] {
   const text = env[VARIABLE]?.trim();

@@ -13,8 +13,8 @@ export function containerMemoryBytes(
 }
 
 /**
- * Returns a bound in bytes: `most`, or `part` of the container's memory if that is less. @param
- * part 0 to 1
+ * Returns a bound in bytes: `most`, or `part` of the container's memory if that is less.
+ * @param part 0 to 1
  */
 export function memoryBound(most: number, part: number, container = containerMemoryBytes()): number {
   return container === undefined ? most : Math.min(most, Math.floor(container * part));

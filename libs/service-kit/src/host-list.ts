@@ -14,8 +14,8 @@ export function urlsOf(text: string): string[] {
 
 /**
  * Changes the parts that all servers of a URL share: user, password, path, parameters. `change`
- * receives the URL of the first server and must not change its host and port. @throws TypeError for
- * an invalid URL
+ * receives the URL of the first server and must not change its host and port.
+ * @throws TypeError for an invalid URL
  */
 export function changeUrl(text: string, change: (url: URL) => void): string {
   const hosts = PARTS.exec(text.trim())?.[3] ?? '';

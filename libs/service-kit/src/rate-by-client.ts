@@ -30,7 +30,10 @@ export class RateByClient {
     return this.#buckets.size;
   }
 
-  /** Takes a token; false if the client has none. @param nowMs of a monotonic clock */
+  /**
+   * Takes a token; false if the client has none.
+   * @param nowMs of a monotonic clock
+   */
   take(client: string, nowMs: number): boolean {
     const { burst, perSecond, keysMax } = this.#options;
     const bucket = this.#buckets.get(client) ?? { tokens: burst, atMs: nowMs };

@@ -8,7 +8,8 @@ export interface DemoModelNow {
 
 /**
  * Returns the first model that a first request can use: it is available, and one of its sources is
- * a running simulator. @returns null if there is none
+ * a running simulator.
+ * @returns null if there is none
  */
 export function firstModel(models: readonly DemoModelNow[], providerUrls: readonly string[]): string | null {
   const found = models.find(

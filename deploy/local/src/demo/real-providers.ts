@@ -28,8 +28,8 @@ const SOURCES_MAX = 20_000;
 const FIRST_ENDPOINTS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 
 /**
- * Returns the providers of the command line, or all problems as texts. @param urls
- * `<profile>=<url>`
+ * Returns the providers of the command line, or all problems as texts.
+ * @param urls `<profile>=<url>`
  */
 export function realProviders(
   names: readonly string[],
@@ -141,7 +141,10 @@ async function switchSimulatedOff(target: OperatorTarget, modelId: string): Prom
   }
 }
 
-/** Returns all sources, or those that a query selects. @param query begins with `&`, or is empty */
+/**
+ * Returns all sources, or those that a query selects.
+ * @param query begins with `&`, or is empty
+ */
 export async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
   const all: SourceView[] = [];
   let after = '';

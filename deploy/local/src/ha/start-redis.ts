@@ -75,7 +75,10 @@ export async function startRedis(
   return { url, leader: () => members[leader] };
 }
 
-/** Returns the port that most Sentinels report. @throws Error if no two agree */
+/**
+ * Returns the port that most Sentinels report.
+ * @throws Error if no two agree
+ */
 async function primaryPort(sentinels: readonly number[], password: string): Promise<number> {
   const asked = sentinels.map((port) => askSentinel(port, password, topology.REDIS_NAME).catch(() => null));
   const named = (await Promise.all(asked)).filter((port) => port !== null);

@@ -4,12 +4,12 @@ import { run, unpackBase } from './debian-base.mjs';
 import { copyNetworkSettings } from './network-settings.mjs';
 
 const ROOT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** What Debian gives an ordinary user: without the sbin directories. */
+/** Debian's PATH of an ordinary user: without the sbin directories. */
 const USER_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games';
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 const COMMAND_LIMIT_MS = 300_000;
 
-/** A Debian root with nothing but git, Node and npm, and the processes in it. */
+/** A Debian root with only git, Node and npm, and the processes in it. */
 export class BareRoot {
   #place;
   #cache;
@@ -34,20 +34,22 @@ export class BareRoot {
     return root;
   }
 
-  /** Keeps what a long command printed beyond this run. Returns where, relative to the checkout. */
+  /**
+   * Stores the output of a long command beyond this run. Returns its path relative to the checkout.
+   */
   keepLog(name, text) {
     writeFileSync(`${this.#cache}/${name}.log`, text);
     return `.cache/bare/${name}.log`;
   }
 
-  /** A path of the root as seen from outside. */
+  /** Returns a path of the root as seen from outside. */
   path(inside) {
     return `${this.#place}${inside}`;
   }
 
   /**
-   * Starts a command as a shell of this user would: in a process group of its own, whose id is the
-   * pid of the command. Standard output and error are read by the caller.
+   * Starts a command like a shell of this user, in its own process group whose ID is the command's
+   * pid. The caller reads standard output and error.
    */
   spawn(user, directory, command, env = {}) {
     const { name, home } = user;
@@ -68,7 +70,7 @@ export class BareRoot {
     });
   }
 
-  /** Runs a command to its end. Returns its exit code and everything that it printed. */
+  /** Runs a command to its end. Returns its exit code and its output. */
   async command(user, directory, command, { limitMs = COMMAND_LIMIT_MS, env = {} } = {}) {
     const child = this.spawn(user, directory, command, env);
     let output = '';
@@ -83,7 +85,7 @@ export class BareRoot {
     return { code, output };
   }
 
-  /** The living processes in the root (state Z is dead), each as `pid command`. */
+  /** Returns the living processes in the root (not in state Z), each as `pid command`. */
   processes() {
     return readdirSync('/proc').flatMap((pid) => {
       if (!/^\d+$/.test(pid)) return [];
@@ -96,13 +98,13 @@ export class BareRoot {
     });
   }
 
-  /** Between two stories: what a failed one left. */
+  /** Kills the processes that a failed story has left. */
   killAll() {
     for (const line of this.processes()) {
       try {
         process.kill(Number.parseInt(line, 10), 'SIGKILL');
       } catch {
-        // It ended by itself.
+        // The process has already ended.
       }
     }
   }
@@ -117,7 +119,10 @@ export class BareRoot {
     });
   }
 
-  /** Debian's own Node is too old: the one that runs this, as Node's archive would lay it down. */
+  /**
+   * Copies the Node that runs this program in the layout of Node's archive, because Debian's own
+   * Node is too old.
+   */
   #copyNode() {
     const npm = `${run('npm', ['root', '-g']).trim()}/npm`;
     cpSync(process.execPath, this.path('/usr/local/bin/node'));
@@ -128,8 +133,8 @@ export class BareRoot {
   }
 
   /**
-   * In this program's own mount namespace: nothing of it is seen outside, and it is gone when the
-   * program is.
+   * Mounts in this program's own mount namespace: the mounts are invisible outside and end with the
+   * program.
    */
   #mount() {
     run('mount', ['-t', 'proc', 'proc', this.path('/proc')]);

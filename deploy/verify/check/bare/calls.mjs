@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { expect } from './results.mjs';
 
 /**
- * Nano-USD per token of the model in the printed commands, openai/gpt-4o-mini, as the demo catalog
- * has them.
+ * Nano-USD per token of openai/gpt-4o-mini, the model of the printed commands, as in the demo
+ * catalog.
  */
 const PRICE = { input: 150n, cachedInput: 75n, output: 600n };
 const CALL_LIMIT_MS = 30_000;
@@ -11,8 +11,8 @@ const LEDGER_WAIT_MS = 5_000;
 const NANO_DIGITS = 9;
 
 /**
- * Runs a printed `curl` literally, in this machine's shell: the bare root has none, the network is
- * the same.
+ * Runs a printed `curl` literally in this machine's shell, because the bare root has no curl. The
+ * network is the same.
  */
 export async function runPrinted(text) {
   const child = spawn('sh', ['-c', text], { stdio: ['ignore', 'pipe', 'pipe'], timeout: CALL_LIMIT_MS });
@@ -26,9 +26,7 @@ export async function runPrinted(text) {
   return readAnswer(output, seen);
 }
 
-/**
- * Asks the ledger for a call until its record is there, and compares the charge with price × usage.
- */
+/** Queries the ledger until the record exists, and compares the charge with price × usage. */
 export async function checkCharge(checkout, { id, usage, seen }) {
   const expected = chargeOf(usage);
   const until = performance.now() + LEDGER_WAIT_MS;
@@ -52,7 +50,7 @@ export async function checkCharge(checkout, { id, usage, seen }) {
   return `${usage.prompt_tokens} in, ${usage.completion_tokens} out: $${record.chargedUsd}`;
 }
 
-/** The wallet as `npm run ledger` shows it, in nano-USD. */
+/** Returns the wallet of `npm run ledger` in nano-USD. */
 export async function walletNanoUsd(checkout) {
   const { code, output } = await checkout.command(['npm', 'run', 'ledger']);
   const found = /wallet \$(-?\d+(?:\.\d+)?)/.exec(output);

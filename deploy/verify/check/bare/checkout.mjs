@@ -6,10 +6,7 @@ const INSTALL_LIMIT_MS = 600_000;
 const SOURCE = '/var/source';
 const LOG_LINES = 30;
 
-/**
- * Puts what is to be checked into the root: the last commit as a bundle, or the files as they lie
- * in the checkout.
- */
+/** Copies the source into the root: the last commit as a bundle, or the files of the checkout. */
 export function placeSource(repository, root, { workingTree }) {
   const git = (...args) => run('git', ['-C', repository, ...args]);
   const commit = git('rev-parse', '--short', 'HEAD').trim();
@@ -29,7 +26,7 @@ export function placeSource(repository, root, { workingTree }) {
   return { text: `the files of the checkout, based on commit ${commit}`, clone: false };
 }
 
-/** One checkout of one user: a fresh clone, then the commands of the README in it. */
+/** One checkout of one user: a fresh clone in which the README's commands run. */
 export class Checkout {
   constructor(root, user, source, name) {
     this.root = root;
@@ -37,7 +34,7 @@ export class Checkout {
     this.source = source;
     this.path = `${user.home}/${name}`;
     this.state = `${this.path}/.state`;
-    /** What the calls of this checkout have cost so far, in nano-USD. */
+    /** Costs of this checkout's requests so far, in nano-USD. */
     this.spentNanoUsd = 0n;
   }
 

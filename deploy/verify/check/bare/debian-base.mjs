@@ -6,8 +6,8 @@ const INCLUDED = 'ca-certificates,git';
 const DEBOOTSTRAP = '/usr/sbin/debootstrap';
 
 /**
- * Unpacks a bare Debian 12 at `place`: minbase with git and certificates. It is made once and kept
- * as an archive in `cache`; the mirror is the one that this machine's package sources name.
+ * Unpacks a bare Debian 12 at `place`: minbase with git and certificates. It is created once and
+ * stored as an archive in `cache`, from the mirror of this machine's package sources.
  */
 export function unpackBase(cache, place) {
   const archive = `${cache}/debian-12-${process.arch}.tar`;
@@ -18,7 +18,7 @@ export function unpackBase(cache, place) {
   return cached;
 }
 
-/** The lines of a sources.list: what this machine has of the release. */
+/** Returns the lines of a sources.list with this machine's sources of the release. */
 export function packageSources() {
   const targets = indexTargets();
   return targets.map(({ uri, release, component }) => `deb ${uri} ${release} ${component}`);

@@ -4,13 +4,12 @@ import { expect } from './results.mjs';
 import { RunningSystem } from './running-system.mjs';
 import { callAndCharge, started, stopInOrder, wallet } from './story-steps.mjs';
 
-/** The promise of the local start when it, or npm, is killed. */
+/** Bounds that the local start promises after it or npm is killed. */
 const KILLED_MS = 5_000;
 const GIVEN_UP_MS = 10_000;
 const AT_ONCE_MS = 3_000;
 /**
- * A stopping edge waits 10 s for its calls: after this time it is surely waiting, and far from the
- * end.
+ * A stopping edge waits 10 s for its requests. After this time it is waiting and far from the end.
  */
 const INTO_DRAIN_MS = 2_000;
 
@@ -60,8 +59,8 @@ export async function secondCtrlC(checkout, row) {
 }
 
 /**
- * bash replaces itself by its last command: then the starter gets the signal from the terminal and
- * once more from npm.
+ * bash replaces itself by its last command, so the starter gets the signal from the terminal and
+ * again from npm.
  */
 export async function ctrlCWithBash(checkout, row) {
   const { system } = await started(checkout, 'npm start', row, ['--port', '0'], {

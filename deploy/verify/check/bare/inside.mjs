@@ -1,4 +1,4 @@
-// Runs in namespaces of its own (see ../bare.mjs): makes the bare root, then tells every story for
+// Runs in separate namespaces (see ../bare.mjs): creates the bare root, then runs every story for
 // each user.
 import { fileURLToPath } from 'node:url';
 import { BareRoot } from './bare-root.mjs';

@@ -12,8 +12,9 @@ const APT_SETTINGS = /^Acquire::(https?::(Proxy|CaInfo|CaPath|Verify-Peer)|Check
 const OWN_CERTIFICATES = '/usr/local/share/ca-certificates';
 
 /**
- * Gives the root at `place` this machine's way to the network, read now and kept nowhere else:
- * package sources, proxies, certificates. Returns the environment variables that belong to it.
+ * Copies this machine's network settings into the root at `place`: package sources, proxies,
+ * certificates. They are read now and stored nowhere else. Returns the environment variables that
+ * belong to them.
  */
 export function copyNetworkSettings(place) {
   for (const file of ['/etc/resolv.conf', '/etc/hosts'])

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
-/** Collects what was seen, prints it at once, and writes the table. */
+/** Collects results, prints them at once, and writes the table. */
 export class Results {
   #rows = [];
   failed = 0;
 
   /**
-   * Runs one step. What it returns is its result: a text, or an object whose `text` is it. `null`
-   * is returned when it failed: then what was expected and what was seen is printed.
+   * Runs one step. Its result is a text, or an object with a `text`. If it fails, prints the
+   * expectation with the observed output and returns `null`.
    */
   async step(who, what, work) {
     const startedAt = performance.now();
@@ -59,7 +59,7 @@ export class Results {
   }
 }
 
-/** A check that failed: what was expected, and what shows why it was not so. */
+/** A failed check with its expectation and the observed output. */
 export class Unexpected extends Error {
   expected = true;
   constructor(expectation, seen = '') {

@@ -23,8 +23,7 @@ export class RunningSystem {
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (this.output += text));
     this.#child.once('exit', (code, signal) => {
-      // A prompt that comes back while the system still stops would invite the next start too
-      // early.
+      // A prompt that returns during the stop could lead to the next start too early.
       const starterLeft = isAlive(this.#lastRunning?.pids.starter[0]);
       this.#ended = { how: code ?? signal, starterLeft };
     });
@@ -66,21 +65,21 @@ export class RunningSystem {
     return this.#checkout.root.path(`${this.#checkout.state}/running.json`);
   }
 
-  /** The two printed commands, plain and streamed, exactly as a reader would copy them. */
+  /** Returns the two printed commands, plain and streamed, exactly as a reader would copy them. */
   printedCalls() {
     const calls = [...this.output.matchAll(/^curl (?:.*\\\n)*.*$/gm)].map(([text]) => text);
     expect(calls.length === 2, 'two printed curls', () => this.tail());
     return calls;
   }
 
-  /** What a terminal does on Ctrl-C: every process of the foreground group gets the signal. */
+  /** Sends the signal to every process of the foreground group, as a terminal does on Ctrl-C. */
   pressCtrlC() {
     process.kill(-this.#child.pid, 'SIGINT');
   }
 
   /**
-   * Waits until npm and every process in the root has ended. Returns which named processes ended,
-   * group by group: those of one group were alive at one look and gone at the next.
+   * Waits until npm and every process in the root have ended. Returns the ended processes in
+   * groups: those of one group were alive at one poll and gone at the next.
    */
   async gone(limitMs, { alone = true } = {}) {
     const { pids } = this.#lastRunning ?? { pids: {} };
@@ -100,7 +99,7 @@ export class RunningSystem {
     }
   }
 
-  /** To be called while the system runs: afterwards running.json may be gone. */
+  /** Call it while the system runs, because running.json may be gone afterwards. */
   remember() {
     this.#lastRunning = this.running;
     return this.#lastRunning;
@@ -112,7 +111,7 @@ export class RunningSystem {
       this.tail(),
     );
     expect(!this.#ended.starterLeft, 'npm to end after the starter', () => this.tail());
-    expect(/^stopped$/m.test(this.output), 'the starter to say "stopped"', () => this.tail());
+    expect(/^stopped$/m.test(this.output), 'the starter to print "stopped"', () => this.tail());
     expect(!/at once$/m.test(this.output), 'one Ctrl-C not to be taken for two', () => this.tail());
     expect(!existsSync(this.#runningFile), 'no running.json after the end', () => this.tail());
     const order = groups
@@ -131,8 +130,8 @@ export class RunningSystem {
 }
 
 /**
- * What ends last is looked at first: nothing can then seem to have ended before something that was
- * looked at earlier.
+ * Checks the last processes first, so that none appears to have ended before one that was checked
+ * earlier.
  */
 function alive(pids) {
   const names = Object.keys(pids).sort((a, b) => rank(b) - rank(a));

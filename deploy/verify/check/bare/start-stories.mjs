@@ -36,10 +36,10 @@ export async function sideBySide(first, second, row) {
   const said = /port 8080 is taken: using (\d+)/;
   expect(
     taken === said.test(one.output),
-    taken ? 'the first to say that 8080 is taken' : 'the first to take 8080',
+    taken ? 'the first to report that 8080 is taken' : 'the first to take 8080',
     one.tail(),
   );
-  expect(said.test(two.output), 'the second to say that 8080 is taken', two.tail());
+  expect(said.test(two.output), 'the second to report that 8080 is taken', two.tail());
   expect(one.running.edgeUrl !== two.running.edgeUrl, 'two addresses', `${one.tail()}\n${two.tail()}`);
   await Promise.all([
     callAndCharge(first, one.printedCalls()[0], row),
@@ -52,8 +52,8 @@ export async function sideBySide(first, second, row) {
   await callAndCharge(second, two.printedCalls()[0], row);
   await stopInOrder(two, row);
   return taken
-    ? 'both serve; 8080 was taken by another program of this machine, and both said so'
-    : 'both serve; the first has 8080, the second says that it is taken (and refuses it when given); one stops, the other goes on';
+    ? 'both serve; 8080 was taken by another program of this machine, and both reported it'
+    : 'both serve; the first has 8080, the second reports that it is taken (and refuses it if given); one stops, the other continues';
 }
 
 export async function doctorAndReset(checkout) {

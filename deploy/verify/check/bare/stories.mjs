@@ -6,8 +6,8 @@ import { doctorAndReset, firstStart, secondStart, sideBySide } from './start-sto
 const TEST_LIMIT_MS = 1_200_000;
 
 /**
- * What is checked for one user, in order. Each story returns its result or throws; after one that
- * is essential nothing further makes sense.
+ * Returns the checks for one user in order. Each story returns its result or throws. After a failed
+ * essential story the others are skipped.
  */
 export function storiesOf({ user, root, source, options }) {
   const first = new Checkout(root, user, source, 'gateway');

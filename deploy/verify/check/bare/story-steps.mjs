@@ -28,7 +28,7 @@ export async function callAndCharge(checkout, text, row) {
   row(`the printed curl, ${answer.streamed ? 'streamed' : 'plain'}`, seconds, await checkCharge(checkout, answer));
 }
 
-/** Compares the wallet with the credit less everything that this checkout has spent. */
+/** Compares the wallet with the credit minus all costs of this checkout. */
 export async function wallet(checkout) {
   const { amount, output } = await walletNanoUsd(checkout);
   const expected = DEMO_CREDIT_NANO_USD - checkout.spentNanoUsd;
@@ -36,7 +36,7 @@ export async function wallet(checkout) {
   return `$${/wallet \$(\S+)/.exec(output)[1]}`;
 }
 
-/** The seconds that the start itself prints. */
+/** Returns the seconds that the start itself prints. */
 function stepsOf(system) {
   return [...system.output.matchAll(/^(.+?) in (\d+\.\d) s/gm)]
     .map(([, what, seconds]) => `${what.trim()} ${seconds} s`)

@@ -5,7 +5,7 @@ import { brokenCitations, trackedFiles } from '../citations.mjs';
 const PAGE =
   '# The page\n\n<a id="r1"></a>\n\n## 1. First, and `code`\n\n## Twice\n\n## Twice\n\n```\n# no heading\n```\n';
 
-/** What is found in a repository of one page and this file. */
+/** Checks a repository with one page and this file. */
 function found(file: string, text: string): string[] {
   const files = new Map([
     ['docs/page.md', PAGE],
@@ -16,7 +16,7 @@ function found(file: string, text: string): string[] {
   return brokenCitations(files, new Set(files.keys())).map((line) => line.slice(file.length + 2));
 }
 
-test('everything that is cited is there, and no number is cited without its page', () => {
+test('everything that is cited exists, and no number is cited without its page', () => {
   const root = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
   const { files, paths } = trackedFiles(root);
   expect(files.size).toBeGreaterThan(1_000);
@@ -36,7 +36,7 @@ test.each([
   ['-- (behaviour §3)', ['behaviour §3 is no link']],
   ['// (interfaces, Operator API)', ['(interfaces, Operator API) is no link']],
   ['// decision 12, invariants 2 to 5; performance, point 4', expect.arrayContaining(['decision 12 is no link'])],
-])('a comment %j is found', (text, wanted) => {
+])('the comment %j is reported', (text, wanted) => {
   expect(found('services/a/src/b.ts', text)).toEqual(wanted);
 });
 
@@ -44,11 +44,11 @@ test.each([
   '// docs/page.md, docs/page.md#r1. docs/page.md#1-first-and-code (docs/page.md#twice-1)',
   '-- (docs/decisions/0007): docs/decisions/0007. docs/decisions/0007-a-record.md',
   "covers: ['limits: rule 4 request body', 'api key: rule 2']; test('key rule 4: rotation');",
-])('a comment %j is lawful', (text) => {
+])('the comment %j is accepted', (text) => {
   expect(found('services/a/src/b.ts', text)).toEqual([]);
 });
 
-test('links of a document are relative to it; code has none', () => {
+test('links in a document are relative to it, and code has no links', () => {
   const lawful = [
     '[a](../../docs/page.md#r1)',
     '[b](#here)',

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 
 const DECISIONS = fileURLToPath(new URL('../../../../docs/decisions/', import.meta.url));
 
-test('the index of decisions lists each record of the folder with its title and date, in order', () => {
+test('the index of decisions lists each record with its title and date in order', () => {
   const rows = readFileSync(`${DECISIONS}README.md`, 'utf8').matchAll(/^\| \[(\d{4})\]\((.+?)\) (.+?) +\| (\S+) +\|/gm);
   const listed = [...rows].map(([, number, file, title, date]) => [file, `# ${number} ${title}`, date]);
   const records = readdirSync(DECISIONS).filter((file) => file !== 'README.md');

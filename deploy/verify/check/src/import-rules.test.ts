@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-/** What the planted files import; the rules look at paths, so that empty files are enough. */
+/** Targets of the planted imports. The rules read paths only, so empty files are enough. */
 const TARGETS = [
   'services/admission/src/main.ts',
   'services/edge-proxy/src/bus/bus-client.ts',
@@ -103,7 +103,7 @@ test.each(VIOLATIONS)('%s with %s breaks the rule %s', (file, _text, rule) => {
   expect(broken.get(file) ?? []).toContain(rule);
 });
 
-test('every rule has its violation here', () => {
+test('every rule has a planted violation', () => {
   const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
     forbidden: { name: string }[];
   };
@@ -116,7 +116,7 @@ test.each(LAWFUL)('%s with %s breaks no rule', (file, _text) => {
 });
 
 /**
- * A small house under the same rules: nothing is planted where other tests and the compiler look.
+ * Builds a small repository with the same rules, outside the files of other tests and the compiler.
  */
 function build(): void {
   for (const name of ['.dependency-cruiser.cjs', 'tsconfig.base.json', 'package.json']) {

@@ -29,7 +29,7 @@ test(`every locked package runs on Node ${NODE}`, () => {
   expect(unfit).toEqual([]);
 });
 
-test('our own packages pin every dependency exactly', () => {
+test("the project's packages pin every dependency exactly", () => {
   const loose = packages
     .filter(([path]) => path === '' || !path.includes('node_modules'))
     .flatMap(([path, { dependencies = {}, devDependencies = {}, optionalDependencies = {} }]) =>
@@ -40,12 +40,12 @@ test('our own packages pin every dependency exactly', () => {
   expect(loose).toEqual([]);
 });
 
-test('the lockfile names no host: whoever installs chooses the registry', () => {
+test('the lockfile names no host, so that users choose the registry', () => {
   const hosts = packages.filter(([, { resolved }]) => resolved !== undefined && /^https?:/.test(resolved));
   expect(hosts.map(([path]) => path)).toEqual([]);
 });
 
-test('every optional package is locked: npm refuses to install from a lockfile that leaves some out', () => {
+test('every optional package is locked, because npm otherwise refuses to install', () => {
   const names = new Set(packages.map(([path]) => path.split('node_modules/').at(-1)));
   const missing = packages.flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies)

@@ -7,7 +7,7 @@ import { useMemoryDirectory } from '../memory-directory.mjs';
 const memory = mkdtempSync(join(tmpdir(), 'gateway-memory-'));
 afterAll(() => rmSync(memory, { recursive: true, force: true }));
 
-test('temporary files go where there is room for them, and the database can pass through', () => {
+test('temporary files go into memory if there is room, and the database can enter', () => {
   const env: Record<string, string> = {};
   const directory = useMemoryDirectory(env, memory, 1);
   expect(env['TMPDIR']).toBe(directory);
@@ -15,8 +15,8 @@ test('temporary files go where there is room for them, and the database can pass
   expect(statSync(directory ?? '').mode & 0o777).toBe(0o711);
 });
 
-test('what a killed run left is removed, what runs or is young is not', () => {
-  // Above every process id of Linux.
+test('old files of a killed run are removed, those of a new or active run are not', () => {
+  // Above every process ID of Linux.
   const left = {
     old: 'gateway-tests-4194305-a',
     young: 'gateway-tests-4194306-a',
@@ -33,7 +33,7 @@ test.each([
   ['there is too little room', {}, memory, Number.MAX_SAFE_INTEGER],
   ['there is no such place', {}, '/no/such/place', 1],
   ['somebody chose another place', { TMPDIR: '/elsewhere' }, memory, 1],
-])('nothing changes where %s', (_why, env: Record<string, string>, place, bytesMin) => {
+])('nothing changes if %s', (_why, env: Record<string, string>, place, bytesMin) => {
   const before = { ...env };
   expect(useMemoryDirectory(env, place, bytesMin)).toBeNull();
   expect(env).toEqual(before);

@@ -16,7 +16,7 @@ test.each([
   expect(found(text)).toEqual([expect.stringMatching(new RegExp(`: ${kind}$`))]);
 });
 
-test('slowPatterns() takes linear patterns and skips tests', () => {
+test('slowPatterns() accepts linear patterns and skips tests', () => {
   expect(found('const a = /^[a-z]+-[0-9]+$/; const b = new RegExp(unknown);')).toEqual([]);
   expect(patternsOf(new Map([['services/a/src/b.test.ts', 'const a = /(a+)+$/;']]))).toEqual([]);
 });
@@ -24,7 +24,7 @@ test('slowPatterns() takes linear patterns and skips tests', () => {
 const CHARS = 64 * 1024;
 const MS_MAX = 500;
 const ATTEMPTS = 3;
-/** Characters that stand for the classes of patterns, and those that a pattern names itself. */
+/** Characters for each class of patterns. Characters of a pattern itself are added. */
 const LETTERS = ['a', 'Z', '0', ' ', '-', '.', '_', '/', '@', '\u00e9', '\u3000'];
 
 test('every contract and profile pattern refuses 64 KB of each letter in linear time', () => {

@@ -3,11 +3,11 @@ import { expect, test } from '@jest/globals';
 import { trackedFiles } from '../citations.mjs';
 import { retiredWords, wideComments } from '../words.mjs';
 
-/** Retired words of one file with this text. */
+/** Returns the retired words of one file with this text. */
 const found = (text: string, file = 'services/a/src/b.ts'): string[] =>
   retiredWords(new Map([[file, text]])).map((line) => line.slice(file.length + 1));
 
-test('no room uses a retired word or a wide comment', () => {
+test('no package has a retired word or a wide comment', () => {
   const { files } = trackedFiles(fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, ''));
   expect(retiredWords(files)).toEqual([]);
   expect(wideComments(files)).toEqual([]);
@@ -21,7 +21,7 @@ test.each([
   ['// a trouble log', ['1: trouble log, better throttled log']],
   ['/**\n * What the gate holds.\n */', ['2: gate, better limit store']],
   ["const url = 'http://x'; // through the door", ['1: door, better handler']],
-])('%j is found', (text, wanted) => {
+])('%j is reported', (text, wanted) => {
   expect(found(text)).toEqual(wanted);
 });
 
@@ -33,11 +33,11 @@ test.each([
   'const outstanding = heartbeat + gateway + aggregate + upbeat;',
   'publish({ incarnation: ledgerEpoch });',
   '// What is set aside for one call.',
-])('%j is no violation', (text) => {
+])('%j is not reported', (text) => {
   expect(found(text)).toEqual([]);
 });
 
-test('documents are read without their code', () => {
+test('documents are checked without their code', () => {
   expect(found('The gate.\n\n`gate`\n\n```sh\ngate\n```\n', 'services/a/page.md')).toEqual([
     '1: gate, better limit store',
   ]);
@@ -49,7 +49,7 @@ test.each([
   ['  // %s', 1],
   ['// eslint-disable-next-line %s', 0],
   ["const text = '%s';", 0],
-])('of 100 words %j is a wide comment %i times', (form, times) => {
+])('a line of 100 words in %j is a wide comment %i times', (form, times) => {
   const text = form.replace('%s', 'word '.repeat(100));
   expect(wideComments(new Map([['services/a/src/b.ts', text]]))).toHaveLength(times);
 });

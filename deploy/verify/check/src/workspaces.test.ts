@@ -18,7 +18,7 @@ interface Package {
 const packageOf = (room: string) => JSON.parse(readFileSync(join(root, room, 'package.json'), 'utf8')) as Package;
 const roomOf = new Map(rooms.map((room) => [packageOf(room).name, room]));
 
-test.each(rooms)('%s: the compiler is told of the packages that it depends on', (room) => {
+test.each(rooms)('%s: tsconfig.json references the packages that it depends on', (room) => {
   const { references = [] } = JSON.parse(readFileSync(join(root, room, 'tsconfig.json'), 'utf8')) as {
     references?: { path: string }[];
   };
@@ -26,13 +26,13 @@ test.each(rooms)('%s: the compiler is told of the packages that it depends on', 
   expect(references.map(({ path }) => join(room, path)).sort()).toEqual(wanted.sort());
 });
 
-test('`npm start` compiles every service: it starts them as programs, which no import tells', () => {
+test('`npm start` compiles every service, although it does not import them', () => {
   const dependencies = Object.keys(packageOf('deploy/local').dependencies ?? {});
   const services = rooms.filter((room) => room.startsWith('services/')).map((room) => packageOf(room).name);
   expect(dependencies).toEqual(expect.arrayContaining(services));
 });
 
-test.each(rooms)('%s has a README that says what it owns, and what never happens', (room) => {
+test.each(rooms)('%s has a README with owned and excluded parts and invariants', (room) => {
   const text = readFileSync(join(root, room, 'README.md'), 'utf8');
   for (const heading of ['owns', 'does not own', 'invariants']) {
     expect(text.toLowerCase()).toMatch(new RegExp(`^##+ ${heading}`, 'm'));
@@ -61,7 +61,7 @@ test('the tables of CONTRIBUTING.md list every npm script of the root', () => {
   expect(scripts.filter((name) => !new RegExp(`\`(?:npm (?:run )?)?${name}(?=[\` ])`).test(tables))).toEqual([]);
 });
 
-/** Started as programs, which no import tells. */
+/** Packages that are started as programs without an import. */
 const STARTED: Readonly<Record<string, readonly string[]>> = {
   'deploy/local': [
     ...rooms.filter((room) => room.startsWith('services/')).map((room) => packageOf(room).name),
@@ -70,7 +70,7 @@ const STARTED: Readonly<Record<string, readonly string[]>> = {
   'deploy/verify/bench': ['@gateway/provider-simulator'],
 };
 
-test.each(rooms)('%s depends on what it imports, and on nothing else', (room) => {
+test.each(rooms)('%s depends on exactly the packages that it imports', (room) => {
   const { dependencies = {}, devDependencies = {} } = packageOf(room);
   const ofAll = packageOf('').devDependencies ?? {};
   const imported = importsOf(room);
@@ -81,13 +81,13 @@ test.each(rooms)('%s depends on what it imports, and on nothing else', (room) =>
   expect([...imported].filter((name) => !declared.has(name)).sort()).toEqual([]);
 });
 
-/** The packages that the room's own files name. */
+/** Returns the packages that the package's own files import. */
 function importsOf(room: string): Set<string> {
   const names = new Set<string>();
   const files = readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter(
     (file) => !/(?:^|\/)(?:dist|node_modules)\//.test(file),
   );
-  // A package inside the room answers for itself.
+  // An inner package is checked separately.
   const inner = files.flatMap((file) =>
     file.endsWith('/package.json') ? [file.slice(0, -'package.json'.length)] : [],
   );
@@ -107,7 +107,7 @@ function importsOf(room: string): Set<string> {
   return names;
 }
 
-test.each(rooms)('%s runs its own tests by `npm test`', (room) => {
+test.each(rooms)('%s runs its own tests with `npm test`', (room) => {
   expect(packageOf(room).scripts?.['test']).toBe(
     `node ${relative(join(root, room), join(root, 'deploy/verify/check/test.mjs'))} ${room}`,
   );

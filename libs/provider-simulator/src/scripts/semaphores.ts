@@ -15,7 +15,8 @@ export class Semaphores {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /**
-   * Lets `permits` calls continue, waiting ones first. @throws InvalidControlInput above the bounds
+   * Lets `permits` calls continue, waiting ones first.
+   * @throws InvalidControlInput above the bounds
    */
   release(name: string, permits: number): void {
     for (let given = 0; given < permits; given += 1) {
