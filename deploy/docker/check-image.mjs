@@ -58,7 +58,7 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** Runs the steps of the build stage: those before `ARG ROOM` once, the others for each package. */
+/** Runs the build stage: the steps before `ARG ROOM` once, the others for each package. */
 function buildImages() {
   const src = join(work, 'src');
   const files = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

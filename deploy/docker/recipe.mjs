@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * Parses the Dockerfile into steps for the tests: without comments, with continued lines joined.
- */
+/** Parses the Dockerfile into steps, without comments and with continued lines joined. */
 export function readRecipe() {
   const text = readFileSync(new URL('./Dockerfile', import.meta.url), 'utf8').replace(/\\\n/g, ' ');
   const steps = text

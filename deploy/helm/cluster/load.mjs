@@ -25,9 +25,7 @@ async function report(kind, model, stream, msMax) {
   return problem === null;
 }
 
-/**
- * `problem` is null if a complete response arrived. `status` is null if no response head arrived.
- */
+/** `problem` is null for a complete response, `status` is null without a response head. */
 async function ask(model, stream, msMax) {
   let status = null;
   try {

@@ -71,10 +71,7 @@ try {
   if (!keep) kubectl('delete', 'namespace', namespace, '--wait=false');
 }
 
-/**
- * The first node runs the servers and the load; the second is drained. With one node none is
- * drained.
- */
+/** The first node runs servers and load; the second is drained, if there is one. */
 function nodes() {
   return kubectlQuietly('get', 'nodes', '--output=jsonpath={.items[*].metadata.name}').split(' ');
 }

@@ -1,5 +1,4 @@
-// Objects that the chart does not contain: Secrets, one pod for each server, the simulator, and the
-// load.
+// Objects outside the chart: Secrets, one pod for each server, the simulator, the load.
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { composeSecrets, makeRoot } from '../../setup/dist/compose-secrets.js';

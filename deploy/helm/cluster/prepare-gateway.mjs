@@ -1,5 +1,4 @@
-// Creates a catalog, an account with credit and with limits that the load does not reach, and its
-// key.
+// Creates a catalog, an account with credit and limits above the load, and its key.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';

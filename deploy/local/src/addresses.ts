@@ -21,10 +21,7 @@ interface Running {
   readonly mailbox: { readonly url: string };
 }
 
-/**
- * Returns all addresses, with each service's own user. `ports` are those of the first edge and
- * dashboard.
- */
+/** Returns all addresses with each service's user. `ports`: of the first edge and dashboard. */
 export function addressesOf(
   { servers, urls, mailbox }: Running,
   secrets: Secrets,

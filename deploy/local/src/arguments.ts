@@ -13,9 +13,7 @@ export interface StartArguments {
   readonly replicas: Readonly<Record<LocalService, number>>;
   /** True: demo data is also stored in servers that were given by URL. */
   readonly demo: boolean;
-  /**
-   * Servers with standbys, and two replicas of each service unless `--replicas` sets other numbers.
-   */
+  /** Servers with standbys, and by default two replicas of each service. */
   readonly ha: boolean;
   /** Profiles of real providers to add to the simulated ones of the demo. */
   readonly providers: readonly string[];

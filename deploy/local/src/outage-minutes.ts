@@ -1,13 +1,8 @@
-/**
- * In the worst case settled usage fills half of the stream when billing stops; back-pressure begins
- * at 90 %.
- */
+/** In the worst case half of the stream is settled usage; back-pressure begins at 90 %. */
 const STREAM_SHARE = 0.4;
 /** Share of Redis' memory at which admission stops. */
 const REDIS_SHARE = 0.85;
-/**
- * Bytes of a stored call in the stream and of the hold of an ended call in Redis, both rounded up.
- */
+/** Bytes per call, rounded up: stored in the stream, and held in Redis after its end. */
 export const BYTES_PER_CALL = { stream: 1_000, redis: 400 };
 /** Redis memory for 100,000 accounts. */
 const REDIS_BYTES_OF_ACCOUNTS = 150_000_000;

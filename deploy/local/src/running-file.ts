@@ -109,9 +109,7 @@ export class RunningJson {
     this.rewrite();
   }
 
-  /**
-   * Writes a new file and renames it. Only its owner may read it, because it contains credentials.
-   */
+  /** Writes a new file and renames it. It has credentials, so only its owner may read it. */
   rewrite(): void {
     if (this.#content === null) return;
     const file = `${this.#stateDirectory}/running.json`;

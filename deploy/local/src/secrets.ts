@@ -28,10 +28,7 @@ export interface Secrets {
   readonly demoProviderUrls?: readonly string[];
 }
 
-/**
- * Reads the secrets of a state directory, or creates and saves new ones. Only its owner can read
- * the file.
- */
+/** Reads the secrets of a state directory, or creates them. Only the owner can read the file. */
 export function loadSecrets(stateDirectory: string): Secrets {
   const file = fileOf(stateDirectory);
   const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {};

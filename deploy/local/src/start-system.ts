@@ -11,9 +11,7 @@ import { loadSecrets, type Secrets } from './secrets.js';
 import type { SystemOptions } from './system-options.js';
 import { timed } from './timed.js';
 
-/**
- * Starts servers, migrates, starts all services and the simulator, and waits until each is ready.
- */
+/** Starts servers, migrates, starts services and simulator, and waits until all are ready. */
 export async function startSystem(options: SystemOptions): Promise<LocalSystem> {
   mkdirSync(`${options.stateDirectory}/logs`, { recursive: true, mode: 0o700 });
   const secrets = loadSecrets(options.stateDirectory);

@@ -29,9 +29,6 @@ export interface SystemOptions {
   readonly durable: boolean;
   /** Receives progress lines for the user, with durations. */
   readonly log: (line: string) => void;
-  /**
-   * Aborts the start, which then rejects after everything that it started has ended. Has no effect
-   * later.
-   */
+  /** Aborts the start, which then rejects after all its processes have ended. */
   readonly signal?: AbortSignal;
 }

@@ -33,8 +33,7 @@ for (const name of Object.keys(derived)) {
 const files = Object.entries(composeSecrets(root, kept));
 const missing = files.filter(([name]) => kept[name] === undefined);
 for (const [name, text] of missing) makeWhole(name, text, FILE_MODE);
-// Rewrites the file in place, because a container has mounted that file and would not see a new
-// one.
+// Rewritten in place, because containers have mounted these files.
 const outdated = files.filter(([name, text]) => kept[name] !== undefined && kept[name] !== text);
 for (const [name, text] of outdated) writeFileSync(`${directory}/${name}`, text);
 // Creates empty files, because Compose can only mount existing ones.
@@ -45,10 +44,7 @@ if (changed.length > 0) console.log(`kept, although the root secret gives anothe
 if (outdated.length > 0) console.log(`rewritten: ${outdated.map(([name]) => name).join(', ')}`);
 console.log(`the operator's token is in ${directory}/operator-token`);
 
-/**
- * Writes a new file and renames it. Existing files are kept, so a crash must not leave a partial
- * one.
- */
+/** Writes a new file and renames it, so that a crash leaves no partial file. */
 function makeWhole(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });
   renameSync(`${directory}/${name}.new`, `${directory}/${name}`);

@@ -6,10 +6,7 @@ import { existsSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
-/**
- * Tests of every endpoint with official clients, money, limits, operators and pages, through all
- * services.
- */
+/** End-to-end tests with official clients, money, limits, operators and pages. */
 const CORE_WAYS = [
   'one-call',
   'openai-methods',

@@ -7,20 +7,14 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|lua|ya?ml|sh|css|html|json)$|^\.ci\/run$/;
-/**
- * Files of programs, of the contract's owners or of providers, and the file with planted
- * violations.
- */
+/** Files of programs, of other owners or of providers, and the file with planted violations. */
 const NOT_OURS =
   /(?:^|\/)(?:generated|goldens)\/|^services\/catalog\/profiles\/|^services\/edge-proxy\/test\/providers\/shapes\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
 /** Pages that are cited by their path from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
 const NUMBERED = /(?<![\w./-])docs\/decisions\/\d{4}(?![\w-])/g;
 const LINK = /\]\(([^()\s]+)\)/g;
-/**
- * Numbers that have no meaning without their page. Rows of the specification have their section in
- * front.
- */
+/** Numbers that have no meaning without their page or section. */
 const OLD_FORMS = [
   /behaviour §\d/g,
   /behaviour, (?:section \d|Money\b|Envelopes\b)/g,

@@ -2,10 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, stat
 
 const MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';
-/**
- * Age after which files of a killed run are removed. The process ID alone may belong to another
- * container.
- */
+/** Age after which files of killed runs are removed. Other containers reuse process IDs. */
 const LEFT_OVER_MS = 3_600_000;
 /** The servers of two suites and of the shared end-to-end system use less than a quarter of it. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;

@@ -1,5 +1,4 @@
-// Finds regular expressions that need more than linear time for some input; part of `npm run
-// rules`.
+// Finds regular expressions that may need more than linear time; part of `npm run rules`.
 import { createRequire } from 'node:module';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,9 +16,7 @@ const NOT_OURS = /(?:^|\/)(?:generated|goldens|dist)\//;
 /** Files whose patterns only read text of the project's own tests, benchmarks and tools. */
 const OWN_INPUT = /\.test\.tsx?$|\/(?:test|prove|bench|pictures)\/|^deploy\/(?:verify|docker|observe)\//;
 
-/**
- * Quadratic patterns that read a short text, or a text that no client sends. Each has its reason.
- */
+/** Quadratic patterns for short texts, or for texts that no client sends, with reasons. */
 const BOUNDED = new Map([
   [String.raw`libs/service-kit/src/telemetry.ts \/+$`, 'a configured address'],
   [String.raw`services/accounts/src/mail/notice-rules.ts \/+$`, 'a configured address'],

@@ -7,10 +7,7 @@ const TOPS = ['libs', 'services', 'deploy', 'deploy/verify'];
 const NO_TESTS = /(?:^|\/)(?:dist|node_modules)\//;
 const TEST = /(?:\.system)?\.test\.ts$/;
 
-/**
- * Every package, such as `libs/bus` or `deploy/verify/e2e`: a folder with a README in one of these
- * folders.
- */
+/** Every package, such as `libs/bus`: a folder with a README in one of these folders. */
 export const ROOMS = TOPS.flatMap((top) =>
   readdirSync(new URL(top, ROOT))
     .map((name) => `${top}/${name}`)

@@ -1,9 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 
-/**
- * File with the counts of a jest run, written by the reporter `room-times.mjs`, relative to the
- * root.
- */
+/** File with the counts of a jest run, written by `room-times.mjs`, relative to the root. */
 const COUNTS = '.cache/test-counts.json';
 
 export function forgetCounts() {

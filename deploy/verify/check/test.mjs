@@ -40,10 +40,7 @@ function selectOrEnd(names) {
   }
 }
 
-/**
- * Runs the steps before the tests: all steps for `npm test`, else compiling and the lint of the
- * selection.
- */
+/** Runs the steps before the tests: all for `npm test`, else compiling and lint. */
 function before() {
   if (isSystem) return run('npm', ['run', '-s', 'build']);
   if (selected.length === 0) return turbo('//#build', '//#lint', '//#rules');

@@ -22,9 +22,7 @@ const RETIRED = new Map([
   ['waiting sweep', 'on-demand timer'],
 ]);
 
-/**
- * Names that users, stored data or other releases use. They stay and are removed before the search.
- */
+/** Names that users, stored data or other releases use. The search ignores them. */
 const PUBLIC = [
   // Subjects, streams and message names.
   /\b(?:edge\.(?:beat|verdict)|billing\.standing)\b[\w.{}*-]*|\bBEATS\b/g,
@@ -103,10 +101,7 @@ function proseOf(text) {
   return [...prose.matchAll(/[^\n]+/g)].map(({ index, 0: words }) => ({ at: index, words }));
 }
 
-/**
- * Returns identifiers and comments of a program, with identifiers split into words. Strings are not
- * read.
- */
+/** Returns identifiers, split into words, and comments of a program, without its strings. */
 function namesOf(text) {
   return [...text.matchAll(TOKENS)].flatMap(({ index, 0: token }) => {
     if (/^['"`]/.test(token)) return [];

@@ -36,7 +36,7 @@ export interface BusOptions {
 }
 
 export interface RequestOptions {
-  /** Sends the request only to this replica of the serving service (messages with `perReplica`). */
+  /** Sends the request only to this replica of the service (messages with `perReplica`). */
   replica?: string;
   /** Overrides the timeout of the message. */
   timeoutMs?: number;
@@ -53,7 +53,7 @@ export interface SubscribeOptions {
   /** For stored messages only: one replica of the service receives each message. */
   queue?: boolean;
   /**
-   * Handlers that run at once. A message above this is dropped, counted and logged. Default: 4,096.
+   * Handlers that run at once; further messages are dropped, counted and logged. Default: 4,096.
    */
   concurrencyMax?: number;
 }
@@ -67,9 +67,7 @@ export interface StoredDelivery {
   /** 1 at the first delivery. */
   deliveryCount: number;
   ack(): void;
-  /**
-   * Negative acknowledgement: the server delivers the message again after this many milliseconds.
-   */
+  /** Negative acknowledgement: the server redelivers the message after this many milliseconds. */
   retryAfter(ms: number): void;
 }
 
@@ -318,9 +316,6 @@ export interface Bus {
    * subscriptions.
    */
   listening(): Promise<void>;
-  /**
-   * Stops receiving, waits for running handlers (at most `timeoutMs`), sends pending data and
-   * closes.
-   */
+  /** Stops receiving, waits for running handlers (at most `timeoutMs`), flushes and closes. */
   drain(timeoutMs: number): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface Counters {
 }
 
 const REASONS = ['invalid_message', 'overloaded'] as const;
-/** The most frequent code stands for all codes. A series per message and code would be hundreds. */
+/** The most frequent code stands for all. A series per message and code would be hundreds. */
 const EXPECTED_CODE = 'timeout';
 
 /**

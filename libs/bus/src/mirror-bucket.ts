@@ -21,7 +21,7 @@ const REREAD_MAX_MS = 10_000;
  */
 export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwap: BucketSwap): BucketMirror {
   let staged = emptyContent();
-  /** The consumer whose messages are staged. A consumer of an earlier reading may still deliver. */
+  /** The consumer whose messages are staged. An earlier consumer may still deliver. */
   let reading = '';
   let readings = 0;
   let shown: { entries: ReadonlyMap<string, string>; head: BucketHead } | undefined;

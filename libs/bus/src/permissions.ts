@@ -54,10 +54,7 @@ export function permissionsOf(
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort() };
 }
 
-/**
- * Returns the `authorization` block of a NATS 2.9 server's configuration, with one user per
- * service.
- */
+/** Returns the `authorization` block of a NATS 2.9 configuration, with a user per service. */
 export function natsAuthorization(
   passwords: Record<ServiceName, string>,
   messages: readonly AnyMessage[],

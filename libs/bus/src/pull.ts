@@ -115,10 +115,7 @@ export class Pull {
     if (!this.#stopped && this.#link.connected()) void this.#prepare(preparation);
   }
 
-  /**
-   * Sends no further requests. Resolves after the last message that the server had sent is
-   * delivered.
-   */
+  /** Sends no further requests. Resolves after the last message of the server is delivered. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#retryTimer);

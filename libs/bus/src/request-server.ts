@@ -4,10 +4,7 @@ import { counter } from '@gateway/service-kit';
 import { BusFault } from './bus-fault.js';
 import type { Bus } from './bus.js';
 
-/**
- * The class of a handler's error: a code for the requester, or an error that only this process
- * logs.
- */
+/** The class of a handler's error: a code for the requester, or an error for the log only. */
 export type HandlerFault = 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown };
 
 export interface RequestServerOptions {

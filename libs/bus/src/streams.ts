@@ -34,9 +34,7 @@ async function orNull<T>(asked: Promise<T>, missing: number): Promise<T | null> 
   }
 }
 
-/**
- * Returns the data of a subject's last message, read from the stream's leader; null if none exists.
- */
+/** Returns the data of a subject's last message, read from the leader; null if none exists. */
 export async function askLastOfSubject(
   inbox: ReplyInbox,
   stream: string,

@@ -14,10 +14,7 @@ const PLACES_MIN = 2;
 const TEXT_CHARACTERS_MAX = 32;
 const USD_TEXT = /^(-?)([0-9]+)(?:\.([0-9]{1,9}))?$/;
 
-/**
- * An invalid amount of USD: its form is wrong (`syntax`) or it exceeds the largest amount
- * (`bounds`).
- */
+/** An invalid amount of USD: wrong form (`syntax`) or above the largest amount (`bounds`). */
 export class MoneyFormatError extends Error {
   override readonly name = 'MoneyFormatError';
 

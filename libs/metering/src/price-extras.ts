@@ -1,7 +1,4 @@
-/**
- * The price classes with separate prices. The version's own prices are those of the class
- * `standard`.
- */
+/** The price classes other than `standard`, whose prices are the version's own. */
 export const EXTRA_CLASSES = ['priority', 'flex', 'fast'] as const;
 export type ExtraClass = (typeof EXTRA_CLASSES)[number];
 export type PriceClass = 'standard' | ExtraClass;
@@ -18,10 +15,7 @@ export interface TokenPrices {
   outputPerMillion: bigint;
 }
 
-/**
- * Long-context prices. They apply to the whole call when its input tokens exceed
- * `aboveInputTokens`.
- */
+/** Long-context prices for whole calls with more input tokens than `aboveInputTokens`. */
 export interface PriceTier extends TokenPrices {
   aboveInputTokens: number;
 }
@@ -57,9 +51,7 @@ export interface PriceExtras {
   kinds: KindPrices;
 }
 
-/**
- * One version of a model's price. `perCall` is in nano-USD. The order of `tiers` does not matter.
- */
+/** One version of a model's price. `perCall` is in nano-USD. `tiers` may have any order. */
 export interface PriceFigures extends ClassPrices {
   perCall: bigint;
   /** Null: one class, no units, and tokens of all kinds have the same price. */

@@ -3,10 +3,7 @@ import type { WindowUnit } from './windows.js';
 
 /** Row of the settled wallet balance. */
 export const WALLET_ROW = 'wallet';
-/**
- * A parsed row name. Key, member and model IDs may contain `:`; months, starts and period IDs do
- * not.
- */
+/** A parsed row name. Key, member and model IDs may contain `:`, the other parts do not. */
 export type RowName =
   | { kind: 'wallet' }
   | { kind: 'key_month'; keyId: string; month: string }
@@ -47,10 +44,7 @@ export function weeklyWindowRow(unit: WindowUnit, start: number): string {
   return `w:weekly:${unit}:${requireStart(start)}`;
 }
 
-/**
- * Row of the use of a subscription period.
- * @throws RangeError for an ID that is empty or contains `:`
- */
+/** Row of a subscription period's use. @throws RangeError for an ID that is empty or has `:` */
 export function monthlyWindowRow(unit: WindowUnit, subscriptionPeriodId: string): string {
   return `w:monthly:${unit}:${requirePeriodId(subscriptionPeriodId)}`;
 }

@@ -1,7 +1,7 @@
 import { maxAmount, minAmount } from './money.js';
 import type { NanoUsd } from './money.js';
 
-/** The parts of a charge that plan and wallet pay. Both are at least 0 and add up to the charge. */
+/** The parts of a charge that plan and wallet pay. Both are at least 0. */
 export interface FundingSplit {
   plan: NanoUsd;
   wallet: NanoUsd;

@@ -6,18 +6,14 @@ export type WindowType = 'session_5h' | 'weekly' | 'monthly';
 /** The unit of a window: nano-USD or calls. */
 export type WindowUnit = 'usd' | 'requests';
 
-/**
- * One paid period of a subscription, [start, end) in ms since the epoch. Its ID contains no `:`.
- */
+/** A paid period of a subscription, [start, end) in ms since the epoch. Its ID has no `:`. */
 export interface SubscriptionPeriod {
   id: string;
   start: number;
   end: number;
 }
 
-/**
- * The periods of a call, fixed at admission and stored with the call (docs/behaviour.md#windows).
- */
+/** The periods of a call, fixed at admission (docs/behaviour.md#windows). */
 export interface Periods {
   /** Calendar month, `YYYY-MM`. */
   month: string;

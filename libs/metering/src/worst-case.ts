@@ -82,9 +82,7 @@ export interface FileBounds {
   videoBytes: number;
 }
 
-/**
- * The most input tokens of attachments at one source. Absent fields: the default of the gateway.
- */
+/** The most input tokens of attachments at one source. Absent: the gateway's default. */
 export interface AttachmentSizes {
   /** Tokens of an image. */
   imageTokens?: number | undefined;

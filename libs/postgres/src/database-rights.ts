@@ -22,8 +22,7 @@ export async function ensureDatabaseRights(client: pg.ClientBase, roles: readonl
   const [database] = rows;
   if (database === undefined) return;
   const name = pg.escapeIdentifier(database.name);
-  // Roles need no grant of their own if PUBLIC may connect, and another owner may refuse to give
-  // one.
+  // No grant is needed if PUBLIC may connect, and another owner may refuse to give one.
   const isNeeded = database.isOwner || !database.isOpen;
   if (database.missing.length > 0 && isNeeded) {
     await client.query(`GRANT CONNECT ON DATABASE ${name} TO ${database.missing.join(', ')}`);

@@ -11,9 +11,7 @@ export interface DeliverOptions {
   readonly retryMaxMs: number;
 }
 
-/**
- * Delivers rows until one fails, or until the next one might still be running when the lease ends.
- */
+/** Delivers rows until one fails or the next might still be running at the lease's end. */
 export async function deliverInOrder(
   { rows }: ClaimedRun,
   lastBeginMs: number,

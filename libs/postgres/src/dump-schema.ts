@@ -15,8 +15,7 @@ export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
   return inTransaction(
     pool,
     async (tx) => {
-      // Names of types and functions are printed with their schema unless the search path contains
-      // it.
+      // PostgreSQL prints names with their schema unless it is in the search path.
       await tx.execute('SET LOCAL search_path = pg_catalog');
       const lines: string[] = [];
       for (const text of SECTIONS) {
@@ -45,10 +44,7 @@ function withoutQualifiers(view: string): string {
   return alias === undefined ? view : view.replace(new RegExp(`(?<![\\w.])${alias}\\.(?=\\w)`, 'g'), '');
 }
 
-/**
- * History tables describe how a schema was created, not its content. Partitions change with the
- * date.
- */
+/** History tables describe how a schema was created. Partitions depend on the date. */
 const RELATIONS = `relation AS (
   SELECT c.oid, c.relname, c.relkind, c.relacl, c.relowner, c.reloptions
     FROM pg_class c

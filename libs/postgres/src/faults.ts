@@ -4,9 +4,7 @@ export function sqlStateOf(error: unknown): string | null {
   return code !== null && /^[0-9A-Z]{5}$/.test(code) && !isNodeCode(code) ? code : null;
 }
 
-/**
- * Reports a serialization failure or a deadlock, after which the same transaction may be repeated.
- */
+/** Reports a serialization failure or deadlock; the transaction may be repeated. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === '40001' || state === '40P01';

@@ -8,9 +8,7 @@ export interface Blocker {
   readonly application: string | null;
 }
 
-/**
- * Returns the sessions that currently block the server process `pid`. Empty if it does not wait.
- */
+/** Returns the sessions that currently block the server process `pid`. */
 export async function blockersOf(client: pg.ClientBase, pid: number): Promise<Blocker[]> {
   const { rows } = await client.query<Blocker>(
     `SELECT blocker.pid, usename AS "user", application_name AS application

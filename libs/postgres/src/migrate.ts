@@ -58,7 +58,7 @@ const CONNECT_MS = 5_000;
 const WAITS: MigrationWaits = { lockMs: 3_000, blockedMs: 240_000, pauseMs: 10_000 };
 /** Maximum wait for another migration of the same schema, which may retry for `blockedMs`. */
 const LOCK_MS = 300_000;
-/** Maximum time that one schema waits for other sessions, in milliseconds, without its own work. */
+/** Maximum time in milliseconds that one schema waits for other sessions. */
 export const MIGRATION_WAIT_MS_MAX = LOCK_MS + WAITS.blockedMs;
 /** First pause as a share of the longest. */
 const FIRST_PAUSE_SHARE = 0.2;
@@ -242,8 +242,7 @@ async function applyNew(
     disableTransactions: false,
   };
   try {
-    // A killed migrator leaves this lock behind. The advisory lock ensures that no other migrator
-    // runs.
+    // Left behind by a killed migrator. The advisory lock excludes other migrators.
     await db.migrate.forceFreeMigrationsLock(config);
     const [, names] = (await db.migrate.latest(config)) as [number, string[]];
     return names;

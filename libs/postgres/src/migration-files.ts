@@ -35,9 +35,7 @@ export function readMigrationFiles(directory: URL | string): MigrationFile[] {
   });
 }
 
-/**
- * The database has other migrations than these files and cannot be brought up to date with them.
- */
+/** The database has other migrations than these files and cannot be migrated with them. */
 export class MigrationHistoryError extends Error {}
 
 /**

@@ -58,9 +58,7 @@ const LEASE_MS = 30_000;
 const DELIVER_MS = 10_000;
 const RETRY_BASE_MS = 200;
 const RETRY_MAX_MS = 30_000;
-/**
- * A timer may fire slightly early. A poll before the row is due would leave it to the next poll.
- */
+/** A timer may fire slightly early, and the row would then wait for the next poll. */
 const RETRY_LATER_MS = 5;
 
 /**

@@ -20,9 +20,7 @@ export class PrimaryClient extends pg.Client {
     super(config);
   }
 
-  /**
-   * Like the driver's method, but chooses the server first. A failed server is not chosen again.
-   */
+  /** Connects to the primary. A failed server is not chosen again. */
   override connect(): Promise<this>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<this> | undefined {

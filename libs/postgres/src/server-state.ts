@@ -24,9 +24,7 @@ interface Answers {
   query(text: string): Promise<{ readonly rows: unknown[] }>;
 }
 
-/**
- * The name of a WAL file begins with the timeline in hexadecimal. A standby has no current file.
- */
+/** A WAL file name begins with the timeline in hexadecimal. A standby has no current file. */
 const STATE_SQL = `
   SELECT (pg_control_system()).system_identifier::text AS system, pg_is_in_recovery() AS standby,
          CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END AS file,

@@ -31,9 +31,7 @@ export class Timelines {
     for (const listener of this.#listeners) listener(system, timeline);
   }
 
-  /**
-   * Calls `listener` with each new highest timeline. Returns a function that removes the listener.
-   */
+  /** Calls `listener` with each new highest timeline. Returns a function that removes it. */
   onRise(listener: (system: string, highest: number) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -8,9 +8,7 @@ export interface TransactionOptions {
   /** Default: `read committed`. */
   readonly isolation?: 'read committed' | 'repeatable read' | 'serializable';
   readonly readOnly?: boolean;
-  /**
-   * Maximum number of attempts before a conflict is thrown. Default: ATTEMPTS_MAX; 1 never repeats.
-   */
+  /** Attempts before a conflict is thrown. Default: ATTEMPTS_MAX; 1 never repeats. */
   readonly attemptsMax?: number;
 }
 

@@ -2,10 +2,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { ProviderSimulator } from './start-provider-simulator.js';
 
-/**
- * Serves health and metrics on a second address. Resolves when it listens. Port 0 selects a free
- * port.
- */
+/** Serves health and metrics on a second address. Port 0 selects a free port. */
 export async function serveAdmin(simulator: ProviderSimulator, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const page = request.method === 'GET' ? pageOf(request.url ?? '/', simulator) : undefined;

@@ -23,10 +23,7 @@ export interface ProviderSimulatorOptions {
   ports?: [number, number];
   /** Calls without this key get 401 in their provider's format. Control requests need no key. */
   requireKey?: string;
-  /**
-   * Whether calls are stored for `calls` and `GET /__calls`. Default: true. The benchmark disables
-   * it.
-   */
+  /** Whether to store calls for `calls` and `GET /__calls`. Default: true. */
   recordCalls?: boolean;
   /** Words of a default response. Default: 24. A request's own output limit may shorten it. */
   answerWords?: number;
@@ -40,10 +37,7 @@ export interface ProviderSimulator {
   urls: [string, string];
   /** Queues a script. Throws `InvalidControlInput` if it is invalid. */
   script(script: Script): void;
-  /**
-   * Removes the queued scripts of one model, or all scripts and unused releases. Calls in progress
-   * continue.
-   */
+  /** Removes the scripts of one model, or all scripts and unused releases. */
   clearScripts(model?: string): void;
   /** Returns recorded calls, oldest first; none if calls are not recorded. */
   calls(filter?: CallFilter): CallRecord[];

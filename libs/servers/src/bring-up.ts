@@ -17,9 +17,7 @@ const PROBE_TIMEOUT_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 const RETRY_STEP_MS = 100;
 const SIGNAL_WAIT_MS = 10_000;
-/**
- * Log texts of a server whose port, shared memory or lock file is still in use by another process.
- */
+/** Log texts of a server whose port, memory or lock file another process still uses. */
 const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
 
 export interface UpServer {
@@ -75,10 +73,7 @@ export async function bringUp(
   }
 }
 
-/**
- * Ends a server in bounded time: sends its stop signals, then SIGKILL to it and its child
- * processes.
- */
+/** Ends a server in bounded time: its stop signals, then SIGKILL to it and its children. */
 export async function endServer(server: ServerProcess, launch: Launch): Promise<void> {
   for (const signal of [...launch.stopSignals, 'SIGKILL' as const]) {
     if (server.hasExited()) break;

@@ -73,9 +73,7 @@ function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/**
- * Returns the directories that match a pattern with `*` in at most one part, higher numbers first.
- */
+/** Returns directories that match a pattern with `*` in one part, higher numbers first. */
 async function expand(pattern: string): Promise<string[]> {
   const parts = pattern.split('/');
   const index = parts.findIndex((part) => part.includes('*'));

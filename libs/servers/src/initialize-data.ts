@@ -52,9 +52,7 @@ export async function isMade(program: Program, data: string): Promise<boolean> {
   );
 }
 
-/**
- * Returns the path of initdb, which is next to the server program itself, not next to a link to it.
- */
+/** Returns the path of initdb, which is next to the real server program, not next to a link. */
 export async function initdbOf(path: string): Promise<string> {
   return join(dirname(await realpath(path)), 'initdb');
 }

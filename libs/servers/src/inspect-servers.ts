@@ -24,10 +24,7 @@ export interface InspectOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/**
- * Reports for each server which resolver `startServers` would use. Starts, fetches and initializes
- * nothing.
- */
+/** Reports which resolver `startServers` would use for each server, without starting it. */
 export function inspectServers(options: InspectOptions): Promise<Inspection[]> {
   return Promise.all(SERVER_NAMES.map((name) => inspect(SERVER_KINDS[name], options)));
 }

@@ -38,9 +38,7 @@ async function reuseLinked(target: string, user: ServerUser): Promise<string> {
   return own(target, user);
 }
 
-/**
- * Permits the server user's group to enter, but not to list, a private directory (0700) of root.
- */
+/** Permits the server user's group to enter, but not list, a private directory of root. */
 async function admitGroup(directory: string, user: ServerUser): Promise<void> {
   const { uid, mode } = await stat(directory);
   if (uid !== 0 || (mode & 0o077) !== 0) return;

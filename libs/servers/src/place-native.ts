@@ -89,10 +89,7 @@ async function copyNative(
   return place;
 }
 
-/**
- * Makes directories readable for all users, because a strict umask may have restricted them to
- * their owner.
- */
+/** Makes directories readable for all users, also after a checkout with a strict umask. */
 async function openToAll(directory: string): Promise<void> {
   const result = await runCommand('/bin/chmod', ['-R', 'a+rX', directory], { timeoutMs: CHMOD_TIMEOUT_MS });
   if (!result.ok) throw new Error(result.problem);

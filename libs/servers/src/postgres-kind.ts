@@ -109,10 +109,7 @@ async function standbyData(
   return data;
 }
 
-/**
- * Returns the connection string, with password, for a standby with this name to the primary at
- * `url`.
- */
+/** Returns a standby's connection string for the primary at `url`, with the password. */
 export function conninfo(url: string, name: string): string {
   const { hostname, port, username, password } = new URL(url);
   const parts = {

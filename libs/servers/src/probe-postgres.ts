@@ -5,10 +5,7 @@ import type { Answer } from './server-kind.js';
 /** invalid_password, invalid_authorization_specification, invalid_catalog_name */
 const FINAL_CODES = new Set(['28P01', '28000', '3D000']);
 
-/**
- * Reads a PostgreSQL server's version and its identity, the data directory, which only superusers
- * can read.
- */
+/** Reads a server's version and identity: the data directory, visible to superusers. */
 export async function probePostgres(url: string, timeoutMs: number): Promise<Answer> {
   const client = new pg.Client({
     connectionString: url,

@@ -32,10 +32,7 @@ function commands(url: URL): string {
   return [...(password === '' ? [] : [login]), ['PING'], ['INFO']].map(encode).join('');
 }
 
-/**
- * Refuses servers that admission refuses: it needs one primary that keeps its data.
- * @throws ProbeRefused
- */
+/** Refuses what admission refuses: it needs a primary that keeps data. @throws ProbeRefused */
 function refuseUse(info: string): void {
   const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown';
   if (read('redis_mode') === 'cluster') throw new ProbeRefused('it is a cluster node: set cluster-enabled no');

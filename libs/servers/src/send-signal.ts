@@ -1,6 +1,4 @@
-/**
- * Sends a signal to a process or, if the pid is negative, to its group. Ignores a missing process.
- */
+/** Sends a signal to a process or, if negative, its group. Ignores a missing process. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -12,9 +12,7 @@ export interface RestartOptions {
   kill?: boolean;
   /** Deletes the server's data before the restart. */
   emptyState?: boolean;
-  /**
-   * Restarts only if the server has ended and was not stopped or started by another call meanwhile.
-   */
+  /** Restarts only if the server has ended and was not stopped or started meanwhile. */
   ifEnded?: boolean;
 }
 
@@ -50,10 +48,7 @@ export interface PostgresFollows {
   readonly name: string;
 }
 
-/**
- * A Sentinel monitors a primary and has a replica promoted when enough Sentinels cannot reach the
- * primary.
- */
+/** A Sentinel monitors a primary and has a replica promoted if enough Sentinels miss it. */
 export interface SentinelOptions {
   /** Name under which clients request the primary. */
   readonly name: string;
@@ -66,10 +61,7 @@ export interface SentinelOptions {
 }
 
 export interface ServersOptions {
-  /**
-   * Contains data, configuration, logs and pid files of the started servers. Created if it does not
-   * exist.
-   */
+  /** Directory for data, configuration, logs and pid files. Created if it does not exist. */
   stateDirectory: string;
   /** Contains fetched programs. Default: `.infra` in the checkout. */
   cacheDirectory?: string;
@@ -103,10 +95,7 @@ export interface ServersOptions {
     users?: readonly (readonly string[])[];
     /** Append-only file, fsync every second. Default: false. */
     persist?: boolean;
-    /**
-     * Called before each start. Returns the port of the primary that this replica follows; null:
-     * none.
-     */
+    /** Called before each start. Returns the primary's port for a replica; null: it is none. */
     follows?: () => Promise<number | null>;
     /** The port that the server and its Sentinels announce, if a proxy is in front of it. */
     announcePort?: number;

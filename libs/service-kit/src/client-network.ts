@@ -4,9 +4,7 @@ import { isIP } from 'node:net';
 /** An address with a port, as some proxies write it: `1.2.3.4:5678`, `[::1]:5678` or `[::1]`. */
 const V4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/;
 const BRACKETED = /^\[([^\]]*)\](:\d{1,5})?$/;
-/**
- * Groups of an IPv6 address that identify a network. One client can use all addresses within it.
- */
+/** Groups of an IPv6 address that identify a network. A client may use the whole network. */
 const V6_NETWORK_GROUPS = 4;
 const UNKNOWN = 'unknown';
 

@@ -1,4 +1,4 @@
-/** The description of a field, for the generated table of variables and the log line at startup. */
+/** The description of a field, for the table of variables and the log line at startup. */
 export interface FieldFacts {
   readonly doc: string;
   readonly secret: boolean;

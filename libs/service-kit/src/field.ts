@@ -47,9 +47,7 @@ export const field = {
     });
   },
 
-  /**
-   * An absolute URL without credentials, kept as text. For a URL with a password use `secretUrl`.
-   */
+  /** An absolute URL without credentials, kept as text. `secretUrl` is for URLs with them. */
   url<const O extends UrlOptions>(options: O): ConfigField<string | Absent<O>> {
     return plain(options, (text) => {
       const url = URL.canParse(text) ? new URL(text) : null;

@@ -53,9 +53,7 @@ export function publicKeyOf(privateKey: Buffer): Buffer {
 }
 const publicKeys = new WeakMap<Buffer, Buffer>();
 
-/**
- * @param ephemeral private key of this message. It must not be used for another message or binding.
- */
+/** @param ephemeral private key of this message only */
 export function hpkeSeal(
   publicKey: Buffer,
   plaintext: Buffer,
@@ -78,9 +76,7 @@ export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info,
   return Buffer.concat([decipher.update(body.subarray(0, body.length - TAG_BYTES)), decipher.final()]);
 }
 
-/**
- * DeriveKeyPair of RFC 9180, 7.1.3: derives the private key from `ikm`, at least 32 secret bytes.
- */
+/** DeriveKeyPair of RFC 9180, 7.1.3: derives a private key from 32 or more secret bytes. */
 export function derivePrivateKey(ikm: Buffer): Buffer {
   return expand(KEM_SUITE, extract(KEM_SUITE, NONE, 'dkp_prk', ikm), 'sk', NONE, HPKE_KEY_BYTES);
 }

@@ -23,10 +23,7 @@ export interface HttpBounds {
 const OVERDUE_CHECK_MS_MAX = 5_000;
 const OVERDUE_CHECK_PART = 4;
 
-/**
- * Creates a node:http server with every bound set. It responds only to malformed requests by
- * itself.
- */
+/** Creates a node:http server with every bound set. It rejects malformed requests itself. */
 export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): Server {
   const server = createServer({
     keepAliveTimeout: bounds.keepAliveMs,
@@ -50,9 +47,7 @@ export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): S
   return server;
 }
 
-/**
- * Reports whether a request has one Host header, as HTTP/1.1 requires, or at most one in HTTP/1.0.
- */
+/** Reports whether a request has one Host header, or at most one in HTTP/1.0. */
 export function hasValidHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');

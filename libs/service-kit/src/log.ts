@@ -2,9 +2,7 @@ import { pino, stdTimeFunctions, stdSerializers, destination as pinoDestination,
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/**
- * Writes one line of JSON per call: first the fields, then the text. An error has the key `err`.
- */
+/** Writes one line of JSON per call: fields, then the text. An error has the key `err`. */
 export interface Logger {
   debug(facts: object, text: string): void;
   info(facts: object, text: string): void;
@@ -56,7 +54,7 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
-/** Removes credentials of URLs that errors of libraries quote. Linear in the length of the text. */
+/** Removes credentials of URLs that libraries' errors quote. Linear in the text's length. */
 function withoutUrlCredentials(text: string): string {
   return text.includes('://') ? text.replace(/:\/\/[^\s/?#"']*@/g, '://[secret]@') : text;
 }

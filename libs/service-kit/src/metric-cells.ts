@@ -15,10 +15,7 @@ export type LabelsOf<L extends LabelSet> = {
 };
 export type Labels = Readonly<Record<string, string>>;
 
-/**
- * Replaces an undeclared label value, so that an unexpected value adds one series and does not
- * fail.
- */
+/** Replaces undeclared label values, so that they add one series and do not fail. */
 const OTHER_VALUE = 'other';
 
 /** A number that only grows. */

@@ -9,9 +9,7 @@ export class OnDemandTimer {
   readonly #tick: () => void;
   #timer: NodeJS.Timeout | null = null;
 
-  /**
-   * @param waits reports whether something waits; called every `everyMs` milliseconds before `tick`
-   */
+  /** @param waits reports whether something waits; called before each `tick` */
   constructor(everyMs: number, waits: () => boolean, tick: () => void) {
     this.#everyMs = everyMs;
     this.#waits = waits;

@@ -15,9 +15,7 @@ export interface Defaulted<T> extends Doc {
 
 export type Absent<O> = O extends { readonly default: infer D } ? (null extends D ? null : never) : never;
 
-/**
- * Creates a field whose value may be shown. `print` formats a value as written in the environment.
- */
+/** Creates a field with a visible value. `print` formats it as in the environment. */
 export function plain<T, O extends Defaulted<T>>(
   options: O,
   parse: (text: string) => Outcome<T>,

@@ -20,9 +20,7 @@ export function nextDelayMs(attempt: number, { baseMs, maxMs, random }: BackoffO
   return Math.round(ceilingMs / 2 + (random() * ceilingMs) / 2);
 }
 
-/**
- * Resolves with true after the time, or with false as soon as the signal is aborted. Never rejects.
- */
+/** Resolves with true after the time, with false when the signal is aborted. Never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<boolean> {
   if (signal?.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -47,10 +45,7 @@ export interface RetryOptions extends BackoffOptions {
   readonly failed?: (err: unknown) => void;
 }
 
-/**
- * Repeats `work` until it resolves, with growing pauses. Rejects with the error of the last
- * attempt.
- */
+/** Repeats `work` until it resolves, with growing pauses. Rejects with the last error. */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { attemptsMax = Infinity, signal, mayPass = () => true, failed } = options;
   for (let attempt = 1; ; attempt += 1) {

@@ -35,9 +35,7 @@ export class Secret<T = string> {
   }
 }
 
-/**
- * A secret in rotation: `current` creates new values, `previous` is still accepted while it is set.
- */
+/** A secret in rotation: `current` creates new values, `previous` is still accepted if set. */
 export interface Rotatable<T = string> {
   readonly current: Secret<T>;
   readonly previous: Secret<T> | null;

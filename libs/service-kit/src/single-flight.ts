@@ -4,9 +4,7 @@ interface Flight<T> {
   next: Promise<T> | null;
 }
 
-/**
- * Lets concurrent callers of the same key share one run. A failed run rejects only its own callers.
- */
+/** Lets concurrent callers of a key share one run. A failed run rejects only its callers. */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 

@@ -35,15 +35,9 @@ export interface SpanOptions {
 /** A span, or a no-op if the call is not traced. */
 export interface Span {
   set(attributes: Attributes): void;
-  /**
-   * Marks the span as failed. The error's message is sent to the collector: never pass public
-   * input.
-   */
+  /** Marks the span as failed. The collector gets the error's message: pass no public input. */
   fault(error: unknown): void;
-  /**
-   * Marks the span as failed with a word of a closed list instead of an error: a status, an
-   * outcome.
-   */
+  /** Marks the span as failed with a word of a closed list: a status, an outcome. */
   fail(errorType: string): void;
   /** Links a related span. */
   link(traceparent: string): void;

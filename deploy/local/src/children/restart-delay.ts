@@ -7,10 +7,7 @@ const SETTLED_MS = 30_000;
 export class RestartDelay {
   #ends = 0;
 
-  /**
-   * Returns the milliseconds to wait after an end. `livedMs` is 0 for an attempt that did not
-   * become ready.
-   */
+  /** Returns the delay after an end in ms. `livedMs` is 0 if the process was never ready. */
   next(livedMs: number): number {
     this.#ends = livedMs > SETTLED_MS ? 1 : this.#ends + 1;
     return Math.min(MAX_MS, BASE_MS * 2 ** (this.#ends - 1));

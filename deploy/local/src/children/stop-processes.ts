@@ -3,10 +3,7 @@ import { DRAIN_MS, type Supervisor } from './supervisor.js';
 
 const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
 const STOP_GRACE_MS = 15_000;
-/**
- * Includes the time after the end of its calls, in which an edge writes undelivered usage to a
- * file.
- */
+/** Includes the time after the last call, in which an edge writes undelivered usage. */
 const EDGE_STOP_GRACE_MS = DRAIN_MS + 20_000;
 
 /** Stops first the edges, which finish their calls, then the processes that they depend on. */

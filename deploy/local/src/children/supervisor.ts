@@ -36,10 +36,7 @@ interface Member {
 /** Time that an edge has to finish its calls when the local system stops. Then it aborts them. */
 export const DRAIN_MS = 10_000;
 
-/**
- * Supervises all processes of a system except its servers: the replicas of each service, and the
- * simulator.
- */
+/** Supervises the replicas of each service and the simulator, but not the servers. */
 export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #simulatorPorts: readonly [number, number];

@@ -2,10 +2,7 @@ import type { Endpoint } from '@gateway/contracts/messages';
 import type { ModelSpec, PricesSpec, ProviderSpec, SourceSpec } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 
-/**
- * A catalog for trying the gateway. Names and prices are plausible; every source is the provider
- * simulator.
- */
+/** A catalog for trying the gateway with plausible names and prices and simulated sources. */
 export const DEMO_PROVIDERS: readonly { id: string; spec: ProviderSpec }[] = [
   { id: 'openai', spec: { name: 'OpenAI (simulated)', format: 'openai' } },
   { id: 'anthropic', spec: { name: 'Anthropic (simulated)', format: 'anthropic' } },
@@ -140,10 +137,7 @@ export const DEMO_MODELS: readonly DemoModel[] = [
   },
 ];
 
-/**
- * The simulated providers charge the deployment this percentage of each price, so that there is a
- * margin.
- */
+/** Percentage of each price that the simulated providers charge, so that there is a margin. */
 const COST_PERCENT = [80, 85] as const;
 
 /** Computes a provider's prices as a percentage of the customers' prices. */
@@ -162,10 +156,7 @@ export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
 /** Costs of a model without a price. */
 const UNPRICED_COSTS = usd('0.40', '0.80');
 
-/**
- * Returns a source of a demo model at one listener of the simulator. The first listener is
- * preferred.
- */
+/** Returns a source of a demo model at one listener of the simulator; the first is preferred. */
 export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): Omit<SourceSpec, 'weight' | 'enabled'> {
   return {
     modelId: model.id,

@@ -141,10 +141,7 @@ async function switchSimulatedOff(target: OperatorTarget, modelId: string): Prom
   }
 }
 
-/**
- * Returns all sources, or those that a query selects.
- * @param query begins with `&`, or is empty
- */
+/** Returns all sources, or those of a query. @param query begins with `&`, or is empty */
 export async function sourcesOf(target: OperatorTarget, query: string): Promise<SourceView[]> {
   const all: SourceView[] = [];
   let after = '';

@@ -46,10 +46,7 @@ export function aliveOf(members: Members, names: readonly string[]): RunningServ
   return all.find((server) => server?.pid !== null) ?? all[0];
 }
 
-/**
- * Returns a handle for the current primary, evaluated at each use. `stop` ends all servers of its
- * kind.
- */
+/** Returns a handle for the current primary. Its `stop` ends all servers of the kind. */
 export function leaderOf(
   members: Members,
   names: readonly string[],

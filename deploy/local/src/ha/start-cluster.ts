@@ -31,8 +31,7 @@ export async function startCluster(
     const started = await startServers([kind], {
       stateDirectory: `${options.stateDirectory}/servers/${name}`,
       durable: options.durable,
-      // Server URLs of the environment are ignored, because all members would then be the same
-      // server.
+      // Ignores server URLs of the environment, which would give all members the same server.
       env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^GATEWAY_.*_URL(_FILE)?$/.test(key))),
       log: (line) => {
         if (!line.includes(' skipped: ')) options.log(`  ${name}: ${line}`);

@@ -10,9 +10,7 @@ const STREAMS_WAIT_MS = 60_000;
 const ASK_MS = 2_000;
 const DRAIN_MS = 1_000;
 
-/**
- * Starts three servers as a cluster. Resolves when they can create a stream with three replicas.
- */
+/** Starts a cluster of three servers. Resolves when it can create replicated streams. */
 export async function startNats(secrets: Secrets, start: Start, between: Between): Promise<{ url: string }> {
   const names = topology.NATS_MEMBERS;
   const [ports, routes] = [await portsFor(names), await portsFor(names)];

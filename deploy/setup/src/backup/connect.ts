@@ -11,10 +11,7 @@ export interface AdministratedDatabase {
 const CONNECT_MS = 10_000;
 const VERSION_UNIT = 10_000;
 
-/**
- * Opens a session of the administrator and finds tools that fit the server. Throws if there are
- * none.
- */
+/** Opens an administrator's session and finds tools that fit the server. Throws without. */
 export async function connectDatabase(migrationUrl: string): Promise<AdministratedDatabase> {
   const client = new pg.Client({
     connectionString: migrationUrl,

@@ -34,9 +34,7 @@ export class BareRoot {
     return root;
   }
 
-  /**
-   * Stores the output of a long command beyond this run. Returns its path relative to the checkout.
-   */
+  /** Stores a command's output beyond this run. Returns its path in the checkout. */
   keepLog(name, text) {
     writeFileSync(`${this.#cache}/${name}.log`, text);
     return `.cache/bare/${name}.log`;
@@ -132,10 +130,7 @@ export class BareRoot {
     this.npmVersion = JSON.parse(readFileSync(`${npm}/package.json`, 'utf8')).version;
   }
 
-  /**
-   * Mounts in this program's own mount namespace: the mounts are invisible outside and end with the
-   * program.
-   */
+  /** Mounts in this program's own namespace, which ends with the program. */
   #mount() {
     run('mount', ['-t', 'proc', 'proc', this.path('/proc')]);
     run('mount', ['-t', 'tmpfs', '-o', 'mode=0755', 'dev', this.path('/dev')]);

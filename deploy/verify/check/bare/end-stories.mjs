@@ -8,9 +8,7 @@ import { callAndCharge, started, stopInOrder, wallet } from './story-steps.mjs';
 const KILLED_MS = 5_000;
 const GIVEN_UP_MS = 10_000;
 const AT_ONCE_MS = 3_000;
-/**
- * A stopping edge waits 10 s for its requests. After this time it is waiting and far from the end.
- */
+/** A stopping edge waits 10 s for its requests. After this time it is waiting for sure. */
 const INTO_DRAIN_MS = 2_000;
 
 export async function afterKill(checkout, victimOf, row) {

@@ -129,10 +129,7 @@ export class RunningSystem {
   }
 }
 
-/**
- * Checks the last processes first, so that none appears to have ended before one that was checked
- * earlier.
- */
+/** Checks the last processes first, so that none seems to have ended too early. */
 function alive(pids) {
   const names = Object.keys(pids).sort((a, b) => rank(b) - rank(a));
   return new Map(names.map((name) => [name, pids[name].filter(isAlive)]));

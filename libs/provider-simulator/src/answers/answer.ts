@@ -5,9 +5,7 @@ export type JsonObject = Record<string, unknown>;
 
 /** The requested response, read from the body by the endpoint. */
 export interface AnswerRequest {
-  /**
-   * Text of the last user message, the prompt or the input. The response repeats its first words.
-   */
+  /** Text of the last user message, prompt or input. The response repeats its first words. */
   lastText: string;
   /** Characters of all prompt text. Input tokens are a quarter of it. */
   promptCharacters: number;

@@ -45,8 +45,7 @@ function plain(answer: Answer): string {
 function* events(answer: Answer): Generator<string> {
   const isUsageRequested = requestsUsage(answer.body);
   const prefix = `data: ${JSON.stringify(head(answer, 'chat.completion.chunk')).slice(0, -1)},"choices":[{"index":`;
-  // Each event before the usage event has `"usage": null`, as at the provider when the usage event
-  // is requested.
+  // As at the provider, earlier events have `"usage": null` if a usage event is requested.
   const suffix = isUsageRequested ? '],"usage":null}\n\n' : ']}\n\n';
   const everyChoice = function* (delta: string, finish: string): Generator<string> {
     for (let index = 0; index < answer.choices; index += 1) {

@@ -47,8 +47,7 @@ function plain(answer: Answer): string {
 
 function* events(answer: Answer): Generator<string> {
   const usage = usageOf(answer, messagesUsage);
-  // Output counts are cumulative: the first event counts only the first token, the last one all
-  // tokens.
+  // Output counts are cumulative: the first event counts only the first token.
   const first = usage === undefined || usage['output_tokens'] === undefined ? usage : { ...usage, output_tokens: 1 };
   const message = { ...head(answer), content: [], stop_reason: null, stop_sequence: null, usage: first };
   yield sseEvent('message_start', { message });

@@ -29,9 +29,7 @@ const WORDS: Record<number, ErrorWords> = {
 const CLIENT_FAULT = words('The request was refused.', 'invalid_request_error', null, 'invalid_request_error');
 const SERVER_FAULT = words('The server had an error.', 'server_error', null, 'api_error');
 
-/**
- * Returns an error body as the provider writes it for that status, optionally with another message.
- */
+/** Returns the provider's error body for a status, optionally with another message. */
 export function providerError(
   format: ProviderFormat,
   status: number,

@@ -55,10 +55,7 @@ export function prepareAnswer(
   };
 }
 
-/**
- * Counts input by the prompt's length and output by the response's. A script's numbers replace
- * them.
- */
+/** Counts input by the prompt's length and output by the response's, or by a script. */
 function countTokens(request: AnswerRequest, output: number, scripted: ScriptUsage | undefined): TokenCounts {
   const input = Math.max(1, Math.ceil(request.promptCharacters / CHARACTERS_PER_TOKEN));
   const counts: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output, ...scripted };

@@ -11,9 +11,7 @@ export type BodyOutcome = 'complete' | 'too large' | 'left';
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Collects a body and calls back once. Uses no promises, because the benchmark measures this path.
- */
+/** Collects a body and calls back once, without promises: the benchmark uses this path. */
 export function readBody(request: IncomingMessage, done: (outcome: BodyOutcome, body: Buffer) => void): void {
   let first: Buffer = NOTHING;
   let chunks: Buffer[] | undefined;

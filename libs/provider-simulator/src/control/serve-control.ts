@@ -57,7 +57,7 @@ function decide(state: SimulatorState, request: IncomingMessage, bytes: Buffer):
   }
 }
 
-/** Removes scripts. Without a model it also removes unused releases. Calls in progress continue. */
+/** Removes scripts, without a model also unused releases. Calls in progress continue. */
 export function clearScripts(state: SimulatorState, model?: string): void {
   state.scripts.clear(model);
   if (model === undefined) state.semaphores.clear();

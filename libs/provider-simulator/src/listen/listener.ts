@@ -62,10 +62,7 @@ export class Listener {
     this.#port = (server.address() as AddressInfo).port;
   }
 
-  /**
-   * Resolves when new connections are refused and existing ones are destroyed. Does nothing while
-   * closed.
-   */
+  /** Resolves when new connections are refused and existing ones destroyed. */
   async close(): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;

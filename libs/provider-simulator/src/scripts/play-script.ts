@@ -7,9 +7,7 @@ import { writeEvents } from '../call/write-events.js';
 import type { Semaphores } from './semaphores.js';
 import type { ScriptAction, ScriptEnd, ScriptUsage } from './script.js';
 
-/**
- * Dependencies of a script run. `onOwnEnd` is called before the simulator breaks the connection.
- */
+/** Dependencies of a script. `onOwnEnd` is called before the simulator breaks a connection. */
 export interface Stage {
   semaphores: Semaphores;
   settings: AnswerSettings;
