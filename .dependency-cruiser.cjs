@@ -83,14 +83,14 @@ module.exports = {
     {
       name: 'no-cycles',
       severity: 'error',
-      comment: 'A cycle has no bottom to start reading at. Types are included.',
+      comment: 'A cycle has no starting point for a reader. Types are included.',
       from: {},
       to: { circular: true },
     },
     {
       name: 'services-never-import-each-other',
       severity: 'error',
-      comment: 'Services speak over the bus only. A test may read the profiles of providers, which are data.',
+      comment: 'Services communicate only over the bus. A test may read the profiles of providers, which are data.',
       from: { path: '^services/([^/]+)/', pathNot: '^services/edge-proxy/test/recorded-shapes\\.ts$' },
       to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
     },
@@ -126,7 +126,7 @@ module.exports = {
     {
       name: 'contracts-import-no-io',
       severity: 'error',
-      comment: 'Hashing and random ids are all that contracts take from Node.',
+      comment: 'contracts use only hashing, random IDs and compression of Node.',
       from: { path: '^libs/contracts/src/', pathNot: [test, 'write-json-schemas\\.ts$'] },
       to: { pathNot: ['^libs/(contracts|metering)/', 'node_modules/zod/', '^(node:)?(crypto|zlib)$'] },
     },
@@ -170,7 +170,7 @@ module.exports = {
     {
       name: 'rules-are-pure',
       severity: 'error',
-      comment: 'A decision is a function of its input, request and now, over the types of other rules.',
+      comment: 'A decision is a function of its input, request and time. It may use types of other rules.',
       from: { path: `${featureService}.*${RULES}`, pathNot: test },
       to: {
         pathNot: [`^services/$1/src/.*${RULES}`, ...PURE],
@@ -185,7 +185,7 @@ module.exports = {
     {
       name: 'verbs-see-types-of-stores',
       severity: 'error',
-      comment: 'Only what puts a service together makes stores.',
+      comment: 'Only code that composes a service creates stores.',
       from: { path: featureService, pathNot: [test, STORES, composing] },
       to: { path: `^services/$1/src/.*${STORES}`, dependencyTypesNot: ['type-only'] },
     },
@@ -198,7 +198,7 @@ module.exports = {
     {
       name: 'features-meet-in-service',
       severity: 'error',
-      comment: 'FEATURE_IMPORTS has the exceptions.',
+      comment: 'FEATURE_IMPORTS lists the exceptions.',
       from: {
         path: `${separateFeatures}([^/]+)/`,
         pathNot: [test, composing, ...Object.keys(FEATURE_IMPORTS).map((path) => `^services/${path}/`)],
@@ -212,7 +212,7 @@ module.exports = {
     {
       name: 'http-knows-no-api',
       severity: 'error',
-      comment: 'What listens and reads requests serves both APIs of the dashboard.',
+      comment: 'The HTTP layer serves both APIs of the dashboard.',
       from: { path: '^services/dashboard/src/http/', pathNot: test },
       to: { path: '^services/dashboard/src/(operator-api|people-api)/' },
     },

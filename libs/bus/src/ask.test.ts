@@ -82,7 +82,7 @@ test('an invalid body, another version or an unreadable reply fails as invalid_m
   });
   await expect(edge.request(echoOdd, { text: 'a' })).rejects.toMatchObject({
     code: 'invalid_message',
-    message: expect.stringContaining('answer to test.echo'),
+    message: expect.stringContaining('reply to test.echo'),
   });
   expect((await edge.request(echoLoose, { text: 'a', unknown: true })).text).toBe('a');
 });

@@ -62,7 +62,7 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
     try {
       call();
     } catch (error) {
-      link.log.error({ error }, 'the receiver of an answer failed');
+      link.log.error({ error }, 'the receiver of a reply failed');
     }
   };
   const counted = (message: AnyRequest, error: unknown): BusFault => {
@@ -92,6 +92,6 @@ function readAnswer<M extends AnyRequest>(message: M, reply: Msg): AnswerOf<M> {
   const code = reply.headers?.get(ERROR_CODE_HEADER);
   if (code) throw new BusFault(code, reply.headers?.get(ERROR_TEXT_HEADER) || code);
   const decoded = decodeAnswer(message, reply.data);
-  if (!decoded.ok) throw new BusFault('invalid_message', `answer to ${decoded.problem}`);
+  if (!decoded.ok) throw new BusFault('invalid_message', `reply to ${decoded.problem}`);
   return decoded.body;
 }

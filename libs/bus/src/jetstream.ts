@@ -30,7 +30,7 @@ export function readApiAnswer<T>(subject: string, data: Uint8Array): T {
   try {
     answer = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
   } catch {
-    throw new BusFault('invalid_message', `no JetStream answer from ${subject}`);
+    throw new BusFault('invalid_message', `no JetStream reply from ${subject}`);
   }
   if (answer.error === undefined) return answer as T;
   const { err_code: errorNumber = 0, description = 'unknown error' } = answer.error;

@@ -82,7 +82,7 @@ export class ReplyInbox {
     const { nats } = this.#link;
     if (!this.#link.connected()) throw new BusFault('disconnected', 'the bus is disconnected');
     if (this.#entries.size >= WAITING_MAX) {
-      throw new BusFault('overloaded', `${WAITING_MAX} calls are waiting for answers`);
+      throw new BusFault('overloaded', `${WAITING_MAX} requests are waiting for replies`);
     }
     const number = (++this.#lastNumber).toString(36);
     const token = waiting.answeredAs === undefined ? number : `${number}.${waiting.answeredAs}`;
@@ -138,7 +138,7 @@ export class ReplyInbox {
     const now = performance.now();
     for (const [token, { waiting, deadline }] of this.#entries) {
       if (waiting === null || deadline > now) continue;
-      this.#fail(token, new BusFault('timeout', `no answer to ${waiting.subject} within ${waiting.timeoutMs} ms`));
+      this.#fail(token, new BusFault('timeout', `no reply to ${waiting.subject} within ${waiting.timeoutMs} ms`));
     }
   }
 

@@ -42,7 +42,7 @@ export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, '
     try {
       to.respond(data, withHeaders === undefined ? {} : { headers: withHeaders });
     } catch (error) {
-      link.log.warn({ error }, 'an answer was not sent');
+      link.log.warn({ error }, 'a reply was not sent');
     }
   };
 

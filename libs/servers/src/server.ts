@@ -95,7 +95,7 @@ export interface ServersOptions {
     users?: readonly (readonly string[])[];
     /** Append-only file, fsync every second. Default: false. */
     persist?: boolean;
-    /** Called before each start. Returns the primary's port for a replica; null: it is none. */
+    /** Called before each start. Returns the primary's port for a replica, else null. */
     follows?: () => Promise<number | null>;
     /** The port that the server and its Sentinels announce, if a proxy is in front of it. */
     announcePort?: number;

@@ -9,7 +9,7 @@ export async function recordOrigin(outside: string, link: string): Promise<void>
   await writeFile(`${outside}${ORIGIN_SUFFIX}`, link, { mode: 0o600 });
 }
 
-/** Deletes data directories next to `outside` without a link, unless a server still uses them. */
+/** Deletes data directories next to `outside` that no link points to and no server uses. */
 export async function sweepOutside(outside: string): Promise<void> {
   const base = dirname(outside);
   const names = (await readdir(base)).filter((name) => name.endsWith(ORIGIN_SUFFIX));
