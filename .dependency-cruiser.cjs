@@ -126,7 +126,7 @@ module.exports = {
     {
       name: 'contracts-import-no-io',
       severity: 'error',
-      comment: 'contracts use only hashing, random IDs and compression of Node.',
+      comment: 'contracts use only hashing, random IDs and checksums of Node.',
       from: { path: '^libs/contracts/src/', pathNot: [test, 'write-json-schemas\\.ts$'] },
       to: { pathNot: ['^libs/(contracts|metering)/', 'node_modules/zod/', '^(node:)?(crypto|zlib)$'] },
     },

@@ -58,7 +58,7 @@ export function brokenCitations(files, paths) {
     }
     const unlinked = file.endsWith('.md') ? text.replace(/\[[^\]]*\]\([^)]*\)/g, '') : text;
     const flat = unlinked.replace(/\n[ \t]*(?:\*(?!\/)|\/\/|--|#)?[ \t]*/g, ' ');
-    for (const form of OLD_FORMS) for (const [cited] of flat.matchAll(form)) note(cited, 'is no link');
+    for (const form of OLD_FORMS) for (const [cited] of flat.matchAll(form)) note(cited, 'is not a link');
   }
   return broken;
 }

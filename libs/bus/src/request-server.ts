@@ -40,7 +40,7 @@ export function requestServer(
         requests.of({ verb, outcome: 'fault' }).add();
         const fault = faultOf(error);
         if (typeof fault !== 'string') throw fault.logged;
-        const what = fault === 'invalid_value' ? 'cannot store a value' : 'is away';
+        const what = fault === 'invalid_value' ? 'cannot store a value' : 'is unavailable';
         throw new BusFault(fault, `the database of ${service} ${what}`);
       }
     };

@@ -26,7 +26,7 @@ function pageOf(url: string, simulator: ProviderSimulator): string | undefined {
     '# TYPE provider_simulator_calls_total counter',
     `provider_simulator_calls_total{listener="a"} ${calls.a}`,
     `provider_simulator_calls_total{listener="b"} ${calls.b}`,
-    '# HELP provider_simulator_calls_aborted_total Calls whose client closed before the answer ended.',
+    '# HELP provider_simulator_calls_aborted_total Calls whose client disconnected before the response ended.',
     '# TYPE provider_simulator_calls_aborted_total counter',
     `provider_simulator_calls_aborted_total ${aborted}`,
     '# HELP provider_simulator_scripts_queued Scripts that wait for a call.',

@@ -33,7 +33,7 @@ export async function checkCharge(checkout, { id, usage, seen }) {
   let shown;
   do shown = await checkout.command(['npm', 'run', 'ledger', '--', id]);
   while (shown.code !== 0 && performance.now() < until);
-  const said = () => `${shown.output}\n\nthe answer was:\n${seen()}`;
+  const said = () => `${shown.output}\n\nthe response was:\n${seen()}`;
   expect(shown.code === 0, `"npm run ledger -- ${id}" to find the call`, said);
   const start = shown.output.indexOf('\n{');
   const end = shown.output.indexOf('\n}', start) + 2;

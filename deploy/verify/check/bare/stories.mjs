@@ -22,7 +22,7 @@ export function storiesOf({ user, root, source, options }) {
       essential: true,
       tell: async (row) => {
         demoKey = await firstStart(first, row);
-        return 'answered, charged, in the wallet';
+        return 'request served and charged to the wallet';
       },
     },
     { title: 'second start, same key, same wallet, Ctrl-C', tell: (row) => secondStart(first, demoKey, row) },

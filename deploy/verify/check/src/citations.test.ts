@@ -31,11 +31,11 @@ test.each([
     '// (docs/decisions/0008), docs/decisions/0007-a-racord.md',
     ['docs/decisions/0007-a-racord.md is not there', 'docs/decisions/0008 is not there'],
   ],
-  ['// (rule 7)', ['rule 7 is no link']],
-  ['/**\n * It must (money\n * and failure).\n */', ['money and failure is no link']],
-  ['-- (behaviour §3)', ['behaviour §3 is no link']],
-  ['// (interfaces, Operator API)', ['(interfaces, Operator API) is no link']],
-  ['// decision 12, invariants 2 to 5; performance, point 4', expect.arrayContaining(['decision 12 is no link'])],
+  ['// (rule 7)', ['rule 7 is not a link']],
+  ['/**\n * It must (money\n * and failure).\n */', ['money and failure is not a link']],
+  ['-- (behaviour §3)', ['behaviour §3 is not a link']],
+  ['// (interfaces, Operator API)', ['(interfaces, Operator API) is not a link']],
+  ['// decision 12, invariants 2 to 5; performance, point 4', expect.arrayContaining(['decision 12 is not a link'])],
 ])('the comment %j is reported', (text, wanted) => {
   expect(found('services/a/src/b.ts', text)).toEqual(wanted);
 });

@@ -35,8 +35,8 @@ const wrongSteps: [unknown[], RegExp][] = [
   [[{ chunk: 'x' }, { status: 200 }], /^steps\[1\]: the status step must come before every chunk$/],
   [[{ status: 200 }, { status: 201 }], /^steps\[1\]: a script has one status step at most$/],
   [[{ usage: null }, { usage: null }], /^steps\[1\]: a script has one usage step at most$/],
-  [[{ usage: null }, { chunk: 'x' }], /^usage changes the default answer/],
-  [[{ status: 500 }, { usage: null }], /^usage changes the default answer/],
+  [[{ usage: null }, { chunk: 'x' }], /^usage changes the default response/],
+  [[{ status: 500 }, { usage: null }], /^usage changes the default response/],
 ];
 
 function messageOf(input: unknown): string {

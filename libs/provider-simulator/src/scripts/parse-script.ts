@@ -40,7 +40,7 @@ function completeActions(steps: ParsedStep[]): ScriptAction[] {
   const hasBytes = steps.some((step) => step.kind === 'bytes');
   if (usage !== undefined && (hasBytes || status >= 300)) {
     throw new InvalidControlInput(
-      'usage changes the default answer and cannot be combined with chunks or a status from 300',
+      'usage changes the default response and cannot be combined with chunks or a status from 300',
     );
   }
   // An abnormal end without content means that the provider failed before its first byte. A usage
