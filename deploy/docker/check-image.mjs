@@ -1,9 +1,9 @@
 // `npm run check:image [-- --node PATH] [--quick]`: tests recipe and compose file without a
 // container engine. Runs the steps of the build stage in a copy of the checkout. Then starts every
 // program from its image's files alone, with the environment of docker-compose.yml and secrets in
-// files, as nobody if this is root. Applies a catalog, creates an account with a key, sends a
-// request and finds it in the ledger. `--quick` uses the compiled code of this checkout instead of
-// the build steps. Layers, namespaces and the base image need an engine and are not tested.
+// files, and unprivileged if this is root. Applies a catalog, creates an account with a key, sends
+// a request and finds it in the ledger. `--quick` uses the compiled code of this checkout instead
+// of the build steps. Layers, namespaces and the base image need an engine and are not tested.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -292,7 +292,7 @@ function writeResults(images) {
     '# Test of the recipe and the compose file',
     '',
     `\`npm run check:image\`, without an engine, on Node ${version.slice(1)}: each program was built by the steps of the recipe, started from its`,
-    'image’s files alone with the environment of docker-compose.yml (as nobody, owning no file), and stopped by SIGTERM with exit 0;',
+    'image’s files alone with the environment of docker-compose.yml (unprivileged, owning no file), and stopped by SIGTERM with exit 0;',
     'migrations ran twice; one request succeeded and was settled. Base image, layers and namespaces were not tested.',
     '',
     '| Image | MB in addition to the base | Components in its SBOM |',

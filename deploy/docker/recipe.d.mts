@@ -3,7 +3,7 @@ export interface RecipeStep {
   readonly text: string;
 }
 export interface Recipe {
-  /** What NODE_IMAGE is when nobody says otherwise. */
+  /** Default of NODE_IMAGE. */
   readonly baseDefault: string;
   readonly stages: readonly { readonly base: string; readonly steps: readonly RecipeStep[] }[];
   /** The JSON of the exec form. */

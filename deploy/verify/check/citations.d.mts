@@ -1,4 +1,4 @@
-/** What is cited and not there, as `<file>: <what>`. */
+/** Returns missing citations as `<file>: <citation> <problem>`. */
 export function brokenCitations(files: ReadonlyMap<string, string>, paths: ReadonlySet<string>): string[];
-/** The tracked files of a repository, and those that are about to be. */
+/** Returns the tracked and new files of a repository. */
 export function trackedFiles(root: string): { files: Map<string, string>; paths: Set<string> };

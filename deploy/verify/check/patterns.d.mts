@@ -3,11 +3,11 @@ export interface Pattern {
   readonly source: string;
   readonly flags: string;
 }
-/** Literals and constant `new RegExp` of the programs that run in production. */
+/** Returns literals and constant `new RegExp` of production code. */
 export function patternsOf(files: ReadonlyMap<string, string>): Pattern[];
-/** Patterns of the documents that clients read, and of the providers' profiles. */
+/** Returns patterns of the documents that clients read, and of the providers' profiles. */
 export function storedPatterns(root: string): Pattern[];
 /** Lists patterns that backtrack more than linearly as `<file>: <pattern>: <kind>`. */
 export function slowPatterns(patterns: readonly Pattern[]): string[];
-/** Exceptions that are no longer there. */
+/** Returns exceptions that are no longer needed. */
 export function unusedReasons(patterns: readonly Pattern[]): string[];
