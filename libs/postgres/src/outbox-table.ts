@@ -24,7 +24,7 @@ export function outboxTableSql(table = OUTBOX_TABLE): string {
   key text NOT NULL,
   body jsonb NOT NULL,
   attempts integer NOT NULL DEFAULT 0,
-  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
   due_at timestamptz NOT NULL DEFAULT now(),
   claim uuid,
   created_at timestamptz NOT NULL DEFAULT now()

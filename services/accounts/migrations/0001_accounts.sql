@@ -1,23 +1,25 @@
--- People, accounts, members, API keys, operators, and who did what.
+-- Schema of accounts: users, accounts, members, API keys, operators and the audit log.
 
--- People who sign in. An address belongs to one user, however it is written.
+-- Tables
+
+-- People who sign in. Email addresses are stored in lower case and are unique.
 CREATE TABLE users (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^usr_[0-9a-f]{32}$'),
   email text NOT NULL CHECK (email = lower(email) AND length(email) BETWEEN 3 AND 320),
   email_verified boolean NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- PHC string of a scrypt hash. Null: nobody has set one, as for somebody who was invited.
+  -- PHC string of a scrypt hash. Null: no password is set, for example after an invitation.
   password_hash text CHECK (length(password_hash) <= 300 AND password_hash LIKE '$scrypt$%'),
-  -- When the person signed up; null: somebody else made them, or the sign-up is to be kept.
+  -- Time of the sign-up. Null: another person created the user, or the sign-up is kept.
   signed_up_at timestamptz,
   UNIQUE (email),
-  -- A password is set by the link in the mail that verifies the address.
+  -- A password can only be set through the link in the email that verifies the address.
   CONSTRAINT users_password_verified CHECK (email_verified OR password_hash IS NULL)
 );
 CREATE INDEX users_signed_up ON users (signed_up_at) WHERE signed_up_at IS NOT NULL AND NOT email_verified;
-GRANT SELECT, INSERT, UPDATE (email_verified, password_hash, signed_up_at) ON users TO ${role};
 
--- Customers. Versions of accounts, members and keys grow with each change that admission must know.
+-- Customers. The versions of accounts, members and keys increase with each change that admission
+-- must know.
 CREATE TABLE accounts (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^acc_[0-9a-f]{32}$'),
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
@@ -25,13 +27,12 @@ CREATE TABLE accounts (
   state text NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'suspended', 'closed')),
   version bigint NOT NULL DEFAULT 1 CHECK (version > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- A command makes one object, however often it is sent.
+  -- A command creates one object, even if it is sent several times.
   command uuid UNIQUE
 );
-GRANT SELECT, INSERT (id, name, type, command), UPDATE (state, version) ON accounts TO ${role};
 
--- Users in accounts. A member who left stays as what old keys and the log refer to; the same person can come back as
--- another member.
+-- Users in accounts. The row of a member who left stays, because old keys and the audit log refer
+-- to it. The same person can return as another member.
 CREATE TABLE members (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^mem_[0-9a-f]{32}$'),
   account text COLLATE "C" NOT NULL REFERENCES accounts,
@@ -42,26 +43,24 @@ CREATE TABLE members (
   created_at timestamptz NOT NULL DEFAULT now(),
   command uuid UNIQUE,
   deleted_at timestamptz CHECK (deleted_at IS NULL OR role <> 'owner'),
-  -- What a key of this account refers to.
+  -- Target of the foreign key of api_keys.
   UNIQUE (account, id)
 );
 CREATE UNIQUE INDEX members_account_user ON members (account, user_id) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX members_owner ON members (account) WHERE role = 'owner';
 CREATE INDEX members_user ON members (user_id);
-GRANT SELECT, INSERT (id, account, user_id, role, cap_nano_usd, command),
-  UPDATE (role, cap_nano_usd, version, deleted_at) ON members TO ${role};
 
--- Room in each page: the last use is written again and again, and stands in no index.
+-- The fill factor leaves space for updates of last_used_at, which no index contains.
 CREATE TABLE api_keys (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^key_[0-9a-f]{32}$'),
   account text COLLATE "C" NOT NULL REFERENCES accounts,
   member text COLLATE "C" NOT NULL,
   kind text NOT NULL DEFAULT 'api' CHECK (kind IN ('api', 'playground')),
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-  -- HMAC-SHA-256 of the secret under the pepper, hexadecimal. The secret itself is kept nowhere.
+  -- HMAC-SHA-256 of the secret under the pepper, hexadecimal. The secret is not stored.
   digest text COLLATE "C" NOT NULL UNIQUE CHECK (digest ~ '^[0-9a-f]{64}$'),
   masked_secret text NOT NULL CHECK (length(masked_secret) BETWEEN 1 AND 100),
-  -- Expired is not a state that is stored: it follows from `expires_at`.
+  -- Expiry is not stored as a state: it follows from `expires_at`.
   state text NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'suspended', 'revoked')),
   expires_at timestamptz,
   cap_nano_usd bigint CHECK (cap_nano_usd BETWEEN 1 AND 9000000000000000),
@@ -74,13 +73,11 @@ CREATE TABLE api_keys (
 ) WITH (fillfactor = 80);
 CREATE INDEX api_keys_account ON api_keys (account, id);
 CREATE INDEX api_keys_member ON api_keys (member);
--- Each member has a playground key of their own, so that their cap binds there and their calls are theirs.
+-- Each member has one playground key, so that the member's cap applies to the playground.
 CREATE UNIQUE INDEX api_keys_playground_member ON api_keys (member) WHERE kind = 'playground';
-GRANT SELECT,
-  INSERT (id, account, member, kind, name, digest, masked_secret, expires_at, cap_nano_usd, allowed_models, command),
-  UPDATE (digest, masked_secret, state, version, last_used_at) ON api_keys TO ${role};
 
--- Which version of a key a command made. Kept for as long as a command can come again.
+-- The key version that each rotation command created. Rows are kept as long as a command can be
+-- repeated.
 CREATE TABLE key_rotations (
   command uuid PRIMARY KEY,
   key text COLLATE "C" NOT NULL REFERENCES api_keys,
@@ -88,10 +85,10 @@ CREATE TABLE key_rotations (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX key_rotations_created_at ON key_rotations (created_at);
-GRANT SELECT, INSERT, DELETE ON key_rotations TO ${role};
 
 CREATE TABLE sessions (
-  -- HMAC-SHA-256 of the cookie's value under the session secret, hexadecimal. The value itself is kept nowhere.
+  -- HMAC-SHA-256 of the cookie's value under the session secret, hexadecimal. The value is not
+  -- stored.
   digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
   user_id text COLLATE "C" NOT NULL REFERENCES users,
   created_at timestamptz NOT NULL,
@@ -99,10 +96,9 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_user ON sessions (user_id, created_at);
 CREATE INDEX sessions_seen_at ON sessions (seen_at);
-GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON sessions TO ${role};
 
 CREATE TABLE mail_tokens (
-  -- SHA-256 of a token, hexadecimal. The token is only in the mail.
+  -- SHA-256 of a token, hexadecimal. Only the email contains the token.
   digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
   user_id text COLLATE "C" NOT NULL REFERENCES users,
   kind text NOT NULL CHECK (kind IN ('verify', 'reset', 'invitation')),
@@ -111,10 +107,9 @@ CREATE TABLE mail_tokens (
 );
 CREATE INDEX mail_tokens_user ON mail_tokens (user_id, kind, created_at);
 CREATE INDEX mail_tokens_expires_at ON mail_tokens (expires_at);
-GRANT SELECT, INSERT, DELETE ON mail_tokens TO ${role};
 
--- Attempts by what they are counted for. Subjects are spread over a fixed number of slots, so that nobody can fill the
--- table, and no address or client stands in it.
+-- Attempts per kind and slot. Subjects are hashed into a fixed number of slots: the table cannot be
+-- filled by a client, and it contains no addresses or clients.
 CREATE TABLE attempts (
   kind text NOT NULL CHECK (length(kind) BETWEEN 1 AND 40),
   slot integer NOT NULL CHECK (slot BETWEEN 0 AND 262143),
@@ -123,13 +118,11 @@ CREATE TABLE attempts (
   PRIMARY KEY (kind, slot)
 ) WITH (fillfactor = 80);
 CREATE INDEX attempts_began_at ON attempts (began_at);
-GRANT SELECT, INSERT, UPDATE (attempts, began_at), DELETE ON attempts TO ${role};
 
--- Which slot an attempt is counted in is a secret of this database: by a plain hash everybody could find an address whose attempts
--- are counted together with somebody else's.
-
+-- The salt of attempt_slot. Without a secret salt, a client could compute an address that shares
+-- the slot of another address.
 CREATE TABLE attempt_salt (
-  -- One row.
+  -- The table has one row.
   id boolean PRIMARY KEY DEFAULT true CHECK (id),
   salt bytea NOT NULL CHECK (octet_length(salt) = 32)
 );
@@ -137,40 +130,31 @@ CREATE TABLE attempt_salt (
 INSERT INTO attempt_salt (salt)
   VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
 
--- One of 2^18 slots. The service has no right to the salt itself. So few bits of the digest are used that nothing of it can be extended,
--- and no kind has a colon in it.
-CREATE FUNCTION attempt_slot(kind text, subject text) RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER
-  SET search_path = ${schema}, pg_temp AS $$
-  SELECT (get_byte(digest, 0) << 10) | (get_byte(digest, 1) << 2) | (get_byte(digest, 2) >> 6)
-    FROM attempt_salt, sha256(salt || convert_to(kind || ':' || subject, 'UTF8')) AS digest
-$$;
-REVOKE ALL ON FUNCTION attempt_slot(text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION attempt_slot(text, text) TO ${role};
-
--- Who may use the operator API. A deleted one stays for the log; its name is free again.
+-- Users of the operator API. The row of a deleted operator stays for the audit log; its name can be
+-- used again.
 CREATE TABLE operators (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^opr_[0-9a-f]{32}$'),
   name text NOT NULL CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$' AND lower(name) <> 'root'),
   role text NOT NULL CHECK (role IN ('admin', 'operator', 'finance', 'readonly')),
-  -- HMAC-SHA-256 of the token under the pepper, hexadecimal. The token itself is kept nowhere.
+  -- HMAC-SHA-256 of the token under the pepper, hexadecimal. The token is not stored.
   digest text COLLATE "C" NOT NULL UNIQUE CHECK (digest ~ '^[0-9a-f]{64}$'),
   created_by text NOT NULL CHECK (length(created_by) BETWEEN 1 AND 200),
   created_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
   command uuid UNIQUE,
-  -- Null: never. The service sets it when it makes the operator, and never again.
+  -- Null: never. Set when the operator is created, and not changed later.
   expires_at timestamptz
 );
 CREATE UNIQUE INDEX operators_name ON operators (lower(name)) WHERE deleted_at IS NULL;
-GRANT SELECT, INSERT (id, name, role, digest, created_by, command, expires_at),
-  UPDATE (deleted_at) ON operators TO ${role};
 
 CREATE TABLE operator_sessions (
-  -- HMAC-SHA-256 of the cookie's value under the session secret, hexadecimal. The value itself is kept nowhere.
+  -- HMAC-SHA-256 of the cookie's value under the session secret, hexadecimal. The value is not
+  -- stored.
   digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
-  -- Null: the holder of the deployment's own token, who is no row.
+  -- Null: a session of the deployment's own token, which has no row in operators.
   operator text COLLATE "C" REFERENCES operators,
-  -- HMAC-SHA-256 of the deployment's token that it began with, under the pepper: it ends with that token.
+  -- HMAC-SHA-256 under the pepper of the deployment's token that started the session. The session
+  -- ends when that token is replaced.
   root_digest text COLLATE "C" CHECK (root_digest ~ '^[0-9a-f]{64}$'),
   created_at timestamptz NOT NULL,
   seen_at timestamptz NOT NULL,
@@ -178,9 +162,8 @@ CREATE TABLE operator_sessions (
 );
 CREATE INDEX operator_sessions_operator ON operator_sessions (operator, created_at);
 CREATE INDEX operator_sessions_seen_at ON operator_sessions (seen_at);
-GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON operator_sessions TO ${role};
 
--- Requests of the operator API that carry an idempotency key, with what they were answered.
+-- Requests of the operator API with an idempotency key, and their responses.
 CREATE TABLE idempotency_keys (
   operator text NOT NULL CHECK (length(operator) BETWEEN 1 AND 200),
   key text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
@@ -193,10 +176,10 @@ CREATE TABLE idempotency_keys (
   CHECK ((status IS NULL) = (body IS NULL))
 );
 CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at);
-GRANT SELECT, INSERT, UPDATE (fingerprint, command, status, body, created_at), DELETE ON idempotency_keys TO ${role};
 
--- Who did what, for ever: changes, sign-ins, reads of files and, for 90 days, refused attempts. Holds neither secrets
--- nor digests. An entry whose personal fields were erased says so; who did what, and when, stays.
+-- Audit log: changes, sign-ins and reads of files, kept indefinitely, and refused attempts, kept
+-- for 90 days. Contains no secrets and no digests. Personal fields can be erased from an entry;
+-- actor, action and time stay.
 CREATE TABLE audit_log (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT now(),
@@ -208,9 +191,10 @@ CREATE TABLE audit_log (
   after jsonb,
   erased_at timestamptz,
   erased_fields text[],
-  -- `change`; `access`: somebody signed in or out, or read a file; `refused`: attempts that were refused, counted by minute.
+  -- `change`; `access`: a sign-in, a sign-out or a read of a file; `refused`: the number of refused
+  -- attempts in a minute.
   kind text NOT NULL DEFAULT 'change' CHECK (kind IN ('change', 'access', 'refused')),
-  -- The network of the client: an IPv4 address, or the /64 of an IPv6 address.
+  -- Network of the client: an IPv4 address, or the /64 of an IPv6 address.
   client text CHECK (length(client) BETWEEN 1 AND 64),
   agent text CHECK (length(agent) BETWEEN 1 AND 200),
   request_id text COLLATE "C" CHECK (length(request_id) BETWEEN 1 AND 64),
@@ -219,9 +203,75 @@ CREATE TABLE audit_log (
 CREATE INDEX audit_log_account ON audit_log (account, id);
 CREATE INDEX audit_log_object ON audit_log (object_id, id);
 CREATE INDEX audit_log_kind ON audit_log (kind, id) WHERE kind <> 'change';
-GRANT SELECT, INSERT (actor, action, account, object_id, before, after, kind, client, agent, request_id) ON audit_log TO ${role};
+-- For the functions that erase the networks and user agents of a person.
+CREATE INDEX audit_log_origin ON audit_log (actor) WHERE client IS NOT NULL OR agent IS NOT NULL;
 
--- Refused attempts are kept for 90 days, everything else for ever. Deletes at most so many; how many went.
+-- Changes that admission must receive before the API responds.
+CREATE TABLE outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX outbox_key_id ON outbox (key, id);
+CREATE INDEX outbox_due_at ON outbox (due_at);
+
+-- Alerts received from billing. Each is emailed once, even if billing sends it several times.
+CREATE TABLE mailed_alerts (
+  alert text COLLATE "C" PRIMARY KEY CHECK (length(alert) BETWEEN 1 AND 128),
+  account text COLLATE "C" NOT NULL REFERENCES accounts,
+  taken_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Emails that wait for delivery, one row per recipient. A row contains the member's ID: address and
+-- names are read when the email is sent.
+CREATE TABLE mail_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX mail_outbox_key_id ON mail_outbox (key, id);
+CREATE INDEX mail_outbox_due_at ON mail_outbox (due_at);
+
+-- Spend caps that wait for delivery to billing. A separate outbox, so that changes for admission do
+-- not wait while billing is unavailable.
+CREATE TABLE billing_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Earliest time of the next attempt. During a delivery: the end of the worker's lease.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX billing_outbox_key_id ON billing_outbox (key, id);
+CREATE INDEX billing_outbox_due_at ON billing_outbox (due_at);
+
+-- Functions
+
+-- Returns one of 2^18 slots. The service has no privilege to read the salt. A length-extension
+-- attack needs the whole digest, and only 18 bits of it are used. No kind contains a colon.
+CREATE FUNCTION attempt_slot(kind text, subject text) RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+  SELECT (get_byte(digest, 0) << 10) | (get_byte(digest, 1) << 2) | (get_byte(digest, 2) >> 6)
+    FROM attempt_salt, sha256(salt || convert_to(kind || ':' || subject, 'UTF8')) AS digest
+$$;
+
+-- Deletes at most `most` entries for refused attempts that are older than 90 days, and returns
+-- their number.
 CREATE FUNCTION forget_refused_attempts(most integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
   WITH gone AS (
@@ -231,74 +281,17 @@ CREATE FUNCTION forget_refused_attempts(most integer) RETURNS integer LANGUAGE s
     RETURNING 1)
   SELECT count(*)::integer FROM gone
 $$;
-REVOKE ALL ON FUNCTION forget_refused_attempts(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION forget_refused_attempts(integer) TO ${role};
 
--- Changes that admission must have before they are answered.
-CREATE TABLE outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX outbox_key_id ON outbox (key, id);
-CREATE INDEX outbox_due_at ON outbox (due_at);
-GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO ${role};
-
--- Alerts that billing has told: each is mailed once, however often it is told.
-CREATE TABLE mailed_alerts (
-  alert text COLLATE "C" PRIMARY KEY CHECK (length(alert) BETWEEN 1 AND 128),
-  account text COLLATE "C" NOT NULL REFERENCES accounts,
-  taken_at timestamptz NOT NULL DEFAULT now()
-);
-GRANT SELECT, INSERT (alert, account) ON mailed_alerts TO ${role};
-
--- Mails on their way, one row for each person. A row names the member: address and names are read when it is sent.
-CREATE TABLE mail_outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX mail_outbox_key_id ON mail_outbox (key, id);
-CREATE INDEX mail_outbox_due_at ON mail_outbox (due_at);
-GRANT SELECT, INSERT, UPDATE, DELETE ON mail_outbox TO ${role};
-
--- Caps on their way to billing. An outbox of its own: billing may be away for long, and changes that wait for admission
--- must not wait behind that.
-CREATE TABLE billing_outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL,
-  key text NOT NULL,
-  body jsonb NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
-  due_at timestamptz NOT NULL DEFAULT now(),
-  claim uuid,
-  created_at timestamptz NOT NULL DEFAULT now()
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX billing_outbox_key_id ON billing_outbox (key, id);
-CREATE INDEX billing_outbox_due_at ON billing_outbox (due_at);
-GRANT SELECT, INSERT, UPDATE, DELETE ON billing_outbox TO ${role};
-
--- Accounts close for ever: what names a person is erased, what happened stays.
-
+-- Replaces the values of `fields` in a view by `put`.
 CREATE FUNCTION erase_fields(view jsonb, fields text[], put text) RETURNS jsonb LANGUAGE sql IMMUTABLE
   RETURN view || coalesce(
     (SELECT jsonb_object_agg(key, to_jsonb(put)) FROM jsonb_each(view) WHERE key = ANY (fields) AND value <> 'null'), '{}');
 
--- The service has no right to change names, addresses or the log. It may have those of a closed account erased, and only
--- so: through this function, in the transaction that closes it. Answers how many entries of the log it erased from.
+-- Erases names and addresses of a closed account, in the transaction that closes it. The networks
+-- and user agents of people who lose their address go too: in log entries about the person and in
+-- entries of the person's own actions. The service has no other privilege to change names,
+-- addresses or the log. Returns the number of log entries from which names or addresses were
+-- erased.
 CREATE FUNCTION erase_closed_account(closed text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
 DECLARE
@@ -328,7 +321,7 @@ BEGIN
       DELETE FROM sessions WHERE user_id = person;
       DELETE FROM mail_tokens WHERE user_id = person;
       UPDATE audit_log SET client = NULL, agent = NULL
-       WHERE object_id = person AND (client IS NOT NULL OR agent IS NOT NULL);
+       WHERE (object_id = person OR actor = 'user:' || person) AND (client IS NOT NULL OR agent IS NOT NULL);
     END IF;
   END LOOP;
   UPDATE audit_log
@@ -338,12 +331,13 @@ BEGIN
   GET DIAGNOSTICS entries = ROW_COUNT;
   RETURN entries;
 END $$;
-REVOKE ALL ON FUNCTION erase_closed_account(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION erase_closed_account(text) TO ${role};
 
--- Deletes somebody who signed up more than seven days ago and never verified the address, with the account of that sign-up and what
--- the log says of it. The service has no right to do that to anybody else: who belongs to another account, whose account has a key
--- or an alert, or was changed by somebody else, stays and is not asked for again. False: nothing was deleted.
+-- Deletes a user who signed up more than seven days ago and did not verify the address, together
+-- with the account of the sign-up and its log entries. A user with a usable link in an email is not
+-- deleted: a link that was sent again late stays valid as long as its email says. A user is kept
+-- for good if the user belongs to another account, or if the account has a key, an alert or a
+-- change by another actor. The service has no other privilege to delete users. Returns false if
+-- nothing was deleted.
 CREATE FUNCTION forget_sign_up(person text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = ${schema}, pg_temp AS $$
 DECLARE
@@ -351,7 +345,8 @@ DECLARE
 BEGIN
   PERFORM FROM users
     WHERE id = person AND signed_up_at < now() - interval '7 days' AND NOT email_verified FOR UPDATE;
-  IF NOT FOUND THEN
+  -- A statement of its own: a link that was being mailed is seen when the lock is there.
+  IF NOT FOUND OR EXISTS (SELECT FROM mail_tokens WHERE user_id = person AND expires_at > now()) THEN
     RETURN false;
   END IF;
   SELECT min(account) INTO own FROM members WHERE user_id = person HAVING count(*) = 1;
@@ -373,5 +368,35 @@ BEGIN
   DELETE FROM audit_log WHERE account = own OR (object_id = person AND account IS NULL);
   RETURN true;
 END $$;
+
+-- Privileges of the service
+
+GRANT SELECT, INSERT, UPDATE (email_verified, password_hash, signed_up_at) ON users TO ${role};
+GRANT SELECT, INSERT (id, name, type, command), UPDATE (state, version) ON accounts TO ${role};
+GRANT SELECT, INSERT (id, account, user_id, role, cap_nano_usd, command),
+  UPDATE (role, cap_nano_usd, version, deleted_at) ON members TO ${role};
+GRANT SELECT,
+  INSERT (id, account, member, kind, name, digest, masked_secret, expires_at, cap_nano_usd, allowed_models, command),
+  UPDATE (digest, masked_secret, state, version, last_used_at) ON api_keys TO ${role};
+GRANT SELECT, INSERT, DELETE ON key_rotations TO ${role};
+GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON sessions TO ${role};
+GRANT SELECT, INSERT, DELETE ON mail_tokens TO ${role};
+GRANT SELECT, INSERT, UPDATE (attempts, began_at), DELETE ON attempts TO ${role};
+GRANT SELECT, INSERT (id, name, role, digest, created_by, command, expires_at),
+  UPDATE (deleted_at) ON operators TO ${role};
+GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON operator_sessions TO ${role};
+GRANT SELECT, INSERT, UPDATE (fingerprint, command, status, body, created_at), DELETE ON idempotency_keys TO ${role};
+GRANT SELECT, INSERT (actor, action, account, object_id, before, after, kind, client, agent, request_id) ON audit_log TO ${role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO ${role};
+GRANT SELECT, INSERT (alert, account) ON mailed_alerts TO ${role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON mail_outbox TO ${role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON billing_outbox TO ${role};
+
+REVOKE ALL ON FUNCTION attempt_slot(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION attempt_slot(text, text) TO ${role};
+REVOKE ALL ON FUNCTION forget_refused_attempts(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION forget_refused_attempts(integer) TO ${role};
+REVOKE ALL ON FUNCTION erase_closed_account(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION erase_closed_account(text) TO ${role};
 REVOKE ALL ON FUNCTION forget_sign_up(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION forget_sign_up(text) TO ${role};
