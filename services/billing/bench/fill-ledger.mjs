@@ -92,15 +92,16 @@ const STATEMENTS = [
   },
   {
     text: `INSERT INTO usage_hours AS kept (account, hour_ms, key_id, member_id, model_id, calls, input_tokens,
-                  cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd, wallet_calls, counted_calls)
+                  cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens, plan_nano_usd,
+                  wallet_nano_usd, wallet_calls)
            SELECT account, at_ms / 3600000 * 3600000, key_id, member_id, model_id, count(*),
-                  count(*) * $1::bigint, 0, 0, count(*) * $2::bigint, 0, count(*) * $3::bigint, count(*), count(*)
+                  count(*) * $1::bigint, 0, 0, 0, count(*) * $2::bigint, 0, count(*) * $3::bigint, count(*)
              FROM call GROUP BY 1, 2, 3, 4, 5
            ON CONFLICT (account, hour_ms, key_id, member_id, model_id) DO UPDATE
              SET calls = kept.calls + excluded.calls, input_tokens = kept.input_tokens + excluded.input_tokens,
                  output_tokens = kept.output_tokens + excluded.output_tokens,
                  wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd,
-                 wallet_calls = kept.wallet_calls + excluded.wallet_calls, counted_calls = kept.counted_calls + excluded.counted_calls`,
+                 wallet_calls = kept.wallet_calls + excluded.wallet_calls`,
     values: [USAGE.input, USAGE.output, AMOUNT],
   },
   {

@@ -351,12 +351,9 @@ CREATE TABLE usage_hours (
   output_tokens bigint NOT NULL,
   plan_nano_usd bigint NOT NULL CHECK (plan_nano_usd >= 0),
   wallet_nano_usd bigint NOT NULL CHECK (wallet_nano_usd >= 0),
-  -- Of the calls, those whose wallet paid: what a statement counts as transactions. An hour is to
-  -- be believed only where as many were counted as there are: billing of a release before adds
-  -- calls and counts none of them.
-  wallet_calls bigint NOT NULL DEFAULT 0,
-  counted_calls bigint NOT NULL DEFAULT 0,
-  cache_write_1h_tokens bigint NOT NULL DEFAULT 0,
+  -- Calls that the wallet paid at least in part. Statements count them as transactions.
+  wallet_calls bigint NOT NULL,
+  cache_write_1h_tokens bigint NOT NULL,
   PRIMARY KEY (account, hour_ms, key_id, member_id, model_id)
 ) WITH (fillfactor = 70);
 
@@ -502,8 +499,6 @@ CREATE TABLE webhooks (
   enabled boolean NOT NULL,
   -- Signing secret, encrypted to billing's public key with the context webhook:<account>.
   sealed_secret text NOT NULL,
-  -- The command of the latest rotation; a repeated command changes nothing.
-  rotated_by uuid,
   created_at timestamptz NOT NULL DEFAULT now(),
   changed_at timestamptz NOT NULL DEFAULT now()
 );
@@ -1179,7 +1174,7 @@ GRANT SELECT, INSERT, DELETE ON stream_marks TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON shard_holders TO ${role};
 GRANT SELECT, INSERT,
   UPDATE (calls, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd,
-          wallet_calls, counted_calls, cache_write_1h_tokens)
+          wallet_calls, cache_write_1h_tokens)
   ON usage_hours TO ${role};
 GRANT SELECT, INSERT, UPDATE (current_version, deleted_at) ON plans TO ${role};
 GRANT SELECT, INSERT ON plan_versions TO ${role};

@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import { HOUR_MS, ofAccount } from '../ledger/sql.js';
+import { ofAccount } from '../ledger/sql.js';
 
 export interface Movement {
   readonly kind: string;
@@ -11,14 +11,13 @@ export interface Movement {
 export async function readMovements(tx: Tx, account: string, from: number, to: number): Promise<Movement[]> {
   const others = await readOthers(tx, account, from, to);
   const settled = await readSettled(tx, account, from, to);
-  const calls = settled.counted ? settled.walletCalls : await countWalletCalls(tx, account, from, to);
   // Of a settled call the first charge or, where an expired record was there before, its correction
   // has taken the wallet's part.
   const corrections = others.find(({ kind }) => kind === 'usage_correction');
   const usage: Movement = {
     kind: 'usage',
     amountNanoUsd: -settled.walletNanoUsd - (corrections?.amountNanoUsd ?? 0n),
-    transactions: calls - (corrections?.transactions ?? 0),
+    transactions: settled.walletCalls - (corrections?.transactions ?? 0),
   };
   const movements = usage.transactions === 0 ? others : [...others, usage];
   return movements.sort((one, other) => (one.kind < other.kind ? -1 : 1));
@@ -61,38 +60,15 @@ async function readOthers(tx: Tx, account: string, from: number, to: number | nu
 
 interface SettledCalls {
   readonly walletNanoUsd: bigint;
-  /** Those of which the wallet paid a part; true only if all of them were counted. */
+  /** Calls that the wallet paid at least in part. */
   readonly walletCalls: number;
-  readonly counted: boolean;
 }
 
 async function readSettled(tx: Tx, account: string, from: number, to: number | null): Promise<SettledCalls> {
-  const row = await tx.one<{ wallet: string; calls: bigint; counted: boolean }>(
-    `SELECT coalesce(sum(wallet_nano_usd), 0)::text AS wallet, coalesce(sum(wallet_calls), 0)::bigint AS calls,
-            coalesce(bool_and(counted_calls = calls), true) AS counted
+  const row = await tx.one<{ wallet: string; calls: bigint }>(
+    `SELECT coalesce(sum(wallet_nano_usd), 0)::text AS wallet, coalesce(sum(wallet_calls), 0)::bigint AS calls
        FROM usage_hours WHERE account = $1 AND hour_ms >= $2 AND ($3::bigint IS NULL OR hour_ms < $3)`,
     [account, from, to],
   );
-  return {
-    walletNanoUsd: BigInt(row?.wallet ?? 0),
-    walletCalls: Number(row?.calls ?? 0n),
-    counted: row?.counted ?? true,
-  };
-}
-
-/** Hours with calls from before there were counts: their records tell. */
-async function countWalletCalls(tx: Tx, account: string, from: number, to: number): Promise<number> {
-  const row = await tx.one<{ calls: bigint }>(
-    `WITH used AS (
-       SELECT hour_ms, sum(wallet_calls) AS calls, bool_and(counted_calls = calls) AS counted
-         FROM usage_hours WHERE account = $1 AND hour_ms >= $2 AND hour_ms < $3 GROUP BY 1
-     )
-     SELECT sum(CASE WHEN counted THEN calls ELSE (
-              SELECT count(*) FROM usage_records
-               WHERE ${ofAccount('$1')} AND id >= uuid_floor(hour_ms) AND id < uuid_floor(hour_ms + ${HOUR_MS})
-                 AND outcome = 'settled' AND wallet_nano_usd > 0) END)::bigint AS calls
-       FROM used`,
-    [account, from, to],
-  );
-  return Number(row?.calls ?? 0n);
+  return { walletNanoUsd: BigInt(row?.wallet ?? 0), walletCalls: Number(row?.calls ?? 0n) };
 }

@@ -113,14 +113,13 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
                                format('%s calls, tokens %s %s %s %s %s, plan %s, wallet %s', calls, input_tokens,
                                       cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
                                       plan_nano_usd, wallet_nano_usd) AS sums,
-                               calls, wallet_calls, counted_calls
+                               wallet_calls
                           FROM usage_hours)
           SELECT concat_ws(' ', account, hour_ms, key_id, member_id, model_id) AS subject,
                  coalesce(rebuilt.sums || format(', of %s calls', rebuilt.wallet_calls), 'no row') AS expected,
                  coalesce(kept.sums || format(', of %s calls', kept.wallet_calls), 'no row') AS found
             FROM rebuilt FULL JOIN kept USING (account, hour_ms, key_id, member_id, model_id)
-           WHERE rebuilt.sums IS DISTINCT FROM kept.sums OR kept.counted_calls > kept.calls
-              OR (kept.counted_calls = kept.calls AND rebuilt.wallet_calls <> kept.wallet_calls)`,
+           WHERE rebuilt.sums IS DISTINCT FROM kept.sums OR rebuilt.wallet_calls <> kept.wallet_calls`,
   },
   {
     name: 'version',

@@ -103,15 +103,7 @@ const MONTHS = [
   [MONTH_ENDS, Date.UTC(2026, 11, 1)],
 ] as const;
 
-test.each([
-  ['counted', 'SELECT'],
-  [
-    'from before there were counts',
-    'UPDATE billing.usage_hours SET wallet_calls = 0, counted_calls = 0 WHERE calls > 1',
-  ],
-  ['counted in part', 'UPDATE billing.usage_hours SET counted_calls = 1, wallet_calls = 1 WHERE calls > 1'],
-])(`a statement equals the sums of the entries: hours %s (TEST_SEED=${SEED})`, async (_, change) => {
-  await ledger.admin.query(change);
+test(`a statement has the sums and counts of the ledger entries (TEST_SEED=${SEED})`, async () => {
   const kinds = new Set<string>();
   for (const account of ACCOUNTS) {
     let opening = 0n;

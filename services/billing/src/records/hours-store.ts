@@ -61,10 +61,9 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
   await tx.execute(
     `INSERT INTO usage_hours AS kept (account, hour_ms, key_id, member_id, model_id, calls, input_tokens,
                                       cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd,
-                                      wallet_calls, cache_write_1h_tokens, counted_calls)
-     SELECT *, calls FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-                                 $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])
-                            AS added (account, hour_ms, key_id, member_id, model_id, calls)
+                                      wallet_calls, cache_write_1h_tokens)
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+                          $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])
      ON CONFLICT (account, hour_ms, key_id, member_id, model_id) DO UPDATE
        SET calls = kept.calls + excluded.calls, input_tokens = kept.input_tokens + excluded.input_tokens,
            cached_input_tokens = kept.cached_input_tokens + excluded.cached_input_tokens,
@@ -73,8 +72,7 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
            output_tokens = kept.output_tokens + excluded.output_tokens,
            plan_nano_usd = kept.plan_nano_usd + excluded.plan_nano_usd,
            wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd,
-           wallet_calls = kept.wallet_calls + excluded.wallet_calls,
-           counted_calls = kept.counted_calls + excluded.counted_calls`,
+           wallet_calls = kept.wallet_calls + excluded.wallet_calls`,
     [
       texts(sums.map(({ account }) => account)),
       int8s(sums.map(({ hourMs }) => hourMs)),

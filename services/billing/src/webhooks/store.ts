@@ -135,14 +135,13 @@ async function rotateSecret(
   const before = await lockWebhook(tx, account);
   if (before === null) return null;
   const change = { action: 'rotate_webhook_secret', objectId: account } as const;
-  // Of a rotation by the release before there is only the last command.
-  const repeated = command !== null && (before.rotated_by === command || (await isMade(tx, { ...change, command })));
+  const repeated = command !== null && (await isMade(tx, { ...change, command }));
   if (repeated) return { webhook: webhookFromRow(before), repeated };
   const after = await written(
     tx,
-    `UPDATE webhooks SET sealed_secret = $2, rotated_by = $3, changed_at = now() WHERE account = $1
+    `UPDATE webhooks SET sealed_secret = $2, changed_at = now() WHERE account = $1
      RETURNING ${WEBHOOK_COLUMNS}`,
-    [account, sealedSecret, command],
+    [account, sealedSecret],
   );
   const webhook = webhookFromRow(after);
   await insertChange(tx, {
@@ -198,12 +197,11 @@ export interface WebhookRow {
   readonly account: string;
   readonly url: string;
   readonly enabled: boolean;
-  readonly rotated_by: string | null;
   readonly created_at: Date;
   readonly changed_at: Date;
 }
 
-export const WEBHOOK_COLUMNS = 'account, url, enabled, rotated_by, created_at, changed_at';
+export const WEBHOOK_COLUMNS = 'account, url, enabled, created_at, changed_at';
 
 export function webhookFromRow({ account, url, enabled, created_at, changed_at }: WebhookRow): Webhook {
   return { account, url, enabled, createdAt: created_at, changedAt: changed_at };
