@@ -934,11 +934,6 @@ CREATE FUNCTION begin_incarnation_after(former text, seen text) RETURNS text LAN
     UPDATE ledger_state SET incarnation = later_incarnation(former, seen) WHERE incarnation = former RETURNING incarnation
   $$;
 
--- Form of the function for replicas of an earlier version.
-CREATE FUNCTION begin_incarnation_after(former text) RETURNS text LANGUAGE sql SECURITY DEFINER
-  SET search_path = ${schema}, pg_temp
-  AS $$ SELECT begin_incarnation_after(former, former) $$;
-
 -- Erases the networks and user agents of people whose last account was closed, and returns the
 -- number of log entries. The service has no other privilege to update the log.
 CREATE FUNCTION erase_origins(people text[]) RETURNS bigint LANGUAGE sql SECURITY DEFINER
@@ -1202,8 +1197,6 @@ GRANT EXECUTE ON FUNCTION begin_incarnation() TO ${role};
 REVOKE ALL ON FUNCTION guard_month(text, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ensure_month(date) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ensure_month(date) TO ${role};
-REVOKE ALL ON FUNCTION begin_incarnation_after(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION begin_incarnation_after(text) TO ${role};
 REVOKE ALL ON FUNCTION begin_incarnation_after(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION begin_incarnation_after(text, text) TO ${role};
 REVOKE ALL ON FUNCTION erase_origins(text[]) FROM PUBLIC;
