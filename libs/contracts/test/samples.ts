@@ -171,7 +171,7 @@ export const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answe
   'billing.standing': {
     bodies: [
       {
-        incarnation: 'i',
+        incarnation: ID,
         accounts: [
           {
             account: 'a-1',

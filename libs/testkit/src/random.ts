@@ -1,3 +1,8 @@
+/** Returns ledger epoch number `n` of a test: a UUIDv7, later than those with smaller numbers. */
+export function testEpoch(n: number): string {
+  return `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
+}
+
 /**
  * A small generator of numbers (mulberry32): the same seed gives the same draws everywhere and in
  * every run.

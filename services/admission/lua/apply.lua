@@ -4,7 +4,6 @@
 -- docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is newer, loaded or not;
 -- rows come first, then the closed ids.
 local RECORD_SECONDS = 7776000
-local ORDERED_EPOCH_CHARS = 12
 
 local token_key, due_key, asked_key = KEYS[KEY.token], KEYS[KEY.due], KEYS[KEY.asked]
 local account_key, hold_key = KEYS[KEY.account], KEYS[KEY.holds]
@@ -59,9 +58,7 @@ read_known()
 
 -- What an earlier epoch of the ledger said, and comes late, may lack what was settled since, or have what was lost
 -- (docs/protocol.md#r17).
-local known_epoch = versions['in'] or ''
-if ledger_epoch ~= '' and (#ledger_epoch < #known_epoch
-    or (#ledger_epoch == #known_epoch and #known_epoch == ORDERED_EPOCH_CHARS and ledger_epoch < known_epoch)) then
+if ledger_epoch ~= '' and ledger_epoch < (versions['in'] or '') then
   return { 'outdated', int(now) }
 end
 

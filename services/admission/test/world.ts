@@ -16,6 +16,7 @@ import type {
 } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
 import { silentLog, startTestRedis, until } from '@gateway/testkit';
+import { testEpoch } from '@gateway/testkit/random';
 import { RedisClock } from '../src/limit-store/redis-clock.js';
 import { RedisLimitStore } from '../src/limit-store/redis-limit-store.js';
 import { Admission } from '../src/admission.js';
@@ -362,7 +363,7 @@ export function makeAccount(
     terms: { value: { ...NO_PLAN, ...options.terms }, version: 1 },
     rows: new Map(),
     records: new Set(),
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
   };
   if (options.wallet !== undefined && options.wallet !== null)
     state.rows.set('wallet', { value: options.wallet, version: 1 });

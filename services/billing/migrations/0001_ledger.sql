@@ -18,12 +18,23 @@ CREATE FUNCTION attempts_cost(attempts jsonb) RETURNS bigint LANGUAGE sql IMMUTA
 CREATE FUNCTION uuid_floor(epoch_ms bigint) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT
   RETURN (lpad(to_hex(epoch_ms), 12, '0') || repeat('0', 20))::uuid;
 
+-- Returns a new ledger epoch: a UUIDv7 that is later than the known ones. Epochs are ordered by the
+-- time at which they began (docs/decisions/0113).
+CREATE FUNCTION later_incarnation(VARIADIC known text[]) RETURNS text LANGUAGE sql SET search_path = ${schema}, pg_temp
+  AS $$
+    SELECT substr(began, 1, 8) || '-' || substr(began, 9) || '-7' || substr(gen_random_uuid()::text, 16)
+      FROM (
+        SELECT lpad(to_hex(greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, max(id_ms(one::uuid)) + 1)), 12, '0')
+          FROM unnest(known) one
+      ) new (began)
+  $$;
+
 -- Tables
 
 -- One row: the ledger's epoch, which a restored copy replaces, and the first month that is kept.
 CREATE TABLE ledger_state (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  incarnation text NOT NULL DEFAULT gen_random_uuid()::text,
+  incarnation text NOT NULL,
   -- Earlier months were dropped. Their events are set aside, and their partitions are not created
   -- again.
   first_month date NOT NULL DEFAULT DATE '2020-01-01' CHECK (first_month = date_trunc('month', first_month)::date),
@@ -32,7 +43,8 @@ CREATE TABLE ledger_state (
   -- that lost commits begins a new epoch and keeps its consumers (docs/decisions/0102).
   consumers text NOT NULL
 );
-INSERT INTO ledger_state (incarnation, consumers) SELECT begun, begun FROM (SELECT gen_random_uuid()::text) AS first (begun);
+INSERT INTO ledger_state (incarnation, consumers)
+  SELECT begun, begun FROM later_incarnation(VARIADIC ARRAY[]::text[]) AS begun;
 
 -- Customers. The version increases, under the lock on the row, with each change of a standing row
 -- or of the terms.
@@ -903,17 +915,6 @@ BEGIN
   END LOOP;
   RETURN true;
 END $$;
-
--- Returns a UUIDv7 that is later than the known epochs: epochs are ordered by the time at which
--- they began (docs/decisions/0113). An epoch of version 4 counts as earlier than all of version 7.
-CREATE FUNCTION later_incarnation(VARIADIC known text[]) RETURNS text LANGUAGE sql SET search_path = ${schema}, pg_temp
-  AS $$
-    SELECT substr(began, 1, 8) || '-' || substr(began, 9) || '-7' || substr(gen_random_uuid()::text, 16)
-      FROM (
-        SELECT lpad(to_hex(greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, max(id_ms(one::uuid)) + 1)), 12, '0')
-          FROM unnest(known) one WHERE substr(one, 15, 1) = '7'
-      ) new (began)
-  $$;
 
 -- Begins a new epoch after a restore from a backup (docs/protocol.md#r17), and returns it. The
 -- service has no other privilege to change ledger_state than this function and the next one.

@@ -30,6 +30,7 @@ import {
   modelId,
   nanoUsd,
   nanoUsdPositive,
+  ledgerEpoch,
   objectId,
   requestId,
   traceparent,
@@ -294,7 +295,7 @@ export const admissionApply = request({
   timeoutMs: 1_000,
   body: z.object({
     /** From billing, with the ledger epoch. */
-    standing: z.object({ incarnation: objectId, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
+    standing: z.object({ incarnation: ledgerEpoch, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
     /** From accounts. */
     accounts: z.array(accountRecord).max(100).optional(),
     keys: z.array(keyRecord).max(100).optional(),

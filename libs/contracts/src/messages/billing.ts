@@ -26,7 +26,18 @@ import {
 import { commandAuthor } from './access.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
-import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
+import {
+  count,
+  digest,
+  epochMs,
+  modelId,
+  month,
+  nanoUsd,
+  nanoUsdPositive,
+  ledgerEpoch,
+  objectId,
+  requestId,
+} from './scalars.js';
 import { balanceSnapshot, versionedBalance } from './balance-snapshot.js';
 import { UNCHANGED_ACCOUNTS_MAX, UNCHANGED_PARTS_MAX } from './records.js';
 import { usageEvent } from './usage.js';
@@ -43,7 +54,7 @@ export const billingBalanceSnapshots = published({
   sentBy: ['billing'],
   servedBy: ['admission'],
   reaches: 'one',
-  body: z.object({ incarnation: objectId, accounts: z.array(balanceSnapshot).min(1).max(500) }),
+  body: z.object({ incarnation: ledgerEpoch, accounts: z.array(balanceSnapshot).min(1).max(500) }),
 });
 
 /**
@@ -71,7 +82,7 @@ export const billingLoad = request({
     afterLoss: z.boolean(),
   }),
   answer: z.object({
-    incarnation: objectId,
+    incarnation: ledgerEpoch,
     standing: balanceSnapshot,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
@@ -108,7 +119,7 @@ export const billingUnchanged = request({
       .max(UNCHANGED_ACCOUNTS_MAX),
   }),
   answer: z.object({
-    incarnation: objectId,
+    incarnation: ledgerEpoch,
     /** The unchanged accounts, each with its version in the snapshot. */
     accounts: z.array(z.object({ account: objectId, version: count })).max(UNCHANGED_ACCOUNTS_MAX),
   }),

@@ -16,6 +16,8 @@ export const count = z.int().min(0);
 export const requestId = z.string().regex(UUID_PATTERN);
 /** ID of a command that must be executed once: a UUIDv7. */
 export const commandId = z.string().regex(UUID_PATTERN);
+/** Identity of the ledger: a UUIDv7, later than those before it (docs/protocol.md#r17). */
+export const ledgerEpoch = z.string().regex(UUID_PATTERN);
 /** ID of an account, key, member, user, provider, source or plan: one plain token. */
 export const objectId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/);
 const PUBLISHER = '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}';

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { startTelemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
+import { testEpoch } from '@gateway/testkit/random';
 import { ENTRIES_IN_FLIGHT_MAX } from './admit-batch.js';
 import { ENTRY_DEADLINE_MS } from './batch-run.js';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
@@ -142,7 +143,7 @@ test('a full Redis admits nothing, and still releases, applies and sweeps', asyn
     expect(released).toEqual([running.id]);
     const row = { name: 'wallet', value: 9 * PRICE, version: 2 };
     const snapshot = { account: account.account, rows: [row], closed: [running.id] };
-    await one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
+    await one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
     await one.admission.sweep();
   } finally {
     await redis.config('SET', 'maxmemory', usual);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
+import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
@@ -36,7 +37,7 @@ test('an id that has ended is gone, whatever ended it', async () => {
   await batch(two, { releases: [release(admitted, 'ok', PRICE)] });
   expect(await admit(one, entry)).toEqual({ kind: 'gone', id: entry.id });
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [entry.id] }],
   });
   expect(await admit(two, entry)).toEqual({ kind: 'gone', id: entry.id });

@@ -4,6 +4,7 @@ import { REFUSAL, refusalError } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX, keyMonthRow, memberMonthRow, monthOf } from '@gateway/metering';
+import { testEpoch } from '@gateway/testkit/random';
 import fc from 'fast-check';
 import { bucketKeys } from '../limit-store/key-rules.js';
 import { TextConnection } from '../../test/model/redis-text.js';
@@ -90,7 +91,7 @@ test('without a cap neither a giant call nor one beside it is refused for one', 
   const rows = [keyMonthRow(account.key, month), memberMonthRow(account.member, month)];
   const spent = rows.map((name) => ({ name, value: 160, version: 2 }));
   const snapshot = { account: account.account, rows: spent, closed: [giant.id, usual.id] };
-  await one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
+  await one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
   // The account has spent something.
   expect(codeOf(await admit(one, call(account, GIANT_TOKENS)))).toBe('admitted');
 });
@@ -110,7 +111,7 @@ test('giant calls at once are all admitted, and what they held goes away to the 
   const rest = answers.filter((_answer, index) => index % 5 > 2) as Admitted[];
   const close = (calls: readonly Admitted[]) => {
     const snapshot = { account: account.account, rows: [], closed: calls.map(({ id }) => id) };
-    return one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
+    return one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
   };
   const ends: ReleaseEntry[] = [
     ...voided.map((ended) => release(ended, 'void')),

@@ -4,6 +4,7 @@ import type { ReleaseEntry, VersionedBalance } from '@gateway/contracts/messages
 import { splitFunding } from '@gateway/metering';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
+import { testEpoch } from '@gateway/testkit/random';
 import type { AccountDump } from '../read/read-account.js';
 import { AUTHOR, PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, release } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
@@ -120,7 +121,7 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     wallet += Math.floor((random.next() - 0.45) * PRICE);
     const rows: VersionedBalance[] = random.chance(0.7) ? [{ name: 'wallet', value: wallet, version }] : [];
     await pick(replicas)!.admission.applySnapshots({
-      incarnation: 'ledger-1',
+      incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows, closed }],
     });
   };
@@ -154,7 +155,7 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
   const left = (await expectConsistent(account)).holds.map(({ id }) => id);
   expect(ended.length).toBeGreaterThan(30);
   await replicas[0]!.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: left }],
   });
   const end = await expectConsistent(account);

@@ -3,6 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import { monthlyWindowRow } from '@gateway/metering';
+import { testEpoch } from '@gateway/testkit/random';
 import type { FrozenClock } from '../../test/frozen-clock.js';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
@@ -75,7 +76,7 @@ describe('in a world whose time stands still', () => {
     expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 2, used: 3 } });
     const dump = await one.admission.readAccount(account.account);
     await one.admission.applySnapshots({
-      incarnation: 'ledger-1',
+      incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows: [], closed: dump.holds.map(({ id }) => id) }],
     });
     expect(await periodOf(account)).toBe(next);
@@ -91,7 +92,7 @@ describe('in a world whose time stands still', () => {
     world.setTime(END);
     expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
     await one.admission.applySnapshots({
-      incarnation: 'ledger-1',
+      incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 9 }], closed: [] }],
     });
     expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 1, used: 1 } });
@@ -159,7 +160,7 @@ describe('in a world whose time stands still', () => {
     await periodOf(account);
     const { next: alone } = account.state.terms.value;
     const told = { account: account.account, rows: [], closed: [], terms: { value: alone!, version: 2 } };
-    await one.admission.apply({ standing: { incarnation: 'ledger-1', accounts: [told] } });
+    await one.admission.apply({ standing: { incarnation: testEpoch(1), accounts: [told] } });
     world.setTime(END - 1);
     expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
     world.setTime(END);

@@ -10,6 +10,7 @@ import {
   weekStart,
   weeklyWindowRow,
 } from '@gateway/metering';
+import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
@@ -56,7 +57,7 @@ const ask = (account: TestAccount, model = 'acme/fixed') =>
   admit(one, admitEntry(one.clock, [account.digest], { model }));
 const snapshot = (account: TestAccount, rows: Record<string, number>, version: number, closed: string[]) =>
   one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [
       {
         account: account.account,

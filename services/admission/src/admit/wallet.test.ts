@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
+import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, admitEntry, batch, makeAccount, makeWorld, release, toMinute } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
 
@@ -109,7 +110,7 @@ test('held sums and slots are zero again after all ends, in any order', async ()
   const closedWithoutRelease = admitted.slice(100);
   const spent = 100 * PRICE;
   const snapshot = (ids: Admitted[]) => ({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [
       {
         account: account.account,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
+import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
@@ -40,7 +41,7 @@ test('a second release, and one after the balance snapshot, change nothing', asy
   ]);
   expect((await one.admission.readAccount(account.account)).held['wallet']).toBe(5);
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [admitted.id] }],
   });
   await batch(one, { releases: [ok] });

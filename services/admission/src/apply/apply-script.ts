@@ -1,4 +1,3 @@
-import { shortHash } from '@gateway/contracts/ids';
 import type { AccountRecord, BalanceSnapshot, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
 import { type ScriptCall, inOrder } from '../limit-store/script-rules.js';
 import { type BucketKeys, accountKeys } from '../limit-store/key-rules.js';
@@ -29,19 +28,12 @@ export interface LoadStamp {
   readonly caughtUp: boolean;
 }
 
-/** A UUID of version 7: the milliseconds at which the epoch began. */
-const ORDERED_EPOCH = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
-/** Enough to tell the others apart, which are in no order and earlier than all of those. */
-const OTHER_EPOCH_CHARS = 8;
-
 /**
- * What an account keeps of the ledger epoch under which it was loaded. Of two marks the longer one
- * is later, and of two with 12 characters the greater one (docs/protocol.md#r17).
+ * Returns what an account keeps of the ledger epoch under which it was loaded: the 12 hexadecimal
+ * digits of the time in its UUIDv7. The greater one is later (docs/protocol.md#r17).
  */
 export function ledgerEpochMark(ledgerEpoch: string): string {
-  const [, first, second] = ORDERED_EPOCH.exec(ledgerEpoch) ?? [];
-  if (first !== undefined && second !== undefined) return first + second;
-  return shortHash(ledgerEpoch).slice(0, OTHER_EPOCH_CHARS);
+  return ledgerEpoch.slice(0, 8) + ledgerEpoch.slice(9, 13);
 }
 
 /** Two epochs are taken for one by chance in one of so many cases. */

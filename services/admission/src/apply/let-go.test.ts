@@ -3,6 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { VersionedBalance } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow, monthOf, sessionWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
+import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
@@ -37,7 +38,7 @@ async function settle({ account, state }: TestAccount, values: Record<string, nu
 }
 
 const tell = (account: string, rows: VersionedBalance[], closed: string[] = []) =>
-  one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [{ account, rows, closed }] });
+  one.admission.applySnapshots({ incarnation: testEpoch(1), accounts: [{ account, rows, closed }] });
 
 test('after many periods an account has as many fields as after a few', async () => {
   world.setTime(START);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sessionWindowRow } from '@gateway/metering';
+import { testEpoch } from '@gateway/testkit/random';
 import { PRICE, makeAccount, makeWorld } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
@@ -25,7 +26,7 @@ test.each([[[2, 1]], [[1, 2]]])(
       version: 2,
     }));
     await one.admission.applySnapshots({
-      incarnation: 'ledger-1',
+      incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows, closed: [] }],
     });
     expect((await one.admission.readAccount(account.account)).session).toBe(now - HOUR_MS);

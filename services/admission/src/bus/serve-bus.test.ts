@@ -22,6 +22,7 @@ import {
 import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { silentLog, until } from '@gateway/testkit';
+import { testEpoch } from '@gateway/testkit/random';
 import { busEdges } from './bus-edges.js';
 import { lastHeartbeats, newestMarks } from '../heartbeats/last-heartbeats-rules.js';
 import { AdmissionFault } from '../ports.js';
@@ -182,7 +183,7 @@ test('a balance snapshot that billing publishes ends the calls that it names', a
   const [admitted] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const rows = [{ name: 'wallet', value: 7, version: 2 }];
   const snapshot = { account: account.account, rows, closed: [admitted!.id] };
-  world.buses.billing.publish(billingBalanceSnapshots, {}, { incarnation: 'ledger-1', accounts: [snapshot] });
+  world.buses.billing.publish(billingBalanceSnapshots, {}, { incarnation: testEpoch(1), accounts: [snapshot] });
   await until('the slot is free', async () => (await one.admission.readAccount(account.account)).slots === 0);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ held: {}, rows: { wallet: { value: 7 } } });
 });

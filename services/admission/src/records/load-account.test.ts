@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
+import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
 import { applyCall } from '../apply/apply-script.js';
 import { accountKeys, bucketKeys } from '../limit-store/key-rules.js';
@@ -145,7 +146,7 @@ test('a load that read less than the one by which the account was loaded makes n
 test('a load never overwrites a newer row that was applied while it was under way', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 7 }], closed: [] }],
   });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -178,13 +179,13 @@ test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 50 });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  account.state.incarnation = 'ledger-2';
+  account.state.incarnation = testEpoch(2);
   account.state.rows.set('wallet', { value: 2 * PRICE, version: 3 });
   const snapshot = { account: account.account, rows: [], closed: [] };
-  await one.admission.applySnapshots({ incarnation: 'ledger-2', accounts: [snapshot] });
+  await one.admission.applySnapshots({ incarnation: testEpoch(2), accounts: [snapshot] });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 2 * PRICE, version: 3 });
-  account.state.incarnation = 'ledger-1';
+  account.state.incarnation = testEpoch(1);
 });
 
 // Covers r17
@@ -194,10 +195,10 @@ test('terms that the ledger had and lost decide at no replica, though their vers
   const three = await world.replica();
   account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 1_000 }, version: 2 };
   for (const replica of [one, two]) await mustAdmit(replica, admitEntry(replica.clock, [account.digest]));
-  account.state.incarnation = 'ledger-3';
+  account.state.incarnation = testEpoch(3);
   account.state.terms = { value: { ...NO_PLAN, requestsPerMinute: 0 }, version: 2 };
   const snapshot = { account: account.account, rows: [], closed: [] };
-  await one.admission.applySnapshots({ incarnation: 'ledger-3', accounts: [snapshot] });
+  await one.admission.applySnapshots({ incarnation: testEpoch(3), accounts: [snapshot] });
   for (const replica of [three, two, one]) {
     expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
       row: REFUSAL.rate_limited,

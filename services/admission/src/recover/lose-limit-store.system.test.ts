@@ -5,6 +5,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
+import { testEpoch } from '@gateway/testkit/random';
 import {
   type Admitted,
   PRICE,
@@ -150,7 +151,7 @@ test('a restart from an old file does not bring old balances back, of caps neith
     account.state.rows.set(keyMonth, { value: spent, version });
     const rows = ['wallet', keyMonth].map((name) => ({ name, ...account.state.rows.get(name)! }));
     await one.admission.applySnapshots({
-      incarnation: 'ledger-1',
+      incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows, closed }],
     });
   };
@@ -185,7 +186,7 @@ test('a balance snapshot that comes before the load of a restored account leaves
   await recovered([one], {});
   const wallet = { name: 'wallet', value: 95 * PRICE, version: 3 };
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [wallet], closed: [] }],
   });
   expect((await one.admission.readAccount(account.account)).rows).toEqual({
@@ -228,7 +229,7 @@ test('a heartbeat that comes after its call was closed under the same token crea
   const { token } = tokens.find(({ bucket }) => bucket === call!.bucket)!;
   expect(token).not.toBe(call!.token);
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [call!.id] }],
   });
   world.advance(91_000);
@@ -245,7 +246,7 @@ test('what is applied while a bucket has no token is a fault, and in force once 
   const revoked = account.changeKey({ state: 'revoked' });
   const update = { keys: [revoked] };
   const snapshot = {
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [{ name: 'wallet', value: 7, version: 9 }], closed: [] }],
   };
   await redis.flushall();

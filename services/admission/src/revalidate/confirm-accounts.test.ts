@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { recordingLog, until } from '@gateway/testkit';
+import { testEpoch } from '@gateway/testkit/random';
 import { Redis } from 'ioredis';
 import { confirmCall, summaryCall, readSummaryReply } from './confirm-script.js';
 import type { KeptGroup } from './confirm-script.js';
@@ -65,7 +66,7 @@ async function summaryOf({ account }: TestAccount): Promise<KeptGroup> {
   return group;
 }
 
-const confirm = async (group: KeptGroup, version = 1, ledgerEpoch = 'ledger-1') => {
+const confirm = async (group: KeptGroup, version = 1, ledgerEpoch = testEpoch(1)) => {
   const versions = new Map(group.kept.map(({ account }) => [account, version]));
   return (await one.limitStore.run([confirmCall(group, ledgerEpoch, versions)]))[0];
 };
@@ -159,7 +160,7 @@ test('only what is as fresh as a load is confirmed, of the same epoch and the sa
   const before = await read();
   expect(await confirm({ ...kept, startedAt: kept.startedAt - 5_100 })).toContain('void');
   expect(await confirm({ ...kept, token: `${kept.token}x` })).toContain('void');
-  expect(await confirm(kept, 1, 'ledger-2')).toContain('changed');
+  expect(await confirm(kept, 1, testEpoch(2))).toContain('changed');
   expect(await read()).toEqual(before);
   expect(await confirm(kept, 7)).toContain('confirmed');
   const mark = kept.token.slice(-12);
@@ -180,7 +181,7 @@ test('a snapshot that comes first leaves nothing to be confirmed', async () => {
   const kept = await summaryOf(account);
   const rows = [{ name: `km:${account.key}:2026-11`, value: 1, version: 2 }];
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows, closed: [] }],
   });
   expect(await confirm(kept)).toContain('changed');
@@ -194,7 +195,7 @@ test('what comes late and is older than what billing has confirmed makes no bala
   const name = `km:${account.key}:2026-11`;
   const tell = (version: number) =>
     one.admission.applySnapshots({
-      incarnation: 'ledger-1',
+      incarnation: testEpoch(1),
       accounts: [{ account: account.account, rows: [{ name, value: version, version }], closed: [] }],
     });
   await tell(20);

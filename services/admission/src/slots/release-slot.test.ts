@@ -3,6 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
+import { testEpoch } from '@gateway/testkit/random';
 import {
   PRICE,
   admit,
@@ -35,7 +36,10 @@ const holdOf = async (account: TestAccount, { id }: { id: string }) =>
 const abortsOf = (edge: string) =>
   world.heartbeatReplies.filter((said) => said.edge === edge).at(-1)?.heartbeatReply.abort;
 const snapshot = (account: TestAccount, closed: string[]) =>
-  one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [{ account: account.account, rows: [], closed }] });
+  one.admission.applySnapshots({
+    incarnation: testEpoch(1),
+    accounts: [{ account: account.account, rows: [], closed }],
+  });
 
 const NOT_FOUND = { refused: { code: 'not_found' } };
 

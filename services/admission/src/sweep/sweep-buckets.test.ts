@@ -18,6 +18,7 @@ import {
   release,
   running,
 } from '../../test/world.js';
+import { testEpoch } from '@gateway/testkit/random';
 import { type LookSharing, dueCall } from './due-script.js';
 import { setAtOf } from '../limit-store/epoch-rules.js';
 import { ASKED_AGAIN_MAX, type SweepOutcome } from './sweep-script.js';
@@ -100,7 +101,7 @@ test('a call whose edge vanished is recorded as expired, once billing has caught
   // The balance snapshot that names it ends the hold; 90 s after the admission nothing is left.
   account.state.records.add(call.id);
   await one.admission.applySnapshots({
-    incarnation: 'ledger-1',
+    incarnation: testEpoch(1),
     accounts: [{ account: account.account, rows: [], closed: [call.id] }],
   });
   expect(await dump(account)).toMatchObject({ slots: 0, held: {}, holds: [] });

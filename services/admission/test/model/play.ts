@@ -1,6 +1,7 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
+import { testEpoch } from '@gateway/testkit/random';
 import { bucketKeys } from '../../src/limit-store/key-rules.js';
 import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireSettled } from './compare.js';
 import type { Sums } from './compare.js';
@@ -465,7 +466,7 @@ export class Play {
     this.#said.push(snapshot);
     const { stage } = this;
     this.#note(() => JSON.stringify(snapshot));
-    await stage.replicas[snapshot.rows.length % 2]?.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
+    await stage.replicas[snapshot.rows.length % 2]?.applySnapshots({ incarnation: testEpoch(1), accounts: [snapshot] });
     stage.model.applyBalanceSnapshots(snapshot);
   }
 

@@ -1,6 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { HoldFields } from '@gateway/contracts/messages';
 import { silentLog } from '@gateway/testkit';
+import { testEpoch } from '@gateway/testkit/random';
 import { Admission } from '../../src/admission.js';
 import { isGone } from '../../src/heartbeats/last-heartbeats-rules.js';
 import type { KeptHeartbeat } from '../../src/heartbeats/last-heartbeats-rules.js';
@@ -165,7 +166,7 @@ export class Stage {
         loadBalances: async ({ names, ids, afterLoss }) => {
           const loaded = this.ledger.load(names, ids, afterLoss, this.now);
           if (loaded === null || this.ledger.down) throw new Error('billing does not answer');
-          return { incarnation: 'ledger-1', ...loaded };
+          return { incarnation: testEpoch(1), ...loaded };
         },
         unchangedBalances: () => Promise.reject(new Error('not asked')),
         unchangedRecords: () => Promise.reject(new Error('not asked')),

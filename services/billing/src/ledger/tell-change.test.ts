@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { testEpoch } from '@gateway/testkit/random';
 import { tellChange } from './tell-change.js';
 
-const STATE = { database: 'promoted', ledgerEpoch: 'second' };
+const STATE = { database: 'promoted', ledgerEpoch: testEpoch(2) };
 const CHANGE = { change: 'entry-1', standing: { account: 'account-0', rows: [], closed: [] } };
 
 async function tell(compared: string, state: typeof STATE | null = STATE) {
@@ -19,7 +20,7 @@ async function tell(compared: string, state: typeof STATE | null = STATE) {
 }
 
 test('tellChange() publishes a change under the epoch of its ledger', async () => {
-  const told = [{ standing: { incarnation: 'second', accounts: [CHANGE.standing] } }];
+  const told = [{ standing: { incarnation: STATE.ledgerEpoch, accounts: [CHANGE.standing] } }];
   expect(await tell('promoted')).toEqual({ told, failed: null });
 });
 

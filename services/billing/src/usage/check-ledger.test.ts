@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { testEpoch } from '@gateway/testkit/random';
 import { checkLedger, type LostCommitsDeps, type StreamMessage } from './check-ledger.js';
 import { LedgerGuard } from './ledger-guard.js';
 import { keptOf, type KeptPosition, type LedgerLook } from './lost-commits-rules.js';
@@ -8,7 +9,7 @@ const LOOK: LedgerLook = {
   database: 'one',
   timeline: 1,
   logBytes: 5_000,
-  ledgerEpoch: 'epoch-1',
+  ledgerEpoch: testEpoch(1),
   consumers: 'restore-1',
   blocks: 40,
   settled: { sequence: 4, storedAtMs: T0 + 4 },
@@ -40,8 +41,8 @@ const deps: LostCommitsDeps = {
     look: async () => look,
     beginEpochAfter: async (former) => {
       if (look.ledgerEpoch !== former) return null;
-      look = { ...look, ledgerEpoch: 'epoch-2', settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
-      return 'epoch-2';
+      look = { ...look, ledgerEpoch: testEpoch(2), settled: { sequence: 10, storedAtMs: T0 }, missing: [] };
+      return testEpoch(2);
     },
   },
   stream: {
@@ -112,7 +113,7 @@ test('the kept position detects a loss without the consumer', async () => {
 // Covers r17
 test('a promotion that another replica has checked meanwhile begins no second epoch', async () => {
   kept = keptOf(LOOK);
-  look = { ...LOOK, database: 'two', timeline: 2, ledgerEpoch: 'epoch-2' };
+  look = { ...LOOK, database: 'two', timeline: 2, ledgerEpoch: testEpoch(2) };
   const read = deps.kept.read;
   let reads = 0;
   const meanwhile = async () => {
@@ -127,14 +128,14 @@ test('a promotion that another replica has checked meanwhile begins no second ep
 
 // Covers r17
 test('a new epoch is later than the last kept one, even if the ledger has lost it', async () => {
-  kept = { ...keptOf(LOOK), ledgerEpoch: 'epoch-1-and-lost', blocks: 41 };
+  kept = { ...keptOf(LOOK), ledgerEpoch: testEpoch(2), blocks: 41 };
   const seen: string[] = [];
   const store = {
     ...deps.store,
-    beginEpochAfter: async (former: string, last: string) => (seen.push(former, last), 'epoch-3'),
+    beginEpochAfter: async (former: string, last: string) => (seen.push(former, last), testEpoch(3)),
   };
   expect(await checkLedger({ ...deps, store })).toMatchObject({ kind: 'mended' });
-  expect([...seen, kept?.ledgerEpoch]).toEqual(['epoch-1', 'epoch-1-and-lost', 'epoch-3']);
+  expect([...seen, kept?.ledgerEpoch]).toEqual([testEpoch(1), testEpoch(2), testEpoch(3)]);
 });
 
 test('the kept position of a deleted stream is ignored', async () => {
@@ -149,7 +150,7 @@ test('missing messages that have left the stream are a gap and begin no epoch', 
   kept = { ...keptOf(LOOK), sequence: 9, storedAtMs: T0 + 9 };
   [look, first] = [{ ...LOOK, missing: [{ from: 5, to: 9 }] }, 8];
   expect(await check()).toMatchObject({ kind: 'gap', gone: [{ from: 5, to: 7 }] });
-  expect(look.ledgerEpoch).toBe('epoch-1');
+  expect(look.ledgerEpoch).toBe(testEpoch(1));
 });
 
 test('missing acknowledged messages below the stream are a gap', async () => {
@@ -167,7 +168,7 @@ test('a purge of unsettled usage is detected without acknowledgements', async ()
     look: async (upTo: number) => (asked.push(upTo), { ...LOOK, missing: upTo > 4 ? [{ from: 5, to: upTo }] : [] }),
   };
   first = 9;
-  const guard = new LedgerGuard({ ...deps, store, log: { ...deps.log, error: () => undefined } }, 'epoch-1');
+  const guard = new LedgerGuard({ ...deps, store, log: { ...deps.log, error: () => undefined } }, testEpoch(1));
   await guard.check();
   expect([asked, guard.stopped, guard.gone]).toEqual([[8], 'gap', 4]);
   // The stream is trimmed up to the settled position.
@@ -187,13 +188,13 @@ test('no epoch begins while the database cannot settle the lost messages', async
   kept = { ...keptOf(LOOK), sequence: 6, storedAtMs: T0 + 6 };
   [look, databaseWorks] = [{ ...LOOK, missing: [{ from: 5, to: 6 }] }, false];
   expect(await check()).toMatchObject({ kind: 'again' });
-  expect(look.ledgerEpoch).toBe('epoch-1');
+  expect(look.ledgerEpoch).toBe(testEpoch(1));
 });
 
 test('the guard allows only a compared and whole database', async () => {
   const errors: string[] = [];
   const log = { ...deps.log, error: (_facts: object, text: string) => void errors.push(text) };
-  const guard = new LedgerGuard({ ...deps, log }, 'epoch-1');
+  const guard = new LedgerGuard({ ...deps, log }, testEpoch(1));
   expect([guard.allows('one'), guard.stopped]).toEqual([false, 'unchecked']);
   await guard.check();
   expect([guard.allows('one'), guard.allows('two'), guard.stopped]).toEqual([true, false, null]);
@@ -202,7 +203,7 @@ test('the guard allows only a compared and whole database', async () => {
   await guard.check();
   expect([guard.allows('one'), guard.allows('two'), guard.stopped]).toEqual([false, false, 'lost']);
   await guard.check();
-  expect([guard.allows('two'), guard.ledgerEpoch]).toEqual([true, 'epoch-2']);
+  expect([guard.allows('two'), guard.ledgerEpoch]).toEqual([true, testEpoch(2)]);
 
   // The former primary, after an operator has connected this process to it again.
   look = { ...look, database: 'one', timeline: 1 };
@@ -213,16 +214,16 @@ test('the guard allows only a compared and whole database', async () => {
 
 test('the guard allows settlements in a restored ledger first and loads later', async () => {
   kept = { ...keptOf(LOOK), consumers: 'restore-0', sequence: 6, storedAtMs: T0 + 6 };
-  look = { ...LOOK, database: 'restored', ledgerEpoch: 'epoch-2' };
-  const guard = new LedgerGuard({ ...deps, log: { ...deps.log, error: () => undefined } }, 'epoch-1');
+  look = { ...LOOK, database: 'restored', ledgerEpoch: testEpoch(2) };
+  const guard = new LedgerGuard({ ...deps, log: { ...deps.log, error: () => undefined } }, testEpoch(1));
   const says = () => [guard.isKnown(), guard.isLedger('restored'), guard.allows('restored'), guard.ledgerEpoch];
-  expect(says()).toEqual([false, false, false, 'epoch-1']);
+  expect(says()).toEqual([false, false, false, testEpoch(1)]);
   await guard.check();
   expect(guard.stopped).toBe('behind');
-  expect(says()).toEqual([true, true, false, 'epoch-2']);
+  expect(says()).toEqual([true, true, false, testEpoch(2)]);
   expect(guard.isLedger('one')).toBe(false);
   look = { ...look, settled: { sequence: 6, storedAtMs: T0 + 6 } };
   await guard.check();
   expect(guard.stopped).toBeNull();
-  expect(says()).toEqual([true, true, true, 'epoch-2']);
+  expect(says()).toEqual([true, true, true, testEpoch(2)]);
 });

@@ -1,4 +1,5 @@
 import type { LookUpBucket } from '@gateway/bus';
+import { UUID_PATTERN } from '@gateway/contracts/ids';
 import { z } from 'zod';
 import type { LostCommitsDeps } from './check-ledger.js';
 
@@ -7,7 +8,7 @@ const BUCKET_MS = 2_000;
 
 const count = z.int().min(0);
 const position = z.object({
-  ledgerEpoch: z.string().optional(),
+  ledgerEpoch: z.string().regex(UUID_PATTERN),
   consumers: z.string(),
   sequence: count,
   storedAtMs: count,

@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
+import { testEpoch } from '@gateway/testkit/random';
 import { keptOf, type LedgerLook, wholenessOf } from './lost-commits-rules.js';
 
 const LOOK: LedgerLook = {
   database: 'one',
   timeline: 2,
   logBytes: 5_000,
-  ledgerEpoch: 'epoch-1',
+  ledgerEpoch: testEpoch(1),
   consumers: 'restore-1',
   blocks: 40,
   settled: { sequence: 70, storedAtMs: 1_000 },
@@ -27,13 +28,9 @@ test.each([
   expect(wholenessOf(LOOK, kept)).toBe(wholeness);
 });
 
-const epoch = (version: number, n: number) => `0000000${n}-0000-${version}000-8000-000000000000`;
-
 test.each([
-  ['a restored ledger with a later epoch', epoch(7, 2), epoch(7, 1), 'behind'],
-  ['a ledger that a restored one has replaced', epoch(7, 1), epoch(7, 2), 'superseded'],
-  ['a restored ledger that replaced one of an earlier release', epoch(7, 1), epoch(4, 9), 'behind'],
-  ['a ledger of an earlier release', epoch(4, 9), epoch(7, 1), 'superseded'],
+  ['a restored ledger with a later epoch', testEpoch(2), testEpoch(1), 'behind'],
+  ['a ledger that a restored one has replaced', testEpoch(1), testEpoch(2), 'superseded'],
 ] as const)('wholenessOf() with other consumers: %s', (_name, ledgerEpoch, ledgerEpochKept, wholeness) => {
   const kept = { ...KEPT, consumers: 'restore-0', sequence: 71, ledgerEpoch: ledgerEpochKept };
   expect(wholenessOf({ ...LOOK, ledgerEpoch }, kept)).toBe(wholeness);

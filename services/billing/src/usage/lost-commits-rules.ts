@@ -1,4 +1,3 @@
-import { UUID_PATTERN } from '@gateway/contracts/ids';
 import type { SettledPosition } from './progress-rules.js';
 
 /** Identifies the database of a connection, and the position of its log. */
@@ -30,8 +29,7 @@ export interface LedgerLook extends DatabasePosition {
 
 /** The result of billing's last check, stored outside the database. */
 export interface KeptPosition extends SettledPosition {
-  /** Not kept by releases before docs/decisions/0113. */
-  readonly ledgerEpoch?: string | undefined;
+  readonly ledgerEpoch: string;
   readonly consumers: string;
   readonly timeline: number;
   readonly logBytes: number;
@@ -60,21 +58,19 @@ export interface LostCommitsStore {
  */
 export type Wholeness = 'whole' | 'superseded' | 'behind' | 'cut';
 
-/** Compares the ledger with the kept position. The stream shows which messages are missing. */
+/**
+ * Compares the ledger with the kept position. Epochs are UUIDs of version 7, which are in order. The
+ * stream shows which messages are missing.
+ */
 export function wholenessOf(look: LedgerLook, kept: KeptPosition | null): Wholeness {
   if (kept === null) return 'whole';
   if (kept.consumers !== look.consumers) {
-    if (placeOf(look.ledgerEpoch) < placeOf(kept.ledgerEpoch)) return 'superseded';
+    if (look.ledgerEpoch < kept.ledgerEpoch) return 'superseded';
     return look.settled.sequence < kept.sequence ? 'behind' : 'whole';
   }
   if (look.timeline < kept.timeline) return 'superseded';
   const isShorter = look.logBytes < kept.logBytes || look.blocks < kept.blocks;
   return look.timeline > kept.timeline || isShorter ? 'cut' : 'whole';
-}
-
-/** Epochs are ordered UUIDs of version 7; epochs of earlier releases count as earlier. */
-function placeOf(ledgerEpoch = ''): string {
-  return UUID_PATTERN.test(ledgerEpoch) ? ledgerEpoch : '';
 }
 
 export function keptOf({ ledgerEpoch, consumers, settled, timeline, logBytes, blocks }: LedgerLook): KeptPosition {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { billingBalanceSnapshots } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
+import { testEpoch } from '@gateway/testkit/random';
 import type { Balance } from '../ledger/rules.js';
 import { snapshotMessages } from './snapshot-rules.js';
 
@@ -57,7 +58,7 @@ test.each([
   const messages = snapshotMessages(closed, rows);
   const seen = new Set<string>();
   for (const accountsOf of messages) {
-    const body = { incarnation: 'i', accounts: accountsOf };
+    const body = { incarnation: testEpoch(1), accounts: accountsOf };
     expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
     expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
     for (const { account, rows, closed: ids } of accountsOf) {

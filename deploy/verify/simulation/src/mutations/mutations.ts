@@ -405,8 +405,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what an earlier ledger epoch said counts whenever it comes (docs/protocol.md#r17)',
     file: 'apply.lua',
-    from: "if ledger_epoch ~= '' and (#ledger_epoch < #known_epoch",
-    to: 'if false and (#ledger_epoch < #known_epoch',
+    from: "if ledger_epoch ~= '' and ledger_epoch < (versions['in'] or '') then",
+    to: 'if false then',
     stage: 'promoted',
     seedsMax: 2_000,
   },
