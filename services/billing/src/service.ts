@@ -91,12 +91,14 @@ export interface BillingOptions {
 /** Timeout after which the server ends an idle transaction and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 /**
- * Connections for settlements: one for each shard and one that records the applied messages. The
- * others are for settling the messages of lost commits.
+ * Connections for settlements: one for each of the four shards, one for the applied messages of the
+ * chunk before, and one for messages that are settled again after commits were lost.
  */
-const SETTLE_CONNECTIONS_MAX = 8;
-/** Connections for all requests. The shard locks have a separate pool. */
+const SETTLE_CONNECTIONS_MAX = 6;
+/** Connections for all other requests. */
 const CONNECTIONS_MAX = 20;
+/** One session keeps the shard locks; a new one may start before the old one has ended. */
+const LOCK_CONNECTIONS_MAX = 2;
 /** Delays between retries after an infrastructure fault. */
 const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 const DRAIN_MS = 10_000;
@@ -128,7 +130,12 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     timelines,
     log,
   });
-  const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, timelines, log });
+  const locksPool = createPool(postgresUrl, {
+    applicationName: 'billing shard locks',
+    max: LOCK_CONNECTIONS_MAX,
+    timelines,
+    log,
+  });
   // The database may start later than this process.
   const { ledgerEpoch, consumers } = await retry(() => readLedgerState(pool), {
     ...RETRY,
