@@ -20,6 +20,7 @@ export const FUNDED: Funding = {
   planActive: false,
   activeKeysMax: 3,
   defaultKeyCapNanoUsd: null,
+  inLedger: true,
 };
 
 export const DASHBOARD_URL = 'https://gateway.example/app';

@@ -89,6 +89,7 @@ export function makeOwners(withPlan) {
       incarnation: '0192a000-1ed6-7000-8000-00000000beef',
       standing: { ...snapshotOf(numberOf(account), withPlan, begun, names), closed: [...ids] },
       caughtUpTo: Date.now(),
+      version: 1,
     }),
     // Accounts of the bench never change: each row is the one that was loaded.
     unchangedBalances: async (asked) => ({

@@ -59,7 +59,7 @@ for _, member in ipairs(due_of(asked_key, ARGV[SWEEP.asked_again_max])) do
     local next_at = ask(account, id, hold, shape_of(hold_key, hold))
     write(account, id, hold_key, hold, asked_key, next_at, member)
   else
-    -- Another release of the gateway ended it, and knows no such set.
+    -- The hold is gone or no longer due.
     redis.call('ZREM', asked_key, member)
   end
 end

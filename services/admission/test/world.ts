@@ -77,6 +77,11 @@ export interface AccountState {
   incarnation: string;
 }
 
+/** The account's version in the ledger: that of its newest balance or of its terms. */
+function versionOf({ terms, rows }: AccountState): number {
+  return Math.max(terms.version, ...[...rows.values()].map(({ version }) => version));
+}
+
 export interface World {
   readonly server: RunningServer;
   readonly owners: OwnerState;
@@ -285,6 +290,7 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
           closed: ids.filter((id) => known.records.has(id)),
         },
         caughtUpTo: state.caughtUpTo(),
+        version: versionOf(known),
       };
     },
     async unchangedBalances(asked) {
@@ -297,8 +303,7 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
         const named = new Map(rows.map(({ name, version }) => [name, version]));
         for (const name of known.rows.keys()) if (/^w:(session|week)/.test(name) && !named.has(name)) return [];
         for (const [name, version] of named) if ((known.rows.get(name)?.version ?? 0) !== version) return [];
-        const versions = [...known.rows.values()].map(({ version }) => version);
-        return [{ account, version: Math.max(termsVersion, ...versions) }];
+        return [{ account, version: versionOf(known) }];
       });
       const [first] = state.accounts.values();
       return { incarnation: first?.incarnation ?? '', accounts };

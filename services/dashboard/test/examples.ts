@@ -251,7 +251,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   listModels: {
     path: '/models',
-    answers: { 'catalog.list-models': { models: [MODEL], ...last } },
+    answers: { 'catalog.list-models': { models: [MODEL], onMessages: [], ...last } },
     status: 200,
     expected: page(MODEL),
   },

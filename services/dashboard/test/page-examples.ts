@@ -377,7 +377,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   listModels: {
     path: '/accounts/{account}/models',
     answers: {
-      'catalog.list-models': { models: [MODEL], ...last },
+      'catalog.list-models': { models: [MODEL], onMessages: [], ...last },
       'catalog.source-health': { sources: [], ...last },
       ...DECIDING,
     },

@@ -270,10 +270,7 @@ export const admissionUsage = request({
         }),
       ),
       /** Allotments of the running subscription period. */
-      allotments: z
-        .array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd, used: nanoUsd }))
-        .max(256)
-        .default([]),
+      allotments: z.array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd, used: nanoUsd })).max(256),
       /** Null until the wallet's first entry. */
       walletNanoUsd: nanoUsd.nullable(),
       keyCapNanoUsd: nanoUsdPositive.nullable(),

@@ -87,7 +87,7 @@ export const billingLoad = request({
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
     /** The account's version. All changes up to this version are in the snapshot. */
-    version: count.optional(),
+    version: count,
   }),
 });
 
@@ -141,11 +141,8 @@ export const billingFunding = request({
     planActive: z.boolean(),
     activeKeysMax: count,
     defaultKeyCapNanoUsd: nanoUsdPositive.nullable(),
-    /**
-     * Whether the ledger has the account: it has or had money, a plan, limits, a webhook or usage.
-     * Absent: billing of the previous version.
-     */
-    inLedger: z.boolean().optional(),
+    /** Whether the ledger has the account: it has or had money, a plan, limits, a webhook or usage. */
+    inLedger: z.boolean(),
   }),
 });
 

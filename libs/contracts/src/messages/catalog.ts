@@ -126,7 +126,7 @@ export const catalogSource = z.object({
     silenceTimeoutMs: z.int().nullable(),
   }),
   costs: z.array(datedVersion).max(64),
-  /** This field and those below are the profile's. Absent in entries of the previous version. */
+  /** Absent: the source has no profile. */
   profile: z.string().optional(),
   /** Paths of streamed requests that differ from `paths`. */
   streamedPaths: z.partialRecord(endpoint, z.string()).optional(),
@@ -315,7 +315,7 @@ export const catalogListModels = request({
     z.object({
       models: z.array(modelView),
       /** The models of the page that a source, enabled or not, serves on the messages format. */
-      onMessages: z.array(modelId).optional(),
+      onMessages: z.array(modelId),
       nextCursor,
     }),
     managementRefusal,
@@ -468,24 +468,23 @@ export const edgeHealth = published({
           lastOutcome: z.enum(ATTEMPT_OUTCOMES).nullable(),
           lastStatus: z.int().nullable(),
           lastAt: epochMs.nullable(),
-          /** The fields below are absent in messages of the previous version. */
           /**
            * A call tests the source after its breaker was open. Other edges do not test it at the
            * same time.
            */
-          probing: z.boolean().optional(),
+          probing: z.boolean(),
           /** Since its last attempt here, the edge has completed a call at another source. */
-          answeredElsewhere: z.boolean().optional(),
+          answeredElsewhere: z.boolean(),
           /** Attempts of the last minutes. */
-          attempts: count.optional(),
+          attempts: count,
           /** Attempts that failed because of the source. */
-          errors: count.optional(),
+          errors: count,
           /** Moving average of the milliseconds to the response head. Null: no response. */
-          firstByteMs: count.nullable().optional(),
+          firstByteMs: count.nullable(),
           /** Attempts for which the edge held no share of the quotas. */
-          overQuota: count.optional(),
+          overQuota: count,
           /** Quota use of all edges as last read by this edge. Null: no quota, or unused. */
-          quota: quotaUse.nullable().optional(),
+          quota: quotaUse.nullable(),
         }),
       )
       .max(SOURCE_HEALTH_MAX),

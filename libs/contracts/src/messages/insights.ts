@@ -70,11 +70,8 @@ export const billingUsageSeries = request({
           }),
         )
         .max(SERIES_ROWS_MAX),
-      /**
-       * Calls of the whole span that are not billed; no row counts them. Absent: billing of the
-       * previous version.
-       */
-      unbilled: unbilledCalls.optional(),
+      /** Calls of the whole span that are not billed. No row counts them. */
+      unbilled: unbilledCalls,
     }),
     managementRefusal,
   ]),

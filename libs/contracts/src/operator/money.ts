@@ -59,12 +59,12 @@ export const usageRecordView = z.object({
   ),
   startedAt: time,
   endedAt: time,
-  /** The billed price class. This field and those below are absent in older releases. */
-  class: priceClass.optional(),
+  /** The billed price class. */
+  class: priceClass,
   /** Uses of tools that run at the provider. */
-  units: z.record(z.string(), z.int()).optional(),
+  units: z.record(z.string(), z.int()),
   /** Tokens that are not text. Null: none, or no usage. */
-  kinds: tokenKinds.nullish(),
+  kinds: tokenKinds.nullable(),
   /**
    * The samplings of a response that has several. Their sums are `tokens` and `kinds`. The input of
    * each sampling decides the tier of its tokens.

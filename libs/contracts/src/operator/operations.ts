@@ -29,15 +29,15 @@ export const slotView = z.object({
 });
 export type SlotView = z.infer<typeof slotView>;
 
-/** Results of attempts at a source. An edge of the previous version does not report them. */
+/** Results of attempts at a source. */
 const sourceFigures = {
-  attempts: z.int().min(0).default(0),
+  attempts: z.int().min(0),
   /** Share of attempts that failed because of the source, 0 to 1. Null: no attempts. */
-  errorShare: z.number().min(0).max(1).nullable().default(null),
+  errorShare: z.number().min(0).max(1).nullable(),
   /** Moving average of the milliseconds to the response head. Null: no response. */
-  firstByteMs: z.int().min(0).nullable().default(null),
+  firstByteMs: z.int().min(0).nullable(),
   /** Attempts without a share of the source's quotas, because no other source was left. */
-  overQuota: z.int().min(0).default(0),
+  overQuota: z.int().min(0),
 };
 
 const used = z.object({ used: z.int().min(0), allowed: z.int().min(1) }).nullable();

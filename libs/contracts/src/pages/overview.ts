@@ -76,11 +76,8 @@ export const usageSeriesPoint = z.object({
 export type UsageSeriesPoint = z.infer<typeof usageSeriesPoint>;
 export const usageSeries = z.object({
   data: z.array(usageSeriesPoint),
-  /**
-   * Calls of the whole span that are not billed, by outcome. No point includes them. Null: unknown
-   * at the moment.
-   */
-  unbilled: z.object({ voided: z.int(), expired: z.int() }).nullable(),
+  /** Calls of the whole span that are not billed, by outcome. No point counts them. */
+  unbilled: z.object({ voided: z.int(), expired: z.int() }),
 });
 export type UsageSeries = z.infer<typeof usageSeries>;
 

@@ -21,7 +21,7 @@ export function createBillingClient(bus: Bus) {
         planActive: answer.planActive,
         activeKeysMax: answer.activeKeysMax,
         defaultKeyCapNanoUsd: answer.defaultKeyCapNanoUsd === null ? null : BigInt(answer.defaultKeyCapNanoUsd),
-        inLedger: answer.inLedger ?? (answer.walletNanoUsd !== null || answer.planActive),
+        inLedger: answer.inLedger,
       };
     },
     /** Ends an account's subscription. Billing refuses if the wallet is not zero. */

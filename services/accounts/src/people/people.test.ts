@@ -10,7 +10,7 @@ import {
 } from '@gateway/contracts/messages';
 import type { MemberPut, MemberView } from '@gateway/contracts/operator';
 import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
-import { startAccountsWorld } from '../../test/accounts-world.js';
+import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, AUTHOR, randomEmail, refused } from '../../test/operator-client.js';
 
 const world = duringTests(startAccountsWorld);
@@ -158,7 +158,7 @@ test('the owner and an unknown member cannot be deleted', async () => {
 
 test("a key requested during its member's deletion belongs to a current member", async () => {
   const account = await client.makeAccount({ type: 'team' });
-  world.fund({ walletNanoUsd: 1, planActive: false, activeKeysMax: 100, defaultKeyCapNanoUsd: null });
+  world.fund({ ...FUNDED, activeKeysMax: 100 });
   for (let round = 0; round < 10; round += 1) {
     const member = await client.makeMember(account.id);
     const [made, left] = await Promise.all([

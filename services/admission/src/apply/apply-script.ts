@@ -20,8 +20,8 @@ export interface LoadStamp {
   /** Account record and balance snapshot are both here: the account counts as loaded. */
   readonly complete: boolean;
   /**
-   * The account's version that was read: what has this or a lower one was settled before. Null: not
-   * told, which a complete load must.
+   * The account's version that was read: what has this or a lower one was settled before. Null:
+   * billing was not asked.
    */
   readonly version: number | null;
   /** Billing has settled all that was stored before the load began. */

@@ -1,7 +1,7 @@
 import { type SingleFlight, counter } from '@gateway/service-kit';
 import type { LoadNeeds } from '../admit/admit-script.js';
 import { applyCall } from '../apply/apply-script.js';
-import { AdmissionFault, type LoadedBalances, type Ports, runScript } from '../ports.js';
+import { AdmissionFault, type Ports, runScript } from '../ports.js';
 import type { KeyUses } from '../uses/key-uses.js';
 import type { RefusedCalls } from '../uses/refused-calls.js';
 import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
@@ -105,7 +105,7 @@ export class AccountLoader {
           startedAt,
           complete,
           caughtUp: snapshot !== null && !request.caughtUp,
-          version: complete ? versionOf(snapshot) : (snapshot?.version ?? null),
+          version: snapshot?.version ?? null,
         },
       ),
     );
@@ -139,14 +139,6 @@ export class AccountLoader {
       throw new AdmissionFault('admission_error', 'billing did not answer a load', { cause });
     }
   }
-}
-
-/**
- * The account's version that was read. A billing that does not tell it: at least that of the newest
- * row.
- */
-function versionOf({ version, standing: snapshot }: LoadedBalances): number {
-  return Math.max(version ?? 0, ...snapshot.rows.map((row) => row.version));
 }
 
 /** Whether a load that is in flight brings all that another one asks for. */

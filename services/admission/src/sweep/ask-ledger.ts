@@ -127,7 +127,7 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
   const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
   const answer = await owners.loadBalances({ account, names, ids, afterLoss: false });
-  const { incarnation, standing: snapshot, caughtUpTo, version = null } = answer;
+  const { incarnation, standing: snapshot, caughtUpTo, version } = answer;
   const load = { token, startedAt: now, complete: false, caughtUp: false, version };
   await limitStore.run([
     applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing: snapshot }, load),

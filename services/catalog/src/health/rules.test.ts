@@ -13,6 +13,13 @@ const report = (coolUntil: number, openUntil: number) => ({
     lastOutcome: 'rejected' as const,
     lastStatus: 429,
     lastAt: NOW - 1_000,
+    probing: false,
+    answeredElsewhere: false,
+    attempts: 0,
+    errors: 0,
+    firstByteMs: null,
+    overQuota: 0,
+    quota: null,
   },
   reportedAtMs: NOW - 500,
 });
@@ -70,7 +77,7 @@ test('the health has the figures of one edge and of all edges', () => {
     of('e1', NOW + 1, { attempts: 30, errors: 6, firstByteMs: 100, overQuota: 3, quota: USE }),
     of('e2', 0, { attempts: 10, errors: 0, firstByteMs: 300, overQuota: 2, quota: null }),
     of('e3', 0, { attempts: 10, errors: 4, firstByteMs: null }),
-    of('old', 0, {}),
+    of('e4', 0, {}),
   ];
   const [one, , third] = all.map((each) => sourceHealthOf(each, 'acme/one', all, NOW));
   expect(one).toMatchObject({ attempts: 30, errorShare: 0.2, firstByteMs: 100, overQuota: 3, quota: USE });

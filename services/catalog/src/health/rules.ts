@@ -33,7 +33,7 @@ export function sourceHealthOf(
     lastAttemptAt: health.lastAt === null ? null : timeText(health.lastAt),
     reportedAt: timeText(reportedAtMs),
     ...figuresOf([health]),
-    quota: health.quota ?? null,
+    quota: health.quota,
     together: {
       edges: all.length,
       resting: all.filter((each) => restsUntilOf(each.health) > nowMs).length,
@@ -47,14 +47,14 @@ type Figures = Pick<SourceHealthView, 'attempts' | 'errorShare' | 'firstByteMs' 
 
 /** Combines the figures of several edges: sums, and averages weighted by attempts. */
 function figuresOf(all: readonly Health[]): Figures {
-  const attempts = sumOf(all, (each) => each.attempts ?? 0);
-  const answered = all.filter(({ firstByteMs }) => typeof firstByteMs === 'number');
-  const weightOf = (each: Health): number => Math.max(each.attempts ?? 0, 1);
+  const attempts = sumOf(all, (each) => each.attempts);
+  const answered = all.filter(({ firstByteMs }) => firstByteMs !== null);
+  const weightOf = (each: Health): number => Math.max(each.attempts, 1);
   const firstBytes = sumOf(answered, (each) => (each.firstByteMs ?? 0) * weightOf(each));
   return {
     attempts,
-    errorShare: attempts === 0 ? null : Math.min(1, sumOf(all, (each) => each.errors ?? 0) / attempts),
-    overQuota: sumOf(all, (each) => each.overQuota ?? 0),
+    errorShare: attempts === 0 ? null : Math.min(1, sumOf(all, (each) => each.errors) / attempts),
+    overQuota: sumOf(all, (each) => each.overQuota),
     firstByteMs: answered.length === 0 ? null : Math.round(firstBytes / sumOf(answered, weightOf)),
   };
 }

@@ -9,6 +9,13 @@ const health = (source: string, failures = 0) => ({
   lastOutcome: null,
   lastStatus: null,
   lastAt: null,
+  probing: false,
+  answeredElsewhere: false,
+  attempts: 0,
+  errors: 0,
+  firstByteMs: null,
+  overQuota: 0,
+  quota: null,
 });
 const NOW = 1_000_000;
 

@@ -183,6 +183,13 @@ test('source health has the last report of each edge about existing sources', as
     lastOutcome: 'completed',
     lastStatus: 200,
     lastAt: Date.now(),
+    probing: false,
+    answeredElsewhere: false,
+    attempts: 0,
+    errors: 0,
+    firstByteMs: null,
+    overQuota: 0,
+    quota: null,
     ...more,
   });
   const openUntil = Date.now() + 60_000;

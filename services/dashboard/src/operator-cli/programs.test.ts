@@ -96,7 +96,7 @@ function applied(): Applied[] {
 }
 /** Scripts the objects in the catalog. */
 function stored({ models = [MODEL], sources = [SOURCE] }: { models?: object[]; sources?: object[] }): void {
-  world.scriptByName('catalog.list-models', () => ({ models, nextCursor: null }));
+  world.scriptByName('catalog.list-models', () => ({ models, onMessages: [], nextCursor: null }));
   world.scriptByName('catalog.list-sources', () => ({ sources, nextCursor: null }));
 }
 /** The tested sources, in order. */

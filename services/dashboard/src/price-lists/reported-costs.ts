@@ -23,7 +23,7 @@ export function reportedDifferences(
     for (const record of records) {
       const cost = reportedBy(record, source.id);
       if (cost === null || record.tokens === null) continue;
-      const served = { class: record.class ?? 'standard', units: record.units ?? {} };
+      const served = { class: record.class, units: record.units };
       const own = rate(usageOf(record), figures, served);
       // A report out of bounds is a fault of the provider, and is not recorded.
       if (recordedCost(own, cost) !== cost) continue;

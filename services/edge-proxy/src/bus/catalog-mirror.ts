@@ -18,7 +18,7 @@ export interface CatalogMirror extends Catalog {
    * {@link SourceEntries}.
    */
   unreadable(): number;
-  /** Sources whose credential needs the previous key, or that of earlier releases. */
+  /** Sources whose credential needs the previous key. */
   outdated(): number;
   stop(): Promise<void>;
 }

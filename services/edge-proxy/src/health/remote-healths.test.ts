@@ -4,6 +4,7 @@ import { NEWS_MAX, RemoteHealths } from './remote-healths.js';
 import { SourceHealths } from './source-healths.js';
 
 const NOW = 1_000_000;
+const NO_FIGURES = { attempts: 0, errors: 0, firstByteMs: null, overQuota: 0, quota: null };
 const told = (source: string, more: object = {}) => ({
   source,
   failures: 0,
@@ -12,6 +13,9 @@ const told = (source: string, more: object = {}) => ({
   lastOutcome: null,
   lastStatus: null,
   lastAt: NOW,
+  probing: false,
+  answeredElsewhere: false,
+  ...NO_FIGURES,
   ...more,
 });
 const COOL = { coolUntil: NOW + 60_000 };
@@ -25,12 +29,6 @@ test('the last word of each edge counts, and one without bad news takes its earl
   expect(remote.of('a').map(({ edge }) => edge)).toEqual(['e2']);
   expect(remote.of('b')).toHaveLength(1);
   expect(remote.of('c')).toEqual([]);
-});
-
-test('an edge of the version before is understood', () => {
-  const remote = new RemoteHealths();
-  remote.heard({ edge: 'e1', sources: [told('a', { openUntil: NOW + 30_000 })] }, NOW);
-  expect(remote.of('a')).toMatchObject([{ probing: false, answeredElsewhere: false }]);
 });
 
 test('edges that fall silent make room, and no more than a bound is kept', () => {

@@ -26,9 +26,9 @@ export class RemoteHealths {
         heardAtMs: nowMs,
         coolUntilMs: told.coolUntil,
         openUntilMs: told.openUntil,
-        probing: told.probing ?? false,
+        probing: told.probing,
         lastAtMs: told.lastAt,
-        answeredElsewhere: told.answeredElsewhere ?? false,
+        answeredElsewhere: told.answeredElsewhere,
       };
       const others = this.of(told.source).filter((each) => each.edge !== edge);
       this.#put(told.source, saysSomething(news, nowMs) && this.#size < NEWS_MAX ? [...others, news] : others);

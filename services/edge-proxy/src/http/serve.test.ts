@@ -319,6 +319,7 @@ test('GET /v1/gateway/usage shows the settled numbers in the unit of each window
       },
       { type: 'monthly', unit: 'requests', limit: 10, used: 12, label: 'Monthly', resetsAt: 1_800_000_000_000 },
     ],
+    allotments: [],
     walletNanoUsd: -1_500_000_000,
     keyCapNanoUsd: null,
     allowedModels: null,

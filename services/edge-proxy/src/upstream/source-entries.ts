@@ -61,7 +61,7 @@ export class SourceEntries {
     return this.#unreadable.size;
   }
 
-  /** Sources whose credential needs the previous key, or that of earlier releases. */
+  /** Sources whose credential needs the previous key. */
   get outdated(): number {
     return this.#outdated.size;
   }

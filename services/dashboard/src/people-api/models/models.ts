@@ -51,7 +51,7 @@ async function allModels(services: Services): Promise<ListedModels | ManagementR
   if (isRefusal(pages)) return pages;
   return {
     models: pages.flatMap(({ models }) => models),
-    onMessages: new Set(pages.flatMap(({ onMessages = [] }) => onMessages)),
+    onMessages: new Set(pages.flatMap(({ onMessages }) => onMessages)),
   };
 }
 

@@ -44,7 +44,7 @@ export const SERIES_ROUTES = [
       const ids = { keys: groupBy === 'key' ? groups : [], members: groupBy === 'member' ? groups : [] };
       const names = await namesOf(services, account.id, ids);
       const data = answer.rows.map((row) => pointOf(row, groupBy, names));
-      const body: UsageSeries = { data, unbilled: answer.unbilled ?? null };
+      const body: UsageSeries = { data, unbilled: answer.unbilled };
       return { status: 200, body };
     },
   }),

@@ -36,7 +36,6 @@ test('formatShare() shows the relevant digits', () => {
 });
 
 test('servedWords() names class and tools and omits the standard', () => {
-  expect(servedWords({})).toBe('');
   expect(servedWords({ class: 'standard', units: {} })).toBe('');
   expect(servedWords({ class: 'flex', units: { web_search: 1_200 } })).toBe('flex, 1,200 × web search');
 });

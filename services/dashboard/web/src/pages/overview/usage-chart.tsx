@@ -75,7 +75,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
         ) : (
           <Bones lines={6} />
         )
-      ) : arranged.totals.calls === 0 && unbilledOf(arranged) === 0 ? (
+      ) : arranged.totals.calls + arranged.unbilled.voided + arranged.unbilled.expired === 0 ? (
         <Empty icon="usage" title="No requests in this time">
           Requests appear within seconds after they end. <Link to="/quick-start">Send one</Link> with a snippet of the
           quick start, or choose a longer time.
@@ -93,10 +93,6 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
       )}
     </Card>
   );
-}
-
-function unbilledOf({ unbilled }: Arranged): number {
-  return unbilled === null ? 0 : unbilled.voided + unbilled.expired;
 }
 
 function Totals({ arranged: { totals, unbilled } }: { readonly arranged: Arranged }) {
@@ -119,15 +115,11 @@ function Totals({ arranged: { totals, unbilled } }: { readonly arranged: Arrange
         <dt>Billed requests</dt>
         <dd>{formatCount(totals.calls)}</dd>
       </div>
-      {unbilled !== null && (
-        <div>
-          <dt>Failed requests</dt>
-          <dd>
-            {unbilled.voided === 0 ? '0' : <Link to="/usage?outcome=voided">{formatCount(unbilled.voided)}</Link>}
-          </dd>
-        </div>
-      )}
-      {unbilled !== null && unbilled.expired > 0 && (
+      <div>
+        <dt>Failed requests</dt>
+        <dd>{unbilled.voided === 0 ? '0' : <Link to="/usage?outcome=voided">{formatCount(unbilled.voided)}</Link>}</dd>
+      </div>
+      {unbilled.expired > 0 && (
         <div>
           <dt>Lost requests</dt>
           <dd>

@@ -92,8 +92,8 @@ export function CallRecord({ record }: { readonly record: Found }) {
         <dt>Version</dt>
         <dd className="code">{record.priceVersion ?? '—'}</dd>
         <dt>Class</dt>
-        <dd>{record.class ?? 'standard'}</dd>
-        {Object.entries(record.units ?? {}).map(([unit, count]) => (
+        <dd>{record.class}</dd>
+        {Object.entries(record.units).map(([unit, count]) => (
           <Fragment key={unit}>
             <dt>Tool</dt>
             <dd>{usesOf(unit, count)}</dd>
