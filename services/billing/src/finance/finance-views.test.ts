@@ -109,7 +109,7 @@ test('the finance role cannot read tables, write, or call functions of the ledge
   const views = await onPool(ledger.admin).query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, viewname) AS name FROM pg_views WHERE schemaname = 'finance' ORDER BY 1`,
   );
-  expect(views).toHaveLength(9);
+  expect(views).toHaveLength(7);
   // The setting only prevents mistakes; the privileges must work without it.
   await finance.query('SET default_transaction_read_only = off');
   for (const { name } of views) {
@@ -127,7 +127,7 @@ test('the finance role cannot read tables, write, or call functions of the ledge
     await expect(finance.query(text)).rejects.toMatchObject({ code: expect.stringMatching(`${DENIED}|${READ_ONLY}`) });
 });
 
-test('usage_records_v3 has class, tools, token kinds and unpriced names', async () => {
+test('usage_records has class, tools, token kinds and unpriced names', async () => {
   const { figures, version } = PLAIN_PRICE;
   const kinds = { audioInput: null, imageInput: null, audioOutput: null, imageOutput: null };
   const price = {
@@ -142,7 +142,7 @@ test('usage_records_v3 has class, tools, token kinds and unpriced names', async 
   const columns =
     'price_class, units, image_input_tokens::int AS images, audio_output_tokens::int AS audio, samplings, unpriced';
   const of = (account: string) =>
-    rows(`SELECT ${columns} FROM finance.usage_records_v3 WHERE account_id = '${account}'`);
+    rows(`SELECT ${columns} FROM finance.usage_records_v1 WHERE account_id = '${account}'`);
   expect(await of('b')).toEqual([
     { price_class: 'priority', units: { search: 2 }, images: 3, audio: 0, samplings: null, unpriced: ['x'] },
   ]);
