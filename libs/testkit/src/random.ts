@@ -1,12 +1,7 @@
 /** Returns ledger epoch number `n` of a test: a UUIDv7, later than those with smaller numbers. */
-export function testEpoch(n: number): string {
-  return `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
-}
+export const testEpoch = (n: number): string => `00000000-${n.toString(16).padStart(4, '0')}-7000-8000-000000000000`;
 
-/**
- * A small generator of numbers (mulberry32): the same seed gives the same draws everywhere and in
- * every run.
- */
+/** A small generator of numbers (mulberry32): the same seed gives the same numbers. */
 export class SeededRandom {
   #state: number;
 
@@ -15,10 +10,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /**
-   * A number in [0, 1). Bound to its generator: it is passed where code asks for a source of
-   * numbers.
-   */
+  /** Returns a number in [0, 1). Bound to its generator, so that it can be passed as a function. */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;

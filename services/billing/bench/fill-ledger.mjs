@@ -1,6 +1,5 @@
-// Inserts earlier records by SQL in the ledger's own form. The result equals a settlement of the
-// same calls, except for the hash chains. The ledger counts these records as posted before the
-// chains began (`chain_start`), which the audit accepts.
+// Fills the ledger by SQL with records as settlements would have written them, but without hash
+// chains: `chain_start` has their number, which the audit reads.
 import { accountNames, AMOUNT, MODEL, PRICE, PROVIDER, SOURCE, USAGE } from './events.mjs';
 
 /** Records per database transaction. */
@@ -8,10 +7,7 @@ const ROUND = 100_000;
 /** The earlier calls are distributed over this number of days before now. */
 const DAYS = 20;
 
-/**
- * Returns the payers of the calls as in the events: one key, member and model for each of the given
- * number of accounts.
- */
+/** Returns accounts, each with a key, a member and a model, as events contain them. */
 export const payersOf = (accounts) =>
   accountNames(accounts).map((account) => ({
     account,

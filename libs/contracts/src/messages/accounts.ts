@@ -311,8 +311,8 @@ export const accountsAudit = request({
   body: z.object({
     account: objectId.nullable(),
     object: z.string().max(200).nullable(),
-    /** Absent or null: all kinds. */
-    kind: auditKind.nullable().optional(),
+    /** Absent: all kinds. */
+    kind: auditKind.optional(),
     ...page,
   }),
   answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WINDOW_TYPES, WINDOW_UNITS } from '../messages/call.js';
+import { unbilledCalls } from '../messages/insights.js';
 import { accountView } from '../operator/accounts.js';
 import { objectId, instant, time } from '../operator/scalars.js';
 
@@ -77,7 +78,7 @@ export type UsageSeriesPoint = z.infer<typeof usageSeriesPoint>;
 export const usageSeries = z.object({
   data: z.array(usageSeriesPoint),
   /** Calls of the whole span that are not billed, by outcome. No point counts them. */
-  unbilled: z.object({ voided: z.int(), expired: z.int() }),
+  unbilled: unbilledCalls,
 });
 export type UsageSeries = z.infer<typeof usageSeries>;
 

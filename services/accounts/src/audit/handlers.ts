@@ -7,7 +7,7 @@ import type { AuditStore } from './store.js';
 export interface ListAudit {
   readonly account: string | null;
   readonly object: string | null;
-  readonly kind?: AuditKind | null | undefined;
+  readonly kind?: AuditKind | undefined;
   readonly cursor: string | null;
   readonly limit: number;
 }
@@ -21,11 +21,11 @@ const NUMBER = /^[1-9]\d{0,17}$/;
 /** Returns one page of the audit log, newest first. */
 export async function listAudit(
   store: Pick<AuditStore, 'auditEntries'>,
-  { account, object, kind = null, cursor, limit }: ListAudit,
+  { account, object, kind, cursor, limit }: ListAudit,
 ): Promise<{ entries: AuditEntryView[]; nextCursor: string | null } | ManagementRefusal> {
   if (cursor !== null && !NUMBER.test(cursor)) return refuseCursor();
   const below = cursor === null ? null : BigInt(cursor);
-  const found = await store.auditEntries({ account, object, kind, below, limit: limit + 1 });
+  const found = await store.auditEntries({ account, object, kind: kind ?? null, below, limit: limit + 1 });
   const { items, nextCursor } = pageOf(found, limit, ({ number }) => String(number));
   return { entries: items.map(({ view }) => view), nextCursor };
 }

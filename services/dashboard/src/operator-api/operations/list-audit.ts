@@ -135,7 +135,7 @@ function askPage(
 ): Promise<Page | ManagementRefusal> {
   switch (service) {
     case 'accounts':
-      return services.request(accountsAudit, { account, object, kind, cursor, limit });
+      return services.request(accountsAudit, { account, object, ...(kind && { kind }), cursor, limit });
     case 'billing':
       return services.request(billingAudit, { account, object, cursor, limit });
     case 'catalog':
