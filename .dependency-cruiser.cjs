@@ -226,7 +226,7 @@ module.exports = {
     {
       name: 'one-importer-of-nats',
       severity: 'error',
-      from: { pathNot: ['^libs/bus/', test] },
+      from: { pathNot: ['^libs/(bus|testkit)/', test] },
       to: { path: 'node_modules/nats/' },
     },
     {

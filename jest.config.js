@@ -21,6 +21,9 @@ const system = {
   globalTeardown: '<rootDir>/deploy/verify/e2e/test/global-teardown.mjs',
 };
 
+/** The servers that suites share: each starts when the first suite wants it, and stops after the last. */
+const LENDER = '<rootDir>/libs/testkit/test/lend-servers.mjs';
+
 /** One project per package, so that a run reports the package of each test and its time. */
 const project = (room) => ({
   ...(room === 'deploy/verify/e2e' ? system : {}),
@@ -49,6 +52,8 @@ const project = (room) => ({
 
 export default {
   projects: ROOMS.map(project),
+  globalSetup: LENDER,
+  globalTeardown: LENDER,
   cacheDirectory: CACHE,
   // Most long suites wait for their own processes, so a third worker uses the idle time of two
   // cores.

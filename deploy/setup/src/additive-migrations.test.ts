@@ -26,7 +26,8 @@ const { releases } = JSON.parse(readText('deploy/setup/released-migrations.json'
 const directory = temporaryDirectory('additive');
 const server = duringTests(() => {
   const planted = plant('template', [['0001_notes.sql', 'CREATE TABLE notes (a int);']]);
-  return startTestDatabase({ service: 'catalog', migrations: pathToFileURL(planted) });
+  // It gives the roles of services another password.
+  return startTestDatabase({ service: 'catalog', migrations: pathToFileURL(planted), own: true });
 });
 let databases = 0;
 afterAll(() => directory.remove());

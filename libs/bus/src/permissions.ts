@@ -60,20 +60,26 @@ export function natsAuthorization(
   messages: readonly AnyMessage[],
   buckets: BucketRights = BUCKETS,
 ): string {
-  const users = SERVICE_NAMES.map((service) => {
-    const { publish, subscribe } = permissionsOf(service, messages, buckets);
-    return [
+  const users = SERVICE_NAMES.map((service) =>
+    [
       `    {`,
       `      user: ${quoted(service)}`,
       `      password: ${quoted(passwords[service])}`,
-      `      permissions: {`,
-      `        publish: ${listed(publish)}`,
-      `        subscribe: ${listed(subscribe)}`,
-      `      }`,
+      `      permissions: ${natsPermissions(service, messages, buckets)}`,
       `    }`,
-    ].join('\n');
-  });
+    ].join('\n'),
+  );
   return `authorization {\n  users = [\n${users.join('\n')}\n  ]\n}\n`;
+}
+
+/** The permissions of a service, as a NATS 2.9 server's configuration has them. */
+export function natsPermissions(
+  service: ServiceName,
+  messages: readonly AnyMessage[],
+  buckets: BucketRights = BUCKETS,
+): string {
+  const { publish, subscribe } = permissionsOf(service, messages, buckets);
+  return `{\n        publish: ${listed(publish)}\n        subscribe: ${listed(subscribe)}\n      }`;
 }
 
 function streamRights(service: ServiceName, message: { stream: StreamName } & Pick<AnyMessage, 'sentBy' | 'servedBy'>) {

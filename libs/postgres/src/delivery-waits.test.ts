@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { recordingLog, startPostgres, testPool, until, type TestServer } from '../test/database.js';
+import { recordingLog, startDatabase, testPool, until } from '../test/database.js';
 import { enqueue, inTransaction, IN_FORCE_MS, onPool, outboxTableSql, startOutbox } from './index.js';
 import type { Outbox, OutboxOptions, Pool } from './index.js';
 
-let server: TestServer;
+let database: Awaited<ReturnType<typeof startDatabase>>;
 let pool: Pool;
 const started: Outbox[] = [];
 
 beforeAll(async () => {
-  server = await startPostgres();
-  pool = testPool(server.url);
+  database = await startDatabase();
+  pool = testPool(database.url);
   await pool.query(outboxTableSql().replace('${role}', 'current_user'));
 }, 60_000);
 
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await pool.end();
-  await server.stop();
+  await database.stop();
 });
 
 /** Starts an outbox that polls the table only after a nudge. */
@@ -137,7 +137,7 @@ test('awaitDelivered() is false while the receiver is down and true soon after',
 });
 
 test('awaitDelivered() waits its full time while the database is down', async () => {
-  const own = testPool(server.url);
+  const own = testPool(database.url);
   await own.end();
   const outbox = start(async () => undefined, { pool: own });
   const begunMs = performance.now();

@@ -21,6 +21,7 @@ let url: string;
 let databases = 0;
 
 beforeAll(async () => {
+  // It changes roles, which all databases of a server share.
   server = await startPostgres();
 }, 60_000);
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { recordingLog, startPostgres, testPool, until, type TestServer } from '../test/database.js';
+import { recordingLog, startDatabase, testPool, until } from '../test/database.js';
 import {
   enqueue,
   inTransaction,
@@ -13,13 +13,13 @@ import {
   type Pool,
 } from './index.js';
 
-let server: TestServer;
+let database: Awaited<ReturnType<typeof startDatabase>>;
 let pool: Pool;
 const started: Outbox[] = [];
 
 beforeAll(async () => {
-  server = await startPostgres();
-  pool = testPool(server.url);
+  database = await startDatabase();
+  pool = testPool(database.url);
   await pool.query(outboxTableSql().replace('${role}', 'current_user'));
 }, 60_000);
 
@@ -31,7 +31,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await pool.end();
-  await server.stop();
+  await database.stop();
 });
 
 function start(options: Pick<OutboxOptions, 'deliver'> & Partial<OutboxOptions>): Outbox {
@@ -108,7 +108,7 @@ test('several replicas share the keys and keep the order within each key', async
   const byReplica = [0, 0, 0];
   let allHaveOne = (): void => undefined;
   const haveAllOne = new Promise<void>((resolve) => (allHaveOne = resolve));
-  const pools = byReplica.map(() => testPool(server.url));
+  const pools = byReplica.map(() => testPool(database.url));
   await Promise.all(pools.map((own) => own.query('SELECT 1')));
   byReplica.forEach((_count, replica) =>
     start({
@@ -172,7 +172,7 @@ test('a hanging delivery counts as failed after its timeout', async () => {
 
 test('rows of a killed replica are delivered by another in order after the lease', async () => {
   await put(['a', 1], ['a', 2]);
-  const killed = testPool(server.url);
+  const killed = testPool(database.url);
   let taken = false;
   const dying = startOutbox({
     pool: killed,
@@ -240,7 +240,7 @@ test('stop() waits for the running delivery and claims nothing more', async () =
 
 test('the outbox recovers from a database outage and logs it once', async () => {
   const log = recordingLog();
-  const own = testPool(server.url);
+  const own = testPool(database.url);
   const got: unknown[] = [];
   await pool.query('ALTER TABLE outbox RENAME TO outbox_away');
   try {

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { recordingLog, startPostgres, testPool, until, type TestServer } from '../test/database.js';
+import { recordingLog, startDatabase, testPool, until } from '../test/database.js';
 import { inTransaction, isConnectionFault, isDataFault, onPool, sqlStateOf, type Pool } from './index.js';
 
-let server: TestServer;
+let database: Awaited<ReturnType<typeof startDatabase>>;
 let pool: Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  pool = testPool(server.url);
+  database = await startDatabase();
+  pool = testPool(database.url);
   await pool.query('CREATE TABLE account (id text PRIMARY KEY, balance bigint NOT NULL CHECK (balance >= 0))');
 }, 60_000);
 
 afterAll(async () => {
   await pool.end();
-  await server.stop();
+  await database.stop();
 });
 
 async function setBalances(balances: Record<string, bigint>): Promise<void> {
@@ -167,7 +167,7 @@ test('an unreachable server and a statement timeout are connection faults', asyn
 
 test('a killed connection is replaced and does not end the process', async () => {
   const log = recordingLog();
-  const own = testPool(server.url, log);
+  const own = testPool(database.url, log);
   const killed = inTransaction(own, async (tx) => {
     const row = await tx.one<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     await pool.query('SELECT pg_terminate_backend($1)', [row?.pid]);

@@ -2,13 +2,27 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServers, type RunningServer } from '@gateway/servers';
-import type { Log, Pool } from '../src/index.js';
-import { createPool } from '../src/index.js';
+import { borrowServer, SHARED_POSTGRES } from '@gateway/testkit/borrow-server';
+import { createDatabaseFromTemplate, createPool, dropDatabase, type Log, type Pool } from '../src/index.js';
 
 export interface TestServer {
   readonly url: string;
   readonly server: RunningServer;
   stop(): Promise<void>;
+}
+
+/** An empty database on the server that suites share. */
+export async function startDatabase(): Promise<Pick<TestServer, 'url' | 'stop'>> {
+  const { server, place, giveBack } = await borrowServer(SHARED_POSTGRES);
+  const name = `empty_${place}`;
+  const url = await createDatabaseFromTemplate(server.url, name, 'template1');
+  return {
+    url,
+    async stop() {
+      await dropDatabase(server.url, name);
+      await giveBack();
+    },
+  };
 }
 
 /**

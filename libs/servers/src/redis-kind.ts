@@ -91,6 +91,7 @@ function commonSettings(options: ServersOptions): (readonly string[])[] {
     ['save', ''],
     ['maxmemory', MEMORY_MAX],
     ['maxmemory-policy', 'noeviction'],
+    ...(options.redis?.databases ? [['databases', String(options.redis.databases)]] : []),
     ...(password
       ? [
           ['requirepass', password],

@@ -93,6 +93,8 @@ export interface ServersOptions {
     password?: string;
     /** Further users: for each the words of a `user` line of the server's configuration. */
     users?: readonly (readonly string[])[];
+    /** Logical databases. Default: 16, as in Redis. */
+    databases?: number;
     /** Append-only file, fsync every second. Default: false. */
     persist?: boolean;
     /** Called before each start. Returns the primary's port for a replica, else null. */

@@ -23,7 +23,7 @@ interface ServiceServersOptions extends TestDatabaseOptions {
  * starts replicas on them.
  */
 export async function startServiceServers(options: ServiceServersOptions) {
-  const [server, bus] = await Promise.all([startTestDatabase(options), startTestBus()]);
+  const [server, bus] = await Promise.all([startTestDatabase(options), startTestBus({ own: options.own ?? false })]);
   const database = await server.database();
   const env = { GATEWAY_NATS_URL: bus.urlFor(options.service), GATEWAY_POSTGRES_URL: database.url };
   const replicas = new Set<Replica>();

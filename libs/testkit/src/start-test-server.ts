@@ -14,10 +14,10 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server that belongs to the test alone, whatever the environment names. */
+/** Starts a server that belongs to the caller alone, whatever the environment names. */
 export async function startTestServer(
   name: ServerName,
-  options: Pick<ServersOptions, 'nats' | 'postgres'> = {},
+  options: Pick<ServersOptions, 'nats' | 'postgres' | 'redis'> = {},
 ): Promise<TestServer> {
   const directory = temporaryDirectory(name);
   try {
@@ -39,9 +39,4 @@ export async function startTestServer(
     directory.remove();
     throw error;
   }
-}
-
-/** Starts a Redis server that belongs to the test alone. */
-export function startTestRedis(): Promise<TestServer> {
-  return startTestServer('redis');
 }

@@ -6,9 +6,10 @@ import { temporaryDirectory } from './temporary-directory.js';
 import { startTestDatabase } from './test-database.js';
 
 const directory = temporaryDirectory('migrations');
+const options = { service: 'catalog', migrations: pathToFileURL(`${directory.path}/`) };
 const server = duringTests(() => {
   writeFileSync(`${directory.path}/0001_notes.sql`, 'CREATE TABLE notes (text text NOT NULL);\n');
-  return startTestDatabase({ service: 'catalog', migrations: pathToFileURL(`${directory.path}/`) });
+  return startTestDatabase(options);
 });
 afterAll(() => directory.remove());
 
@@ -20,4 +21,21 @@ test('each database is a migrated copy of its own, for the role and for the admi
   expect((await one.pool.query('SELECT current_user AS name')).rows).toEqual([{ name: 'gateway_catalog' }]);
   expect(new URL(one.url).username).toBe('gateway_catalog');
   await expect(one.pool.query('CREATE TABLE gateway_catalog_own (a int)')).rejects.toThrow('permission denied');
+});
+
+test('suites with the same migrations share their template, and a suite that stops drops its databases', async () => {
+  const { admin } = await server.database();
+  const list = async (pattern: string): Promise<string[]> => {
+    const found = await admin.query<{ name: string }>('SELECT datname AS name FROM pg_database WHERE datname ~ $1', [
+      pattern,
+    ]);
+    return found.rows.map(({ name }) => name);
+  };
+  const before = await list('^catalog_');
+  const another = await startTestDatabase(options);
+  const name = new URL((await another.database()).url).pathname.slice(1);
+  expect(await list('^catalog_')).toEqual(expect.arrayContaining([...before, name]));
+  expect(await list('_draft$')).toEqual([]);
+  await another.stop();
+  expect(await list(`^${name}$`)).toEqual([]);
 });

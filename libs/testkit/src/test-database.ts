@@ -1,13 +1,22 @@
-import { createDatabaseFromTemplate, createPool, databaseUrl, migrate, type Pool } from '@gateway/postgres';
+import { createHash } from 'node:crypto';
+import {
+  createDatabaseFromTemplate,
+  createPool,
+  dropDatabase,
+  migrate,
+  withServer,
+  type Pool,
+} from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
+import { borrowServer, SHARED_POSTGRES } from './borrow-server.js';
 import { silentLog } from './logs.js';
 import { startTestServer } from './start-test-server.js';
+import type { OwnServer } from './test-redis.js';
 
-const SUPERUSER_PASSWORD = 'a superuser for tests';
 const ROLE_PASSWORD = 'a role for tests';
-const TEMPLATE = 'migrated';
+const DIGEST_LENGTH = 12;
 
-export interface TestDatabaseOptions {
+export interface TestDatabaseOptions extends OwnServer {
   /** The service whose schema and role it is. */
   readonly service: string;
   readonly migrations: URL;
@@ -34,33 +43,23 @@ export interface TestDatabaseServer {
   readonly postgres: RunningServer;
   /** Copies the migrated template in a few dozen milliseconds. */
   database(): Promise<TestDatabase>;
+  /** Ends all connections and drops the databases. */
   stop(): Promise<void>;
 }
 
-/** Starts a PostgreSQL server whose databases are copies of one migrated template. */
+/** A PostgreSQL server on which each database is a copy of one migrated template. */
 export async function startTestDatabase(options: TestDatabaseOptions): Promise<TestDatabaseServer> {
-  const { server: postgres, stop } = await startTestServer('postgres', {
-    postgres: { superuserPassword: SUPERUSER_PASSWORD },
-  });
+  const { server: postgres, place, stop } = options.own === true ? await startOwn() : await borrowPlace();
   const role = roleOf(options.service);
-  const readers = Object.fromEntries((options.readers ?? []).map((name) => [name, roleOf(name)]));
-  await createDatabaseFromTemplate(postgres.url, TEMPLATE, 'template1');
-  await migrate({
-    migrationUrl: databaseUrl(postgres.url, TEMPLATE),
-    schema: options.service,
-    directory: options.migrations,
-    role,
-    readers,
-    log: silentLog,
-  });
+  const template = await ensureTemplate(postgres.url, options);
   const pools: Pool[] = [];
-  let databases = 0;
+  const names: string[] = [];
   return {
     postgres,
     async database() {
-      databases += 1;
-      const name = `${options.service}_${databases}`;
-      const adminUrl = await createDatabaseFromTemplate(postgres.url, name, TEMPLATE);
+      const name = `${options.service}_${place}_${names.length}`;
+      names.push(name);
+      const adminUrl = await createDatabaseFromTemplate(postgres.url, name, template);
       await setSearchPath(adminUrl, name, role.name, options.service);
       const url = asRole(adminUrl, role);
       const poolOn = (ownUrl: string): Pool => {
@@ -73,17 +72,55 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.end()));
+      if (options.own !== true) for (const name of names) await dropDatabase(postgres.url, name);
       await stop();
     },
   };
 }
 
+async function startOwn() {
+  return { ...(await startTestServer('postgres', SHARED_POSTGRES.options)), place: 0 };
+}
+
+async function borrowPlace() {
+  const { server, place, giveBack } = await borrowServer(SHARED_POSTGRES);
+  return { server, place, stop: giveBack };
+}
+
+/**
+ * Makes the template of these migrations unless another suite has made it, and returns its name. It
+ * gets the name when it is complete: a suite that is killed leaves a draft, which the next one drops.
+ */
+async function ensureTemplate(adminUrl: string, { service, migrations, readers = [] }: TestDatabaseOptions) {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([migrations, readers]))
+    .digest('hex');
+  const template = `${service}_template_${digest.slice(0, DIGEST_LENGTH)}`;
+  const draft = `${template}_draft`;
+  await withServer(adminUrl, async (client) => {
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [template]);
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [template]);
+    if (rowCount !== 0) return;
+    await dropDatabase(adminUrl, draft);
+    await migrate({
+      migrationUrl: await createDatabaseFromTemplate(adminUrl, draft, 'template1'),
+      schema: service,
+      directory: migrations,
+      role: roleOf(service),
+      readers: Object.fromEntries(readers.map((name) => [name, roleOf(name)])),
+      log: silentLog,
+    });
+    await client.query(`ALTER DATABASE ${draft} RENAME TO ${template}`);
+  });
+  return template;
+}
+
 /** Settings of a role in a database are not copied with the database. */
 async function setSearchPath(adminUrl: string, database: string, role: string, schema: string): Promise<void> {
-  const once = createPool(adminUrl, { applicationName: 'test', log: silentLog, max: 1 });
-  await once.query(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = ${schema}`);
-  await once.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} SET search_path = ${schema}`);
-  await once.end();
+  await withServer(adminUrl, async (client) => {
+    await client.query(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = ${schema}`);
+    await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} SET search_path = ${schema}`);
+  });
 }
 
 function roleOf(name: string): { readonly name: string; readonly password: string } {

@@ -12,7 +12,8 @@ import { expectVersions } from '../test/versions.js';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
 
-const world = duringTests(startAccountsWorld);
+// It kills PostgreSQL.
+const world = duringTests(() => startAccountsWorld({ own: true }));
 let admission: Bus;
 let makeAccount: OperatorClient['makeAccount'];
 let makeKey: OperatorClient['makeKey'];

@@ -7,7 +7,7 @@ import {
   type AnswerBodyOf,
   type BodyOf,
 } from '@gateway/contracts/messages';
-import { recordingLog, startServiceServers, until } from '@gateway/testkit';
+import { recordingLog, startServiceServers, until, type OwnServer } from '@gateway/testkit';
 import { ACCOUNTS_FIELDS } from '../src/config.js';
 import { startAccounts, type AccountsOptions } from '../src/service.js';
 import { startFakeAdmission } from './fake-admission.js';
@@ -30,8 +30,9 @@ const FIRST = { cursor: null, limit: 1 };
 export type AccountsWorld = Awaited<ReturnType<typeof startAccountsWorld>>;
 
 /** Starts the servers of accounts, with simulated billing, admission and dashboard. */
-export async function startAccountsWorld() {
+export async function startAccountsWorld({ own }: OwnServer = {}) {
   const servers = await startServiceServers({
+    own,
     service: 'accounts',
     migrations: new URL('../migrations/', import.meta.url),
   });

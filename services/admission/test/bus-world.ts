@@ -15,7 +15,7 @@ import type { UsageEvent } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { RunningServer } from '@gateway/servers';
 import type { ReadyChecks } from '@gateway/service-kit';
-import { serviceContext, silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
+import { serviceContext, silentLog, startTestBus, startTestRedis, until, type OwnServer } from '@gateway/testkit';
 import { ADMISSION_FIELDS } from '../src/config.js';
 import type { Durations, Ports } from '../src/ports.js';
 import { startAdmission } from '../src/service.js';
@@ -50,8 +50,11 @@ export type PlayBilling = (billing: Bus, events: UsageEvent[]) => void;
  * Redis and NATS with the users of all services, and owners that answer on the bus.
  * @param playBilling instead of one that answers as `owners` does and only collects the events
  */
-export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBilling): Promise<BusWorld> {
-  const [redis, bus] = await Promise.all([startTestRedis(), startTestBus()]);
+export async function makeBusWorld(
+  owners: Ports['owners'],
+  { playBilling, own }: { playBilling?: PlayBilling } & OwnServer = {},
+): Promise<BusWorld> {
+  const [redis, bus] = await Promise.all([startTestRedis({ own }), startTestBus({ own })]);
   const [edge, billing, accounts, catalog, dashboard] = await Promise.all([
     bus.connect('edge-proxy'),
     bus.connect('billing'),

@@ -15,7 +15,7 @@ import type {
   UsageEvent,
 } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
-import { silentLog, startTestRedis, until } from '@gateway/testkit';
+import { silentLog, startTestRedis, until, type OwnServer } from '@gateway/testkit';
 import { testEpoch } from '@gateway/testkit/random';
 import { RedisClock } from '../src/limit-store/redis-clock.js';
 import { RedisLimitStore } from '../src/limit-store/redis-limit-store.js';
@@ -129,8 +129,8 @@ export interface Replica {
 /**
  * @param frozenAt the time stands still there, until the test moves it; without it goes on from now
  */
-export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promise<World> {
-  const redis = await startTestRedis();
+export async function makeWorld({ frozenAt, own }: { frozenAt?: number } & OwnServer = {}): Promise<World> {
+  const redis = await startTestRedis({ own });
   const owners = makeOwners();
   const replicas: Replica[] = [];
   const frozen = frozenAt !== undefined;

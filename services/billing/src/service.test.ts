@@ -27,7 +27,8 @@ import { startBillingWorld } from '../test/billing-world.js';
 import { expired, holdFor, settled } from '../test/events.js';
 import { AUTHOR } from '../test/ledger-verbs.js';
 
-const world = duringTests(startBillingWorld);
+// It kills NATS.
+const world = duringTests(() => startBillingWorld({ own: true }));
 let edge: Bus;
 let admission: Bus;
 let dashboard: Bus;

@@ -1,5 +1,5 @@
 import { Secret, systemClock, type Clock } from '@gateway/service-kit';
-import { silentLog, startServiceServers } from '@gateway/testkit';
+import { silentLog, startServiceServers, type OwnServer } from '@gateway/testkit';
 import { type BillingOptions, startBilling } from '../src/service.js';
 import { LEDGER } from './ledger-world.js';
 
@@ -10,8 +10,8 @@ export const WEBHOOK_KEY = new Secret(Buffer.alloc(32, 9));
 export type BillingWorld = Awaited<ReturnType<typeof startBillingWorld>>;
 
 /** Starts the servers that billing needs; a test acts as the other services. */
-export async function startBillingWorld() {
-  const { database: ledger, ...servers } = await startServiceServers(LEDGER);
+export async function startBillingWorld({ own }: OwnServer = {}) {
+  const { database: ledger, ...servers } = await startServiceServers({ ...LEDGER, own });
   return {
     ...servers,
     ledger,

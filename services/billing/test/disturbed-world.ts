@@ -38,8 +38,8 @@ export interface WorkerSettings {
 }
 
 /**
- * The stream with its ledger, and worker processes that can be killed anywhere. Also settles the
- * same events in an undisturbed ledger.
+ * The stream with its ledger on servers of their own, which runs disturb, and worker processes that
+ * can be killed anywhere. Also settles the same events in an undisturbed ledger.
  */
 export class DisturbedWorld {
   /** Every stored message, in order. */
@@ -56,7 +56,7 @@ export class DisturbedWorld {
 
   static async start(): Promise<DisturbedWorld> {
     if (!existsSync(BUILT)) throw new Error('billing is not built: npx tsc -b services/billing');
-    const [ledgers, bus] = await Promise.all([startLedgerWorld(), startTestBus()]);
+    const [ledgers, bus] = await Promise.all([startLedgerWorld({ own: true }), startTestBus({ own: true })]);
     const [ledger, edge, billing] = await Promise.all([
       ledgers.ledger(),
       bus.connect('edge-proxy'),

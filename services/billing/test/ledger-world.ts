@@ -1,4 +1,4 @@
-import { startTestDatabase, type TestDatabase } from '@gateway/testkit';
+import { startTestDatabase, type OwnServer, type TestDatabase } from '@gateway/testkit';
 
 /** Settings of a server whose databases are ledgers. */
 export const LEDGER = {
@@ -9,9 +9,9 @@ export const LEDGER = {
 
 export type LedgerWorld = Awaited<ReturnType<typeof startLedgerWorld>>;
 
-/** Starts a PostgreSQL server with a migrated template; every ledger is a copy of it. */
-export async function startLedgerWorld() {
-  const server = await startTestDatabase(LEDGER);
+/** Ledgers that are copies of one migrated template. */
+export async function startLedgerWorld({ own }: OwnServer = {}) {
+  const server = await startTestDatabase({ ...LEDGER, own });
   let shared: TestDatabase | null = null;
   return {
     postgres: server.postgres,
@@ -27,7 +27,7 @@ export async function startLedgerWorld() {
   };
 }
 
-/** Starts a server with one migrated, empty ledger. */
+/** One migrated, empty ledger. */
 export async function startLedger() {
   const server = await startTestDatabase(LEDGER);
   const ledger = await server.database();

@@ -1,5 +1,5 @@
 import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
-import { startServiceServers } from '@gateway/testkit';
+import { startServiceServers, type OwnServer } from '@gateway/testkit';
 import { CATALOG_FIELDS } from '../src/config.js';
 import { startCatalog, type CatalogTimes } from '../src/service.js';
 
@@ -17,8 +17,9 @@ interface ReplicaOptions {
 export type CatalogWorld = Awaited<ReturnType<typeof startCatalogWorld>>;
 
 /** Starts the servers of the catalog. */
-export async function startCatalogWorld() {
+export async function startCatalogWorld({ own }: OwnServer = {}) {
   const servers = await startServiceServers({
+    own,
     service: 'catalog',
     migrations: new URL('../migrations/', import.meta.url),
   });

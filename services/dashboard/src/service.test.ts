@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 test('the dashboard is ready while the bus is connected and responds 503 otherwise', async () => {
-  world = await startOperatorWorld();
+  world = await startOperatorWorld(undefined, { own: true });
   const { bus, ready, send } = world;
   world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
   expect(ready.report()).toEqual({ ready: true, checks: { bus: 'ok' } });

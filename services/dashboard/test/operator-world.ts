@@ -2,7 +2,7 @@ import { BusFault } from '@gateway/bus';
 import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { ReadyChecks, Secret, publicHalfOf, type OpeningKeys } from '@gateway/service-kit';
-import { recordingLog, startTestBus, until, type RecordingLog, type TestBus } from '@gateway/testkit';
+import { recordingLog, startTestBus, until, type OwnServer, type RecordingLog, type TestBus } from '@gateway/testkit';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
@@ -89,7 +89,7 @@ const UNBOUNDED: TokenAttempts = {
   wasWrong: () => undefined,
 };
 
-export interface WorldOptions {
+export interface WorldOptions extends OwnServer {
   readonly config?: Partial<typeof PAGES_CONFIG>;
   readonly options?: Omit<DashboardOptions, 'env'>;
   readonly nowMs?: () => number;
@@ -97,9 +97,9 @@ export interface WorldOptions {
 
 export async function startOperatorWorld(
   answering: readonly ServiceName[] = ['accounts', 'billing', 'catalog', 'admission', 'edge-proxy'],
-  { config = {}, options = {}, nowMs = Date.now }: WorldOptions = {},
+  { config = {}, options = {}, nowMs = Date.now, own }: WorldOptions = {},
 ): Promise<OperatorWorld> {
-  const bus = await startTestBus();
+  const bus = await startTestBus({ own });
   const log = recordingLog();
   const ready = new ReadyChecks();
   const scripts = new Map<string, Script>();

@@ -20,7 +20,9 @@ afterEach(async () => {
   await world?.stop();
   world = undefined;
 }, TIMEOUT_MS);
-const start = async (options: EdgeWorldOptions = {}): Promise<EdgeWorld> => (world = await startEdgeWorld(options));
+// Tests kill, stop and hang NATS.
+const start = async (options: EdgeWorldOptions = {}): Promise<EdgeWorld> =>
+  (world = await startEdgeWorld({ own: true, ...options }));
 
 const delta = (content: string): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;

@@ -20,7 +20,11 @@ let world: EdgeWorld;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gateway-stop-'));
   // Much longer than a test waits for anything.
-  world = await startEdgeWorld({ env: { GATEWAY_DRAIN_MS: '50000', GATEWAY_USAGE_SPOOL_DIRECTORY: directory } });
+  world = await startEdgeWorld({
+    // Tests hang NATS.
+    own: true,
+    env: { GATEWAY_DRAIN_MS: '50000', GATEWAY_USAGE_SPOOL_DIRECTORY: directory },
+  });
 }, TIMEOUT_MS);
 afterEach(async () => {
   await world.stop();

@@ -23,7 +23,7 @@ import {
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
 import type { RestartOptions } from '@gateway/servers';
 import { publicHalfOf, sealTo, Secret } from '@gateway/service-kit';
-import { recordingLog, serviceContext, startTestBus, until, type LogLine } from '@gateway/testkit';
+import { recordingLog, serviceContext, startTestBus, until, type LogLine, type OwnServer } from '@gateway/testkit';
 import { EDGE_FIELDS } from '../src/config.js';
 import { startEdge, type RunningEdge } from '../src/service.js';
 import { FakeAdmission, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
@@ -72,15 +72,15 @@ export interface CatalogEntries {
   readonly aliases: CatalogAlias[];
 }
 
-export interface EdgeWorldOptions {
+export interface EdgeWorldOptions extends OwnServer {
   readonly env?: Record<string, string>;
   readonly admissionReplicas?: number;
-  /** A subject to which NATS lets no service publish. */
+  /** A subject to which NATS lets no service publish: on a server of its own. */
   readonly withheld?: string;
 }
 
 export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<EdgeWorld> {
-  const bus = await startTestBus(options.withheld);
+  const bus = await startTestBus(options);
   const log = recordingLog();
   const admission = new FakeAdmission();
   const events: UsageEvent[] = [];

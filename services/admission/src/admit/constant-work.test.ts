@@ -23,7 +23,8 @@ let redis: Redis;
 
 beforeAll(async () => {
   // A new minute would cost commands of its own.
-  world = await makeWorld({ frozenAt: Date.now() });
+  // It counts the commands of the whole server.
+  world = await makeWorld({ frozenAt: Date.now(), own: true });
   replica = await world.replica({ durations: { sweepMs: HOUR_MS } });
   redis = new Redis(world.server.url);
 });

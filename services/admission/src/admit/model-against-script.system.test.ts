@@ -42,7 +42,8 @@ let redis: FrozenRedis;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  const server = await startTestRedis();
+  // It is busy for minutes.
+  const server = await startTestRedis({ own: true });
   redis = new FrozenRedis(new OneServer(server.server.url));
   await redis.open();
   stop = () => server.stop();

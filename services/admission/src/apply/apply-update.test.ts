@@ -227,7 +227,7 @@ test('Redis is flushed between a change and the load: the owner is asked anew', 
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
   const redis = new Redis(world.server.url);
-  await redis.flushall();
+  await redis.flushdb();
   await redis.quit();
   expect(await keyStateOf(one, account)).toBe('fault');
   await one.admission.sweep();

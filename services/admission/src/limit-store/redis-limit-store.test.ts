@@ -19,7 +19,8 @@ afterEach(async () => {
 });
 
 async function startRedis(): Promise<{ server: TestServer['server']; redis: Redis }> {
-  const own = await startTestRedis();
+  // Tests set its memory policy, stop it and cut its connections.
+  const own = await startTestRedis({ own: true });
   cleanUps.push(() => own.stop());
   const redis = new Redis(own.server.url);
   redis.on('error', () => undefined);

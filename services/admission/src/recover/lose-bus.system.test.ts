@@ -17,7 +17,8 @@ let edge: FakeEdge;
 let redis: Redis;
 
 beforeAll(async () => {
-  world = await makeBusWorld(ownersOf(owners));
+  // It kills NATS.
+  world = await makeBusWorld(ownersOf(owners), { own: true });
   await world.publishCatalog(1);
   const started = await world.start('one');
   await until('it is ready', () => started.ready.report().ready);

@@ -5,7 +5,7 @@ import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { Redis } from 'ioredis';
 import type { StartedAdmission } from '../service.js';
-import { makeBusWorld } from '../../test/bus-world.js';
+import { makeBusWorld, type PlayBilling } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
 import { FakeEdge } from '../../test/fake-edge.js';
 import { FakeLedger } from '../../test/fake-ledger.js';
@@ -45,7 +45,9 @@ const outcomes = { admitted: 0, fault: 0 };
 const rows = new Set<number>();
 
 beforeAll(async () => {
-  world = await makeBusWorld(ownersOf(owners), (billing) => (ledger = new FakeLedger(billing, owners)));
+  // It kills Redis.
+  const playBilling: PlayBilling = (billing) => void (ledger = new FakeLedger(billing, owners));
+  world = await makeBusWorld(ownersOf(owners), { playBilling, own: true });
   await world.publishCatalog(1);
   const started = [await world.start('one', DURATIONS), await world.start('two', DURATIONS)];
   await until('both are ready', () => started.every(({ ready }) => ready.report().ready));

@@ -28,7 +28,8 @@ let world: World;
 let redis: Redis;
 
 beforeEach(async () => {
-  world = await makeWorld();
+  // It kills Redis.
+  world = await makeWorld({ own: true });
   redis = new Redis(world.server.url, { lazyConnect: true });
   redis.on('error', () => undefined);
 });

@@ -24,7 +24,8 @@ let world: World;
 let one: Replica;
 
 beforeEach(async () => {
-  world = await makeWorld();
+  // It kills and stops Redis.
+  world = await makeWorld({ own: true });
   one = await world.replica();
 });
 afterEach(() => world.stop());

@@ -33,7 +33,8 @@ let replicas: StartedAdmission[];
 let redis: Redis;
 
 beforeAll(async () => {
-  world = await makeBusWorld(ownersOf(owners));
+  // It kills Redis.
+  world = await makeBusWorld(ownersOf(owners), { own: true });
   await world.publishCatalog(1);
   const started = [await world.start('one'), await world.start('two')];
   await until('both are ready', () => started.every(({ ready }) => ready.report().ready));

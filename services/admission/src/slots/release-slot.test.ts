@@ -139,7 +139,7 @@ test('while a bucket is being restored nothing is said to be not found', async (
   const redis = new Redis(world.server.url);
   world.kept.clear();
   heartbeatOf(world, 'edge-silent', 1);
-  await redis.flushall();
+  await redis.flushdb();
   await expect(take(call)).rejects.toMatchObject({ code: 'admission_error' });
   // The mark is lost with the limit store: the call is held again by its heartbeat, with its slot,
   // and can be taken back again.

@@ -72,7 +72,8 @@ async function isWhole(redis: Redis): Promise<boolean> {
  * that runs.
  */
 async function findProgram(): Promise<Program> {
-  const server = await startTestRedis();
+  // A shared one does not tell its process.
+  const server = await startTestRedis({ own: true });
   const redis = new Redis(server.server.url);
   try {
     const facts = await redis.info('server');

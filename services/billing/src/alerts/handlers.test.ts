@@ -207,7 +207,8 @@ test('each alert is raised and delivered once while replicas and connections bre
     for (let round = 0; round < 10; round += 1) {
       // Terminates every database connection. Running transactions may or may not have committed.
       await onPool(world.ledger.admin).query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway_billing'",
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE usename = 'gateway_billing' AND datname = current_database()`,
       );
       await until(
         'some events are settled',

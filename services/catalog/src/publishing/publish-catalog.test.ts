@@ -8,7 +8,8 @@ import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.j
 
 const NEVER_MS = 3_600_000;
 
-const world = duringTests(startCatalogWorld);
+// It kills NATS and PostgreSQL.
+const world = duringTests(() => startCatalogWorld({ own: true }));
 let dashboard: Bus;
 let reader: Bus;
 let entries: ReadonlyMap<string, string> = new Map();

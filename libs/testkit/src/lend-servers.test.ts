@@ -1,0 +1,55 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { borrowServer, LENDER_VARIABLE } from './borrow-server.js';
+import { duringTests } from './during-tests.js';
+import { lendServers } from './lend-servers.js';
+
+const BORROWER = fileURLToPath(new URL('../test/borrow-places.mjs', import.meta.url));
+const PLACES = 40;
+const HALF = PLACES / 2;
+
+const lender = duringTests(lendServers);
+
+/** A process that holds places until its input ends. */
+async function startBorrower(count: number): Promise<{ child: ChildProcessWithoutNullStreams; places: number[] }> {
+  const env = { ...process.env, [LENDER_VARIABLE]: lender.path };
+  const child = spawn(process.execPath, [BORROWER, String(count)], { env });
+  child.stderr.pipe(process.stderr);
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { child, places: JSON.parse(line) as number[] };
+}
+
+function borrow() {
+  process.env[LENDER_VARIABLE] = lender.path;
+  return borrowServer({ server: 'redis', options: {}, places: PLACES });
+}
+
+test('a place belongs to one process, is lent again when returned, never when its process died', async () => {
+  const [one, other] = await Promise.all([startBorrower(HALF), startBorrower(HALF)]);
+  expect(new Set([...one.places, ...other.places]).size).toBe(PLACES);
+  await expect(borrow()).rejects.toThrow('all 40 places on the shared redis server are taken, 0 of them by suites');
+
+  other.child.kill('SIGKILL');
+  await once(other.child, 'exit');
+  one.child.stdin.end();
+  await once(one.child, 'exit');
+  const again = await Promise.all(one.places.map(borrow));
+  expect(new Set(again.map(({ place }) => place))).toEqual(new Set(one.places));
+  await expect(borrow()).rejects.toThrow('are taken, 20 of them by suites that ended without returning them');
+
+  await again[0]?.giveBack();
+  const { place, giveBack } = await borrow();
+  expect(place).toBe(again[0]?.place);
+  await Promise.all([giveBack(), ...again.slice(1).map((each) => each.giveBack())]);
+});
+
+test('a shared server refuses to be stopped, restarted or signalled', async () => {
+  const { server, giveBack } = await borrow();
+  await expect(server.stop()).rejects.toThrow('starts it with own: true');
+  await expect(server.restart?.()).rejects.toThrow('starts it with own: true');
+  expect(() => server.pid).toThrow('starts it with own: true');
+  await giveBack();
+});
