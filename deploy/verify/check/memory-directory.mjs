@@ -4,12 +4,12 @@ const MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';
 /** Age after which files of killed runs are removed. Other containers reuse process IDs. */
 const LEFT_OVER_MS = 3_600_000;
-/** The servers of two suites and of the shared end-to-end system use less than a quarter of it. */
+/** The shared servers, those of three suites and the end-to-end system use less than a quarter. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**
  * Puts the run's temporary files in memory if there is room, and removes them when the process
- * ends. Tests create and delete the files of hundreds of servers. ext4 searches recently deleted
+ * ends. Tests create and delete the files of dozens of servers. ext4 searches recently deleted
  * entries each time it creates a file, which costs more than all of PostgreSQL's own work. If there
  * is no room or TMPDIR is set, nothing changes.
  */

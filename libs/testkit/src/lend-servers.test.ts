@@ -44,7 +44,7 @@ test('a place belongs to one process, is lent again when returned, never when it
   const { place, giveBack } = await borrow();
   expect(place).toBe(again[0]?.place);
   await Promise.all([giveBack(), ...again.slice(1).map((each) => each.giveBack())]);
-});
+}, 60_000);
 
 test('a shared server refuses to be stopped, restarted or signalled', async () => {
   const { server, giveBack } = await borrow();

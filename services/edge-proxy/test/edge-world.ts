@@ -36,7 +36,7 @@ export const SOURCE_CREDENTIAL = 'provider-secret-1';
 const SOURCE_KEY = new Secret(Buffer.alloc(32, 7));
 
 /**
- * An edge in this process on a NATS server of its own, a fake admission, and the provider simulator
+ * An edge in this process on a NATS account of its own, a fake admission, and the provider simulator
  * behind it.
  */
 export interface EdgeWorld {
