@@ -24,7 +24,7 @@ const LONGEST = [
   'services/edge-proxy/src/call/failover-table.test.ts',
   'deploy/verify/e2e/src/browser/story.system.test.ts',
   'services/admission/src/admit/model-on-cluster.test.ts',
-  'services/edge-proxy/src/service.test.ts',
+  'services/edge-proxy/src/service.system.test.ts',
   'services/accounts/src/base/in-force.test.ts',
   'services/billing/src/service.test.ts',
   'services/billing/prove/month.system.test.ts',
