@@ -88,8 +88,9 @@ async function borrowPlace() {
 }
 
 /**
- * Makes the template of these migrations unless another suite has made it, and returns its name. It
- * gets the name when it is complete: a suite that is killed leaves a draft, which the next one drops.
+ * Makes the template of these migrations unless another suite has made it, and returns its name.
+ * The template gets its name when it is complete. If a suite is killed while it makes one, the next
+ * suite drops the draft.
  */
 async function ensureTemplate(adminUrl: string, { service, migrations, readers = [] }: TestDatabaseOptions) {
   const digest = createHash('sha256')

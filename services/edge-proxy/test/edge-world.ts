@@ -36,8 +36,8 @@ export const SOURCE_CREDENTIAL = 'provider-secret-1';
 const SOURCE_KEY = new Secret(Buffer.alloc(32, 7));
 
 /**
- * An edge in this process on a NATS account of its own, a fake admission, and the provider simulator
- * behind it.
+ * An edge in this process on a NATS account of its own, a fake admission, and the provider
+ * simulator behind it.
  */
 export interface EdgeWorld {
   readonly edge: RunningEdge;
